@@ -3,12 +3,8 @@
   const root = document.documentElement;
   const announcer = document.getElementById("announce");
   const announce = (text) => { announcer.textContent = text; };
-  const systemDark = window.matchMedia("(prefers-color-scheme: dark)");
 
   // ---- colors ----
-  function isDark() {
-    return root.dataset.theme ? root.dataset.theme === "dark" : systemDark.matches;
-  }
   function showChoice() {
     const choice = root.dataset.theme || "auto";
     for (const button of document.querySelectorAll("[data-theme-choice]")) {
@@ -24,12 +20,11 @@
       // the choice is not remembered
     }
     showChoice();
-    drawAll();
+    document.dispatchEvent(new Event("asct-colors")); // the figures are drawn again
   }
   for (const button of document.querySelectorAll("[data-theme-choice]")) {
     button.addEventListener("click", () => choose(button.dataset.themeChoice));
   }
-  systemDark.addEventListener("change", () => drawAll());
   showChoice();
 
   // ---- tables: sort, filter, copy, and a link that keeps all three ----
@@ -152,114 +147,13 @@
   window.addEventListener("hashchange", restore);
   restore();
 
-  // ---- figures ----
-  let page;
-  const plots = Array.from(document.querySelectorAll(".plot"));
-  const config = { displaylogo: false, responsive: true, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"] };
-
-  function thinned(axis, most) {
-    const every = Math.ceil(axis.tickvals.length / most);
-    const kept = (item, index) => index % every === 0;
-    return { ...axis, tickvals: axis.tickvals.filter(kept), ticktext: axis.ticktext.filter(kept) };
-  }
-  function restack(layout, data, width) {
-    // the labels of vertical lines were spread for a wide page: spread them for the actual width
-    const log = layout.xaxis.type === "log";
-    const at = data.flatMap((trace) => trace.x).map((x) => (log ? Math.log10(x) : x));
-    const notes = layout.annotations;
-    const low = Math.min(...at, ...notes.map((note) => note.x));
-    const span = Math.max(...at, ...notes.map((note) => note.x)) - low || 1;
-    const ends = [];
-    for (const note of notes) {
-      const size = note.text.length * 6.4 + 8;
-      let left = ((note.x - low) / span) * width;
-      if (left + size > width + 20) {
-        note.xanchor = "right";
-        note.xshift = 3;
-        left -= size;
-      }
-      let row = ends.findIndex((end) => left >= end);
-      if (row < 0) row = ends.length;
-      ends[row] = left + size;
-      note.yshift = 15 * row;
-    }
-    layout.margin.t = 14 + 15 * ends.length + (layout.showlegend ? 30 : 0);
-  }
-  function figureFor(plot, dark) {
-    let text = JSON.stringify(page.figures[plot.dataset.figure]);
-    if (dark) for (const [light, colour] of Object.entries(page.dark)) text = text.replaceAll(light, colour);
-    const { data, layout } = JSON.parse(text);
-    layout.template = page.templates[dark ? "dark" : "light"];
-    if (layout.xaxis.ticktext) {
-      const widest = Math.max(...layout.xaxis.ticktext.map((label) => label.length)) * 7.5 + 14;
-      const most = Math.max(3, Math.floor((plot.clientWidth - 80) / widest));
-      if (layout.xaxis.tickvals.length > most) layout.xaxis = thinned(layout.xaxis, most);
-    }
-    if (layout.annotations) restack(layout, data, plot.clientWidth - 90);
-    if (plot.clientWidth < 480) layout.margin = { ...layout.margin, r: 8 };
-    return { data, layout };
-  }
-  function draw(plot, dark) {
-    const { data, layout } = figureFor(plot, dark);
-    return Plotly.react(plot, data, layout, config);
-  }
-  const pause = () => new Promise((resolve) => setTimeout(resolve, 0));
-  const folded = (plot) => plot.closest("details:not([open])") !== null;
-  async function drawOpened(event) {
-    if (!window.Plotly || !event.target.open) return;
-    for (const plot of event.target.querySelectorAll(".plot")) {
-      if (folded(plot)) continue;
-      await draw(plot, isDark());
-      await pause();
-    }
-  }
-  document.addEventListener("toggle", drawOpened, true); // this event does not bubble
-  async function drawAll() {
-    if (!window.Plotly) return;
-    const dark = isDark();
-    root.dataset.figures = "drawing";
-    for (const plot of plots) {
-      if (folded(plot)) continue; // drawn when the section is opened
-      await draw(plot, dark);
-      await pause();
-    }
-    root.dataset.figures = "drawn";
-  }
-  async function start() {
-    if (!plots.length) return;
-    try {
-      const script = document.createElement("script");
-      page = JSON.parse(await window.asct.inflate("page-data-gzip"));
-      script.textContent = await window.asct.inflate("plotly-gzip");
-      document.head.append(script);
-      if (!window.Plotly) throw new Error("the figure library did not start");
-      await drawAll();
-    } catch (error) {
-      for (const plot of plots) {
-        if (!plot.querySelector(".main-svg")) {
-          plot.classList.add("missing");
-          plot.textContent = `This browser cannot draw the figure (${error.message}); its values are in the table below or in the run's files.`;
-        }
-      }
-    }
-  }
-  requestAnimationFrame(() => setTimeout(start, 0));
-
   // ---- paper ----
   let closed = [];
   window.addEventListener("beforeprint", () => {
     closed = Array.from(document.querySelectorAll("details:not([open]):not([data-screen-only])"));
     for (const item of closed) item.open = true;
-    if (!window.Plotly) return;
-    for (const plot of plots) {
-      draw(plot, false);
-      Plotly.relayout(plot, { width: 660, height: plot.classList.contains("square") ? 660 : 320, autosize: false });
-    }
   });
   window.addEventListener("afterprint", () => {
     for (const item of closed) item.open = false;
-    if (!window.Plotly) return;
-    for (const plot of plots) Plotly.relayout(plot, { width: null, height: null, autosize: true });
-    drawAll();
   });
 })();

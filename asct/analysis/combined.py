@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from asct.analysis.grid import ColumnHead, TableCell, TextTable, quantity_cell, shown, size_text, slug
-from asct.sdk.figure import Axis, Bars, Chart, Figure, Heatmap, Line
+from asct.sdk.figure import Axis, Bars, Chart, Figure, Heatmap, Line, Rated
 from asct.sdk.record import Scalar
 from asct.values.grouping import grouped
 
-_MOST_SERIES = 24
-"""Maximum number of series in a combined figure. If there were more, the lines could not be told apart."""
+_MOST_SERIES = 128
+"""Maximum number of series in a combined figure, which is drawn as panels of at most eight. If there were more, each
+host has its own figure."""
 _MOST_CELLS = 4096
 """Maximum number of cells for which a heat map is also shown as a table."""
 
@@ -52,8 +53,9 @@ def _joined(charts: list[tuple[str, Chart]]) -> Chart:
         for host, figure in charts
         for item in figure.series
     )
+    rated = _rated(charts)
     if isinstance(first, Bars):
-        return replace(first, series=series)
+        return replace(first, series=series, rated=rated)
     markers = tuple(
         replace(marker, label=f"{marker.label} {host}")
         for host, figure in charts
@@ -61,7 +63,18 @@ def _joined(charts: list[tuple[str, Chart]]) -> Chart:
         for marker in figure.markers
         if marker.kind == "bound"
     )
-    return replace(first, series=series, markers=markers if len(charts) <= 2 else ())
+    bands = tuple(dict.fromkeys(band for _, figure in charts if isinstance(figure, Line) for band in figure.bands))
+    return replace(first, series=series, markers=markers if len(charts) <= 2 else (), rated=rated, bands=bands)
+
+
+def _rated(charts: list[tuple[str, Chart]]) -> tuple[Rated, ...]:
+    """Return the rated values of all hosts. Hosts with the same values share their lines."""
+    by_value = grouped(((line, host) for host, figure in charts for line in figure.rated), lambda pair: pair[0])
+    shared = all(len(pairs) == len(charts) for pairs in by_value.values())
+    return tuple(
+        line if shared else replace(line, label=f"{line.label} {', '.join(host for _, host in pairs)}")
+        for line, pairs in by_value.items()
+    )
 
 
 def _owned(figure: Figure, host: str, several: bool) -> Figure:

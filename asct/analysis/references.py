@@ -103,7 +103,9 @@ def with_references(figures: Iterable[Figure], found: Sequence[RatedValue]) -> l
         for number in containing or fitting:
             lines[number].append(item.rated)
     return [
-        figure if isinstance(figure, Heatmap) or not own else replace(figure, rated=tuple(dict.fromkeys(own)))
+        figure
+        if isinstance(figure, Heatmap) or not own
+        else replace(figure, rated=tuple(dict.fromkeys((*figure.rated, *own))))
         for figure, own in zip(figures, lines, strict=True)
     ]
 

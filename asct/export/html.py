@@ -25,7 +25,7 @@ from asct.analysis.outcomes import short_names
 from asct.analysis.report import build
 from asct.analysis.view import RunView
 from asct.figures.heat import square
-from asct.figures.render import plotly_javascript, render_figure
+from asct.figures.render import plotly_javascript, render_sections
 from asct.figures.theme import substitutions, templates
 from asct.resources import folder as resource
 
@@ -43,11 +43,7 @@ _MOST_RESOLVED = 200_000
 def render(view: RunView, linked: bool = False) -> str:
     """Return the HTML page. `linked` is whether it is stored in the run's folder, so that it can link to raw files."""
     report = build(view)
-    figures = {
-        figure.slug: render_figure(figure, [host.name for host in view.run.hosts])
-        for section in report.sections
-        for figure in section.figures
-    }
+    figures = render_sections([section.figures for section in report.sections], [host.name for host in view.run.hosts])
     return page(
         "report.html.j2",
         figures,
@@ -65,7 +61,7 @@ def render(view: RunView, linked: bool = False) -> str:
 
 def page(template: str, figures: Mapping[str, Any], **content: Any) -> str:
     """Return a page that shows `content` and the rendered figures, by slug, and needs no other file."""
-    scripts = {name: _asset(name) for name in ("theme.js", "downloads.js", "report.js")}
+    scripts = {name: _asset(name) for name in ("theme.js", "downloads.js", "report.js", "figures.js")}
     library = _library() if figures else None
     sources = [*scripts.values(), *([plotly_javascript()] if library else [])]
     return _environment().get_template(template).render(

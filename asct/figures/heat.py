@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from asct.figures import theme
-from asct.figures.scale import AxisScale, escape, even_ticks, rounded, scaling
+from asct.figures.axes import DIRECTIONS, MATRIX, Scales, scale_of
+from asct.figures.layout import BUTTONS
+from asct.figures.scale import AxisScale, escape, even_ticks, rounded, significant
 from asct.sdk.figure import Heatmap
 
 _TEXT_UP_TO: Final = 8
@@ -17,14 +19,21 @@ _ALL_DIGITS_UP_TO: Final = 4096
 """Maximum number of cells for which values have six digits. With more cells, values have three digits, which keeps a
 page with 576 x 576 cells small."""
 
+_BAR: Final = 54
+"""Height in pixels of the color bar with its title and ticks."""
+_BELOW: Final = 90
+"""Height in pixels of the labels and the title below the plot."""
+_ROWS: Final = 12
+"""Number of rows above which a figure is taller than usual, so that each row has room for its label."""
+_ROW: Final = 18
 _TITLE_BELOW: Final = 24
 """Distance in pixels between the axis and its title. It is needed because plotly reserves no space for labels that end
 beside the title."""
 
 
-def render_heatmap(figure: Heatmap) -> dict[str, Any]:
+def render_heatmap(figure: Heatmap, scales: Scales) -> dict[str, Any]:
     """Return `{"data": [...], "layout": {...}}`. The first row is at the top."""
-    scale = scaling([value for row in figure.values for value in row], figure.unit)
+    scale = scale_of(scales, figure.unit, MATRIX)
     cells = len(figure.rows) * len(figure.columns)
     digits = 6 if cells <= _ALL_DIGITS_UP_TO else 3
     values = [[None if v is None else rounded(v / scale.factor, digits) for v in row] for row in figure.values]
@@ -32,8 +41,8 @@ def render_heatmap(figure: Heatmap) -> dict[str, Any]:
 
 
 def square(figure: object) -> bool:
-    """Return whether a figure is drawn as a square."""
-    return isinstance(figure, Heatmap) and len(figure.rows) == len(figure.columns)
+    """Return whether a figure is drawn as a square: a matrix with the same rows and columns."""
+    return isinstance(figure, Heatmap) and figure.rows == figure.columns
 
 
 def _trace(figure: Heatmap, values: list[list[float | None]], scale: AxisScale) -> dict[str, Any]:
@@ -53,7 +62,7 @@ def _trace(figure: Heatmap, values: list[list[float | None]], scale: AxisScale) 
         "ygap": gap,
         "hoverongaps": False,
         "hovertemplate": f"{place}: <b>%{{z:,.4r}}{unit}</b><extra></extra>",
-        "colorbar": _colour_bar(low, high, cut, unit),
+        "colorbar": _colour_bar(low, high, cut, f"{scale.unit}{DIRECTIONS[figure.better]}"),
     }
     if max(len(figure.rows), len(figure.columns)) <= _TEXT_UP_TO:
         trace["texttemplate"] = "%{z:+.1f}" if figure.diverging else "%{z:,.4r}"
@@ -83,25 +92,26 @@ def _around_zero(values: Sequence[Sequence[float | None]]) -> tuple[float, float
     return -most, most, False
 
 
-def _colour_bar(low: float, high: float, cut: bool, unit: str) -> dict[str, Any]:
-    """Return the color bar. It is above the plot, so that it does not reduce the width.
+def _colour_bar(low: float, high: float, cut: bool, title: str) -> dict[str, Any]:
+    """Return the color bar with its unit and direction. It is above the plot, so that it does not reduce the width.
 
-    The last tick shows the unit, because a title would cover the first tick, and marks a truncated scale.
+    The last tick marks a truncated scale.
     """
-    marks = [mark for mark in even_ticks(low, high) if mark <= high - (high - low) / 5]
+    marks = [mark for mark in even_ticks(low, high) if mark <= high - (high - low) / 8]
     last = high - (high - low) * 1e-4  # rounding might otherwise move a mark at the very end off the bar
     return {
         "orientation": "h",
         "x": 0.5,
         "y": 1.0,
         "yanchor": "bottom",
-        "ypad": 6,
+        "ypad": 4,
         "len": 0.84,
         "thickness": 10,
         "outlinewidth": 0,
+        "title": {"text": escape(title), "side": "top", "font": {"size": 12}},
         "tickmode": "array",
         "tickvals": [*marks, last],
-        "ticktext": [*(f"{mark:,.4g}" for mark in marks), f"{'≥ ' if cut else ''}{high:,.3g}{unit}"],
+        "ticktext": [*map(significant, marks), f"{'≥ ' if cut else ''}{significant(high)}"],
     }
 
 
@@ -110,10 +120,12 @@ def _layout(figure: Heatmap) -> dict[str, Any]:
     below = {"text": escape(figure.x_title), "standoff": _TITLE_BELOW}
     names = [escape(name) for name in figure.columns]
     ticks = {"tickmode": "array", "tickangle": 0, "tickvals": list(range(len(names))), "ticktext": names}
-    return {
+    tall = len(figure.rows) > _ROWS and not square(figure)
+    height = {"height": BUTTONS + _BAR + _BELOW + _ROW * len(figure.rows)} if tall else {}
+    return height | {
         "xaxis": {**axis, **ticks, "title": below},
         "yaxis": {**axis, "title": {"text": escape(figure.y_title)}, "autorange": "reversed"},
-        "margin": {"l": 48, "r": 16, "t": 40, "b": 48},
+        "margin": {"l": 48, "r": 16, "t": BUTTONS + _BAR, "b": 48},
         "plot_bgcolor": theme.BLANK,
         "shapes": [line for at in figure.groups for line in _group_lines(at, square(figure))],
     }  # fmt: skip

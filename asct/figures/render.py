@@ -6,25 +6,29 @@ records result in equal bytes. Text is escaped, because plotly interprets some H
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, Final
 
 from asct.figures import theme
+from asct.figures.axes import AxisView, Scales, category_label, section_scales, x_view, y_view
 from asct.figures.heat import render_heatmap
-from asct.figures.scale import AxisScale, decade_ticks, escape, power_ticks, scaling, six_digits, size_label
-from asct.sdk.figure import Axis, Bars, Chart, Figure, Heatmap, Line, Marker, Series
+from asct.figures.hover import hover_lines, is_several, visible_points
+from asct.figures.labels import NARROW, WIDE, Placed, placed
+from asct.figures.layout import chart_layout
+from asct.figures.palette import Palette, Style, palette
+from asct.figures.panels import Panel, legend_names, panels
+from asct.figures.scale import AxisScale, escape, six_digits
+from asct.sdk.figure import Bars, Chart, Figure, Heatmap, Series
 from asct.sdk.record import Scalar
 
-_BAND_FROM = 13
+_BAND_FROM: Final = 13
 """Lines with at least this number of points show intervals as a band; shorter lines show them as error bars."""
-_LABEL_ROWS = 4
-_ROW_PIXELS = 15
-_LABEL_WIDTH = 0.07
-"""Width of the label of a vertical line, as a fraction of the axis. A label that would overlap the previous one moves
-to the next row."""
+_MARKS_UP_TO: Final = 60
+"""Lines with more points have no marks."""
+_MOST_POINTS: Final = 2000
+"""Maximum number of visits and repeats that a figure shows as points, which keeps the page small."""
 
 
 def plotly_javascript() -> str:
@@ -34,124 +38,199 @@ def plotly_javascript() -> str:
     return str(get_plotlyjs())
 
 
-def render_figure(figure: Figure, hosts: Sequence[str] = ()) -> dict[str, Any]:
-    """Return `{"data": [...], "layout": {...}}` for one figure.
+def render_sections(sections: Sequence[Sequence[Figure]], hosts: Sequence[str]) -> dict[str, Any]:
+    """Return the figures of a page as plotly JSON by slug. `hosts` contains all hosts of the run, in order.
 
-    `hosts` contains all hosts of the run, in order. If there are several, each host has the same color in every figure,
-    and markers and dashes distinguish the series of one host.
+    A name has the same color and marker in all sections, and a unit the same prefix within a section.
     """
+    colours = palette([figure for figures in sections for figure in figures], hosts)
+    return {
+        figure.slug: _rendered(figure, colours, scales)
+        for figures in sections
+        for scales in (section_scales(figures),)
+        for figure in figures
+    }
+
+
+def render_figure(figure: Figure, hosts: Sequence[str] = ()) -> dict[str, Any]:
+    """Return `{"data": [...], "layout": {...}}` for a figure that stands alone."""
+    return _rendered(figure, palette([figure], hosts), section_scales([figure]))
+
+
+def _rendered(figure: Figure, colours: Palette, scales: Scales) -> dict[str, Any]:
     if isinstance(figure, Heatmap):
-        return render_heatmap(figure)
-    figure = _x_in_shown_unit(figure)
-    values = [value for series in figure.series for value in (*series.y, *series.low, *series.high)]
-    values += [line.y for line in figure.rated]
-    y_scale = scaling(values, figure.y.unit, figure.y.scale in ("log2", "log10"))
-    apart = isinstance(figure, Bars) and figure.stacked  # parts of one host: colors distinguish the parts
-    styles = _styles(figure.series, () if apart else hosts)
-    shown_x = _x_values(figure)
+        return render_heatmap(figure, scales)
+    found = panels(figure)
+    x, y = x_view(figure, scales), y_view(figure, scales)
+    names = legend_names(found)
+    drawn = _Drawn(figure, x, y, visible_points(figure.series, _MOST_POINTS), frozenset(names))
     data: list[dict[str, Any]] = []
-    for series, style in zip(figure.series, styles, strict=True):
-        xs = [shown_x(x) for x in series.x]
-        if isinstance(figure, Line):
-            data.extend(_line_traces(series, xs, y_scale, style))
-        else:
-            data.append(_bar_trace(series, xs, y_scale, style, figure.stacked))
-    if figure.rated and figure.series:
-        data.append(_room_for(figure, [shown_x(x) for x in figure.series[0].x[:1]], y_scale))
-    return {"data": data, "layout": _layout(figure, y_scale, styles)}
+    styles = [colours.styles(panel) for panel in found]
+    for number, (panel, own) in enumerate(zip(found, styles, strict=True), start=1):
+        data += [{**trace, **_axes(number)} for trace in drawn.traces(panel, own)]
+    return {"data": _named_once(data, names), "layout": chart_layout(figure, found, styles, x, y)}
+
+
+def _axes(number: int) -> dict[str, str]:
+    return {} if number == 1 else {"xaxis": f"x{number}", "yaxis": f"y{number}"}
+
+
+def _named_once(data: list[dict[str, Any]], names: Sequence[str]) -> list[dict[str, Any]]:
+    """Mark the first trace of each name for the legend, which lists each name once for all panels."""
+    left = {escape(name) for name in names}
+    for trace in data:
+        if trace["showlegend"]:
+            trace["showlegend"] = trace["name"] in left
+            left.discard(trace["name"])
+    return data
 
 
 @dataclass(frozen=True, slots=True)
-class _Style:
-    colour: str
-    marker: str
-    dash: str
-    pattern: str
+class _Drawn:
+    """A chart with its axes, from which the traces of its panels are drawn."""
 
+    chart: Chart
+    x: AxisView
+    y: AxisView
+    points: bool
+    names: frozenset[str]
 
-def _styles(series: Sequence[Series], hosts: Sequence[str]) -> list[_Style]:
-    """Return one style per series. If there are several hosts, the style depends on the host, otherwise on the position
-    of the series."""
-    names = [item.host for item in series if item.host]
-    by_host = len(set(hosts)) > 1 and len(names) == len(series)
-    order = list(dict.fromkeys((*hosts, *names)))
-    seen: dict[str, int] = {}
-    styles = []
-    for position, item in enumerate(series):
-        if by_host:
-            hue, shape = order.index(item.host), seen.get(item.host, 0)
-            seen[item.host] = shape + 1
-            marker = shape if len(series) > len(set(names)) else hue
-        else:
-            hue, shape, marker = position, 0, position
-        styles.append(
-            _Style(
-                theme.colour(hue),
-                theme.MARKERS[marker % len(theme.MARKERS)],
-                theme.DASHES[shape % len(theme.DASHES)],
-                theme.PATTERNS[(shape if by_host else hue) % len(theme.PATTERNS)],
+    def traces(self, panel: Panel, styles: Sequence[Style]) -> list[dict[str, Any]]:
+        """Return the traces of one panel: intervals, visits, lines or bars, and states."""
+        labels = self._labels(panel)
+        found: list[dict[str, Any]] = []
+        for number, (series, style) in enumerate(zip(panel.series, styles, strict=True)):
+            own = [place[number] for place in labels] if labels else []
+            found += (
+                self._bars(series, style, number) if isinstance(self.chart, Bars) else self._line(series, style, own)
             )
-        )
-    return styles
+        return found
+
+    def _labels(self, panel: Panel) -> list[list[list[Placed]]]:
+        """Return the places of the texts beside the marks on a wide and on a narrow page."""
+        if not any(series.labels for series in panel.series):
+            return []
+        return [placed(panel.series, self.x, self.y, size) for size in (WIDE, NARROW)]
+
+    def _xs(self, series: Series) -> list[Any]:
+        if self.x.kind == "category":
+            return [escape(category_label(x, self.chart.x)) for x in series.x]
+        factor = self.x.factor
+        return [float(x) if factor == 1.0 else six_digits(float(x) / factor) for x in series.x]
+
+    def _ys(self, values: Sequence[float | None]) -> list[float | None]:
+        return [None if value is None else six_digits(value / self.y.factor) for value in values]
+
+    def _common(self, series: Series) -> dict[str, Any]:
+        return {"name": escape(series.name), "legendgroup": escape(series.name), "showlegend": False}
+
+    def _line(self, series: Series, style: Style, places: Sequence[Sequence[Placed]]) -> list[dict[str, Any]]:
+        xs, ys = self._xs(series), self._ys(series.y)
+        marks = len(xs) <= _MARKS_UP_TO
+        trace: dict[str, Any] = {
+            **self._common(series),
+            "type": "scatter",
+            "mode": "lines+markers" if marks else "lines",
+            "x": xs,
+            "y": ys,
+            "line": {"color": style.colour, "width": 2, "dash": style.dash},
+            "marker": {"symbol": style.marker, "size": 7 if len(xs) < 40 else 5, "color": style.colour},
+            "showlegend": True,
+            **self._hover(series),
+        }
+        if places:
+            trace |= _texts(places)
+        found = [trace]
+        low, high = self._ys(series.low), self._ys(series.high)
+        if len(low) == len(ys) == len(high) and any(end is not None for end in low):
+            if len(xs) < _BAND_FROM or _turns_back(xs):
+                found = [{**trace, "error_y": _error_bars(ys, low, high, style.colour)}]
+            else:
+                found = [{**_band(xs, low, high, style), **self._common(series)}, trace]
+        return [*self._visits(series, style, {}), *found, *self._states(series, style, {})]
+
+    def _bars(self, series: Series, style: Style, number: int) -> list[dict[str, Any]]:
+        xs, ys = self._xs(series), self._ys(series.y)
+        group = {"offsetgroup": str(number)}
+        trace: dict[str, Any] = {
+            **self._common(series),
+            **group,
+            "type": "bar",
+            "x": xs,
+            "y": ys,
+            "marker": {"color": style.colour, "line": {"width": 0}},
+            "showlegend": True,
+            **self._hover(series),
+        }
+        if style.pattern:
+            pattern = {"shape": style.pattern, "fillmode": "overlay", "fgopacity": 0.4, "solidity": 0.2, "size": 6}
+            trace["marker"]["pattern"] = pattern
+        if isinstance(self.chart, Bars) and self.chart.stacked:
+            del trace["offsetgroup"]
+            return [trace]
+        low, high = self._ys(series.low), self._ys(series.high)
+        if len(low) == len(ys) == len(high) and any(end is not None for end in low):
+            trace["error_y"] = _error_bars(ys, low, high, theme.BOUND)
+        return [trace, *self._visits(series, style, group), *self._states(series, style, group)]
+
+    def _hover(self, series: Series) -> dict[str, Any]:
+        scale = AxisScale(self.y.factor, self.y.unit)
+        texts = [
+            "<br>".join(escape(line) for line in hover_lines(series, number, self._place(x), scale))
+            for number, x in enumerate(series.x)
+        ]
+        name = escape(series.name) if len(self.chart.series) > 1 else ""
+        return {"customdata": texts, "hovertemplate": f"%{{customdata}}<extra>{name}</extra>"}
+
+    def _place(self, x: Scalar) -> str:
+        """Return an x value with its unit for the tooltip."""
+        if self.x.kind == "category" or self.chart.x.unit == "B" or isinstance(x, str | bool):
+            return category_label(x, self.chart.x)
+        number = category_label(x if self.x.factor == 1.0 else x / self.x.factor, self.chart.x)
+        return f"{number} {self.x.unit}".rstrip()
+
+    def _visits(self, series: Series, style: Style, group: Mapping[str, str]) -> list[dict[str, Any]]:
+        """Return the values of visits and repeats as small points under their summaries."""
+        if not self.points:
+            return []
+        pairs = [
+            (x, value)
+            for x, detail in zip(self._xs(series), series.details, strict=False)
+            if detail is not None and is_several(detail)
+            for value in detail.values
+        ]
+        colour = theme.BOUND if isinstance(self.chart, Bars) else style.colour
+        marker = {"symbol": "circle", "size": 4, "color": colour, "opacity": 0.4}
+        return [self._marks(series, pairs, marker, group)] if pairs else []
+
+    def _states(self, series: Series, style: Style, group: Mapping[str, str]) -> list[dict[str, Any]]:
+        """Return an open mark for each of the two states of a value."""
+        pairs = [
+            (x, state)
+            for x, detail in zip(self._xs(series), series.details, strict=False)
+            if detail is not None and len(detail.states) > 1
+            for state in detail.states
+        ]
+        colour = theme.INK if isinstance(self.chart, Bars) else style.colour
+        marker = {"symbol": f"{style.marker}-open", "size": 11, "color": colour, "line": {"width": 2}}
+        return [self._marks(series, pairs, marker, group)] if pairs else []
+
+    def _marks(
+        self, series: Series, pairs: Sequence[tuple[Any, float]], marker: dict[str, Any], group: Mapping[str, str]
+    ) -> dict[str, Any]:
+        return {
+            **self._common(series), **group, "type": "scatter", "mode": "markers", "hoverinfo": "skip",
+            "x": [x for x, _ in pairs], "y": self._ys([value for _, value in pairs]), "marker": marker,
+        }  # fmt: skip
 
 
-def _x_in_shown_unit(figure: Chart) -> Chart:
-    """Return a line chart with SI prefixes on its x axis (20 GB/s rather than 2e10 B/s); return other charts
-    unchanged."""
-    axis = figure.x
-    if not isinstance(figure, Line) or axis.scale not in ("linear", "log10") or not _all_numbers(figure):
-        return figure
-    scale = scaling([float(x) for series in figure.series for x in series.x], axis.unit, axis.scale == "log10")
-    return replace(
-        figure,
-        x=replace(axis, unit=scale.unit),
-        series=tuple(
-            replace(series, x=tuple(six_digits(float(x) / scale.factor) or 0.0 for x in series.x))
-            for series in figure.series
-        ),
-        markers=tuple(replace(marker, x=marker.x / scale.factor) for marker in figure.markers),
+def _texts(places: Sequence[Sequence[Placed]]) -> dict[str, Any]:
+    """Return the texts beside the marks of a line, and in `meta` those for a narrow page."""
+    wide, narrow = (
+        {"text": [escape(item.text) for item in items], "textposition": [item.position for item in items]}
+        for items in places
     )
-
-
-def _x_values(figure: Chart) -> Callable[[Scalar], str | float]:
-    """Return a function that converts x values: to numbers for a numeric axis, and to text for a category axis, where
-    sizes in bytes get a unit."""
-    axis = figure.x
-
-    def categorical(x: Scalar) -> str:
-        if axis.unit == "B" and isinstance(x, int | float) and not isinstance(x, bool):
-            return size_label(x)
-        return escape(f"{x:.6g}" if isinstance(x, float) else x)
-
-    return categorical if axis.scale == "category" or not _all_numbers(figure) else float
-
-
-def _all_numbers(figure: Chart) -> bool:
-    return all(isinstance(x, int | float) and not isinstance(x, bool) for series in figure.series for x in series.x)
-
-
-def _scaled(values: Sequence[float | None], scale: AxisScale) -> list[float | None]:
-    return [None if value is None else six_digits(value / scale.factor) for value in values]
-
-
-def _line_traces(series: Series, xs: list[Any], scale: AxisScale, style: _Style) -> list[dict[str, Any]]:
-    ys = _scaled(series.y, scale)
-    trace: dict[str, Any] = {
-        "type": "scatter",
-        "mode": "lines+markers",
-        "name": escape(series.name),
-        "x": xs,
-        "y": ys,
-        "line": {"color": style.colour, "width": 2, "dash": style.dash},
-        "marker": {"symbol": style.marker, "size": 7 if len(xs) < 40 else 5, "color": style.colour},
-        "hovertemplate": _hover(scale, xs),
-    }
-    low, high = _scaled(series.low, scale), _scaled(series.high, scale)
-    if not low or not high or len(low) != len(ys) or len(high) != len(ys):
-        return [trace]
-    if len(xs) < _BAND_FROM or _turns_back(xs):
-        return [{**trace, "error_y": _error_bars(ys, low, high, style)}]
-    return [_band(xs, low, high, style), trace]
+    return {"mode": "lines+markers+text", "textfont": {"size": 10}, "cliponaxis": False, **wide, "meta": narrow}
 
 
 def _turns_back(xs: Sequence[Any]) -> bool:
@@ -159,14 +238,8 @@ def _turns_back(xs: Sequence[Any]) -> bool:
     return any(isinstance(after, float) and after <= before for before, after in pairwise(xs))
 
 
-def _hover(scale: AxisScale, xs: Sequence[Any]) -> str:
-    unit = f" {escape(scale.unit)}" if scale.unit else ""
-    place = "%{x}" if xs and isinstance(xs[0], str) else "%{x:,.6~g}"
-    return f"{place}: <b>%{{y:.4~g}}{unit}</b>"
-
-
 def _error_bars(
-    ys: Sequence[float | None], low: Sequence[float | None], high: Sequence[float | None], style: _Style
+    ys: Sequence[float | None], low: Sequence[float | None], high: Sequence[float | None], colour: str
 ) -> dict[str, Any]:
     def distances(ends: Sequence[float | None]) -> list[float]:
         pairs = zip(ys, ends, strict=True)
@@ -177,15 +250,13 @@ def _error_bars(
         "symmetric": False,
         "array": distances(high),
         "arrayminus": distances(low),
-        "color": style.colour,
+        "color": colour,
         "thickness": 1.2,
         "width": 3,
     }
 
 
-def _band(
-    xs: Sequence[Any], low: Sequence[float | None], high: Sequence[float | None], style: _Style
-) -> dict[str, Any]:
+def _band(xs: Sequence[Any], low: Sequence[float | None], high: Sequence[float | None], style: Style) -> dict[str, Any]:
     """Return a closed outline around the intervals. Points that have no interval are skipped."""
     kept = [(x, a, b) for x, a, b in zip(xs, low, high, strict=True) if a is not None and b is not None]
     return {
@@ -197,163 +268,4 @@ def _band(
         "fillcolor": theme.translucent(style.colour),
         "line": {"width": 0, "color": style.colour},
         "hoverinfo": "skip",
-        "showlegend": False,
     }
-
-
-def _bar_trace(series: Series, xs: list[Any], scale: AxisScale, style: _Style, stacked: bool) -> dict[str, Any]:
-    ys = _scaled(series.y, scale)
-    trace: dict[str, Any] = {
-        "type": "bar",
-        "name": escape(series.name),
-        "x": [x if isinstance(x, str) else f"{x:.6g}" for x in xs],
-        "y": ys,
-        "marker": {"color": style.colour, "line": {"width": 0}},
-        "hovertemplate": _hover(scale, ["text"]),
-    }
-    if style.pattern:
-        trace["marker"]["pattern"] = {
-            "shape": style.pattern,
-            "fillmode": "overlay",
-            "fgopacity": 0.4,
-            "solidity": 0.2,
-            "size": 6,
-        }
-    low, high = _scaled(series.low, scale), _scaled(series.high, scale)
-    if not stacked and len(low) == len(ys) and len(high) == len(ys):
-        trace["error_y"] = {**_error_bars(ys, low, high, style), "color": theme.BOUND}
-    return trace
-
-
-def _room_for(figure: Chart, xs: Sequence[Any], scale: AxisScale) -> dict[str, Any]:
-    """Return an invisible trace that extends the y axis to include the horizontal lines, which plotly does not do on
-    its own."""
-    return {
-        "type": "scatter", "mode": "markers", "x": list(xs) * len(figure.rated), "hoverinfo": "skip", "opacity": 0,
-        "y": _scaled([line.y for line in figure.rated], scale), "showlegend": False,
-    }  # fmt: skip
-
-
-def _horizontal_lines(figure: Chart, scale: AxisScale) -> dict[str, Any]:
-    """Return a dashed line with a label for each rated value."""
-    logarithmic = figure.y.scale in ("log2", "log10")
-    shapes, notes = [], []
-    for line in figure.rated:
-        y = six_digits(line.y / scale.factor) or 0.0
-        shapes.append(
-            {
-                "type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": y, "y1": y,
-                "line": {"color": theme.BOUND, "width": 1.5, "dash": "dash"},
-            }
-        )  # fmt: skip
-        notes.append(
-            {
-                "xref": "paper", "x": 1, "y": math.log10(y) if logarithmic else y, "text": escape(line.label),
-                "showarrow": False, "xanchor": "right", "yanchor": "bottom",
-            }
-        )  # fmt: skip
-    return {"shapes": shapes, "annotations": notes}
-
-
-def _layout(figure: Chart, y_scale: AxisScale, styles: Sequence[_Style]) -> dict[str, Any]:
-    ys = [value / y_scale.factor for series in figure.series for value in series.y if value is not None]
-    ys += [line.y / y_scale.factor for line in figure.rated]
-    layout: dict[str, Any] = {
-        "xaxis": _x_axis(figure),
-        "yaxis": _y_axis(figure.y, y_scale, ys),
-        "margin": {"l": 56, "r": 16, "t": 16, "b": 48},
-        "showlegend": len(styles) > 1,
-        "legend": {
-            "orientation": "h",
-            "x": 0,
-            "y": 1.02,
-            "xanchor": "left",
-            "yanchor": "bottom",
-            "traceorder": "normal",
-        },
-        "hovermode": "x unified" if len(styles) > 1 else "closest",
-    }
-    if isinstance(figure, Bars):
-        layout["barmode"] = "stack" if figure.stacked else "group"
-        layout["bargap"] = 0.3
-    elif figure.markers:
-        lines, rows = _vertical_lines(figure)
-        layout.update(lines)
-        layout["margin"]["t"] = 14 + _ROW_PIXELS * rows + (30 if layout["showlegend"] else 0)
-        layout["legend"].update({"yref": "container", "y": 1, "yanchor": "top"})
-    for key, items in _horizontal_lines(figure, y_scale).items():
-        if items:
-            layout[key] = [*layout.get(key, ()), *items]
-    return layout
-
-
-def _y_axis(axis: Axis, scale: AxisScale, values: Sequence[float]) -> dict[str, Any]:
-    title = escape(f"{axis.title} ({scale.unit})" if scale.unit else axis.title)
-    positive = [value for value in values if value > 0]
-    if axis.scale in ("log2", "log10") and positive:
-        return {"title": {"text": title}, "type": "log", **_ticks(decade_ticks(min(positive), max(positive)))}
-    return {"title": {"text": title}, "type": "linear", "rangemode": "tozero"}
-
-
-def _x_axis(figure: Chart) -> dict[str, Any]:
-    axis = figure.x
-    named = axis.unit and axis.unit not in ("1", "B")
-    title = {"text": escape(f"{axis.title} ({axis.unit})" if named else axis.title)}
-    if isinstance(figure, Bars) or axis.scale == "category" or not _all_numbers(figure):
-        return {"title": title, "type": "category"}
-    values = [float(x) for series in figure.series for x in series.x]
-    positive = [value for value in values if value > 0]
-    if axis.scale == "linear" or not positive:
-        return {"title": title, "type": "linear"}
-    if axis.scale == "log10":
-        return {"title": title, "type": "log", **_ticks(decade_ticks(min(positive), max(positive)))}
-    label = size_label if axis.unit == "B" else None
-    return {"title": title, "type": "log", **_ticks(power_ticks(min(positive), max(positive)), label)}
-
-
-def _ticks(values: Sequence[float], label: Callable[[float], str] | None = None) -> dict[str, Any]:
-    texts = [label(value) if label else f"{value:,.6g}" for value in values]
-    return {"tickmode": "array", "tickvals": list(values), "ticktext": texts}
-
-
-def _vertical_lines(figure: Line) -> tuple[dict[str, Any], int]:
-    """Return shapes and labels for the bounds of levels (solid lines) and for hints such as cache sizes (dotted lines),
-    and the number of label rows.
-
-    The labels are above the plot, in as many rows as are needed to avoid overlaps.
-    """
-    logarithmic = figure.x.scale in ("log2", "log10")
-    markers = sorted((m for m in figure.markers if m.x > 0 or not logarithmic), key=lambda m: (m.x, m.kind, m.label))
-    rows = _label_rows(figure, markers, logarithmic)
-    shapes, notes = [], []
-    for marker, row in zip(markers, rows, strict=True):
-        hint = marker.kind == "hint"
-        shapes.append(
-            {
-                "type": "line", "x0": marker.x, "x1": marker.x, "yref": "paper", "y0": 0, "y1": 1, "layer": "below",
-                "line": {"color": theme.BOUND, "width": 1 if hint else 1.5, "dash": "dot" if hint else "solid"},
-            }
-        )  # fmt: skip
-        notes.append(
-            {
-                "x": math.log10(marker.x) if logarithmic else marker.x, "yref": "paper", "y": 1,
-                "text": escape(marker.label), "showarrow": False, "xanchor": "left", "yanchor": "bottom",
-                "xshift": -3, "yshift": _ROW_PIXELS * row,
-            }
-        )  # fmt: skip
-    return {"shapes": shapes, "annotations": notes}, max(rows, default=-1) + 1
-
-
-def _label_rows(figure: Line, markers: Sequence[Marker], logarithmic: bool) -> list[int]:
-    place = math.log10 if logarithmic else float
-    xs = [place(float(x)) for series in figure.series for x in series.x if isinstance(x, int | float) and x > 0]
-    xs += [place(marker.x) for marker in markers]
-    width = (max(xs) - min(xs) or 1.0) * _LABEL_WIDTH
-    ends = [-math.inf] * _LABEL_ROWS
-    rows = []
-    for marker in markers:
-        at = place(marker.x)
-        row = next((number for number, end in enumerate(ends) if at >= end), ends.index(min(ends)))
-        ends[row] = at + width * max(1.0, len(marker.label) / 7)
-        rows.append(row)
-    return rows

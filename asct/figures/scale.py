@@ -1,10 +1,11 @@
-"""Axes and text of figures: SI prefixes that fit the values, round ticks on logarithmic axes, and escaped labels."""
+"""Scales and ticks of axes: SI prefixes that fit the values, round ticks, and text with three to four significant
+digits."""
 
 from __future__ import annotations
 
 import html
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -27,6 +28,10 @@ _PREFIXED: Final[dict[str, tuple[tuple[float, str], ...]]] = {
     "B": ((2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "B")),
 }
 _MOST_TICKS: Final = 10
+_LEAST_TICKS: Final = 3
+_STEPS: Final = (1.0, 2.0, 5.0, 10.0)
+_DIGITS: Final = ((1.0,), (1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0))
+"""The digits that begin the ticks of a logarithmic axis, from few ticks per decade to many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,57 +42,102 @@ class AxisScale:
     unit: str
 
 
-def scaling(values: Sequence[float | None], unit: str, logarithmic: bool = False) -> AxisScale:
-    """Return the scale of an axis. The prefix fits the value with the largest magnitude or, on a logarithmic axis, the
-    median."""
-    steps = _PREFIXED.get(unit)
+def guide(values: Sequence[float | None], logarithmic: bool = False) -> float | None:
+    """Return the magnitude that the prefix of an axis should fit: the largest one or, on a logarithmic axis, the
+    median. Return None if no value differs from 0."""
     sizes = sorted(abs(value) for value in values if value is not None and math.isfinite(value) and value != 0)
-    if steps is None or not sizes:
+    if not sizes:
+        return None
+    return sizes[len(sizes) // 2] if logarithmic else sizes[-1]
+
+
+def prefixed(size: float | None, unit: str) -> AxisScale:
+    """Return the scale whose prefix fits a value of this magnitude."""
+    steps = _PREFIXED.get(unit)
+    if steps is None or size is None:
         return AxisScale(1.0, "" if unit == "1" else unit)
-    guide = sizes[len(sizes) // 2] if logarithmic else sizes[-1]
-    factor, name = next((step for step in steps if guide >= step[0]), steps[-1])
+    factor, name = next((step for step in steps if size >= step[0]), steps[-1])
     return AxisScale(factor, name)
 
 
 def size_label(size: float) -> str:
     """Return a number of bytes as axis text: `128 B`, `32 KiB`, `1.5 MiB`, `1 GiB`."""
-    factor, name = next((step for step in _PREFIXED["B"] if abs(size) >= step[0]), (1.0, "B"))
-    return f"{size / factor:.4g} {name}"
+    scale = prefixed(abs(size), "B")
+    return f"{significant(size / scale.factor)} {scale.unit}"
+
+
+def significant(value: float) -> str:
+    """Return a number with at most four significant digits, or all digits before the decimal point: `0.1235`, `98.4`,
+    `12,346`."""
+    if value == 0:
+        return "0"
+    if 1000 <= abs(value) < 1e15:
+        return f"{value:,.0f}"
+    return f"{value:.4g}"
+
+
+def tick_label(value: float) -> str:
+    """Return a tick value as text; ticks are round, so all digits are shown."""
+    return f"{value:,.10g}" if abs(value) < 1e10 else f"{value:.4g}"
 
 
 def power_ticks(low: float, high: float) -> list[float]:
-    """Return at most ten powers of two, evenly spaced, that cover `low` to `high` (both above 0). The exponents are
-    multiples of the step."""
-    first, last = math.floor(math.log2(low)), math.ceil(math.log2(high))
+    """Return three to ten ticks between `low` and `high` (both above 0): powers of two at even distances or, if there
+    are too few, finer steps."""
+    first, last = math.ceil(math.log2(low) - 1e-9), math.floor(math.log2(high) + 1e-9)
     step = max(1, math.ceil((last - first + 1) / _MOST_TICKS))
-    return [2.0**power for power in range(math.ceil(first / step) * step, last + 1, step)]
+    powers = [2.0**power for power in range(math.ceil(first / step) * step, last + 1, step)]
+    if len(powers) >= _LEAST_TICKS:
+        return powers
+    halves = [size for power in range(first - 1, last + 1) for size in (2.0**power, 1.5 * 2.0**power)]
+    inside = [size for size in halves if low * 0.999 <= size <= high * 1.001]
+    return inside if len(inside) >= _LEAST_TICKS else linear_ticks(low, high)
 
 
 def decade_ticks(low: float, high: float) -> list[float]:
-    """Return 1, 2 and 5 for each decade from `low` to `high` (both above 0), or only powers of ten if there would be
-    too many ticks."""
+    """Return three or more ticks between `low` and `high` (both above 0): powers of ten, or 1, 2 and 5 for each decade,
+    or finer steps, until there are enough."""
+    for digits in _DIGITS:
+        inside = list(_within_decades(low, high, digits))
+        if len(inside) >= _LEAST_TICKS + (len(digits) == 1):
+            return inside
+    return linear_ticks(low, high)
+
+
+def _within_decades(low: float, high: float, digits: Sequence[float]) -> Iterator[float]:
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
-    inside = [
-        digit * 10.0**power
-        for power in range(first, last + 1)
-        for digit in (1.0, 2.0, 5.0)
-        if low * 0.999 <= digit * 10.0**power <= high * 1.001
-    ]
-    if len(inside) <= _MOST_TICKS:
-        return inside
-    return [10.0**power for power in range(first, last + 1)]
+    step = max(1, math.ceil((last - first) / _MOST_TICKS))
+    for power in range(first, last + 1, step):
+        for digit in digits:
+            tick = float(f"{digit:g}e{power}")
+            if low * 0.999 <= tick <= high * 1.001:
+                yield tick
+
+
+def linear_ticks(low: float, high: float) -> list[float]:
+    """Return four to ten round numbers from `low` to `high`, spaced by 1, 2 or 5 times a power of ten.
+
+    `high` must be above `low`.
+    """
+    power = math.floor(math.log10((high - low) / 3))
+    steps = [digit * 10.0**exponent for exponent in (power + 1, power, power - 1) for digit in reversed(_STEPS[:3])]
+    return next(found for step in steps if len(found := _multiples(low, high, step)) > _LEAST_TICKS)
+
+
+def _multiples(low: float, high: float, step: float) -> list[float]:
+    first, last = math.ceil(low / step - 1e-6), math.floor(high / step + 1e-6)
+    return [float(f"{number * step:.12g}") for number in range(first, last + 1)]
 
 
 def even_ticks(low: float, high: float) -> list[float]:
-    """Return two to six round numbers from `low` to `high`, spaced by 1, 2 or 5 times a power of ten.
+    """Return two to six round numbers from `low` to `high`, spaced by 1, 2 or 5 times a power of ten, for a color bar.
 
     `high` must be above `low`.
     """
     rough = (high - low) / 5
     power = 10.0 ** math.floor(math.log10(rough))
-    step = next(digit * power for digit in (1.0, 2.0, 5.0, 10.0) if digit * power >= rough * 0.999)
-    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
-    return [rounded(number * step, 6) or 0.0 for number in range(first, last + 1)]
+    step = next(digit * power for digit in _STEPS if digit * power >= rough * 0.999)
+    return [rounded(tick, 6) or 0.0 for tick in _multiples(low, high, step)]
 
 
 def six_digits(value: float | None) -> float | None:

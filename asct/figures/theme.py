@@ -7,7 +7,6 @@ can distinguish. Each is darkened for light backgrounds and lightened for dark o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Final
 
 LIGHT: Final = ("#0069a8", "#c04f00", "#00805e", "#a8477f", "#8a6a00", "#4a5fc1", "#b3261e", "#4d5560")
@@ -34,7 +33,7 @@ VIRIDIS: Final = (
     "#440154", "#482878", "#3e4989", "#31688e", "#26828e", "#1f9e89", "#35b779", "#6ece58", "#b5de2b", "#fde725",
 )  # fmt: skip
 """The perceptually uniform color map that Smith and van der Walt created for matplotlib (2015). It also works for
-people with color vision deficiencies and in grayscale. High values contrast more strongly with the background."""
+people with color vision deficiencies and in grayscale. A value has the same color in both themes."""
 
 FONT: Final = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", Ubuntu, Cantarell, sans-serif'
 
@@ -58,13 +57,13 @@ def substitutions() -> dict[str, str]:
 def templates() -> dict[str, Any]:
     """Return the plotly templates `light` and `dark`, which all figures of a page share."""
     return {
-        "light": _template(VIRIDIS[::-1], "#1b222c", muted="#55606e", grid="#e3e7ec", line="#c3cad3", hover="#ffffff"),
-        "dark": _template(VIRIDIS, "#e6eaf0", muted="#a3afbf", grid="#2a323d", line="#3d4754", hover="#1d242d"),
+        "light": _template("#1b222c", muted="#55606e", grid="#e3e7ec", line="#c3cad3", hover="#ffffff"),
+        "dark": _template("#e6eaf0", muted="#a3afbf", grid="#2a323d", line="#3d4754", hover="#1d242d"),
     }
 
 
-def _template(heat: Sequence[str], text: str, muted: str, grid: str, line: str, hover: str) -> dict[str, Any]:
-    stops = [[number / (len(heat) - 1), colour] for number, colour in enumerate(heat)]
+def _template(text: str, muted: str, grid: str, line: str, hover: str) -> dict[str, Any]:
+    stops = [[number / (len(VIRIDIS) - 1), colour] for number, colour in enumerate(VIRIDIS)]
     axis = {
         "gridcolor": grid,
         "linecolor": line,

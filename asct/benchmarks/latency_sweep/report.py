@@ -19,8 +19,10 @@ from asct.sdk.rows import (
     middle,
     point_label,
     point_rows,
+    series_of,
 )
 from asct.statistics.robust import median
+from asct.values.grouping import grouped
 from asct.values.size import about_size
 
 _NS = 1e-9
@@ -114,8 +116,8 @@ def latency_curve(records: Sequence[Record], cycles: bool) -> tuple[Figure, ...]
         caption=(
             "Time of one dependent load in random order. A flat part is a level. The lower curve shows the local "
             "chain, which uses only a few pages at a time: it rises at the end of a cache, but not where the reach "
-            "of a TLB ends. Solid lines mark the end of a level; dotted lines mark the caches that the host "
-            "reports. Bars are 95 % intervals."
+            "of a TLB ends. Solid lines mark where a level or the reach of a TLB ends; dotted lines mark the caches "
+            "that the host reports. Bars and shades are 95 % intervals."
         ),
         x=Axis("Working set", "B", "log2"),
         y=Axis("Latency", "cycles" if cycles else "s", "log10"),
@@ -128,29 +130,22 @@ def latency_curve(records: Sequence[Record], cycles: bool) -> tuple[Figure, ...]
 
 def _series(mine: Sequence[Record], what: str) -> Series:
     sizes = sorted({int(record.coords["size"]) for record in mine})
-    by_size = {size: [r for r in mine if r.coords["size"] == size] for size in sizes}
-    return Series(
-        name=what if not mine[0].point else f"{point_label(mine[0], '')}{f', {what}' if what == _LOCAL else ''}",
-        x=tuple(sizes),
-        y=tuple(median([r.value for r in by_size[size]]) for size in sizes),
-        low=tuple(min(_ends(by_size[size], 0), default=None) for size in sizes),
-        high=tuple(max(_ends(by_size[size], 1), default=None) for size in sizes),
-        host=mine[0].host,
-    )
-
-
-def _ends(repeats: Sequence[Record], end: int) -> list[float]:
-    return [record.stats.ci95[end] for record in repeats if record.stats is not None and record.stats.ci95 is not None]
+    name = what if not mine[0].point else f"{point_label(mine[0], '')}{f', {what}' if what == _LOCAL else ''}"
+    return series_of(name, sizes, [[r for r in mine if r.coords["size"] == size] for size in sizes])
 
 
 def _bounds(records: Sequence[Record]) -> list[Marker]:
-    """Return the upper bounds of all levels except the last one, which ends with the data."""
-    found: dict[str, list[float]] = {}
-    for record in records:
-        if record.metric == "upper_bound":
-            found.setdefault(str(record.coords["level"]), []).append(record.value)
-    ends = sorted((median(values), level) for level, values in found.items())
-    return [Marker(end, f"{level} ends at {about_size(int(end))}", "bound") for end, level in ends[:-1]]
+    """Return the upper bounds of all levels except the last one, which ends with the data, and the sizes within levels
+    at which the reach of a TLB ends."""
+    ends = [(size, f"{level} ends at {about_size(int(size))}") for size, level in _sizes(records, "upper_bound")]
+    tlb = [(size, f"TLB reach ends at {about_size(int(size))}") for size, _ in _sizes(records, "tlb_end")]
+    return [Marker(size, text, "bound") for size, text in (*ends[:-1], *tlb)]
+
+
+def _sizes(records: Sequence[Record], metric: str) -> list[tuple[float, str]]:
+    """Return the median size of each level, from the smallest to the largest."""
+    found = grouped((r for r in records if r.metric == metric), lambda record: str(record.coords["level"]))
+    return sorted((median([record.value for record in mine]), level) for level, mine in found.items())
 
 
 def _reported(records: Sequence[Record]) -> list[Marker]:

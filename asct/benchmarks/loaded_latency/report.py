@@ -4,7 +4,7 @@ bandwidths."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from asct.benchmarks.loaded_latency.measure import NO_LOAD
@@ -182,14 +182,14 @@ def load_curve(records: Sequence[Record], cycles: bool) -> Line | None:
         slug="loaded-latency",
         title="Latency under load",
         caption=(
-            "Latency of one dependent load against the bandwidth of the other CPUs on the memory bus. There is one "
-            "mark for each number of injected NOPs: medians with 95 % intervals. Bandwidth / latency is highest at "
-            "the knee."
+            "Latency of one dependent load against the bandwidth of the other CPUs on the memory bus, in order of "
+            "increasing load: medians with 95 % intervals. The numbers beside the marks are the NOPs that each load "
+            "thread executes between its accesses. Bandwidth / latency is highest at the knee."
         ),
         x=Axis("Bandwidth", "B/s"),
         y=Axis("Latency", "cycles" if shown.suffix else "s"),
         series=tuple(series),
-        markers=_knee(records) if len(points) == 1 else (),
+        markers=(*(_knee(records) if len(points) == 1 else ()), *_theoretical(records, series)),
         better="lower",
     )
 
@@ -203,12 +203,21 @@ def _series(mine: Sequence[Record], metric: str) -> Series | None:
     delays = sorted(
         {int(record.coords["delay"]) for record in at(mine, metric) if "delay" in record.coords}, reverse=True
     )
-    levels = [(at(mine, "bus_bandwidth", delay=delay), at(mine, metric, delay=delay)) for delay in delays]
-    both = [(bandwidth, latency) for bandwidth, latency in levels if bandwidth and latency]
+    levels = [(delay, at(mine, "bus_bandwidth", delay=delay), at(mine, metric, delay=delay)) for delay in delays]
+    both = [(delay, bandwidth, latency) for delay, bandwidth, latency in levels if bandwidth and latency]
     if not both:
         return None
-    x = [middle(bandwidth) or 0.0 for bandwidth, _ in both]
-    return series_of(point_label(mine[0], "latency"), x, [latency for _, latency in both])
+    x = [middle(bandwidth) or 0.0 for _, bandwidth, _ in both]
+    series = series_of(point_label(mine[0], "latency"), x, [latency for _, _, latency in both])
+    return replace(series, labels=tuple(f"{delay}" for delay, _, _ in both))
+
+
+def _theoretical(records: Sequence[Record], series: Sequence[Series]) -> tuple[Marker, ...]:
+    """Return a line at the theoretical peak, unless it is so far away that the curve would be hard to read."""
+    peak, highest = middle(at(records, "theoretical_bandwidth")), max(float(x) for one in series for x in one.x)
+    if peak is None or peak > 2 * highest:
+        return ()
+    return (Marker(peak, f"theoretical peak {format_quantity(peak, 'B/s')}", "hint"),)
 
 
 def _knee(records: Sequence[Record]) -> tuple[Marker, ...]:

@@ -59,7 +59,7 @@ from asct.instruments.memory.topology import usable_cpus
 from asct.instruments.memory.traffic import TITLES, WORDS, Traffic
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import HostFacts
-from asct.sdk.figure import Column, Figure, Table
+from asct.sdk.figure import Column, Figure, Rated, Table
 from asct.sdk.metric import Highlight, Metric
 from asct.sdk.needs import Needs, Privilege
 from asct.sdk.params import Count, Duration, setting
@@ -67,6 +67,7 @@ from asct.sdk.record import Measurement, Record
 from asct.sdk.rows import FLAGS_COLUMN, Row, at, by_point, flag_cell, flags_of, middle, point_rows, spread_cells
 from asct.sdk.samples import KernelRun
 from asct.sdk.step import Step
+from asct.values.quantity import format_quantity
 
 PEAK: Final = ("all-reads", "3:1", "2:1", "1:1", "2:1-nt", "copy", "triad", "write", "nt-write", "nt-copy")
 _TRAFFIC: Final[dict[str, tuple[str, ...] | None]] = {"traffic": WORDS}
@@ -177,8 +178,17 @@ class PeakBandwidth(BandwidthBenchmark[PeakBandwidthParams]):
             for metric, name in (("bandwidth", "Useful"), ("bus_bandwidth", "On the memory bus"))
             if at(mine, metric)
         ]
-        caption = "All CPUs at once, each using memory on its own node. Bars are medians, with 95 % intervals."
-        return traffic_bars("peak", "Peak memory bandwidth", caption, series)
+        caption = (
+            "All CPUs at once, each using memory on its own node. Bars are medians with 95 % intervals. A dashed line "
+            "marks the theoretical peak of the memory, if it is known."
+        )
+        charts = traffic_bars("peak", "Peak memory bandwidth", caption, series)
+        return tuple(replace(chart, rated=_theoretical(records)) for chart in charts)
+
+
+def _theoretical(records: Sequence[Record]) -> tuple[Rated, ...]:
+    peak = middle(at(records, "theoretical_bandwidth"))
+    return () if peak is None else (Rated(peak, f"theoretical peak {format_quantity(peak, 'B/s')}"),)
 
 
 def _of_traffic(result: StreamResult, theoretical: float | None, flags: tuple[str, ...]) -> list[Measurement]:

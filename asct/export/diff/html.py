@@ -8,7 +8,7 @@ from typing import Any
 from asct.analysis.diff.report import DiffReport
 from asct.export.diff.text import ALIKE
 from asct.export.html import page, script_json
-from asct.figures.render import render_figure
+from asct.figures.render import render_sections
 
 MOST_ROWS = 500
 """Maximum number of values of a run in the page; the CSV and JSON files contain all of them."""
@@ -16,11 +16,11 @@ MOST_ROWS = 500
 
 def render(report: DiffReport, document: Mapping[str, Any]) -> str:
     """Return the page. `document` is embedded, without its rows, so that programs can read the page."""
-    figures = [*report.figures, *(one for part in report.sections for item in part.parts for one in item.maps)]
+    maps = [one for part in report.sections for item in part.parts for one in item.maps]
     titles = [row[0].text for row in report.runs.rows]
     return page(
         "diff.html.j2",
-        {figure.slug: render_figure(figure, titles) for figure in figures},
+        render_sections([report.figures, maps], titles),
         report=report,
         alike=f"{ALIKE[:1].upper()}{ALIKE[1:]}.",
         data=script_json({key: value for key, value in document.items() if key != "rows"}),

@@ -1,0 +1,262 @@
+"""The axes of a chart as they are shown: unit, title, ticks and range, for every renderer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Final, Literal
+
+from asct.figures.scale import (
+    AxisScale,
+    decade_ticks,
+    guide,
+    linear_ticks,
+    power_ticks,
+    prefixed,
+    significant,
+    size_label,
+    tick_label,
+)
+from asct.sdk.figure import Axis, Bars, Chart, Figure, Heatmap, Line
+from asct.sdk.metric import Better
+from asct.sdk.record import Scalar
+
+MOST_LABELS: Final = 12
+"""Maximum number of measured x values that are all labeled."""
+MATRIX: Final = "matrix"
+"""The name of the value axis of all matrices, in place of an axis title."""
+_LEAST: Final = 3
+_LEAST_SPAN: Final = 0.005
+"""Minimum range of an axis relative to its values, so that ticks differ within four digits."""
+_PADDING: Final = 0.05
+_LEAST_SHARE, _MOST_SHARE = 0.01, 10_000.0
+"""Limits of a value relative to the common prefix of its unit. Outside, the prefix would add zeros or digits, so the
+axis has its own."""
+_LOGARITHMIC: Final = ("log2", "log10")
+DIRECTIONS: Final[dict[Better, str]] = {"lower": ", lower is better", "higher": ", higher is better", "neither": ""}
+
+Scales = Mapping[tuple[str, str], AxisScale]
+"""The scale of each axis by its unit and title."""
+
+
+@dataclass(frozen=True, slots=True)
+class AxisView:
+    """An axis as it is shown: values are divided by `factor`, and `labels` are the text of `ticks`.
+
+    `low` and `high` are the ends of the axis after this division. A category axis has no ends, and its ticks are the
+    positions of its labels.
+    """
+
+    title: str
+    kind: Literal["linear", "log", "category"]
+    ticks: tuple[float, ...]
+    labels: tuple[str, ...]
+    low: float = 0.0
+    high: float = 0.0
+    factor: float = 1.0
+    unit: str = ""
+
+
+def section_scales(figures: Iterable[Figure]) -> Scales:
+    """Return the scales of neighboring figures, such as those of one section of a report.
+
+    All axes of a unit have the same prefix, unless it does not suit the values of an axis. Axes with the same unit and
+    title always have the same prefix.
+    """
+    guides: dict[tuple[str, str], list[float]] = {}
+    for figure in figures:
+        for key, size in _guides(figure):
+            if size is not None:
+                guides.setdefault(key, []).append(size)
+    by_unit: dict[str, list[float]] = {}
+    for (unit, _), sizes in guides.items():
+        by_unit.setdefault(unit, []).extend(sizes)
+    scales = {}
+    for (unit, title), sizes in guides.items():
+        common, own = prefixed(median(by_unit[unit]), unit), median(sizes)
+        suits = _LEAST_SHARE <= own / common.factor < _MOST_SHARE
+        scales[unit, title] = common if suits else prefixed(own, unit)
+    return scales
+
+
+def _guides(figure: Figure) -> Iterable[tuple[tuple[str, str], float | None]]:
+    if isinstance(figure, Heatmap):
+        yield (figure.unit, MATRIX), guide([value for row in figure.values for value in row])
+        return
+    yield (figure.y.unit, figure.y.title), guide(y_values(figure), figure.y.scale in _LOGARITHMIC)
+    if _has_prefix(figure):
+        xs = [float(x) for series in figure.series for x in series.x]
+        yield (figure.x.unit, figure.x.title), guide(xs, figure.x.scale in _LOGARITHMIC)
+
+
+def scale_of(scales: Scales, unit: str, title: str) -> AxisScale:
+    """Return the scale of an axis. A unit without values has no prefix."""
+    return scales.get((unit, title)) or prefixed(None, unit)
+
+
+def y_values(chart: Chart) -> list[float]:
+    """Return every value that a chart shows on its y axis, in base units."""
+    if isinstance(chart, Bars) and chart.stacked:
+        found = list(_sums(chart).values())
+    else:
+        found = [
+            value
+            for series in chart.series
+            for value in (*series.y, *series.low, *series.high)
+            if value is not None and math.isfinite(value)
+        ]
+        details = [detail for series in chart.series for detail in series.details if detail is not None]
+        found += [value for detail in details for value in (*detail.values, *detail.states)]
+    found += [line.y for line in chart.rated]
+    if isinstance(chart, Line):
+        found += [end for band in chart.bands for end in (band.low, band.high)]
+    return found
+
+
+def _sums(chart: Chart) -> dict[Scalar, float]:
+    sums: dict[Scalar, float] = {}
+    for series in chart.series:
+        for x, y in zip(series.x, series.y, strict=True):
+            sums[x] = sums.get(x, 0.0) + (y or 0.0)
+    return sums
+
+
+def y_view(chart: Chart, scales: Scales) -> AxisView:
+    """Return the y axis of a chart, with at least three labeled ticks."""
+    axis, scale = chart.y, scale_of(scales, chart.y.unit, chart.y.title)
+    title = titled(axis.title, scale.unit, chart.better)
+    values = [value / scale.factor for value in y_values(chart)]
+    positive = [value for value in values if value > 0]
+    if axis.scale in _LOGARITHMIC and positive:
+        low, high = _wide(min(positive), max(positive))
+        pad = (high / low) ** _PADDING
+        low, high = low / pad, high * pad
+        return _numeric("log", title, decade_ticks(low, high), (low, high), scale)
+    low, high = min(values, default=0.0), max(values, default=1.0)
+    if axis.from_zero or isinstance(chart, Bars):
+        low, high = min(low, 0.0), max(high, 0.0)
+    low, high = _apart(low, high)
+    pad = (high - low) * _PADDING
+    low, high = (low if low == 0.0 else low - pad), (high if high == 0.0 else high + pad)
+    return _numeric("linear", title, linear_ticks(low, high), (low, high), scale)
+
+
+def x_view(chart: Chart, scales: Scales) -> AxisView:
+    """Return the x axis of a chart. Up to twelve measured values are all labeled; a numeric axis has at least three
+    labels."""
+    axis = chart.x
+    scale = scale_of(scales, axis.unit, axis.title) if _has_prefix(chart) else AxisScale(1.0, _plain(axis.unit))
+    title = titled(axis.title, scale.unit)
+    if is_category(chart):
+        labels = tuple(category_labels(chart))
+        return AxisView(title, "category", tuple(map(float, range(len(labels)))), labels)
+    xs = sorted({float(x) / scale.factor for series in chart.series for x in series.x})
+    xs = [x for x in xs if x > 0] if axis.scale in _LOGARITHMIC and xs[-1] > 0 else xs
+    drawn = [*xs, *_extra_x(chart, scale.factor, axis.scale in _LOGARITHMIC)]
+    if axis.scale in _LOGARITHMIC and xs[0] > 0:
+        return _log_x(axis, title, xs, drawn, scale)
+    low, high = _apart(min(drawn), max(drawn))
+    pad, few = (high - low) * _PADDING, _settings(axis, xs)
+    low = 0.0 if not few and 0 <= low < high / 2 else low - pad
+    ticks = xs if few else linear_ticks(low, high + pad)
+    return _numeric("linear", title, ticks, (low, high + pad), scale)
+
+
+def _log_x(axis: Axis, title: str, xs: Sequence[float], drawn: Sequence[float], scale: AxisScale) -> AxisView:
+    low, high = _wide(min(drawn), max(drawn), 1.5)
+    pad = (high / low) ** (_PADDING / 2)
+    low, high = low / pad, high * pad
+    if _settings(axis, xs):
+        ticks = list(xs)
+    elif axis.unit == "B":
+        factor = prefixed(low, "B").factor
+        ticks = [tick * factor for tick in power_ticks(low / factor, high / factor)]
+    else:
+        ticks = power_ticks(low, high) if axis.scale == "log2" else decade_ticks(low, high)
+    view = _numeric("log", title, ticks, (low, high), scale)
+    if axis.unit != "B":
+        return view
+    return AxisView(title, "log", view.ticks, tuple(map(size_label, ticks)), low, high)
+
+
+def _settings(axis: Axis, xs: Sequence[float]) -> bool:
+    """Return whether the x values are few settings, which are all labeled. Measured quantities, such as bandwidths,
+    have round ticks instead."""
+    return axis.unit in ("", "1", "B") and _LEAST <= len(xs) <= MOST_LABELS
+
+
+def _numeric(
+    kind: Literal["linear", "log"],
+    title: str,
+    ticks: Sequence[float],
+    ends: tuple[float, float],
+    scale: AxisScale,
+) -> AxisView:
+    return AxisView(title, kind, tuple(ticks), tuple(map(tick_label, ticks)), *ends, scale.factor, scale.unit)
+
+
+def titled(title: str, unit: str, better: Better = "neither") -> str:
+    """Return the title of an axis with its unit and direction: `Latency (ns), lower is better`."""
+    return f"{title} ({unit}){DIRECTIONS[better]}" if unit else f"{title}{DIRECTIONS[better]}"
+
+
+def is_category(chart: Chart) -> bool:
+    """Return whether the x axis has labels instead of numbers. This includes one or two settings, because two values
+    cannot show a scale."""
+    if isinstance(chart, Bars) or chart.x.scale == "category" or not _all_numbers(chart):
+        return True
+    xs = {x for series in chart.series for x in series.x}
+    return not xs or (len(xs) < _LEAST and chart.x.unit in ("", "1", "B") and not chart.markers and not chart.bands)
+
+
+def category_labels(chart: Chart) -> list[str]:
+    """Return the labels of a category axis: numbers by size, text in order of first appearance."""
+    xs: list[Scalar] = list(dict.fromkeys(x for series in chart.series for x in series.x))
+    if _all_numbers(chart):
+        xs.sort(key=float)
+    return list(dict.fromkeys(category_label(x, chart.x) for x in xs))
+
+
+def category_label(x: Scalar, axis: Axis) -> str:
+    """Return an x value as text. Sizes in bytes have a unit."""
+    if isinstance(x, bool) or not isinstance(x, int | float):
+        return str(x)
+    if axis.unit == "B":
+        return size_label(x)
+    return str(x) if isinstance(x, int) else significant(x)
+
+
+def _all_numbers(chart: Chart) -> bool:
+    return all(isinstance(x, int | float) and not isinstance(x, bool) for series in chart.series for x in series.x)
+
+
+def _has_prefix(chart: Chart) -> bool:
+    """Return whether the x axis shows a measured quantity with an SI prefix, such as a bandwidth."""
+    return isinstance(chart, Line) and chart.x.scale in ("linear", "log10") and not is_category(chart)
+
+
+def _plain(unit: str) -> str:
+    """Return the unit in the title of an axis. Sizes have their unit in the labels."""
+    return "" if unit in ("1", "B") else unit
+
+
+def _extra_x(chart: Chart, factor: float, logarithmic: bool) -> list[float]:
+    if not isinstance(chart, Line):
+        return []
+    found = [marker.x for marker in chart.markers] + [end for band in chart.bands for end in (band.start, band.end)]
+    return [x / factor for x in found if x > 0 or not logarithmic]
+
+
+def _wide(low: float, high: float, least: float = 1.0 + _LEAST_SPAN) -> tuple[float, float]:
+    """Return the ends of a logarithmic axis, moved apart if their ratio is below `least`."""
+    return (low, high) if high >= low * least else (low / math.sqrt(least), high * math.sqrt(least))
+
+
+def _apart(low: float, high: float) -> tuple[float, float]:
+    """Return the ends of a linear axis, moved apart if they are almost equal."""
+    least = max(abs(low), abs(high)) * _LEAST_SPAN
+    if high - low > least:
+        return low, high
+    return (low - (least or 1.0), high + (least or 1.0)) if low else (0.0, high or 1.0)

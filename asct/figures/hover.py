@@ -1,0 +1,55 @@
+"""The text about one value that a figure shows when a pointer is over its mark."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from asct.figures.scale import AxisScale, significant
+from asct.sdk.figure import Detail, Series
+
+
+def hover_lines(series: Series, number: int, place: str, scale: AxisScale) -> list[str]:
+    """Return the lines about the value at position `number`: x (as `place`) and value, interval, number of visits or
+    repeats, states, flags and setting, as far as they are known."""
+    detail = series.details[number] if series.details else None
+    low, high = (ends[number] if ends else None for ends in (series.low, series.high))
+    label = series.labels[number] if series.labels else ""
+    lines = [": ".join(filter(None, (", ".join(filter(None, (place, label))), _shown(series.y[number], scale))))]
+    lines += _spread(low, high, detail, scale)
+    if detail is None:
+        return lines
+    if len(detail.states) > 1:
+        lines.append(f"two states: {' and '.join(_shown(state, scale) for state in detail.states)}")
+    if detail.flags:
+        lines.append(", ".join(detail.flags))
+    if detail.setting and detail.setting not in series.name:
+        lines.append(detail.setting)
+    return lines
+
+
+def _shown(value: float | None, scale: AxisScale) -> str:
+    return "" if value is None else f"{significant(value / scale.factor)} {scale.unit}".rstrip()
+
+
+def _spread(low: float | None, high: float | None, detail: Detail | None, scale: AxisScale) -> list[str]:
+    """Return the interval and what it is based on. The interval of several repeats is the range of their values."""
+    count = len(detail.values) if detail is not None else 0
+    kind = detail.kind if detail is not None else ""
+    number = f"{count} {kind}{'' if count == 1 else 's'}" if count else ""
+    if low is None or high is None:
+        return [number] if number else []
+    name = "range" if kind == "repeat" and count > 1 else "95 % interval"
+    ends = f"{name} {significant(low / scale.factor)} to {_shown(high, scale)}"
+    return [f"{ends}, {number}" if number else ends]
+
+
+def visible_points(groups: Sequence[Series], most: int) -> bool:
+    """Return whether the values of visits and repeats are drawn as points: if there are any, but no more than
+    `most`."""
+    count = sum(len(detail.values) for series in groups for detail in series.details if detail and is_several(detail))
+    return 0 < count <= most
+
+
+def is_several(detail: Detail | None) -> bool:
+    """Return whether a value summarizes several visits or repeats."""
+    return detail is not None and len(detail.values) > 1

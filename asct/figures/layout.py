@@ -1,0 +1,245 @@
+"""The layout of a chart as plotly JSON: axes, lines at levels and rated values, bands, and the grid of panels.
+
+Rows of pixels above the axes are reserved, so that nothing overlaps: the buttons of plotly are at the top, followed by
+the labels of vertical lines or the titles of panels. The page draws the legend above the figure.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Final
+
+from asct.figures import theme
+from asct.figures.axes import MOST_LABELS, AxisView
+from asct.figures.labels import WIDE, label_rows, share
+from asct.figures.palette import Style
+from asct.figures.panels import PANEL_WIDTH, Panel, columns_of, legend_names
+from asct.figures.scale import escape, six_digits
+from asct.sdk.figure import Bars, Chart, Line, Marker
+
+BUTTONS: Final = 28
+"""Height in pixels of the row that contains plotly's buttons."""
+ROW: Final = 15
+"""Height in pixels of a row of labels."""
+_BELOW: Final = 52
+_PANEL_HEIGHT: Final = 150
+_PANEL_GAP: Final = 14
+_MOST_COLUMNS: Final = 4
+_CLOSE: Final = 0.09
+"""Distance of two horizontal lines, as a fraction of the axis, below which their labels would overlap."""
+_SYMBOLS: Final = dict(zip(theme.MARKERS, "\u25cf\u25a0\u25c6\u25b2\u2716\u271a\u2605\u2b22", strict=True))
+_KEY_WIDTH: Final = 38
+"""Maximum number of characters in a line of the key above a panel."""
+
+Json = dict[str, Any]
+
+
+def chart_layout(
+    chart: Chart, found: Sequence[Panel], styles: Sequence[Sequence[Style]], x: AxisView, y: AxisView
+) -> Json:
+    """Return the layout of a chart with these panels, their styles and axes."""
+    layout: Json = {"showlegend": False, "hovermode": "closest"}
+    if isinstance(chart, Bars):
+        layout |= {"barmode": "stack" if chart.stacked else "group", "bargap": 0.3}
+        layout |= {"scattermode": "group", "scattergap": 0.3}
+    if len(found) == 1:
+        layout |= {"xaxis": {**_axis(x), **_title(x)}, "yaxis": {**_axis(y), **_title(y)}}
+        marked, rows = _vertical_labels(chart, x)
+        layout["margin"] = {"l": 56, "r": 16, "t": BUTTONS + ROW * rows, "b": 48}
+        notes = [*marked, *_horizontal_labels(chart, y)]
+    else:
+        titles = [_panel_title(panel, own, legend_names(found)) for panel, own in zip(found, styles, strict=True)]
+        notes = [*_panel_notes(titles), *_common_titles(x, y)]
+        grid, usual = _grid(len(found), max(title.count("<br>") + 1 for title in titles))
+        layout |= grid | _panel_axes(usual, x, y)
+    shapes = [shape for number in range(1, len(found) + 1) for shape in _shapes(chart, x, y, number)]
+    return layout | {key: items for key, items in (("shapes", shapes), ("annotations", notes)) if items}
+
+
+def _axis(view: AxisView) -> Json:
+    if view.kind == "category":
+        names = [escape(label) for label in view.labels]
+        axis: Json = {"type": "category", "categoryorder": "array", "categoryarray": names}
+        return axis | ({"tickmode": "array", "tickvals": names, "ticktext": names} if len(names) <= MOST_LABELS else {})
+    ends = [view.low, view.high]
+    return {
+        "type": view.kind,
+        "range": [_position(end, view) for end in ends],
+        "tickmode": "array",
+        "tickvals": list(view.ticks),
+        "ticktext": [escape(label) for label in view.labels],
+    }
+
+
+def _title(view: AxisView) -> Json:
+    return {"title": {"text": escape(view.title)}}
+
+
+def _position(value: float, view: AxisView) -> float:
+    """Return a value in the coordinates of a plotly axis, which are exponents if it is logarithmic."""
+    return six_digits(math.log10(value) if view.kind == "log" else value) or 0.0
+
+
+def _references(number: int) -> tuple[str, str]:
+    return ("x", "y") if number == 1 else (f"x{number}", f"y{number}")
+
+
+def _shapes(chart: Chart, x: AxisView, y: AxisView, number: int) -> list[Json]:
+    """Return the lines and bands of one panel."""
+    across, up = _references(number)
+    found: list[Json] = []
+    if isinstance(chart, Line):
+        for band in chart.bands:
+            ends = {"x0": band.start / x.factor, "x1": band.end / x.factor}
+            found.append(
+                {"type": "rect", "xref": across, "yref": up, **ends, "y0": band.low / y.factor,
+                 "y1": band.high / y.factor, "layer": "below", "line": {"width": 0},
+                 "fillcolor": theme.translucent(theme.BOUND)}
+            )  # fmt: skip
+        for marker in _drawn_markers(chart, x):
+            hint, at = marker.kind == "hint", marker.x / x.factor
+            found.append(
+                {"type": "line", "xref": across, "x0": at, "x1": at, "yref": f"{up} domain", "y0": 0, "y1": 1,
+                 "layer": "below",
+                 "line": {"color": theme.BOUND, "width": 1 if hint else 1.5, "dash": "dot" if hint else "solid"}}
+            )  # fmt: skip
+    for line in chart.rated:
+        at = six_digits(line.y / y.factor)
+        found.append(
+            {"type": "line", "xref": f"{across} domain", "x0": 0, "x1": 1, "yref": up, "y0": at, "y1": at,
+             "line": {"color": theme.BOUND, "width": 1.5, "dash": "dash"}}
+        )  # fmt: skip
+    return found
+
+
+def _drawn_markers(chart: Line, x: AxisView) -> list[Marker]:
+    if x.kind == "category":
+        return []
+    shown = (marker for marker in chart.markers if marker.x > 0 or x.kind != "log")
+    return sorted(shown, key=lambda marker: (marker.x, marker.kind, marker.label))
+
+
+def _vertical_labels(chart: Chart, x: AxisView) -> tuple[list[Json], int]:
+    """Return the labels of vertical lines, which are above the plot in as many rows as needed, and the number of rows.
+
+    The page distributes them again for its actual width.
+    """
+    markers = _drawn_markers(chart, x) if isinstance(chart, Line) else []
+    places = [share(marker.x / x.factor, x) * WIDE[0] for marker in markers]
+    rows = label_rows(places, [marker.label for marker in markers])
+    notes = [
+        {
+            "name": "marker", "x": _position(marker.x / x.factor, x), "yref": "y domain", "y": 1,
+            "text": escape(marker.label), "showarrow": False, "xanchor": "left", "yanchor": "bottom",
+            "xshift": -3, "yshift": ROW * row,
+        }
+        for marker, row in zip(markers, rows, strict=True)
+    ]  # fmt: skip
+    return notes, max(rows, default=-1) + 1
+
+
+def _horizontal_labels(chart: Chart, y: AxisView) -> list[Json]:
+    """Return the labels of rated values at the right, and of bands at their left end. Labels of close lines are on
+    different sides of the lines or at different ends."""
+    found: list[Json] = []
+    places = [("right", "bottom"), ("right", "top"), ("left", "bottom"), ("left", "top")]
+    near: list[float] = []
+    for line in sorted(chart.rated, key=lambda line: -line.y):
+        at = share(line.y / y.factor, y)
+        near = [other for other in near if abs(other - at) < _CLOSE]
+        side, edge = places[len(near) % len(places)]
+        near.append(at)
+        found.append(
+            {"name": "rated", "xref": "x domain", "x": 1 if side == "right" else 0,
+             "y": _position(line.y / y.factor, y), "text": escape(line.label), "showarrow": False, "xanchor": side,
+             "yanchor": edge}
+        )  # fmt: skip
+    if isinstance(chart, Line):
+        for label, band in {band.label: band for band in chart.bands}.items():
+            found.append(
+                {"name": "band", "xref": "x domain", "x": 0, "y": _position(band.high / y.factor, y),
+                 "text": escape(label), "showarrow": False, "xanchor": "left", "yanchor": "bottom"}
+            )  # fmt: skip
+    return found
+
+
+def _panel_axes(places: Json, x: AxisView, y: AxisView) -> Json:
+    """Return the axes of all panels at these places, which zoom together."""
+    axes: Json = {name: {**_axis(x if name[0] == "x" else y), **place} for name, place in places.items()}
+    for name, axis in axes.items():
+        number = name[len("xaxis") :]
+        if number:
+            axis |= {"anchor": f"{'y' if name[0] == 'x' else 'x'}{number}", "matches": name[0]}
+    return axes
+
+
+def _panel_title(panel: Panel, styles: Sequence[Style], shared: Sequence[str]) -> str:
+    """Return what the panel shows: its title or, if the panels share no legend, the marks and names of its series."""
+    if shared or len(panel.series) < 2:
+        return escape(panel.title or (panel.series[0].name if panel.series else ""))
+    lines, length = [[escape(panel.title)]] if panel.title else [[]], 0
+    for series, style in zip(panel.series, styles, strict=True):
+        length += len(series.name) + 3
+        if length > _KEY_WIDTH and lines[-1]:
+            lines.append([])
+            length = len(series.name) + 3
+        symbol = f'<span style="color:{style.colour}">{_SYMBOLS[style.marker]}</span>'
+        lines[-1].append(f"{symbol}\u00a0{escape(series.name)}")
+    return "<br>".join("  ".join(line) for line in lines)
+
+
+def _panel_notes(titles: Sequence[str]) -> list[Json]:
+    notes = []
+    for number, title in enumerate(titles, start=1):
+        across, up = _references(number)
+        notes.append(
+            {"name": "panel", "xref": f"{across} domain", "x": 0, "yref": f"{up} domain", "y": 1, "text": title,
+             "showarrow": False, "xanchor": "left", "yanchor": "bottom", "align": "left"}
+        )  # fmt: skip
+    return notes
+
+
+def _common_titles(x: AxisView, y: AxisView) -> list[Json]:
+    style = {"showarrow": False, "xref": "paper", "yref": "paper", "font": {"size": 13}, "name": "title"}
+    return [
+        {**style, "text": escape(x.title), "x": 0.5, "y": 0, "yshift": -_BELOW, "yanchor": "bottom"},
+        {**style, "text": escape(y.title), "x": 0, "y": 0.5, "xshift": -60, "xanchor": "left", "textangle": -90},
+    ]
+
+
+def _grid(count: int, lines: int) -> tuple[Json, Json]:
+    """Return the layout of the panels for pages of different widths, and the places of their axes on a usual page.
+
+    `meta.grids` contains, for each number of columns, the width in pixels from which it applies.
+    """
+    above = ROW * lines + 6
+    grids = {columns_of(count, columns * PANEL_WIDTH): columns for columns in range(_MOST_COLUMNS, 0, -1)}
+    patches = [
+        {"from": PANEL_WIDTH * least if least > 1 else 0, **_places(count, columns, above)}
+        for columns, least in sorted(grids.items())
+    ]
+    usual = next(patch for patch in reversed(patches) if patch["from"] <= 2 * PANEL_WIDTH)
+    margin = {"l": 64, "r": 12, "t": BUTTONS + above, "b": _BELOW}
+    return {"margin": margin, "height": usual["height"], "meta": {"grids": patches}}, usual["axes"]
+
+
+def _places(count: int, columns: int, above: int) -> Json:
+    """Return the height of a figure with this number of columns, and the domains of its axes."""
+    rows = -(-count // columns)
+    inside = rows * _PANEL_HEIGHT + (rows - 1) * (above + _PANEL_GAP)
+    width, axes = 1.0 / columns, {}
+    for number in range(count):
+        row, column = divmod(number, columns)
+        top = row * (_PANEL_HEIGHT + above + _PANEL_GAP)
+        suffix = str(number + 1) if number else ""
+        left = column * width + (0.02 if column else 0.0)
+        axes[f"xaxis{suffix}"] = {
+            "domain": [round(left, 4), round((column + 1) * width - (0.02 if column + 1 < columns else 0.0), 4)],
+            "showticklabels": number + columns >= count,
+        }
+        axes[f"yaxis{suffix}"] = {
+            "domain": [round(max(0.0, 1 - (top + _PANEL_HEIGHT) / inside), 4), round(1 - top / inside, 4)],
+            "showticklabels": column == 0,
+        }
+    return {"height": inside + BUTTONS + above + _BELOW, "axes": axes}

@@ -1,0 +1,106 @@
+"""One color and one marker for a name in all figures of a report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from asct.figures import theme
+from asct.figures.panels import Panel, host_and_rest, panels
+from asct.sdk.figure import Figure, Heatmap, Series
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """The appearance of a series: its color on a light background, marker, dash and pattern (names of plotly)."""
+
+    colour: str
+    marker: str
+    dash: str
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True)
+class Palette:
+    """The number of each host and of each name of a series, which determine its color and marker."""
+
+    hosts: Mapping[str, int]
+    names: Mapping[str, int]
+
+    def styles(self, panel: Panel) -> list[Style]:
+        """Return the style of each series of a panel.
+
+        If the panel shows several hosts, or a single series of one of several hosts, the color belongs to the host, and
+        marker and dash to the rest of the name. Otherwise color and marker belong to the name.
+        """
+        if not by_host(panel, self.hosts):
+            return [_style(self.names.get(_rest(item), 0)) for item in panel.series]
+        return [self._of_host(item, _alone(item, panel)) for item in panel.series]
+
+    def _of_host(self, item: Series, alone: bool) -> Style:
+        host = self.hosts[item.host]
+        rest = self.names.get(_rest(item), 0)
+        if alone:
+            return _style(host)
+        return Style(theme.colour(host), _at(theme.MARKERS, rest), _at(theme.DASHES, rest), _at(theme.PATTERNS, rest))
+
+
+def palette(figures: Iterable[Figure], hosts: Sequence[str] = ()) -> Palette:
+    """Return the palette of a report. `hosts` contains all hosts of the run, in order.
+
+    Names that appear in the same panel have different colors as long as there are enough.
+    """
+    found = [panel for figure in figures if not isinstance(figure, Heatmap) for panel in panels(figure)]
+    order = list(dict.fromkeys((*hosts, *(item.host for panel in found for item in panel.series if item.host))))
+    numbers = {host: number for number, host in enumerate(order)} if len(order) > 1 else {}
+    together = [tuple(dict.fromkeys(_rest(item) for item in panel.series)) for panel in found]
+    return Palette(numbers, _numbered(together))
+
+
+def by_host(panel: Panel, hosts: Mapping[str, int]) -> bool:
+    """Return whether the colors of a panel belong to hosts."""
+    names = [item.host for item in panel.series]
+    return bool(hosts) and all(name in hosts for name in names) and (len(set(names)) > 1 or len(names) == 1)
+
+
+def _rest(item: Series) -> str:
+    """Return the name of a series without its host."""
+    host, rest = host_and_rest(item)
+    return rest if host else item.name
+
+
+def _alone(item: Series, panel: Panel) -> bool:
+    return sum(other.host == item.host for other in panel.series) == 1
+
+
+def _numbered(together: Sequence[Sequence[str]]) -> dict[str, int]:
+    """Number the names so that those that appear together have different numbers modulo the number of colors.
+
+    Names with the most neighbors are numbered first, each with the number that the fewest names have so far.
+    """
+    neighbours: dict[str, set[str]] = {}
+    for group in together:
+        for name in group:
+            neighbours.setdefault(name, set()).update(other for other in group if other != name)
+    first = {name: number for number, name in enumerate(neighbours)}
+    numbers: dict[str, int] = {}
+    count = len(theme.LIGHT)
+    used = [0] * count
+    for name in sorted(neighbours, key=lambda name: (-len(neighbours[name]), first[name])):
+        near = [numbers[other] for other in neighbours[name] if other in numbers]
+        best = min(range(count), key=lambda number: (near.count(number), used[number], number))
+        used[best] += 1
+        numbers[name] = best
+    return numbers
+
+
+def _style(number: int) -> Style:
+    """Return the style for a number. Beyond the number of colors, the dash changes."""
+    again = number // len(theme.LIGHT)
+    return Style(
+        theme.colour(number), _at(theme.MARKERS, number), _at(theme.DASHES, again), _at(theme.PATTERNS, number)
+    )
+
+
+def _at(items: Sequence[str], number: int) -> str:
+    return items[number % len(items)]

@@ -1,0 +1,109 @@
+"""Small multiples: a chart with many series is drawn as several panels with the same axes and at most eight series
+each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations, pairwise
+from typing import Final
+
+from asct.sdk.figure import Bars, Chart, Series
+from asct.values.grouping import grouped
+
+MOST_SERIES: Final = 8
+"""Maximum number of series in a panel, which is also the number of colors and of markers."""
+PANEL_WIDTH: Final = 230
+"""Minimum width of a panel in pixels."""
+_MOST_WORDS: Final = 5
+_MOST_TIMES: Final = 3
+"""Panels by words may be this many times as many as panels in order; beyond that, most panels hold one series."""
+_SEPARATOR: Final = ", "
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """Series that are drawn in the same axes. `title` is the part of their names that all of them share; their names
+    omit it. It is empty if they share nothing."""
+
+    title: str
+    series: tuple[Series, ...]
+
+
+def panels(chart: Chart) -> tuple[Panel, ...]:
+    """Return the panels of a chart: a single one with an empty title unless it has more than eight series.
+
+    Names consist of words, such as the host and the settings, separated by commas. Series that share some of these
+    words form a panel; the words are chosen so that there are as few panels as possible. If no words divide the series
+    into a reasonable number of panels, they are divided in order. The parts of stacked bars remain together.
+    """
+    series = chart.series
+    if len(series) <= MOST_SERIES or (isinstance(chart, Bars) and chart.stacked):
+        return (Panel("", series),)
+    ordered, worded = _in_order(series), _by_words(series)
+    return worded if 0 < len(worded) <= _MOST_TIMES * len(ordered) else ordered
+
+
+def legend_names(found: Sequence[Panel]) -> tuple[str, ...]:
+    """Return the names in the legend that all panels share, or an empty tuple if each panel needs its own names.
+
+    A chart with a single series needs no legend.
+    """
+    names = tuple(dict.fromkeys(series.name for panel in found for series in panel.series))
+    return names if 1 < len(names) <= MOST_SERIES else ()
+
+
+def columns_of(count: int, width: float) -> int:
+    """Return the number of columns for `count` panels in a figure of `width` pixels, so that rows are filled evenly."""
+    most = max(1, min(count, int(width // PANEL_WIDTH), 4))
+    rows = -(-count // most)
+    return -(-count // rows)
+
+
+def host_and_rest(series: Series) -> tuple[str, str]:
+    """Return the host at the beginning of a series' name, if any, and the rest of the name."""
+    if series.host and series.name == series.host:
+        return series.host, ""
+    prefix = f"{series.host}{_SEPARATOR}"
+    if series.host and series.name.startswith(prefix):
+        return series.host, series.name.removeprefix(prefix)
+    return "", series.name
+
+
+def _words(series: Series) -> tuple[str, ...]:
+    """Return the words of a name. The name of a host may contain commas, but is one word."""
+    host, rest = host_and_rest(series)
+    return tuple(filter(None, (host, *(rest.split(_SEPARATOR) if rest else ()))))
+
+
+def _by_words(series: Sequence[Series]) -> tuple[Panel, ...]:
+    words = [_words(item) for item in series]
+    count = len(words[0])
+    if len({len(item) for item in words}) > 1 or not 1 < count <= _MOST_WORDS:
+        return ()
+    choices = [at for size in range(1, count) for at in combinations(range(count), size)]
+    divided = [_divided(series, words, at) for at in choices]
+    fitting = [found for found in divided if max(len(panel.series) for panel in found) <= MOST_SERIES]
+    return min(fitting, key=len, default=())
+
+
+def _divided(series: Sequence[Series], words: Sequence[tuple[str, ...]], at: tuple[int, ...]) -> tuple[Panel, ...]:
+    """Return the panels of the series whose words at the positions `at` are the same."""
+    pairs = list(zip(series, words, strict=True))
+    groups = grouped(pairs, lambda pair: tuple(pair[1][position] for position in at))
+    return tuple(
+        Panel(
+            _SEPARATOR.join(key),
+            tuple(
+                replace(item, name=_SEPARATOR.join(word for number, word in enumerate(own) if number not in at))
+                for item, own in group
+            ),
+        )
+        for key, group in groups.items()
+    )
+
+
+def _in_order(series: Sequence[Series]) -> tuple[Panel, ...]:
+    count = -(-len(series) // MOST_SERIES)
+    ends = [len(series) * number // count for number in range(count + 1)]
+    return tuple(Panel("", tuple(series[start:end])) for start, end in pairwise(ends))

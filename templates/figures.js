@@ -1,0 +1,240 @@
+(function () {
+  "use strict";
+  const root = document.documentElement;
+  const systemDark = window.matchMedia("(prefers-color-scheme: dark)");
+  const plots = Array.from(document.querySelectorAll(".plot"));
+  const config = {
+    displaylogo: false,
+    responsive: true,
+    modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "toImage"],
+  };
+  const narrowBelow = 480;
+  const paperWidth = 660;
+  const character = 6.4; // mean width of a character of a label in pixels
+  let page;
+  let printing = false;
+
+  const isDark = () => !printing && (root.dataset.theme ? root.dataset.theme === "dark" : systemDark.matches);
+
+  // ---- legend: above the figure, so that it covers nothing ----
+  const shapes = {
+    circle: "M4 0a4 4 0 1 0-8 0a4 4 0 1 0 8 0", square: "M-4-4h8v8h-8z", diamond: "M0-5 5 0 0 5-5 0z",
+    "triangle-up": "M-5 4 0-5 5 4z", x: "M-5-3-3-5 0-2 3-5 5-3 2 0 5 3 3 5 0 2-3 5-5 3-2 0z",
+    cross: "M-2-5h4v3h3v4h-3v3h-4v-3h-3v-4h3z", star: "M0-6 2-2 6-2 3 1 4 5 0 3-4 5-3 1-6-2-2-2z",
+    hexagon: "M-5 0-2.5-4.5h5L5 0 2.5 4.5h-5z",
+  };
+  const hatches = {
+    "/": "M-10 6 0-6M0 6 10-6", "\\": "M-10-6 0 6M0-6 10 6", x: "M-10 6 0-6 10 6M-10-6 0 6 10-6", ".": "M-6 0h2M0 0h2M6 0h2",
+    "-": "M-10 0h20", "|": "M-5-6v12M0-6v12M5-6v12", "+": "M-10 0h20M-4-6v12M4-6v12",
+  };
+  const dashes = { dash: "6 3", dot: "2 2", dashdot: "6 2 2 2", longdash: "9 3", longdashdot: "9 2 2 2" };
+  function sample(trace) {
+    const bar = trace.type === "bar";
+    const colour = trace.marker.color;
+    const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+    const add = (name, attributes) => {
+      const item = document.createElementNS("http://www.w3.org/2000/svg", name);
+      for (const [key, value] of Object.entries(attributes)) item.setAttribute(key, value);
+      svg.append(item);
+    };
+    svg.setAttribute("viewBox", "-14 -7 28 14");
+    svg.setAttribute("aria-hidden", "true");
+    if (bar) {
+      const pattern = (trace.marker.pattern || {}).shape || "";
+      add("rect", { x: -10, y: -6, width: 20, height: 12, fill: colour });
+      add("path", { d: hatches[pattern] || "", stroke: "#fff", "stroke-opacity": 0.7, "stroke-width": 1.5, fill: "none" });
+    } else {
+      const line = { d: "M-14 0h28", stroke: colour, "stroke-width": 2, "stroke-dasharray": dashes[trace.line.dash] || "none" };
+      add("path", line);
+      if (trace.mode !== "lines") add("path", { d: shapes[trace.marker.symbol], fill: colour });
+    }
+    return svg;
+  }
+  function legendOf(plot) {
+    let legend = plot.previousElementSibling;
+    if (legend && legend.classList.contains("legend")) return legend;
+    legend = document.createElement("div");
+    legend.className = "legend js-only";
+    legend.setAttribute("role", "group");
+    legend.setAttribute("aria-label", "Series; a button shows or hides one");
+    plot.before(legend);
+    return legend;
+  }
+  function drawLegend(plot, data) {
+    const named = data.filter((trace) => trace.showlegend);
+    const hidden = hiddenNames(plot);
+    if (!named.length) return;
+    const legend = legendOf(plot);
+    const decode = document.createElement("textarea");
+    legend.replaceChildren(...named.map((trace) => {
+      const button = document.createElement("button");
+      decode.innerHTML = trace.name; // the names are escaped for plotly
+      button.type = "button";
+      button.append(sample(trace), decode.value);
+      button.title = decode.value;
+      button.setAttribute("aria-pressed", String(!hidden.has(trace.legendgroup)));
+      button.addEventListener("click", () => toggle(plot, trace.legendgroup));
+      return button;
+    }));
+    const least = 4 * legend.offsetHeight; // the legend takes at most a fifth of the figure
+    plot.style.minHeight = least > plot.clientHeight ? `${least}px` : "";
+  }
+  const hiddenNames = (plot) => plot.hiddenNames || (plot.hiddenNames = new Set());
+  function toggle(plot, name) {
+    const hidden = hiddenNames(plot);
+    if (!hidden.delete(name)) hidden.add(name);
+    draw(plot);
+  }
+
+  // ---- texts for the actual width ----
+  function places(axis, width) {
+    const [low, high] = axis.range;
+    const at = (value) => (axis.type === "log" ? Math.log10(value) : value);
+    return axis.tickvals.map((value) => ((at(value) - low) / (high - low)) * width);
+  }
+  function thinned(axis, width) {
+    // keep every label for which there is room, but at least three
+    const size = axis.ticktext.map((label) => label.length * 7.2 + 8);
+    const at = places(axis, width);
+    const kept = [];
+    at.forEach((centre, index) => {
+      const last = kept.at(-1);
+      if (last === undefined || centre - size[index] / 2 >= at[last] + size[last] / 2) kept.push(index);
+    });
+    if (kept.length < 3 && at.length >= 3) kept.splice(0, kept.length, 0, Math.floor(at.length / 2), at.length - 1);
+    const only = (items) => items.filter((item, index) => kept.includes(index));
+    return { ...axis, tickvals: only(axis.tickvals), ticktext: only(axis.ticktext) };
+  }
+  function categories(axis, width) {
+    const longest = Math.max(...axis.ticktext.map((label) => label.length)) * 7.2 + 8;
+    return longest * axis.ticktext.length > width ? { ...axis, tickangle: -45 } : axis;
+  }
+  function restack(layout, notes, width) {
+    // the labels of vertical lines were distributed for a usual page
+    const [low, high] = layout.xaxis.range;
+    const ends = [];
+    for (const note of notes) {
+      const size = note.text.length * character + 8;
+      let left = ((note.x - low) / (high - low)) * width;
+      if (left + size > width + 20) {
+        note.xanchor = "right";
+        note.xshift = 3;
+        left -= size;
+      }
+      let row = ends.findIndex((end) => left >= end);
+      if (row < 0) row = ends.length;
+      ends[row] = left + size;
+      note.yshift = 15 * row;
+    }
+    layout.margin.t = 28 + 15 * ends.length;
+  }
+  function arrange(layout, width) {
+    const grid = layout.meta.grids.filter((item) => item.from <= width).at(-1);
+    for (const [name, axis] of Object.entries(grid.axes)) Object.assign(layout[name], axis);
+    layout.height = grid.height;
+  }
+  function fit(plot, layout, data) {
+    const width = printing ? paperWidth : plot.clientWidth;
+    const inside = width - layout.margin.l - layout.margin.r - 10;
+    if (layout.meta) arrange(layout, width);
+    for (const name of Object.keys(layout).filter((key) => key.startsWith("xaxis"))) {
+      const [from, to] = layout[name].domain || [0, 1];
+      if (layout[name].range) layout[name] = thinned(layout[name], inside * (to - from));
+      else if (layout[name].ticktext && data[0].type !== "heatmap") layout[name] = categories(layout[name], inside * (to - from));
+    }
+    const notes = (layout.annotations || []).filter((note) => note.name === "marker");
+    if (notes.length) restack(layout, notes, inside);
+    if (width >= narrowBelow) return;
+    layout.margin.r = 8;
+    for (const trace of data) if (trace.meta) Object.assign(trace, trace.meta);
+  }
+  function figureFor(plot) {
+    let text = JSON.stringify(page.figures[plot.dataset.figure]);
+    const dark = isDark();
+    if (dark) for (const [light, colour] of Object.entries(page.dark)) text = text.replaceAll(light, colour);
+    const { data, layout } = JSON.parse(text);
+    layout.template = page.templates[dark ? "dark" : "light"];
+    for (const trace of data) if (hiddenNames(plot).has(trace.legendgroup)) trace.visible = false;
+    return { data, layout };
+  }
+
+  // ---- drawing ----
+  async function draw(plot) {
+    const { data, layout } = figureFor(plot);
+    drawLegend(plot, data);
+    fit(plot, layout, data);
+    if (printing) {
+      const height = layout.height || (plot.classList.contains("square") ? paperWidth : 320);
+      Object.assign(layout, { width: paperWidth, height, autosize: false });
+    }
+    plot.style.height = layout.height ? `${layout.height}px` : "";
+    await Plotly.react(plot, data, layout, config);
+    if (plot.watched) return;
+    plot.watched = true;
+    plot.on("plotly_relayout", (change) => zoomed(plot, change));
+    plot.on("plotly_doubleclick", () => draw(plot));
+  }
+  function zoomed(plot, change) {
+    // the ticks are those of the whole axis: let plotly choose them for a part
+    const parts = Object.keys(change).filter((key) => /^[xy]axis\d*\.range\[0\]$/.test(key));
+    const axes = parts.map((key) => key.split(".")[0]).filter((name) => plot.layout[name].type !== "category");
+    if (axes.length) Plotly.relayout(plot, Object.fromEntries(axes.map((name) => [`${name}.tickmode`, "auto"])));
+    else if (Object.keys(change).some((key) => key.endsWith(".autorange"))) draw(plot);
+  }
+  const pause = () => new Promise((resolve) => setTimeout(resolve, 0));
+  const folded = (plot) => plot.closest("details:not([open])") !== null;
+  async function drawOpened(event) {
+    if (!window.Plotly || !event.target.open) return;
+    for (const plot of event.target.querySelectorAll(".plot")) {
+      if (folded(plot)) continue;
+      await draw(plot);
+      await pause();
+    }
+  }
+  async function drawAll() {
+    if (!window.Plotly) return;
+    root.dataset.figures = "drawing";
+    for (const plot of plots) {
+      if (folded(plot)) continue; // drawn when the section is opened
+      await draw(plot);
+      await pause();
+    }
+    root.dataset.figures = "drawn";
+  }
+  async function start() {
+    if (!plots.length) return;
+    try {
+      const script = document.createElement("script");
+      page = JSON.parse(await window.asct.inflate("page-data-gzip"));
+      script.textContent = await window.asct.inflate("plotly-gzip");
+      document.head.append(script);
+      if (!window.Plotly) throw new Error("the figure library did not start");
+      await drawAll();
+    } catch (error) {
+      for (const plot of plots) {
+        if (!plot.querySelector(".main-svg")) {
+          plot.classList.add("missing");
+          plot.textContent = `This browser cannot draw the figure (${error.message}); its values are in the table below or in the run's files.`;
+        }
+      }
+    }
+  }
+  let resized;
+  window.addEventListener("resize", () => {
+    clearTimeout(resized);
+    resized = setTimeout(drawAll, 200); // ticks and labels depend on the width
+  });
+  document.addEventListener("toggle", drawOpened, true); // this event does not bubble
+  document.addEventListener("asct-colors", drawAll);
+  systemDark.addEventListener("change", drawAll);
+  window.addEventListener("beforeprint", () => {
+    if (!window.Plotly) return;
+    printing = true;
+    plots.forEach(draw);
+  });
+  window.addEventListener("afterprint", () => {
+    printing = false;
+    drawAll();
+  });
+  requestAnimationFrame(() => setTimeout(start, 0));
+})();

@@ -1,0 +1,255 @@
+"""The rules that every figure of a report follows, asserted on the JSON for plotly."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from asct.figures import theme
+from asct.figures.axes import section_scales, x_view, y_view
+from asct.figures.labels import NARROW, WIDE, label_rows, placed
+from asct.figures.render import render_figure, render_sections
+from asct.figures.scale import decade_ticks, linear_ticks, power_ticks, significant
+from asct.sdk.figure import Axis, Bars, Line, Series
+from tests.figures.heat import cores
+from tests.figures.made import DEPTHS, bars, charts, loaded, steady, sweep
+from tests.figures.test_render import accepted
+
+
+def numeric_axes(layout: dict[str, Any]) -> list[dict[str, Any]]:
+    return [axis for name, axis in layout.items() if re.match(r"[xy]axis", name) and axis["type"] != "category"]
+
+
+def ticks_inside(axis: dict[str, Any]) -> list[str]:
+    low, high = (10**end if axis["type"] == "log" else end for end in axis["range"])
+    slack = (high - low) * 1e-4
+    pairs = zip(axis["tickvals"], axis["ticktext"], strict=True)
+    return [text for value, text in pairs if low - slack <= value <= high + slack]
+
+
+@settings(max_examples=60, deadline=None)
+@given(charts())
+def test_every_chart_follows_the_rules(chart: Line | Bars) -> None:
+    rendered = render_figure(chart)
+    json.dumps(rendered, allow_nan=False)
+    for axis in numeric_axes(rendered["layout"]):
+        labels = ticks_inside(axis)
+        assert len(labels) >= 3
+        assert len(labels) <= 14
+        assert len(set(labels)) == len(labels)
+        low, high = axis["range"]
+        assert low < high
+    named = [trace["name"] for trace in rendered["data"] if trace["showlegend"]]
+    assert len(named) == len(set(named)) <= 8 or isinstance(chart, Bars)
+    panels: dict[str, set[str]] = {}
+    for trace in rendered["data"]:
+        if "customdata" in trace:
+            panels.setdefault(trace.get("xaxis", "x"), set()).add(trace["name"])
+    assert all(len(names) <= 8 for names in panels.values()) or (isinstance(chart, Bars) and chart.stacked)
+
+
+def test_plotly_accepts_all_kinds_of_charts() -> None:
+    many = sweep(tuple(f"depth {number}" for number in range(9)), ("a", "b", "c"))
+    for figure in (sweep(("read", "write")), loaded(), steady(), bars(), bars(True), many, cores(8)):
+        accepted(render_figure(figure))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [
+        (1.0, 1000.0, [1, 10, 100, 1000]), (2.0, 90.0, [2, 5, 10, 20, 50]), (80.0, 160.0, [100, 150]),
+        (9e-1, 2.1, [1, 2]), (430.0, 520.0, []),
+    ],
+)  # fmt: skip
+def test_less_than_a_decade_has_finer_ticks(low: float, high: float, expected: list[float]) -> None:
+    found = decade_ticks(low, high)
+    assert len(found) >= 3
+    assert set(expected) <= set(found)
+    assert all(low * 0.99 <= tick <= high * 1.01 for tick in found)
+
+
+@given(st.floats(1e-12, 1e12), st.floats(1.005, 1e9))
+def test_all_scales_have_three_to_fourteen_ticks(low: float, ratio: float) -> None:
+    high = low * ratio
+    for ticks in (decade_ticks(low, high), power_ticks(low, high), linear_ticks(low, high), linear_ticks(0.0, high)):
+        assert 3 <= len(ticks) <= 14
+        assert ticks == sorted(set(ticks))
+
+
+def test_every_measured_x_is_labelled_up_to_twelve() -> None:
+    steps = (4, 5, 6, 7, 8, 12, 16)
+    figure = render_figure(sweep(("read",), series=(Series("read", steps, tuple(map(float, steps))),)))
+    assert figure["layout"]["xaxis"]["ticktext"] == [str(step) for step in steps]
+    sizes = Axis("Request size", "B", "log2")
+    xs = tuple(4096 * 2**power for power in range(6))
+    figure = render_figure(sweep(("read",), x=sizes, series=(Series("read", xs, tuple(map(float, xs))),)))
+    assert figure["layout"]["xaxis"]["ticktext"] == ["4 KiB", "8 KiB", "16 KiB", "32 KiB", "64 KiB", "128 KiB"]
+    many = tuple(range(1, 41))
+    figure = render_figure(sweep(("read",), series=(Series("read", many, tuple(map(float, many))),)))
+    assert figure["layout"]["xaxis"]["ticktext"] == ["1", "2", "4", "8", "16", "32"]
+
+
+def test_one_or_two_settings_are_categories() -> None:
+    figure = render_figure(sweep(("read",), series=(Series("read", (32, 1), (2.0, 1.0)),)))
+    assert figure["layout"]["xaxis"]["categoryarray"] == ["1", "32"]
+
+
+def test_more_than_eight_series_become_panels_with_one_legend() -> None:
+    depths = tuple(f"iodepth {depth}" for depth in DEPTHS)
+    figure = render_figure(sweep(depths, ("a", "b", "c")), ["a", "b", "c"])
+    layout = figure["layout"]
+    assert [note["text"] for note in layout["annotations"] if note["name"] == "panel"] == ["a", "b", "c"]
+    named = [trace["name"] for trace in figure["data"] if trace["showlegend"]]
+    assert named == list(depths)
+    assert layout["xaxis3"]["matches"] == "x" and layout["yaxis3"]["matches"] == "y"
+    for grid in layout["meta"]["grids"]:
+        domains = [grid["axes"][f"yaxis{number}"]["domain"] for number in ("", "2", "3")]
+        assert all((end - start) * grid["height"] >= 120 for start, end in domains)
+        assert grid["axes"]["xaxis3"]["showticklabels"] and grid["axes"]["yaxis"]["showticklabels"]
+    assert [grid["from"] for grid in layout["meta"]["grids"]] == [0, 460, 690]
+
+
+def test_panels_without_common_names_have_keys_of_their_own() -> None:
+    hosts = tuple(f"n{number:02}" for number in range(20))
+    figure = render_figure(sweep(("",), hosts), hosts)
+    keys = [note["text"] for note in figure["layout"]["annotations"] if note["name"] == "panel"]
+    assert len(keys) == 3
+    assert "n00" in keys[0] and theme.LIGHT[0] in keys[0]
+    assert not any(trace["showlegend"] for trace in figure["data"])
+
+
+def styles(rendered: dict[str, Any]) -> dict[str, tuple[str, str]]:
+    return {
+        trace["name"]: (trace["marker"]["color"], trace["marker"]["symbol"])
+        for trace in rendered["data"]
+        if "customdata" in trace and trace["type"] == "scatter"
+    }
+
+
+def test_a_name_has_one_colour_and_marker_in_all_figures() -> None:
+    figures = [
+        sweep(("read", "write", "total"), slug="a"), sweep(("p50", "p99", "read"), slug="b"),
+        sweep(("total",), slug="c"), sweep(("write", "p99"), slug="d"),
+    ]  # fmt: skip
+    found: dict[str, set[tuple[str, str]]] = {}
+    for rendered in render_sections([figures[:2], figures[2:]], []).values():
+        own = styles(rendered)
+        assert len(set(own.values())) == len(own)
+        for name, style in own.items():
+            found.setdefault(name, set()).add(style)
+    assert all(len(uses) == 1 for uses in found.values())
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.lists(st.sampled_from("abcdefghijkl"), min_size=1, max_size=5, unique=True), max_size=5))
+def test_colours_are_stable_and_differ_within_a_chart(groups: list[list[str]]) -> None:
+    figures = [sweep(tuple(group), slug=f"f{number}") for number, group in enumerate(groups)]
+    found: dict[str, set[tuple[str, str]]] = {}
+    for rendered in render_sections([figures], []).values():
+        for name, style in styles(rendered).items():
+            found.setdefault(name, set()).add(style)
+    assert all(len(uses) == 1 for uses in found.values())
+
+
+def test_a_host_has_one_colour_in_all_figures() -> None:
+    hosts = ("a", "b", "c")
+    both = render_sections([[sweep(("",), hosts, slug="x"), sweep(("read", "write"), hosts, slug="y")]], hosts)
+    one, two = styles(both["x"]), styles(both["y"])
+    for host in hosts:
+        assert one[host][0] == two[f"{host}, read"][0] == two[f"{host}, write"][0]
+    assert two["a, read"][1] == two["b, read"][1] != two["a, write"][1]
+
+
+def test_a_unit_has_one_prefix_in_a_section() -> None:
+    mean = sweep(("mean",), slug="mean", y=Axis("Latency", "s"), series=(Series("m", DEPTHS, (8e-4,) * 8),))
+    tail = sweep(("p99",), slug="tail", y=Axis("Completion latency", "s"), series=(Series("m", DEPTHS, (3e-3,) * 8),))
+    rates = sweep(("read",), slug="rate", y=Axis("Latency", "s"), series=(Series("m", DEPTHS, (9e-4,) * 8),))
+    found = render_sections([[mean, tail, rates]], [])
+    units = {re.findall(r"\((.*?)\)", figure["layout"]["yaxis"]["title"]["text"])[0] for figure in found.values()}
+    assert len(units) == 1
+    slow = sweep(("p99",), slug="slow", y=Axis("Recovery", "s"), series=(Series("m", DEPTHS, (900.0,) * 8),))
+    scales = section_scales([mean, rates, tail, slow])
+    assert scales["s", "Recovery"].unit == "s" and scales["s", "Latency"].unit != "s"
+
+
+def test_axes_name_unit_and_direction() -> None:
+    assert render_figure(loaded())["layout"]["yaxis"]["title"]["text"] == "Latency (ns), lower is better"
+    assert render_figure(sweep(("r",)))["layout"]["yaxis"]["title"]["text"] == "IOPS (k ops/s), higher is better"
+    bar = render_figure(cores(8))["data"][0]["colorbar"]["title"]["text"]
+    assert bar == "ns, lower is better"
+
+
+def test_a_tooltip_tells_value_interval_visits_flags_and_states() -> None:
+    [first, *_] = next(trace for trace in render_figure(bars())["data"] if "customdata" in trace)["customdata"]
+    assert first.split("<br>") == [
+        "All Reads: 918.9 GB/s", "95 % interval 891.3 to 937.3 GB/s, 8 visits", "two states: 735.1 GB/s and 918.9 GB/s",
+        "two-states",
+    ]  # fmt: skip
+    curve = next(trace for trace in render_figure(loaded())["data"] if "customdata" in trace)
+    assert curve["customdata"][0].split("<br>")[0] == "10.7 GB/s, 3000: 115.5 ns"
+    assert curve["hovertemplate"] == "%{customdata}<extra></extra>"
+
+
+@given(st.floats(-1e14, 1e14))
+def test_numbers_have_at_most_four_digits_after_leading_zeros(value: float) -> None:
+    text = significant(value)
+    digits = re.sub(r"[^0-9]", "", text.split("e")[0]).lstrip("0")
+    assert len(digits) <= 4 or "." not in text
+    assert math.isclose(float(text.replace(",", "")), value, rel_tol=1e-3, abs_tol=1e-300)
+
+
+def test_visits_are_small_points_and_states_open_marks() -> None:
+    data = render_figure(bars())["data"]
+    points = [trace for trace in data if trace.get("marker", {}).get("size") == 4]
+    assert [len(trace["y"]) for trace in points] == [40, 40]
+    assert all(trace["marker"]["opacity"] < 1 and not trace["showlegend"] for trace in points)
+    states = [trace for trace in data if str(trace["marker"].get("symbol", "")).endswith("-open")]
+    assert [trace["y"] for trace in states] == [[735.12, 918.9], [759.12, 948.9]]
+    assert {trace["offsetgroup"] for trace in points} == {"0", "1"}
+    many = sweep(tuple(f"n{number}" for number in range(40)))
+    assert not any(trace["mode"] == "markers" for trace in render_figure(many)["data"])
+
+
+def test_bands_are_filled_and_labelled_and_the_axis_fits_them() -> None:
+    layout = render_figure(steady())["layout"]
+    [band] = [shape for shape in layout["shapes"] if shape["type"] == "rect"]
+    assert (band["x0"], band["x1"], band["y0"], band["y1"]) == (9, 13, pytest.approx(46.8), pytest.approx(57.2))
+    assert layout["yaxis"]["range"][0] > 40
+    assert "range within 20 % of the mean" in [note["text"] for note in layout["annotations"]]
+    rated = [(note["xanchor"], note["yanchor"]) for note in layout["annotations"] if note["name"] == "rated"]
+    assert len(set(rated)) == 2
+
+
+def test_long_lines_have_no_marks() -> None:
+    xs = tuple(range(1, 200))
+    series = Series("rate", xs, tuple(float(x) for x in xs))
+    assert [trace["mode"] for trace in render_figure(sweep(("r",), series=(series,)))["data"]] == ["lines"]
+
+
+def test_loads_stand_beside_the_marks_without_overlap() -> None:
+    figure = loaded()
+    scales = section_scales([figure])
+    for size, least in ((WIDE, 9), (NARROW, 7)):
+        [places] = placed(figure.series, x_view(figure, scales), y_view(figure, scales), size)
+        shown = [place.text for place in places if place.text]
+        assert len(shown) >= least
+        assert {shown[0], shown[-1]} == {"3000", "0"}
+    trace = next(trace for trace in render_figure(figure)["data"] if "customdata" in trace)
+    assert len(trace["text"]) == len(trace["meta"]["text"]) == 13
+    assert "text" in trace["mode"]
+
+
+@given(st.lists(st.tuples(st.floats(0, 400), st.text("ab", max_size=20)), max_size=12))
+def test_labels_of_vertical_lines_do_not_overlap(items: list[tuple[float, str]]) -> None:
+    items = sorted(items)
+    rows = label_rows([at for at, _ in items], [text for _, text in items])
+    for row in set(rows):
+        own = [item for item, number in zip(items, rows, strict=True) if number == row]
+        assert all(one[0] + len(one[1]) * 6 <= other[0] for one, other in itertools.pairwise(own))
