@@ -94,7 +94,7 @@
   }
   function thinned(axis, width) {
     // keep every label for which there is room, but at least three
-    const size = axis.ticktext.map((label) => label.length * 7.2 + 8);
+    const size = axis.ticktext.map((label) => label.length * 6.9 + 5);
     const at = places(axis, width);
     const kept = [];
     at.forEach((centre, index) => {
@@ -105,9 +105,28 @@
     const only = (items) => items.filter((item, index) => kept.includes(index));
     return { ...axis, tickvals: only(axis.tickvals), ticktext: only(axis.ticktext) };
   }
+  function wrapped(label, most) {
+    const lines = [""];
+    for (const word of label.split(/(?<=[ -])/)) {
+      if ((lines.at(-1) + word).trimEnd().length > most && lines.at(-1)) lines.push("");
+      lines[lines.length - 1] += word;
+    }
+    return lines.map((line) => line.trimEnd());
+  }
   function categories(axis, width) {
-    const longest = Math.max(...axis.ticktext.map((label) => label.length)) * 7.2 + 8;
-    return longest * axis.ticktext.length > width ? { ...axis, tickangle: -45 } : axis;
+    // labels are broken into lines or, if their words are too long, tilted
+    const texts = axis.ticktext.map((label) => wrapped(label, Math.floor(width / axis.ticktext.length / 6)));
+    const longest = Math.max(...texts.flat().map((line) => line.length)) * 6.4;
+    if (longest > (width / axis.ticktext.length) * 1.15) return { ...axis, tickangle: -45 };
+    return { ...axis, tickangle: 0, ticktext: texts.map((lines) => lines.join("<br>")) };
+  }
+  function shorten(title, height) {
+    if (title.text.length * 6.8 > height) title.text = title.text.replace(/, (lower|higher) is better$/, "<br>$1 is better");
+  }
+  function roomBelow(axis) {
+    const texts = axis.ticktext || [];
+    if (axis.tickangle) return 48 + 0.7 * 7 * Math.max(...texts.map((text) => text.length));
+    return 34 + 15 * Math.max(1, ...texts.map((text) => text.split("<br>").length));
   }
   function restack(layout, notes, width) {
     // the labels of vertical lines were distributed for a usual page
@@ -144,9 +163,14 @@
     }
     const notes = (layout.annotations || []).filter((note) => note.name === "marker");
     if (notes.length) restack(layout, notes, inside);
-    if (width >= narrowBelow) return;
-    layout.margin.r = 8;
-    for (const trace of data) if (trace.meta) Object.assign(trace, trace.meta);
+    if (width < narrowBelow) {
+      layout.margin.r = 8;
+      layout.margin.t -= 20; // a narrow page has no buttons
+      for (const trace of data) if (trace.meta) Object.assign(trace, trace.meta);
+    }
+    const height = (layout.height || plot.clientHeight) - layout.margin.t;
+    for (const note of layout.annotations || []) if (note.name === "title") shorten(note, height - layout.margin.b);
+    if (layout.yaxis.title) shorten(layout.yaxis.title, height - roomBelow(layout.xaxis));
   }
   function figureFor(plot) {
     let text = JSON.stringify(page.figures[plot.dataset.figure]);
@@ -168,7 +192,8 @@
       Object.assign(layout, { width: paperWidth, height, autosize: false });
     }
     plot.style.height = layout.height ? `${layout.height}px` : "";
-    await Plotly.react(plot, data, layout, config);
+    const displayModeBar = plot.clientWidth < narrowBelow ? false : "hover";
+    await Plotly.react(plot, data, layout, { ...config, displayModeBar });
     if (plot.watched) return;
     plot.watched = true;
     plot.on("plotly_relayout", (change) => zoomed(plot, change));

@@ -19,7 +19,7 @@ _ALL_DIGITS_UP_TO: Final = 4096
 """Maximum number of cells for which values have six digits. With more cells, values have three digits, which keeps a
 page with 576 x 576 cells small."""
 
-_BAR: Final = 54
+_BAR: Final = 46
 """Height in pixels of the color bar with its title and ticks."""
 _BELOW: Final = 90
 """Height in pixels of the labels and the title below the plot."""
@@ -97,7 +97,7 @@ def _colour_bar(low: float, high: float, cut: bool, title: str) -> dict[str, Any
 
     The last tick marks a truncated scale.
     """
-    marks = [mark for mark in even_ticks(low, high) if mark <= high - (high - low) / 8]
+    marks = [mark for mark in even_ticks(low, high) if mark <= high - (high - low) / 6]
     last = high - (high - low) * 1e-4  # rounding might otherwise move a mark at the very end off the bar
     return {
         "orientation": "h",
@@ -109,6 +109,7 @@ def _colour_bar(low: float, high: float, cut: bool, title: str) -> dict[str, Any
         "thickness": 10,
         "outlinewidth": 0,
         "title": {"text": escape(title), "side": "top", "font": {"size": 12}},
+        "tickangle": 0,
         "tickmode": "array",
         "tickvals": [*marks, last],
         "ticktext": [*map(significant, marks), f"{'≥ ' if cut else ''}{significant(high)}"],

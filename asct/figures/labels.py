@@ -32,8 +32,8 @@ class Placed:
 
 
 _POSITIONS: Final = {
-    "top center": (-0.5, -1.0), "bottom center": (-0.5, 1.0), "middle right": (0.0, 0.0), "middle left": (-1.0, 0.0),
-    "top right": (0.0, -1.0), "top left": (-1.0, -1.0), "bottom right": (0.0, 1.0), "bottom left": (-1.0, 1.0),
+    "top center": (-0.5, -1.0), "bottom center": (-0.5, 1.0), "top right": (0.0, -1.0), "top left": (-1.0, -1.0),
+    "bottom right": (0.0, 1.0), "bottom left": (-1.0, 1.0), "middle right": (0.0, 0.0), "middle left": (-1.0, 0.0),
 }  # fmt: skip
 """The shift of a text against its mark, in text widths and in text heights."""
 

@@ -105,9 +105,9 @@ def _shapes(chart: Chart, x: AxisView, y: AxisView, number: int) -> list[Json]:
                  "line": {"color": theme.BOUND, "width": 1 if hint else 1.5, "dash": "dot" if hint else "solid"}}
             )  # fmt: skip
     for line in chart.rated:
-        at = six_digits(line.y / y.factor)
+        level = six_digits(line.y / y.factor)
         found.append(
-            {"type": "line", "xref": f"{across} domain", "x0": 0, "x1": 1, "yref": up, "y0": at, "y1": at,
+            {"type": "line", "xref": f"{across} domain", "x0": 0, "x1": 1, "yref": up, "y0": level, "y1": level,
              "line": {"color": theme.BOUND, "width": 1.5, "dash": "dash"}}
         )  # fmt: skip
     return found
@@ -121,27 +121,31 @@ def _drawn_markers(chart: Line, x: AxisView) -> list[Marker]:
 
 
 def _vertical_labels(chart: Chart, x: AxisView) -> tuple[list[Json], int]:
-    """Return the labels of vertical lines, which are above the plot in as many rows as needed, and the number of rows.
+    """Return the labels of vertical lines and of bands, at their left ends, and the number of rows above the plot that
+    the labels need.
 
     The page distributes them again for its actual width.
     """
-    markers = _drawn_markers(chart, x) if isinstance(chart, Line) else []
-    places = [share(marker.x / x.factor, x) * WIDE[0] for marker in markers]
-    rows = label_rows(places, [marker.label for marker in markers])
+    if not isinstance(chart, Line):
+        return [], 0
+    found = [(marker.x, marker.label) for marker in _drawn_markers(chart, x)]
+    if x.kind != "category":
+        found += {band.label: (band.start, band.label) for band in chart.bands}.values()
+    found.sort()
+    rows = label_rows([share(at / x.factor, x) * WIDE[0] for at, _ in found], [text for _, text in found])
     notes = [
         {
-            "name": "marker", "x": _position(marker.x / x.factor, x), "yref": "y domain", "y": 1,
-            "text": escape(marker.label), "showarrow": False, "xanchor": "left", "yanchor": "bottom",
-            "xshift": -3, "yshift": ROW * row,
+            "name": "marker", "x": _position(at / x.factor, x), "yref": "y domain", "y": 1, "text": escape(text),
+            "showarrow": False, "xanchor": "left", "yanchor": "bottom", "xshift": -3, "yshift": ROW * row,
         }
-        for marker, row in zip(markers, rows, strict=True)
+        for (at, text), row in zip(found, rows, strict=True)
     ]  # fmt: skip
     return notes, max(rows, default=-1) + 1
 
 
 def _horizontal_labels(chart: Chart, y: AxisView) -> list[Json]:
-    """Return the labels of rated values at the right, and of bands at their left end. Labels of close lines are on
-    different sides of the lines or at different ends."""
+    """Return the labels of rated values. Labels of close lines are on different sides of the lines or at different
+    ends."""
     found: list[Json] = []
     places = [("right", "bottom"), ("right", "top"), ("left", "bottom"), ("left", "top")]
     near: list[float] = []
@@ -155,12 +159,6 @@ def _horizontal_labels(chart: Chart, y: AxisView) -> list[Json]:
              "y": _position(line.y / y.factor, y), "text": escape(line.label), "showarrow": False, "xanchor": side,
              "yanchor": edge}
         )  # fmt: skip
-    if isinstance(chart, Line):
-        for label, band in {band.label: band for band in chart.bands}.items():
-            found.append(
-                {"name": "band", "xref": "x domain", "x": 0, "y": _position(band.high / y.factor, y),
-                 "text": escape(label), "showarrow": False, "xanchor": "left", "yanchor": "bottom"}
-            )  # fmt: skip
     return found
 
 
@@ -177,8 +175,8 @@ def _panel_axes(places: Json, x: AxisView, y: AxisView) -> Json:
 def _panel_title(panel: Panel, styles: Sequence[Style], shared: Sequence[str]) -> str:
     """Return what the panel shows: its title or, if the panels share no legend, the marks and names of its series."""
     if shared or len(panel.series) < 2:
-        return escape(panel.title or (panel.series[0].name if panel.series else ""))
-    lines, length = [[escape(panel.title)]] if panel.title else [[]], 0
+        return f"<b>{escape(panel.title or panel.series[0].name)}</b>"
+    lines, length = [[f"<b>{escape(panel.title)}</b>"]] if panel.title else [[]], 0
     for series, style in zip(panel.series, styles, strict=True):
         length += len(series.name) + 3
         if length > _KEY_WIDTH and lines[-1]:

@@ -76,7 +76,7 @@ def _alone(item: Series, panel: Panel) -> bool:
 def _numbered(together: Sequence[Sequence[str]]) -> dict[str, int]:
     """Number the names so that those that appear together have different numbers modulo the number of colors.
 
-    Names with the most neighbors are numbered first, each with the number that the fewest names have so far.
+    Names with the most neighbors are numbered first, each with the lowest number that fits.
     """
     neighbours: dict[str, set[str]] = {}
     for group in together:
@@ -85,12 +85,9 @@ def _numbered(together: Sequence[Sequence[str]]) -> dict[str, int]:
     first = {name: number for number, name in enumerate(neighbours)}
     numbers: dict[str, int] = {}
     count = len(theme.LIGHT)
-    used = [0] * count
     for name in sorted(neighbours, key=lambda name: (-len(neighbours[name]), first[name])):
         near = [numbers[other] for other in neighbours[name] if other in numbers]
-        best = min(range(count), key=lambda number: (near.count(number), used[number], number))
-        used[best] += 1
-        numbers[name] = best
+        numbers[name] = min(range(count), key=lambda number: (near.count(number), number))
     return numbers
 
 

@@ -163,7 +163,7 @@ class _Drawn:
             **self._hover(series),
         }
         if style.pattern:
-            pattern = {"shape": style.pattern, "fillmode": "overlay", "fgopacity": 0.4, "solidity": 0.2, "size": 6}
+            pattern = {"shape": style.pattern, "fillmode": "overlay", "fgopacity": 0.25, "solidity": 0.2, "size": 6}
             trace["marker"]["pattern"] = pattern
         if isinstance(self.chart, Bars) and self.chart.stacked:
             del trace["offsetgroup"]
@@ -211,8 +211,9 @@ class _Drawn:
             if detail is not None and len(detail.states) > 1
             for state in detail.states
         ]
-        colour = theme.INK if isinstance(self.chart, Bars) else style.colour
-        marker = {"symbol": f"{style.marker}-open", "size": 11, "color": colour, "line": {"width": 2}}
+        bars = isinstance(self.chart, Bars)
+        colour, symbol = (theme.INK, "circle") if bars else (style.colour, style.marker)
+        marker = {"symbol": f"{symbol}-open", "size": 11, "color": colour, "line": {"width": 2}}
         return [self._marks(series, pairs, marker, group)] if pairs else []
 
     def _marks(

@@ -131,7 +131,7 @@ def test_hostile_names_in_figures_stay_text(tmp_path: Path, opened: Any) -> None
     [path] = write(view, "html", view.root)
     with opened(path) as (page, seen):
         assert page.evaluate("window.hacked") is None
-        legend = page.locator("#plot-latency-sweep-curve .legendtext").first
+        legend = page.locator("#latency-sweep-curve .legend button").first
         assert "onerror" in str(legend.text_content())
         assert page.locator(".plot a").count() == 0
         assert seen.errors == []

@@ -30,7 +30,7 @@ def test_values_are_in_the_prefix_that_suits_and_blanks_stay_blank() -> None:
     found = trace(nodes())
     assert found["z"] == [[459.1, 78.3, None], [78.8, 459.2, 21.5]]
     assert (found["x"], found["y"]) == (["Node 0", "Node 1", "Node 4"], ["Node 0", "Node 1"])
-    assert found["colorbar"]["ticktext"] == ["0", "100", "200", "300", "400", "459.1"]
+    assert found["colorbar"]["ticktext"] == ["0", "100", "200", "300", "459.2"]
     assert found["colorbar"]["title"]["text"] == "GB/s"
     assert found["hovertemplate"] == "Run node %{y}, Memory node %{x}: <b>%{z:,.4r} GB/s</b><extra></extra>"
     assert found["hoverongaps"] is False

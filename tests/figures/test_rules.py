@@ -64,7 +64,7 @@ def test_plotly_accepts_all_kinds_of_charts() -> None:
 @pytest.mark.parametrize(
     ("low", "high", "expected"),
     [
-        (1.0, 1000.0, [1, 10, 100, 1000]), (2.0, 90.0, [2, 5, 10, 20, 50]), (80.0, 160.0, [100, 150]),
+        (1.0, 1000.0, [1, 10, 100, 1000]), (2.0, 90.0, [2, 5, 10, 20, 50]), (80.0, 160.0, [80, 100, 120]),
         (9e-1, 2.1, [1, 2]), (430.0, 520.0, []),
     ],
 )  # fmt: skip
@@ -105,7 +105,9 @@ def test_more_than_eight_series_become_panels_with_one_legend() -> None:
     depths = tuple(f"iodepth {depth}" for depth in DEPTHS)
     figure = render_figure(sweep(depths, ("a", "b", "c")), ["a", "b", "c"])
     layout = figure["layout"]
-    assert [note["text"] for note in layout["annotations"] if note["name"] == "panel"] == ["a", "b", "c"]
+    assert [note["text"] for note in layout["annotations"] if note["name"] == "panel"] == [
+        "<b>a</b>", "<b>b</b>", "<b>c</b>",
+    ]  # fmt: skip
     named = [trace["name"] for trace in figure["data"] if trace["showlegend"]]
     assert named == list(depths)
     assert layout["xaxis3"]["matches"] == "x" and layout["yaxis3"]["matches"] == "y"
