@@ -379,7 +379,10 @@ def test_the_figure_marks_bounds_and_reported_caches() -> None:
     (figure,) = BENCHMARK.figures(records_of(BENCHMARK, measured("default")))
     assert isinstance(figure, Line)
     assert (figure.x.scale, figure.y.scale, figure.y.unit) == ("log2", "log10", "s")
-    assert [marker.kind for marker in figure.markers] == ["bound"] * 3 + ["hint"] * 3
+    assert [marker.kind for marker in figure.markers] == ["bound"] * 5 + ["hint"] * 3
+    assert [marker.label for marker in figure.markers if "TLB" in marker.label] == [
+        "TLB limit in L2 512K", "TLB limit in LLC 3.36M",
+    ]  # fmt: skip
     assert figure.series[0].x == tuple(sorted(figure.series[0].x))
     assert {"L1 48K", "L2 2M", "L3 260M"} <= {marker.label for marker in figure.markers}
 

@@ -372,6 +372,16 @@ def test_the_figure_is_latency_over_bandwidth_with_the_knee() -> None:
     (knee,) = figure.markers
     assert knee.x == the(found, "knee_bandwidth").value
     assert knee.label.startswith("knee: ")
+    assert series.labels == ("3000", "900", "500", "180", "100", "50", "30", "20", "10", "5", "2", "0")
+    assert len(series.details) == 12
+
+
+@pytest.mark.parametrize(("theoretical", "marks"), [("200 GB/s", ["theoretical peak 200 GB/s"]), ("9 TB/s", [])])
+def test_the_theoretical_peak_is_a_line_unless_it_is_far_away(theoretical: str, marks: list[str]) -> None:
+    found = measured(levels([900, 100, 0]), theoretical_bandwidth=theoretical)
+    (figure,) = BENCHMARK.figures(records_of(BENCHMARK, found))
+    assert isinstance(figure, Line)
+    assert [marker.label for marker in figure.markers if marker.kind == "hint"] == marks
 
 
 def test_flags_are_explained() -> None:

@@ -171,6 +171,7 @@ def test_the_table_has_the_columns_users_know() -> None:
     (bars,) = BENCHMARK.figures(records)
     assert isinstance(bars, Bars)
     assert [series.name for series in bars.series] == ["Useful", "On the memory bus"]
+    assert [(line.y, line.label) for line in bars.rated] == [(400e9, "theoretical peak 400 GB/s")]
 
 
 def test_useful_bytes_come_before_those_that_are_assumed() -> None:
