@@ -376,7 +376,7 @@ def test_the_figure_is_latency_over_bandwidth_with_the_knee() -> None:
     assert len(series.details) == 12
 
 
-@pytest.mark.parametrize(("theoretical", "marks"), [("200 GB/s", ["theoretical peak 200 GB/s"]), ("9 TB/s", [])])
+@pytest.mark.parametrize(("theoretical", "marks"), [("60 GB/s", ["theoretical peak 60 GB/s"]), ("9 TB/s", [])])
 def test_the_theoretical_peak_is_a_line_unless_it_is_far_away(theoretical: str, marks: list[str]) -> None:
     found = measured(levels([900, 100, 0]), theoretical_bandwidth=theoretical)
     (figure,) = BENCHMARK.figures(records_of(BENCHMARK, found))
