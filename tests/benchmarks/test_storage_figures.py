@@ -81,7 +81,7 @@ def test_demand_has_the_depth_beside_each_mark() -> None:
     ]
     chart = lines(recovery_figures(records))["demand-intensity"]
     assert [(series.name, series.labels) for series in chart.series] == [
-        ("1 jobs", ("1", "8", "32")), ("4 jobs", ("1", "32")),
+        ("1 job", ("1", "8", "32")), ("4 jobs", ("1", "32")),
     ]  # fmt: skip
     assert chart.series[1].x == (400.0, 12800.0)
 

@@ -79,7 +79,7 @@ def test_a_map_of_all_settings_has_lines_between_the_mixes() -> None:
     maps = {slug: chart for slug, chart in found.items() if isinstance(chart, Heatmap)}
     assert list(maps) == ["map-iops", "map-clat-p99", "map-clat-max"]
     rates = maps["map-iops"]
-    assert rates.title == "IOPS by RWMixRead and IODepth and BlockSize"
+    assert rates.title == "IOPS by RWMixRead, IODepth and BlockSize"
     assert rates.columns == ("4K", "16K", "32K", "128K")
     assert rates.rows == tuple(f"{share}, {depth}" for share in sorted(SHARES) for depth in DEPTHS)
     assert rates.groups == (4, 8, 12)
@@ -157,9 +157,12 @@ def test_the_slowest_request_of_each_point() -> None:
     one = line(figures_of(matrix(iodepth=DEPTHS))["latency-percentiles"])
     assert names(one) == ["p50", "p90", "p99", "p99.9", "p99.99", "maximum"]
     assert one.series[-1].y == pytest.approx([value * 12 / 9 for value in one.series[-2].y if value])
-    several = figures_of(matrix(block_size=SIZES, iodepth=DEPTHS))
-    assert names(several["latency-maximum"]) == names(several["latency"])
     assert "latency-maximum" not in figures_of(matrix(iodepth=DEPTHS))
+    lines = figures_of(matrix(rwmixread=(0, 50), iodepth=DEPTHS))
+    assert names(lines["latency-maximum"]) == ["rwmixread 0", "rwmixread 50"]
+    mapped = figures_of(matrix(rwmixread=SHARES, iodepth=DEPTHS))
+    assert "map-clat-max" in mapped
+    assert "latency-maximum" not in mapped
 
 
 def test_distributions_along_one_setting_of_many_points() -> None:
@@ -167,7 +170,7 @@ def test_distributions_along_one_setting_of_many_points() -> None:
     chart = found["read-latency-distribution"]
     assert isinstance(chart, Line)
     assert names(chart) == ["4K", "16K", "32K", "128K"]
-    assert "4 of 16 points: iodepth 1024." in chart.caption
+    assert "4 of 16 points are shown: iodepth 1024." in chart.caption
     assert chart.series[0].y == (1.0, 50.0, 90.0, 99.0, 99.9, 99.99)
     assert list(chart.series[0].x) == sorted(float(x) for x in chart.series[0].x)
     assert "write-latency-distribution" not in found
@@ -214,4 +217,4 @@ def test_cpu_time_of_many_points_is_that_of_some_and_told() -> None:
     chart = figures_of(records)["cpu-utilization"]
     assert isinstance(chart, Bars)
     assert chart.series[0].x == ("1", "3", "5", "7", "10", "12", "14", "16")
-    assert "8 of 32 points: rwmixread 0." in chart.caption
+    assert "8 of 32 points are shown: rwmixread 0." in chart.caption

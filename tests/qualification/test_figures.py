@@ -103,7 +103,7 @@ def test_each_dependent_variable_has_a_verification() -> None:
     found = figures_of(qualified(tracked=((4096, 0), (65536, 65), (1048576, 100))))
     titles = [figure.title for slug, figure in found.items() if slug.startswith("verification")]
     assert titles == [
-        f"Steady state verification, iops {place}" for place in ("4k 0/100", "64k 65/35", "1024k 100/0")
+        f"Steady state verification, IOPS of {place}" for place in ("4k 0/100", "64k 65/35", "1024k 100/0")
     ]  # fmt: skip
 
 

@@ -228,7 +228,9 @@ def _demand(mine: Sequence[Record], label: str, slug: str) -> list[Figure]:
     for count in jobs:
         known = [depth for depth in depths if (count, depth) in cells]
         latencies = [at(mine, "demand_latency", numjobs=count, iodepth=depth) for depth in known]
-        line = series_of(f"{count} jobs", [rates[count, depth] or 0.0 for depth in known], latencies)
+        line = series_of(
+            f"{count} job{'' if count == 1 else 's'}", [rates[count, depth] or 0.0 for depth in known], latencies
+        )
         curves.append(replace(line, labels=tuple(map(str, known))))
     histogram = response_figure(
         grouped(at(mine, "response_share"), lambda one: str(one.coords["point"])),

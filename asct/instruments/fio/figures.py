@@ -28,6 +28,7 @@ from asct.instruments.fio.rows import (
     settings_text,
     shown,
     swept_names,
+    told,
     varying,
     views,
 )
@@ -47,7 +48,8 @@ class FigureQuantity:
     """The quantity shown in a figure: a metric with its title, caption and unit.
 
     A figure with a single line shows the metrics in `parts` instead, by name; without them, it shows the metric for
-    reads and writes. If `several` is set, there is no such figure for a single line.
+    reads and writes. If `several` is set, there is no such figure for a single line, nor beside maps, which show
+    the metric.
     """
 
     slug: str
@@ -102,11 +104,13 @@ def sweep_figures(records: Sequence[Record], axis: str | None) -> Sequence[Figur
     names = swept_names(rows, axis)
     over = main_axis(rows, names, axis)
     found = [] if over is None else views(rows, names, over)
-    curves = [_chart(what, view, len(found) > 1) for what in _QUANTITIES for view in found]
+    mapped = [] if over is None else maps(rows, names, over)
+    lines = [what for what in _QUANTITIES if not (what.several and mapped)]
+    curves = [_chart(what, view, len(found) > 1) for what in lines for view in found]
     return (
         *(chart for chart in curves if chart is not None),
         *load_curves(rows, names),
-        *([] if over is None else maps(rows, names, over)),
+        *mapped,
         *distributions(rows, names),
         *course_figures(rows, names),
         *_cpu(rows, names or ["iodepth"]),
@@ -197,17 +201,17 @@ def load_curves(rows: Sequence[PointRow], names: Sequence[str]) -> list[Figure]:
 
 
 def _load_series(view: FigureView, metric: str) -> tuple[Series, ...]:
-    """Return one line per direction with requests. If there are several directions, the names include them."""
+    """Return one line per direction with requests. If there are several directions, all names include them."""
     found = []
+    directions = [side for side in SIDES if any(row.value(f"{side}_{metric}") is not None for row in view.rows)]
     for name, rows in view.groups.items():
-        able = {side: [row for row in rows if row.value(f"{side}_{metric}") is not None] for side in SIDES}
-        sides = [side for side, known in able.items() if known]
-        for side in sides:
-            xs = [row.value(f"{side}_{metric}") or 0.0 for row in able[side]]
-            labels = tuple(shown(view.over, row.setting(view.over)) for row in able[side])
-            title = ", ".join(filter(None, (name, side if len(sides) > 1 or not name else "")))
-            line = series_of(title, xs, [row.samples.get(f"{side}_latency", ()) for row in able[side]])
-            found.append(replace(line, labels=labels))
+        for side in directions:
+            known = [row for row in rows if row.value(f"{side}_{metric}") is not None]
+            if known:
+                title = ", ".join(filter(None, (name, side if len(directions) > 1 or not name else "")))
+                xs = [row.value(f"{side}_{metric}") or 0.0 for row in known]
+                line = series_of(title, xs, [row.samples.get(f"{side}_latency", ()) for row in known])
+                found.append(replace(line, labels=tuple(shown(view.over, row.setting(view.over)) for row in known)))
     return tuple(found)
 
 
@@ -227,7 +231,7 @@ def maps(rows: Sequence[PointRow], names: Sequence[str], over: str) -> list[Figu
     keys = sorted(grid, key=lambda key: [rank.index(text) for rank, text in zip(ranks, key, strict=True)])
     lines, note = capped(keys, _MOST_MAP_ROWS, combinations(others))
     starts = [number for number in range(1, len(lines)) if lines[number][0] != lines[number - 1][0]]
-    down, across = (" and ".join(AXIS_TITLES.get(name, name) for name in part) for part in (others, [over]))
+    down, across = (", ".join(AXIS_TITLES.get(name, name) for name in part) for part in (others, [over]))
     return [
         Heatmap(
             slug=f"map-{what.metric.replace('_', '-')}",
@@ -267,19 +271,11 @@ def distributions(rows: Sequence[PointRow], names: Sequence[str]) -> tuple[Figur
                 "Share of the requests that completed within this time. Lines end at the highest percentile with at "
                 "least 10 slower requests."
             )
-            caption += _told(chosen, able, vary, names)
+            caption += told(chosen, able, names)
             title = f"{word} latency distribution"
             axes = Axis("Completion latency", "s", "log10"), Axis("Requests", "%")
             found.append(Line(f"{side}-latency-distribution", title, caption, *axes, drawn))
     return tuple(found)
-
-
-def _told(chosen: Sequence[PointRow], rows: Sequence[PointRow], own: Sequence[str], names: Sequence[str]) -> str:
-    """Return a sentence that tells which of the rows are shown, or "" if all are."""
-    if len(chosen) == len(rows):
-        return ""
-    fixed = settings_text(chosen[0], [name for name in varying(rows, names) if name not in own])
-    return f" {len(chosen)} of {len(rows)} points" + (f": {fixed}." if fixed else ".")
 
 
 def _distribution_series(name: str, side: str, row: PointRow) -> Series:
@@ -328,4 +324,4 @@ def _cpu_bars(rows: Sequence[PointRow], names: Sequence[str], prefix: str, slug:
     caption = f"Share of the time of {of}, measured with mpstat. iowait is idle time with pending requests, not load."
     x = Axis(", ".join(AXIS_TITLES.get(name, name) for name in own), "", "category")
     y = Axis("CPU time", "%")
-    return Bars(slug, title, caption + _told(chosen, rows, own, names), x, y, series, stacked=True, better="lower")
+    return Bars(slug, title, caption + told(chosen, rows, names), x, y, series, stacked=True, better="lower")

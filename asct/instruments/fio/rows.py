@@ -270,7 +270,16 @@ def sample(rows: Sequence[PointRow], names: Sequence[str]) -> list[PointRow]:
     return evenly(along, MOST_SERIES)
 
 
+def told(chosen: Sequence[PointRow], rows: Sequence[PointRow], names: Sequence[str]) -> str:
+    """Return a sentence that tells which of the rows are shown, or "" if all are."""
+    if len(chosen) == len(rows):
+        return ""
+    own = varying(chosen, names)
+    fixed = settings_text(chosen[0], [name for name in varying(rows, names) if name not in own])
+    return f" {len(chosen)} of {len(rows)} points are shown" + (f": {fixed}." if fixed else ".")
+
+
 def slug_of(label: str) -> str:
     """Convert a label to a slug suffix, such as `-block-size-4k`; empty for an empty label."""
-    text = "".join(mark if mark.isalnum() else "-" for mark in label).strip("-").lower()
-    return f"-{text}" if text else ""
+    text = "".join(mark if mark.isalnum() else " " for mark in label).lower()
+    return "".join(f"-{word}" for word in text.split())

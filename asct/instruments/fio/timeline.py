@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from asct.instruments.fio.rows import MOST_SERIES, PointRow, label, sample, settings_text, slug_of, varying
+from asct.instruments.fio.rows import MOST_SERIES, PointRow, label, sample, settings_text, slug_of, told, varying
 from asct.instruments.fio.verdict import CHANGED, LEAST_CHANGE, rate_changes
 from asct.sdk.figure import Axis, Column, Figure, Heatmap, Line, Marker, Series, Table
 from asct.sdk.record import Record, Scalar
@@ -107,7 +107,7 @@ def course_figures(rows: Sequence[PointRow], names: Sequence[str]) -> tuple[Figu
     mapped = first[:_MOST_MAPS] or [max(timed, key=lambda row: row.value("iops") or 0.0)]
     found = [turn for row in lines for turn in turned.get(id(row), [])]
     maps = [_latency_map(row, names, _repeat(row, turned.get(id(row), []))) for row in mapped]
-    return (_timeline(lines, names, found, len(timed)), *(chart for chart in maps if chart is not None))
+    return (_timeline(lines, names, found, timed), *(chart for chart in maps if chart is not None))
 
 
 def _repeat(row: PointRow, found: Sequence[LevelChange]) -> int:
@@ -115,7 +115,9 @@ def _repeat(row: PointRow, found: Sequence[LevelChange]) -> int:
     return found[0].repeat if found else row.repeats[0]
 
 
-def _timeline(lines: Sequence[PointRow], names: Sequence[str], found: Sequence[LevelChange], points: int) -> Line:
+def _timeline(
+    lines: Sequence[PointRow], names: Sequence[str], found: Sequence[LevelChange], timed: Sequence[PointRow]
+) -> Line:
     series = []
     vary = varying(lines, names) or list(names)
     for row in lines:
@@ -126,8 +128,10 @@ def _timeline(lines: Sequence[PointRow], names: Sequence[str], found: Sequence[L
     caption = "Requests completed per second over the course of a run."
     if markers:
         caption += " Vertical lines mark changes in the rate and show the new rate."
-    if len(lines) < points:
-        caption += f" {len(lines)} of {points} points are shown{': those whose rate changed' if found else ''}."
+    if found and len(lines) < len(timed):
+        caption += f" {len(lines)} of {len(timed)} points are shown: those whose rate changed."
+    else:
+        caption += told(lines, timed, names)
     return Line(
         "timeline", "IOPS over time", caption, Axis("Time", "s"), Axis("IOPS", "ops/s"), tuple(series),
         markers, "higher",

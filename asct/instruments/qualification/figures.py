@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, Literal
 
 from asct.instruments.fio.rows import MOST_PANELS, MOST_SERIES, capped
-from asct.instruments.qualification.settings import cell_label, size_name
+from asct.instruments.qualification.settings import size_name
 from asct.instruments.qualification.tables import UNITS, QualificationView, Variable, WorkloadKey, phase_label, views
 from asct.sdk.figure import Axis, Band, Figure, Heatmap, Line, Marker, Rated, Series
 from asct.sdk.record import Record
@@ -26,7 +26,7 @@ def phase_figures(records: Sequence[Record], quantity: str, metrics: Sequence[st
     found: list[Figure] = []
     for view in views(records):
         mixes = _mixes(view)
-        found += [*_courses(view, quantity, mixes), *(_verification(view, what) for what in view.variables())]
+        found += [*_courses(view, quantity, mixes), *(_verification(view, what, mixes) for what in view.variables())]
         for metric in metrics:
             values = view.cells(metric)
             if len(values) > 1:
@@ -95,14 +95,14 @@ def _half(view: QualificationView, phase: str) -> float:
     return float(excursion) / 200.0 if isinstance(excursion, int | float) else 0.0
 
 
-def _verification(view: QualificationView, what: Variable) -> Figure:
+def _verification(view: QualificationView, what: Variable, mixes: Mapping[int, str]) -> Figure:
     """Return a figure of the values in the window with their average, the fitted line, and the range within which they
     may differ from the average."""
     rounds = view.window(what)
     numbers = list(rounds)
     window = window_of([record.value for record in rounds.values()])
     half, line = _half(view, what.phase), window.line()
-    name = f"{what.quantity} {cell_label(*what.place)}"
+    name = f"{_TITLES[what.quantity]} of {size_name(what.place[0])} {mixes[what.place[1]]}"
     place = f"{phase_label(what.phase)}-{what.quantity}-{size_name(what.place[0])}-r{what.place[1]}".strip("-")
     return Line(
         f"verification-{place}{view.slug}",
