@@ -67,9 +67,12 @@ def test_two_saturated_drives_share_figures_without_a_cliff_of_one_of_them() -> 
 
 def test_each_point_of_storage_latency_has_a_histogram_of_its_own() -> None:
     shares = [at("response_share", 50.0, {"iodepth": depth}, latency=2.0**-10) for depth in (1, 4)]
+    shares += [at("response_share", 50.0, {"iodepth": 4}, latency=2**20 * 1e-9)]
     [histogram] = LATENCY.figures(shares)
     assert isinstance(histogram, Bars)
     assert [series.name for series in histogram.series] == ["4k 0/100, iodepth 1", "4k 0/100, iodepth 4"]
+    assert {series.x for series in histogram.series} == {("977 µs", "1.05 ms")}
+    assert histogram.series[0].y == (50.0, None)
 
 
 def test_demand_has_the_depth_beside_each_mark() -> None:

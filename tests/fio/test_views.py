@@ -118,6 +118,7 @@ def test_latency_over_bandwidth_for_patterns_and_sizes() -> None:
         assert chart.series[0].name == "randread, 4K"
         assert chart.series[0].x[0] == pytest.approx(50_000.0 / 9 / (1 + 1 / 16) * factor)
         assert names(found["latency"]) == names(chart)
+        assert chart.x.scale == "log10", "rates of several sizes"
 
 
 def test_reads_and_writes_of_a_mix_have_a_curve_each() -> None:

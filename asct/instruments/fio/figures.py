@@ -184,6 +184,7 @@ def load_curves(rows: Sequence[PointRow], names: Sequence[str]) -> list[Figure]:
     both = any(row.value("read_iops") is not None and row.value("write_iops") is not None for row in rows)
     view = panels(rows, over, others, MOST_SERIES // 2 if both else MOST_SERIES)
     load = AXIS_TITLES.get(over, over)
+    scale: Scale = "log10" if "block_size" in vary else "linear"  # rates of different sizes span decades
     return [
         Line(
             slug=f"latency-{rate.lower()}",
@@ -191,7 +192,7 @@ def load_curves(rows: Sequence[PointRow], names: Sequence[str]) -> list[Figure]:
             caption=f"Mean completion latency against the {rate} at each {load}, which is the number beside the mark. "
             f"Where the line bends upward, additional load increases the waiting time instead of the {rate}."
             f"{view.note}",
-            x=x,
+            x=replace(x, scale=scale),
             y=Axis("Mean latency", "s", "log10"),
             series=_load_series(view, rate.lower()),
             better="lower",

@@ -50,18 +50,21 @@ def _courses(view: QualificationView, quantity: str, mixes: Mapping[int, str]) -
     shown = {(size, mix): courses[size, mix] for mix in reads for size in sizes if (size, mix) in courses}
     if not shown:
         return []
-    first = {view.window_rounds(phase)[0] for phase in view.phases}
+    first = {float(view.window_rounds(phase)[0]) for phase in view.phases}
+    marked = tuple(Marker(number, _WINDOW) for number in first) if len(first) == 1 else ()
+    note = f" The vertical line is at the first round of the {_WINDOW}." if marked else ""
     title = _TITLES[quantity]
     convergence = Line(
         f"convergence-{quantity}{view.slug}",
         f"Steady state convergence{view.suffix}",
-        f"{title} of each block size over all rounds, for every mix of reads and writes in percent.{told}{also}",
+        f"{title} of each block size over all rounds, for every mix of reads and writes in percent.{note}"
+        f"{told}{also}",
         Axis("Round"), Axis(title, UNITS[quantity], "log10"),
         tuple(
             series_of(f"{mixes[mix]}, {size_name(size)}", list(rounds), [[record] for record in rounds.values()])
             for (size, mix), rounds in shown.items()
         ),
-        (Marker(float(min(first)), _WINDOW),) if len(first) == 1 else (), better=_better(quantity),
+        marked, better=_better(quantity),
     )  # fmt: skip
     series = tuple(_window_course(view, place, rounds, mixes) for place, rounds in shown.items())
     half = 100.0 * _half(view, view.phases[0])

@@ -15,6 +15,7 @@ from asct.sdk.metric import Metric
 from asct.sdk.record import Measurement, Record, Scalar
 from asct.sdk.rows import series_of
 from asct.values.grouping import grouped
+from asct.values.quantity import format_quantity
 
 PERCENTILES: Final = {
     "p50": 50.0, "p90": 90.0, "p99": 99.0, "p99_9": 99.9, "p99_99": 99.99, "p99_999": 99.999,
@@ -64,13 +65,7 @@ def response_figure(records: Mapping[str, Sequence[Record]], slug: str, title: s
     lows = sorted({low for shares in found.values() for low in shares})
     if not lows:
         return None
-    labels = [_bucket(low) for low in lows]
+    labels = [format_quantity(low, "s") for low in lows]
     series = tuple(series_of(name, labels, [shares.get(low, ()) for low in lows]) for name, shares in found.items())
-    caption = "Share of the requests by latency; each bar covers a factor of 2."
-    return Bars(slug, title, caption, Axis("Response time", "", "category"), Axis("Requests", "%"), series)
-
-
-def _bucket(low: float) -> str:
-    """Format the bounds of a bucket: `16.4 - 32.8 us`."""
-    unit, scale = next(((unit, scale) for unit, scale in (("s", 1.0), ("ms", 1e-3)) if low >= scale), ("us", 1e-6))
-    return f"{low / scale:.3g} - {2 * low / scale:.3g} {unit}"
+    caption = "Share of the requests by latency: each bar covers the latencies from its label to twice that value."
+    return Bars(slug, title, caption, Axis("Response time from", "", "category"), Axis("Requests", "%"), series)
