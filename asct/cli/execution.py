@@ -85,7 +85,8 @@ def execute(
     # the time of a short point.
     gc.freeze()
     gc.set_threshold(100_000, 50, 100)
-    with RunLog(options.log_level) as log, choose(options.console) as progress:
+    local = {name for name, host in resolved.hosts.items() if host.transport == "local"}
+    with RunLog(options.log_level) as log, choose(options.console, local) as progress:
         how = replace(how, command=(PROGRAM, *sys.argv[1:]))
         with folded(options.console, f"measure {resolved.name}") if ci else nullcontext():
             run = apply(resolved, how, listeners=[log, progress], resume=resume)

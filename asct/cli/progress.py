@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Callable, Collection, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Self
 
 from rich.text import Text
 
@@ -19,8 +20,19 @@ from asct.engine import events
 from asct.store.model import MEASURED
 from asct.values.quantity import format_quantity
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 Listener = Callable[[events.Event], None]
-HEARTBEAT_S = 60.0
+HEARTBEAT_S: Final = 60.0
+REDRAW_S: Final = 0.9
+"""Minimum time between two drawings of the live lines."""
+REDRAW_LOCAL_S: Final = 4.9
+"""The same while this machine itself measures a point, because drawing uses its CPUs."""
+_SHORTEST_S: Final = 0.25
+"""Minimum time between two drawings, because short points end many times per second."""
+_MOST_OF_POINT: Final = 0.95
+"""The share of its part of the bar that a running point fills at most."""
 
 
 @dataclass
@@ -73,19 +85,36 @@ class HostProgress:
             self.last = event.headline
             self.step = self.rate = ""
 
-    def eta_s(self, now: float) -> float | None:
-        """Return the remaining seconds: the estimate for the remaining points, corrected by the error of this job's
-        estimates so far.
+    @property
+    def measuring(self) -> bool:
+        """Whether a point is being measured."""
+        return self.point_estimate_s > 0
 
-        The correction does not apply to the next job, because the error differs between benchmarks.
-        """
+    @property
+    def _correction(self) -> float:
+        """The error of this job's estimates so far, as a factor. It does not apply to the next job, because the error
+        differs between benchmarks."""
+        if self.job_done_s <= 0:
+            return 1.0
+        return max(0.2, min(5.0, (self.point_started - self.job_started) / self.job_done_s))
+
+    def eta_s(self, now: float) -> float | None:
+        """Return the remaining seconds: the corrected estimate for the remaining points. None if there is no
+        estimate."""
         if self.estimated_s <= 0:
             return None
-        factor = 1.0
-        if self.job_done_s > 0:
-            factor = max(0.2, min(5.0, (self.point_started - self.job_started) / self.job_done_s))
+        factor = self._correction
         running = min(now - self.point_started, self.point_estimate_s * factor)
         return max(0.0, (self.estimated_s - self.estimated_done_s) * factor - running)
+
+    def share(self, now: float) -> float:
+        """Return the completed share of the measurements, from 0 to 1. The running point contributes the elapsed share
+        of its expected time."""
+        if not self.measurements:
+            return 0.0
+        expected = self.point_estimate_s * self._correction
+        running = min((now - self.point_started) / expected, _MOST_OF_POINT) if expected > 0 else 0.0
+        return min(1.0, (self.done + running) / self.measurements)
 
 
 class Progress(AbstractContextManager["Progress"]):
@@ -100,16 +129,18 @@ class Progress(AbstractContextManager["Progress"]):
     def __call__(self, event: events.Event) -> None:
         with self.lock:
             self.update(event)
-            if self.closed:
-                return
-            try:
-                self.show(event)
-            except (
-                OSError,
-                SystemExit,
-            ):  # a closed pipe must not end the run; rich raises SystemExit
-                self.closed = True
-                discard_closed_outputs()
+            with self._printing():
+                if not self.closed:
+                    self.show(event)
+
+    @contextmanager
+    def _printing(self) -> Iterator[None]:
+        """Stop the display, not the run, if the output is closed."""
+        try:
+            yield
+        except (OSError, SystemExit):  # rich raises SystemExit if a pipe is closed
+            self.closed = True
+            discard_closed_outputs()
 
     def update(self, event: events.Event) -> None:
         """Update the state with an event."""
@@ -127,19 +158,40 @@ class Progress(AbstractContextManager["Progress"]):
         return None
 
 
-class Lines(Progress):
-    """A display for pipes and logs: one line per change, and a heartbeat every minute."""
+class _Ticking(Progress):
+    """A display that also changes between events, on a thread of its own."""
 
     def __init__(self, console: Console) -> None:
         super().__init__(console)
         self._stop = threading.Event()
-        self._last = time.monotonic()
-        self._thread = threading.Thread(target=self._beat, daemon=True)
+        self._thread = threading.Thread(target=self._run, daemon=True)
 
-    def __enter__(self) -> Lines:
-        with suppress(RuntimeError):  # the system cannot start another thread; a run needs no heartbeat
+    def __enter__(self) -> Self:
+        with suppress(RuntimeError):  # the system cannot start another thread; a run needs no display
             self._thread.start()
         return self
+
+    def _run(self) -> None:
+        while not self._stop.wait(1.0):
+            with self.lock, self._printing():
+                if not self.closed:
+                    self.tick()
+
+    def tick(self) -> None:
+        """Display what has changed since the last tick, one second ago."""
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+
+class Lines(_Ticking):
+    """A display for pipes and logs: one line per change, and a heartbeat every minute."""
+
+    def __init__(self, console: Console) -> None:
+        super().__init__(console)
+        self._last = time.monotonic()
 
     def show(self, event: events.Event) -> None:
         text = describe(event)
@@ -149,41 +201,44 @@ class Lines(Progress):
         if isinstance(event, events.Notice) and event.diagnostic:
             self.console.diagnostics([event.diagnostic])
 
-    def _beat(self) -> None:
-        while not self._stop.wait(1.0):
-            with self.lock:
-                if self.closed or time.monotonic() - self._last < HEARTBEAT_S:
-                    continue
-                self._last = time.monotonic()
-                for name, state in self.hosts.items():
-                    if state.over:
-                        continue
-                    at = ", ".join(part for part in (state.doing, state.step, state.rate) if part)
-                    self.console.line(f"{name}  still measuring: {at}  {state.done}/{state.measurements}")
-
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        if self._thread.is_alive():
-            self._thread.join()
+    def tick(self) -> None:
+        if time.monotonic() - self._last < HEARTBEAT_S:
+            return
+        self._last = time.monotonic()
+        for name, state in self.hosts.items():
+            if state.over:
+                continue
+            at = ", ".join(part for part in (state.doing, state.step, state.rate) if part)
+            self.console.line(f"{name}  still measuring: {at}  {state.done}/{state.measurements}")
 
 
-class Live(Progress):
-    """A display with one line per host: a bar, the count, the current point, the last result and the remaining time."""
+class Live(_Ticking):
+    """A display with one line per host: a bar, the count, the current point, the last result and the remaining time.
 
-    def __init__(self, console: Console) -> None:
+    `local` contains the hosts that are this machine.
+    """
+
+    def __init__(self, console: Console, local: Collection[str] = ()) -> None:
         super().__init__(console)
         from rich.live import Live as RichLive
 
-        self._live = RichLive(console=console.err, refresh_per_second=4, transient=True, get_renderable=self._draw)
+        self._live = RichLive(console=console.err, auto_refresh=False, transient=True, get_renderable=self._draw)
+        self._local = local
+        self._drawn = 0.0
 
-    def __enter__(self) -> Live:
+    def __enter__(self) -> Self:
         self._live.start()
-        return self
+        return super().__enter__()
 
     def _draw(self) -> Text:
         now, columns = time.monotonic(), self.console.err.width
+        self._drawn = now
         rows = live_rows(self.hosts, now, columns, max(3, self.console.err.height - 2))
         return Text("\n".join(rows), no_wrap=True, overflow="ellipsis")
+
+    def tick(self) -> None:
+        if time.monotonic() - self._drawn >= redraw_s(self.hosts, self._local):
+            self._live.refresh()
 
     def show(self, event: events.Event) -> None:
         failed = isinstance(event, events.PointEnded) and not _measured(event)
@@ -191,8 +246,11 @@ class Live(Progress):
             self.console.line(describe(event))
         elif isinstance(event, events.Notice) and event.diagnostic:
             self.console.diagnostics([event.diagnostic])
+        elif not isinstance(event, events.DriveRates) and time.monotonic() - self._drawn >= _SHORTEST_S:
+            self._live.refresh()
 
     def __exit__(self, *_: object) -> None:
+        super().__exit__()
         self._live.stop()
 
 
@@ -203,13 +261,20 @@ class JsonLines(Progress):
         self.console.json_line(event.to_json())
 
 
-def choose(console: Console) -> Progress:
-    """Return the display for the options and the terminal of `console`."""
+def choose(console: Console, local: Collection[str] = ()) -> Progress:
+    """Return the display for the options and the terminal of `console`. `local` contains the hosts that are this
+    machine."""
     if console.style.json:
         return JsonLines(console)
     if console.interactive:
-        return Live(console)
+        return Live(console, local)
     return Progress(console) if console.style.quiet else Lines(console)
+
+
+def redraw_s(hosts: Mapping[str, HostProgress], local: Collection[str]) -> float:
+    """Return the minimum number of seconds between two drawings of the live lines."""
+    measuring = any(state.measuring for name, state in hosts.items() if name in local)
+    return REDRAW_LOCAL_S if measuring else REDRAW_S
 
 
 def live_rows(hosts: Mapping[str, HostProgress], now: float, columns: int, most: int) -> list[str]:
@@ -229,9 +294,7 @@ def live_rows(hosts: Mapping[str, HostProgress], now: float, columns: int, most:
 def live_line(name: str, state: HostProgress, now: float, columns: int) -> str:
     """Return the line of a host within `columns`: `n1 ━━━━╸─── 9/14  latency-sweep 32M  98.1 ns  ETA 3m40s`."""
     room = max(8, min(24, columns - 68))
-    share = state.done / state.measurements if state.measurements else 0.0
-    filled = int(room * min(1.0, share))
-    bar = "━" * filled + "─" * (room - filled)
+    bar = bar_of(state.share(now), room)
     left = state.eta_s(now)
     tail = f"ETA {short_time(left)}" if left is not None else f"{now - state.started:.0f} s"
     head = f"{name} {bar} {state.done}/{state.measurements}"
@@ -243,6 +306,12 @@ def live_line(name: str, state: HostProgress, now: float, columns: int) -> str:
     if len(middle) > space:
         middle = middle[: max(0, space - 1)] + "…"
     return f"{head}  {middle}  {tail}"
+
+
+def bar_of(share: float, room: int) -> str:
+    """Return a bar of `room` characters, of which `share` is filled, in steps of half a character."""
+    halves = int(2 * room * share)
+    return ("━" * (halves // 2) + "╸" * (halves % 2)).ljust(room, "─")
 
 
 def rate_text(event: events.DriveRates) -> str:

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from asct.cli.progress import HostProgress, Progress, describe, live_line, live_rows
+from asct.cli.progress import (
+    REDRAW_LOCAL_S,
+    REDRAW_S,
+    HostProgress,
+    Progress,
+    bar_of,
+    describe,
+    live_line,
+    live_rows,
+    redraw_s,
+)
 from asct.cli.text import short_time
 from asct.diagnostics.model import Diagnostic
 from asct.engine import events
@@ -65,6 +75,36 @@ def test_a_live_line_fits(columns: int) -> None:
     assert len(line) <= columns
     assert "9/14" in line
     assert "ETA" in line
+
+
+def test_the_bar_moves_within_a_long_point_but_fills_only_at_its_end() -> None:
+    state = HostProgress(4, done=1, estimated_s=400.0, point_estimate_s=100.0, point_started=0.0)
+    assert [state.share(now) for now in (0.0, 50.0)] == pytest.approx([0.25, 0.375])
+    assert 0.48 < state.share(100.0) == state.share(1000.0) < 0.5
+    lines = [live_line("n1", state, now, 80) for now in range(0, 100, 10)]
+    assert len({line.split()[1] for line in lines}) > 4
+    assert HostProgress(4, done=1).share(50.0) == 0.25  # without an estimate
+    assert HostProgress(0).share(1.0) == 0.0
+
+
+def test_the_expected_time_of_a_point_is_corrected_like_the_remaining_time() -> None:
+    state = HostProgress(
+        2, done=1, estimated_s=20.0, point_estimate_s=10.0, job_done_s=10.0, job_started=0.0, point_started=30.0
+    )
+    assert state.share(45.0) == pytest.approx(0.75)  # three times as slow as estimated: half of 30 s
+
+
+@pytest.mark.parametrize(
+    ("share", "bar"), [(0.0, "────"), (0.125, "╸───"), (0.5, "━━──"), (0.99, "━━━╸"), (1.0, "━━━━")]
+)
+def test_a_bar_moves_in_half_characters(share: float, bar: str) -> None:
+    assert bar_of(share, 4) == bar
+
+
+def test_drawing_is_rare_while_this_machine_measures() -> None:
+    busy, idle = HostProgress(2, point_estimate_s=60.0), HostProgress(2)
+    assert redraw_s({"local": busy, "n1": idle}, {"local"}) == REDRAW_LOCAL_S
+    assert redraw_s({"local": idle, "n1": busy}, {"local"}) == REDRAW_S < REDRAW_LOCAL_S
 
 
 RATES = events.DriveRates("a", "iops", "0" * 12, 1, 400e6, 12e6, 100_000.0, 600.0)
