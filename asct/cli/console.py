@@ -141,6 +141,12 @@ class Console:
         )
 
     @property
+    def folds(self) -> bool:
+        """Whether lines on stdout should fit `width`: on a terminal, or if COLUMNS requests it. Lines for other
+        programs may be longer."""
+        return sys.stdout.isatty() or bool(os.environ.get("COLUMNS"))
+
+    @property
     def interactive(self) -> bool:
         """Whether to show live progress: only on a capable terminal, and only if no option disables it."""
         plain = self.style.quiet or self.style.json or not self.style.progress
@@ -171,9 +177,9 @@ class Console:
         """Print one line of JSON Lines to stdout and flush it."""
         _write(sys.stdout, _json(document))
 
-    def line(self, text: str | Text = "", style: str = "") -> None:
-        """Print progress or a remark to stderr, unless --quiet is set."""
-        if self.style.quiet:
+    def line(self, text: str | Text = "", style: str = "", *, always: bool = False) -> None:
+        """Print progress or a remark to stderr, unless --quiet is set. With `always`, print it even then."""
+        if self.style.quiet and not always:
             return
         if isinstance(text, str) and not style and "err" not in vars(self):  # rich, once loaded, may show progress
             _write(sys.stderr, f"{harmless(text)}\n")

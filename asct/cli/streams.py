@@ -4,13 +4,37 @@ first failure is remembered. A run therefore finishes, and its exit code stays c
 
 from __future__ import annotations
 
+import codecs
 import io
 import os
 import sys
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
+
+
+_SIMILAR: Final = dict(
+    zip(
+        "–—‑…±×µμ→←≥≤·•“”‘’─━╸│├└┌┐┘┤┬┴┼▁▂▃▄▅▆▇█\N{NO-BREAK SPACE}",
+        "---.~xuu><><.*\"\"''-##||`,.'|+++_.:-=+*# ",
+        strict=True,
+    )
+)
+"""ASCII characters that replace characters of the same width. The last ones are those of sparklines."""
+
+
+def similar(problem: UnicodeError) -> tuple[str, int]:
+    """Replace characters that an encoding does not contain with similar ASCII characters, or with question marks. This
+    is an error handler for `codecs.register_error`."""
+    if not isinstance(problem, UnicodeEncodeError):
+        raise problem
+    return "".join(_SIMILAR.get(mark, "?") for mark in problem.object[problem.start : problem.end]), problem.end
+
+
+SIMILAR: Final = "asct.similar"
+"""The name of the error handler `similar`."""
+codecs.register_error(SIMILAR, similar)
 
 
 class OutputFile(io.FileIO):
@@ -50,7 +74,8 @@ def _protected(stream: TextIO | None, number: int) -> TextIO:
     buffer = io.BufferedWriter(OutputFile(number, "wb", closefd=False))
     if stream is None:  # it was closed when the interpreter started
         return io.TextIOWrapper(buffer, encoding="utf-8", errors="replace")
-    return io.TextIOWrapper(buffer, stream.encoding, stream.errors, line_buffering=number == 2 or stream.isatty())
+    errors = stream.errors if stream.encoding.lower().startswith("utf") else SIMILAR
+    return io.TextIOWrapper(buffer, stream.encoding, errors, line_buffering=number == 2 or stream.isatty())
 
 
 def lost_output() -> OSError | None:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from rich.text import Text
 
+from asct.cli import streams
 from asct.cli.console import Console, OutputStyle, harmless, wants_colour, width
 from asct.cli.text import counted
 
@@ -71,3 +76,19 @@ def test_words_of_others_command_no_workflow(
     shown = capsys.readouterr().out
     assert "##[" not in shown
     assert json.loads(shown) == {"words": words}
+
+
+def test_characters_that_an_encoding_lacks_are_replaced_by_similar_ones() -> None:
+    assert "98 µs ±1 – ▁▄█ 中".encode("ascii", streams.SIMILAR) == b"98 us ~1 - _-# ?"
+    assert "µ▁".encode("latin-1", streams.SIMILAR) == b"\xb5_"
+    with pytest.raises(UnicodeDecodeError):
+        b"\xff".decode("ascii", streams.SIMILAR)
+
+
+def test_a_terminal_without_unicode_shows_text_in_ascii(tmp_path: Path) -> None:
+    (tmp_path / "x.yaml").write_text("plan: 1\nnam: x\n", encoding="utf-8")
+    call = [sys.executable, "-m", "asct", "check", "x.yaml"]
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "COLUMNS": "80"}
+    ended = subprocess.run(call, capture_output=True, cwd=tmp_path, env=environment, check=False)
+    assert ended.returncode == 2
+    assert b", x.yaml:2:1" in ended.stderr and b"\\u" not in ended.stderr

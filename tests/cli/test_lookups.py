@@ -19,21 +19,29 @@ ROOT = Path(__file__).parents[2]
 COMMANDS = ["apply", "check", "completion", "explain", "help", "init", "list", "plan", "report", "results", "run"]
 
 
-def test_list_shows_alias_and_keywords_one_line_each(asct: Asct) -> None:
+def test_list_shows_one_line_per_benchmark_to_other_programs(asct: Asct, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS")
     lines = asct("list").out.splitlines()
-    shown = [item for item in installed().all() if not item.hidden]
+    shown = [item for item in installed().infos if not item.hidden]
     assert len(lines) == 1 + len(shown)
     for item, line in zip(shown, lines[1:], strict=True):
         assert {item.name, *item.aliases, *item.keywords} <= set(line.split())
+        assert line.endswith(item.summary)
 
 
-def test_list_fits_a_narrow_terminal(asct: Asct, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NO_COLOR", "1")
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    lines = asct("list").out.splitlines()
-    assert max(map(len, lines)) <= 80
-    assert lines[0].split() == ["name", "alias", "keywords"]
-    assert {item.name for item in installed().infos if not item.hidden} <= {line.split()[0] for line in lines[1:]}
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_list_says_in_narrow_lines_what_each_benchmark_measures(
+    asct: Asct, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    text = asct("list").out
+    assert max(map(len, text.splitlines())) <= width
+    said = " ".join(text.split())
+    for item in (item for item in installed().infos if not item.hidden):
+        assert all(word in said for word in (item.name, *item.aliases, *item.keywords, item.summary))
+    assert "* latency-sweep (ls)" in text
+    assert "  storage-fio (sfio)" in text
+    assert "needs latency-sweep" in said
 
 
 @pytest.mark.parametrize("what", ["settings", "metrics"])

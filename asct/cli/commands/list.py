@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -164,15 +163,27 @@ def _print(options: GlobalOptions, listing: Listing) -> None:
 
 
 def _print_benchmarks(console: Console, listing: Listing) -> None:
-    """Print one line per benchmark. If the terminal is too narrow, omit columns and fold the keywords."""
-    shown = listing.columns[:-1]
-    table = [[row[key] for key in shown] for row in listing.rows]
+    """Print one line per benchmark. If the terminal is too narrow for that, print what the benchmark measures below its
+    name, aliases and keywords."""
+    table = [[row[key] for key in listing.columns] for row in listing.rows]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    if sum(widths) + 2 * len(widths) > console.width and sys.stdout.isatty():
-        _print_folded(console, listing, ("name", "alias", "keywords"))
+    if console.folds and sum(widths) + 2 * len(widths) > console.width:
+        for row in listing.rows:
+            _print_benchmark(console, row)
+        console.line("* runs by default; `asct explain NAME` describes a benchmark")
     else:
-        console.table(shown, table)
-    console.line("`asct list -v` adds summaries; `asct explain NAME` describes a benchmark")
+        console.table(listing.columns, table)
+        console.line("`asct list -v` prints more readable text; `asct explain NAME` describes a benchmark")
+
+
+def _print_benchmark(console: Console, row: Mapping[str, str]) -> None:
+    aliases = f" ({row['alias'].replace(' ', ', ')})" if row["alias"] else ""
+    head = f"{'*' if row['default'] == 'yes' else ' '} {row['name']}{aliases}"
+    keywords, room = row["keywords"].replace(" ", ", "), console.width - len(head) - 2
+    needs = f"; needs {row['needs'].replace(' ', ', ')}" if row["needs"] else ""
+    fold = textwrap.TextWrapper(console.width, "    ", "    ", break_on_hyphens=False)
+    console.result(f"{head}  {keywords:>{room}}" if len(keywords) <= room else f"{head}\n    {keywords}")
+    console.result(fold.fill(f"{row['summary']}{needs}"))
 
 
 def _print_folded(console: Console, listing: Listing, shown: Sequence[str]) -> None:
