@@ -19,7 +19,7 @@ from asct.analysis.outcomes import outcome_grid, reused_text
 from asct.analysis.provenance import CommandLine, Failure, command_of, failures_of, remarks_of, settings_of, text_at
 from asct.analysis.references import RatedValue, rated_values, reference_grid, with_references
 from asct.analysis.telemetry import host_remarks, hosts_line, meanings
-from asct.analysis.topology import drawing
+from asct.analysis.topology import core_latencies, drawing
 from asct.analysis.verdict import VerdictSummary, summarize, verdict_grid
 from asct.analysis.view import JobView, RunView
 from asct.sdk.figure import Figure
@@ -192,12 +192,13 @@ def _without_host(message: str, host: str) -> str:
 def _host_cards(view: RunView, findings: DisturbanceSummary) -> Iterable[HostCard]:
     """Yield the hosts in the order of the plan."""
     slugs = distinct(f"host-{slug(host.name)}" for host in view.run.hosts)
+    latencies = core_latencies(view.records)
     for host, unique in zip(view.run.hosts, slugs, strict=True):
         facts, found = view.facts.get(host.name), view.disturbances.get(host.name)
         yield HostCard(
             plain(host.name), unique, host.status, plain(host.reason), one_line(host, facts),
             tuple(host_rows(host, facts)), findings.mention(found.findings if found else ()),
-            drawing(facts) if facts is not None and facts.cpu.logical else "",
+            drawing(facts, latencies.get(host.name)) if facts is not None and facts.cpu.logical else "",
             () if facts is None else tuple(unknown_lines(facts)),
         )  # fmt: skip
 

@@ -18,7 +18,7 @@ from asct import __version__
 from asct.analysis.fields import Difference, by_title, differences, flat, folded, whole_line
 from asct.analysis.grid import plain
 from asct.analysis.machine import network_sections, sections, unknown
-from asct.analysis.topology import drawing, lines
+from asct.analysis.topology import CoreLatency, core_latencies, drawing, lines
 from asct.cli.files import csv_text, print_report, write_texts
 from asct.cli.options import GlobalOptions, ReportRequest
 from asct.cli.targets import host_of
@@ -123,6 +123,15 @@ def _of_run(path: Path, host: str) -> HostFacts:
     raise UsageError(Diagnostic("E910", message, hint=f"choose one, e.g. {path}/facts/{names[0]}.json"))
 
 
+def _latencies(origin: str | None) -> dict[str, CoreLatency]:
+    """Return the latency of the cores by host, if the facts are those of a run. Raises StoreError."""
+    from asct.store.reader import read_run
+
+    path = Path(origin or "")
+    run = next((one for one in (path, path.parent, path.parent.parent) if origin and holds_run(one)), None)
+    return {} if run is None else core_latencies(read_run(run).looks()[0])
+
+
 def _host_name(path: Path) -> str:
     """Return the host name: `altra` for altra.tar.gz and for facts/altra/snapshot.txt."""
     resolved = path.resolve()
@@ -139,7 +148,7 @@ def print_facts(
 
     `network` limits them to the network; with `topology`, diagrams of the machines are printed instead.
     """
-    found = read.facts
+    found, latencies = read.facts, _latencies(request.origin) if topology else {}
     documents = [_network(facts) if network else facts.model_dump(mode="json", by_alias=True) for facts in found]
     problems = [item.to_json() for item in read.problems]
     alone = len(documents) == 1 and not problems
@@ -151,14 +160,15 @@ def print_facts(
             suffix = f".{facts.host}" if len(found) > 1 else ""
             texts[f"{'network' if network else 'system'}_info{suffix}.csv"] = machine_text(flat(document))
             if topology:
-                texts[f"topology{suffix}.svg"] = drawing(facts) + "\n"
+                texts[f"topology{suffix}.svg"] = drawing(facts, latencies.get(facts.host)) + "\n"
         write_texts(options.console, folder, texts, force=request.force)
-    lines = (
-        line
-        for number, facts in enumerate(found)
-        for line in (*[""][:number], *_facts_lines(facts, options.console.width, network, topology))
+    width = options.console.width
+    told = (
+        lines(facts, width, latencies.get(facts.host)) if topology else _facts_lines(facts, width, network)
+        for facts in found
     )
-    print_report(options.console, request.form, whole, _csv(documents), lines)
+    text = (line for number, one in enumerate(told) for line in (*[""][:number], *one))
+    print_report(options.console, request.form, whole, _csv(documents), text)
 
 
 def _network(facts: HostFacts) -> dict[str, Any]:
@@ -176,9 +186,7 @@ def _csv(documents: Sequence[dict[str, Any]]) -> str:
     return machine_text({f"{one['host']}.{field}": value for one in documents for field, value in flat(one).items()})
 
 
-def _facts_lines(facts: HostFacts, width: int, network: bool, topology: bool) -> list[str]:
-    if topology:
-        return lines(facts, width)
+def _facts_lines(facts: HostFacts, width: int, network: bool) -> list[str]:
     account = {None: "an unknown account", 0: "root"}.get(facts.system.uid, f"uid {facts.system.uid}")
     shown = network_sections(facts) if network else sections(facts)
     found = wrapped(f"{facts.host}: {describe(facts)}", width, "")

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from asct.values.colours import VIRIDIS
+
 LIGHT: Final = ("#0069a8", "#c04f00", "#00805e", "#a8477f", "#8a6a00", "#4a5fc1", "#b3261e", "#4d5560")
 DARK: Final = ("#5ab4f0", "#ff9148", "#3ecba0", "#e79ac5", "#e6c34a", "#a5b4fc", "#ff8a80", "#b4bcc8")
 """DARK[i] replaces LIGHT[i] on a dark background."""
@@ -28,12 +30,6 @@ INK_DARK: Final = "#e6eaf1"
 BLANK: Final = "#e8ecf0"
 BLANK_DARK: Final = "#2b333d"
 """Colors of heat maps: the rim and core of the lines between groups, and the color of cells without a value."""
-
-VIRIDIS: Final = (
-    "#440154", "#482878", "#3e4989", "#31688e", "#26828e", "#1f9e89", "#35b779", "#6ece58", "#b5de2b", "#fde725",
-)  # fmt: skip
-"""The perceptually uniform color map that Smith and van der Walt created for matplotlib (2015). It also works for
-people with color vision deficiencies and in grayscale. A value has the same color in both themes."""
 
 FONT: Final = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", Ubuntu, Cantarell, sans-serif'
 

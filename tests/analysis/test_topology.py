@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from asct.analysis.topology import Box, drawing, lines, machine
+from asct.analysis.topology import Box, CoreLatency, core_latencies, drawing, lines, machine
 from asct.sdk.facts import (
     BlockDevice,
     CacheLevel,
@@ -20,9 +20,13 @@ from asct.sdk.facts import (
     Memory,
     Network,
     NumaNode,
+    PciDevice,
     System,
 )  # fmt: skip
+from asct.sdk.record import Record
 from asct.values.cpulist import parse_cpulist
+
+SVG = "{http://www.w3.org/2000/svg}"
 
 
 def cache(level: int, size: int, instances: list[list[int]], kind: str = "Unified") -> CacheLevel:
@@ -67,8 +71,8 @@ def kinds(facts: HostFacts) -> list[str]:
 def drawn_cpus(svg: str) -> list[int]:
     """The CPUs in the boxes of cores, in order."""
     found: list[int] = []
-    for group in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}g"):
-        if (box := group.find("{*}rect")) is not None and box.get("class") == "core":
+    for group in ET.fromstring(svg).iter(f"{SVG}g"):
+        if (box := group.find("{*}rect")) is not None and (box.get("class") or "").startswith("core"):
             texts = " ".join(text.text or "" for text in group.findall("{*}text"))
             found += [cpu for word in texts.split() for cpu in parse_cpulist(word)]
     return found
@@ -81,7 +85,7 @@ def test_each_box_lies_in_the_smallest_one_around_it() -> None:
     assert [node.kind for node in socket.parts] == ["node", "node"]
     assert [part.kind for part in socket.parts[0].parts] == ["cache", "cache"]
     core = socket.parts[0].parts[0].parts[0]
-    assert (core.kind, core.cpus, core.detail) == ("core", {0, 8}, "L2 1M, L1d 32K, 2 threads")
+    assert (core.kind, core.cpus, core.detail) == ("core", frozenset({0, 8}), "L2 1M, L1d 32K, 2 threads")
 
 
 def test_boxes_that_are_alike_are_counted() -> None:
@@ -202,3 +206,144 @@ def test_a_box_of_several_designs_tells_which_core_is_which() -> None:
         one.text for one in ET.fromstring(drawing(HostFacts(host="h", collected_at="x", cpu=cpu))).iter() if one.text
     ]
     assert "0-1: Small" in told and "2-3: Big" in told
+
+
+# ---- PCI ----
+
+
+def pci(address: str, code: str, kind: str, *bridges: str, node: int | None = 0, **more: object) -> PciDevice:
+    root = {"root": "0000:00", "bridges": list(bridges), "node": node, **more}
+    return PciDevice.model_validate({"address": address, "class_code": code, "kind": kind, **root})
+
+
+def with_devices() -> HostFacts:
+    """Two drives below a switch, one alone, a NIC with two ports, a GPU on node 1, and a virtual drive without PCI."""
+    return threaded().model_copy(
+        update={
+            "pci": [
+                pci("0000:01:00.0", "010802", "NVMe controller", "0000:00:01.0", "0000:02:00.0",
+                    link="16.0 GT/s PCIe x4", link_max="32.0 GT/s PCIe x4", names=["nvme0n1"]),
+                pci("0000:03:00.0", "010802", "NVMe controller", "0000:00:01.0", "0000:02:01.0"),
+                pci("0000:04:00.0", "010802", "NVMe controller", "0000:00:02.0"),
+                pci("0000:05:00.0", "020000", "Ethernet controller", "0000:00:03.0", driver="ice"),
+                pci("0000:05:00.1", "020000", "Ethernet controller", "0000:00:03.0", driver="ice"),
+                pci("0000:c1:00.0", "030200", "3D controller", "0000:c0:01.0", node=1, driver="nvidia"),
+                pci("0000:00:17.0", "010601", "SATA controller", node=1, driver="ahci"),
+            ],
+            "block_devices": [
+                BlockDevice(name="nvme0n1", kind="disk", model="X1", size_bytes=10**12, pci_address="0000:01:00.0"),
+                BlockDevice(name="nvme1n1", kind="disk", pci_address="0000:03:00.0"),
+                BlockDevice(name="nvme2n1", kind="disk", pci_address="0000:04:00.0"),
+                BlockDevice(name="sda", kind="disk", pci_address="0000:00:17.0"),
+                BlockDevice(name="sdb", kind="disk", pci_address="0000:00:17.0"),
+                BlockDevice(name="vda", kind="disk", transport="virtio"),
+            ],
+            "network": Network(interfaces=[
+                Interface(name="eth0", kind="ethernet", driver="ice", speed=25e9, pci_address="0000:05:00.0"),
+                Interface(name="eth1", kind="ethernet", driver="ice", pci_address="0000:05:00.1"),
+            ]),
+        }
+    )  # fmt: skip
+
+
+def test_pci_devices_are_below_the_bridges_that_they_share() -> None:
+    text = lines(with_devices())
+    tree = [line.lstrip(" │├└─") for line in text]
+    assert max(map(len, text)) <= 80
+    start = tree.index("PCI bus 00")
+    assert tree[start : start + 9] == [
+        "PCI bus 00",
+        "PCI bridge 00:01.0",
+        "nvme0n1: X1, 1 TB, 16.0 GT/s PCIe x4 (up to 32.0 GT/s PCIe x4),",
+        "NVMe controller 01:00.0",
+        "nvme1n1: NVMe controller 03:00.0",
+        "nvme2n1: NVMe controller 04:00.0",
+        "PCI bridge 00:03.0",
+        "eth0: ice, 25 Gbit/s, Ethernet controller 05:00.0",
+        "eth1: ice, Ethernet controller 05:00.1",
+    ]
+    assert "SATA controller 00:17.0: ahci" in tree
+    assert "GPU c1:00.0: nvidia, 3D controller" in tree
+    assert "vda: virtio" in tree
+
+
+def test_the_picture_contains_each_device_once() -> None:
+    texts = [text.text or "" for text in ET.fromstring(drawing(with_devices())).iter(f"{SVG}text")]
+    for name in ("nvme0n1", "nvme1n1", "nvme2n1", "sda", "sdb", "vda", "eth0", "eth1", "PCI bridge 00:01.0"):
+        assert texts.count(name) == 1
+
+
+# ---- latency ----
+
+
+def record(metric: str, value: float, coords: dict[str, object], **more: object) -> Record:
+    fixed = {"run": "r", "plan": "p", "host": "h", "benchmark": "c2c", "id": "c2c", "version": "1", "point": {}}
+    body = {**fixed, "point_id": "0", "repeat": 1, "unit": "s", "better": "lower", "raw": "x", **more}
+    return Record.model_validate({**body, "metric": metric, "value": value, "coords": coords})
+
+
+def pair(a: int, b: int, value: float, **more: object) -> Record:
+    return record("one_way", value, {"cpu_a": a, "cpu_b": b, "data": "local", "method": "token"}, **more)
+
+
+def test_the_latency_of_a_core_is_the_mean_over_its_pairs() -> None:
+    found = core_latencies(
+        [
+            pair(0, 1, 10e-9), pair(0, 1, 30e-9, repeat=2), pair(0, 2, 40e-9), pair(1, 2, 50e-9),
+            pair(0, 2, 1.0, flags=["invalid-clock"]), pair(0, 1, 1.0, repeat=0), pair(0, 1, 1.0, unit="cycles"),
+            record("latency", 1.0, {"cpu_a": 0, "cpu_b": 1, "data": "local", "method": "chain"}),
+        ]
+    )["h"]  # fmt: skip
+    assert found.title == "Mean latency from each core to the other CPUs (c2c, token)"
+    assert found.cpus == pytest.approx({0: 30e-9, 1: 35e-9, 2: 45e-9})
+    assert found.ends == pytest.approx((30e-9, 45e-9))
+    assert found.of([0, 1]) == pytest.approx(32.5e-9)
+    assert found.of([7]) is None
+
+
+def test_values_by_cpu_are_latencies_of_cores_too() -> None:
+    found = core_latencies([record("latency", value * 1e-9, {"cpu": value}) for value in (1, 2)])
+    assert found["h"].title == "Latency of each core (c2c)"
+    assert found["h"].cpus == pytest.approx({1: 1e-9, 2: 2e-9})
+
+
+def test_one_core_has_nothing_to_be_compared_with() -> None:
+    assert core_latencies([record("latency", 1e-9, {"cpu": 0}), record("latency", 1e-9, {"level": "L1"})]) == {}
+
+
+LATENCY = CoreLatency("Latency of each core (c2c)", {cpu: (10 + cpu % 8) * 1e-9 for cpu in range(15)})
+
+
+def test_cores_have_the_colour_of_their_latency_in_both_themes() -> None:
+    svg = ET.fromstring(drawing(threaded(), LATENCY))
+    steps = {}
+    for group in svg.iter(f"{SVG}g"):
+        box, title = group.find("{*}rect"), group.findtext("{*}title") or ""
+        if box is not None and (box.get("class") or "").startswith("core"):
+            steps[title.partition(",")[0]] = (box.get("class"), title.rpartition(", ")[2])
+    assert steps["core 0"] == ("core step0", "10 ns")
+    assert steps["core 7"] == ("core step9", "17 ns")
+    assert len(set(steps.values())) == 8
+    style = svg.findtext("{*}style") or ""
+    assert style.count("step0 ") == 1 and "--t-step" not in style  # the same in both themes
+    texts = [text.text for text in svg.iter(f"{SVG}text")]
+    assert texts[-3:] == ["Latency of each core (c2c)", "10 ns", "17 ns"]
+    assert sorted(drawn_cpus(drawing(threaded()))) == sorted(drawn_cpus(drawing(threaded(), LATENCY)))
+
+
+def test_cores_that_were_not_measured_have_no_colour() -> None:
+    svg = ET.fromstring(drawing(threaded(), CoreLatency("x", {0: 1e-9, 1: 1e-9})))
+    classes = [box.get("class") or "" for box in svg.iter(f"{SVG}rect")]
+    assert classes.count("core step0") == 2
+    assert classes.count("core") == 6
+
+
+def test_the_text_shows_the_latency_of_each_node() -> None:
+    text = lines(threaded(), 80, LATENCY)
+    assert text[-3:] == [
+        "Latency of each core (c2c), by ascending CPU number:",
+        "  NUMA node 0  ▁▂▃▄▁▂▃▄  10 ns to 13 ns",
+        "  NUMA node 1  ▅▆▇█▅▆▇   14 ns to 17 ns",
+    ]
+    wide = lines(threaded(8, 12), 80, CoreLatency("x", {cpu: cpu * 1e-9 for cpu in range(192)}))
+    assert max(map(len, wide)) <= 80

@@ -9,40 +9,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Final
 
 from asct.analysis.grid import plain, size_text
 from asct.analysis.machine.hardware import node_cpus
-from asct.analysis.machine.rows import counted, decimal_size, listed, size
+from asct.analysis.machine.rows import counted, listed, size
+from asct.analysis.topology.box import Box, Kind
+from asct.analysis.topology.devices import devices
 from asct.sdk.facts import CacheLevel, HostFacts, NumaNode
 
-Kind = Literal["machine", "socket", "node", "die", "cache", "cluster", "core", "drive", "interface", "gpu"]
 _RANK: Final[dict[Kind, int]] = {"machine": 0, "socket": 1, "node": 2, "die": 3, "cache": 4, "cluster": 5, "core": 6}
 """If two boxes contain the same CPUs, the one with the lower rank is the outer one."""
-_GPUS: Final = ("03", "0b40", "12")
-"""The first digits of the PCI class codes of GPUs and accelerators."""
-_VIRTUAL: Final = frozenset({"loopback", "veth", "tun", "bridge", "bond", "vlan"})
-
-
-@dataclass(slots=True)
-class Box:
-    """A part of the machine, and the parts inside it.
-
-    `title` contains the number of the part (`socket 0`), and `detail` the properties that similar parts share (`L2 1M,
-    2 threads`).
-    """
-
-    kind: Kind
-    title: str
-    detail: str = ""
-    cpus: frozenset[int] = frozenset()
-    parts: list[Box] = field(default_factory=list)
-
-    @property
-    def shape(self) -> tuple[object, ...]:
-        """A key that is the same for boxes that differ only in their numbers."""
-        return self.kind, self.detail, len(self.cpus), tuple(part.shape for part in self.parts)
 
 
 def machine(facts: HostFacts) -> tuple[Box, list[tuple[str, str]]]:
@@ -65,7 +42,7 @@ def machine(facts: HostFacts) -> tuple[Box, list[tuple[str, str]]]:
     for node in facts.nodes:
         if not set(node.cpus) & cpus:
             whole.parts.append(Box("node", f"NUMA node {node.id}", f"{_size(node)}, {node_cpus(facts, node)}"))
-    for number, part in _devices(facts):
+    for number, part in devices(facts):
         places.get(number, whole).parts.append(part)
     return whole, across
 
@@ -168,19 +145,3 @@ def _core_detail(facts: HostFacts, cpus: frozenset[int]) -> str:
 def _size(node: NumaNode) -> str:
     behind = (f"behind a cache of {size_text(cache.size_bytes)}" for cache in node.caches)
     return listed(size(node.memory_bytes) or "size unknown", *behind, by=" ")
-
-
-def _devices(facts: HostFacts) -> Iterator[tuple[int, Box]]:
-    """Yield physical drives, interfaces and GPUs, each with the node to which it is attached (-1 if unknown)."""
-    for drive in facts.block_devices:
-        if drive.kind == "disk":
-            detail = listed(drive.model or drive.transport, decimal_size(drive.size_bytes))
-            yield -1 if drive.node is None else drive.node, Box("drive", plain(drive.name), plain(detail))
-    for device in facts.pci:
-        if device.class_code.startswith(_GPUS):
-            detail = listed(device.kind, device.driver, ", ".join(device.names))
-            yield -1 if device.node is None else device.node, Box("gpu", plain(f"GPU {device.address}"), plain(detail))
-    for one in facts.network.interfaces:
-        if one.kind not in _VIRTUAL and (one.driver or one.pci_address):
-            detail = listed(one.driver, f"{one.speed / 1e9:g} Gbit/s" if one.speed else "", one.state)
-            yield -1 if one.node is None else one.node, Box("interface", plain(one.name), plain(detail))

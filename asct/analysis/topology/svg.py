@@ -14,9 +14,13 @@ from itertools import groupby
 from typing import Final
 from xml.etree import ElementTree as ET
 
-from asct.analysis.topology.boxes import Box, machine
+from asct.analysis.topology.box import Box
+from asct.analysis.topology.boxes import machine
+from asct.analysis.topology.latency import CoreLatency
 from asct.sdk.facts import HostFacts
+from asct.values.colours import VIRIDIS
 from asct.values.cpulist import format_cpulist
+from asct.values.quantity import format_quantity
 
 _GAP: Final = 6.0
 _LINE: Final = 15.0
@@ -28,6 +32,8 @@ _LEAST: Final = {
     "machine": 240.0,
     "socket": 240.0,
     "node": 240.0,
+    "bridge": 150.0,
+    "controller": 150.0,
     "drive": 150.0,
     "interface": 150.0,
     "gpu": 150.0,
@@ -37,31 +43,41 @@ _LEAST: Final = {
 _LIGHT: Final = {
     "ink": "var(--text, #1b222c)", "muted": "var(--muted, #55606e)", "line": "var(--line, #c3cad3)",
     "machine": "var(--paper, #ffffff)", "socket": "#e8eef6", "node": "#dfeee4", "cache": "#f6ecd9", "core": "#ffffff",
-    "device": "#efe6f3",
+    "device": "#efe6f3", "bridge": "#f7f2f9",
 }  # fmt: skip
 _DARK: Final = {
     "ink": "var(--text, #e6eaf0)", "muted": "var(--muted, #a3afbf)", "line": "var(--line, #465160)",
     "machine": "var(--paper, #12161c)", "socket": "#1c2733", "node": "#1b2d23", "cache": "#332b1a", "core": "#171c23",
-    "device": "#2b2230",
+    "device": "#2b2230", "bridge": "#1d1822",
 }  # fmt: skip
 _FILLS: Final = {
     "machine": "machine", "socket": "socket", "die": "socket", "node": "node", "cache": "cache", "cluster": "cache",
-    "core": "core", "drive": "device", "interface": "device", "gpu": "device",
+    "core": "core", "bridge": "bridge", "controller": "device", "drive": "device", "interface": "device",
+    "gpu": "device",
 }  # fmt: skip
+
+_DARK_STEPS: Final = 4
+"""The number of colors at the start of VIRIDIS on which white text has the higher contrast."""
+_SWATCH: Final = 30.0
 
 
 def _style() -> str:
     """Return the style sheet: light by default, and dark according to the reader's color scheme or the page's
-    setting."""
+    setting. The colors of latencies are the same in both."""
     light, dark = (" ".join(f"--t-{name}: {value};" for name, value in colours.items()) for colours in (_LIGHT, _DARK))
     fills = "".join(f".topology .{kind} {{ fill: var(--t-{name}); }} " for kind, name in _FILLS.items())
+    steps = "".join(
+        f".topology .step{number} {{ fill: {colour}; }} "
+        f".topology .on{number} {{ fill: {'#ffffff' if number < _DARK_STEPS else '#000000'}; }} "
+        for number, colour in enumerate(VIRIDIS)
+    )
     return (
         f".topology {{ {light} font: 11px system-ui, sans-serif; }} "
         "@media (prefers-color-scheme: dark) "
         f"{{ :root:not([data-theme=light]) .topology, .topology:root {{ {dark} }} }} "
         f":root[data-theme=dark] .topology {{ {dark} }} "
         ".topology rect { stroke: var(--t-line); } .topology text { fill: var(--t-ink); } "
-        f".topology .detail {{ fill: var(--t-muted); }} {fills}"
+        f".topology .detail {{ fill: var(--t-muted); }} {fills}{steps}"
     )
 
 
@@ -78,19 +94,42 @@ class _Rectangle:
     inner: tuple[tuple[float, float, _Rectangle], ...] = ()
 
 
-def drawing(facts: HostFacts) -> str:
-    """Return an `<svg>` element as text. Values from the facts are escaped."""
+def drawing(facts: HostFacts, latency: CoreLatency | None = None) -> str:
+    """Return an `<svg>` element as text. Values from the facts are escaped. The colors of the cores show their
+    `latency`, if there is any, and a legend explains them."""
     whole, across = machine(facts)
     box = _boxed(whole, _WIDEST)
-    width, height = f"{box.width + 2:g}", f"{box.height + 2:g}"
+    legend = _LINE * 3 if latency is not None else 0.0
+    width, height = f"{box.width + 2:g}", f"{box.height + legend + 2:g}"
     size = {"viewBox": f"0 0 {width} {height}", "width": width, "height": height}
     root = ET.Element("svg", {"xmlns": "http://www.w3.org/2000/svg", "class": "topology", "role": "img", **size})
     ET.SubElement(root, "title").text = f"Topology of {whole.title}"
     if across:
         ET.SubElement(root, "desc").text = "; ".join(f"{group} overlaps {box}" for group, box in across)
     ET.SubElement(root, "style").text = _style()
-    _draw(root, box, 1.0, 1.0)
+    _draw(root, box, 1.0, 1.0, latency)
+    if latency is not None:
+        _draw_legend(root, latency, box.height + _GAP)
     return ET.tostring(root, encoding="unicode")
+
+
+def _step(value: float, ends: tuple[float, float]) -> int:
+    """Return the number of the color of a latency."""
+    low, high = ends
+    return min(len(VIRIDIS) - 1, int((value - low) / (high - low) * len(VIRIDIS))) if high > low else 0
+
+
+def _draw_legend(root: ET.Element, latency: CoreLatency, y: float) -> None:
+    group = ET.SubElement(root, "g", {"transform": f"translate({_GAP:g} {y:g})"})
+    ET.SubElement(group, "text", {"y": f"{_LINE - 3:g}"}).text = latency.title
+    low, high = (format_quantity(end, "s") for end in latency.ends)
+    ET.SubElement(group, "text", {"y": f"{2 * _LINE - 1:g}"}).text = low
+    x = len(low) * _GLYPH + _GAP
+    for number in range(len(VIRIDIS)):
+        place = {"x": f"{x:g}", "y": f"{_LINE + 2:g}", "width": f"{_SWATCH:g}", "height": f"{_LINE:g}"}
+        ET.SubElement(group, "rect", {**place, "class": f"step{number}"})
+        x += _SWATCH
+    ET.SubElement(group, "text", {"x": f"{x + _GAP:g}", "y": f"{2 * _LINE - 1:g}"}).text = high
 
 
 def _boxed(part: Box, widest: float, told: bool = False) -> _Rectangle:
@@ -162,15 +201,19 @@ def _heading(part: Box, cores: Sequence[str], width: float) -> tuple[tuple[str, 
     return tuple((line, kind) for text, kind in texts for line in textwrap.wrap(text, room))
 
 
-def _draw(parent: ET.Element, box: _Rectangle, x: float, y: float) -> None:
+def _draw(parent: ET.Element, box: _Rectangle, x: float, y: float, latency: CoreLatency | None) -> None:
     group = ET.SubElement(parent, "g", {"transform": f"translate({x:g} {y:g})"})
     part = box.part
-    tip = ", ".join(text for text in (part.title, part.detail, f"CPUs {format_cpulist(part.cpus)}") if text)
-    ET.SubElement(group, "title").text = tip if part.cpus else f"{part.title}, {part.detail}"
+    own = latency.of(part.cpus) if latency is not None and part.kind == "core" else None
+    step = None if latency is None or own is None else _step(own, latency.ends)
+    cpus = f"CPUs {format_cpulist(part.cpus)}" if part.cpus else ""
+    measured = "" if own is None else format_quantity(own, "s")
+    ET.SubElement(group, "title").text = ", ".join(filter(None, (part.title, part.detail, cpus, measured)))
     size = {"width": f"{box.width:g}", "height": f"{box.height:g}", "rx": "4"}
-    ET.SubElement(group, "rect", {"class": part.kind, **size})
+    ET.SubElement(group, "rect", {"class": part.kind if step is None else f"{part.kind} step{step}", **size})
     for number, (line, kind) in enumerate(box.heading):
         place = {"x": f"{_GAP:g}", "y": f"{_LINE * (number + 1):g}"}
-        ET.SubElement(group, "text", {**place, **({"class": kind} if kind else {})}).text = line
+        shown = kind if step is None else f"on{step}"
+        ET.SubElement(group, "text", {**place, **({"class": shown} if shown else {})}).text = line
     for left, top, inner in box.inner:
-        _draw(group, inner, left, top)
+        _draw(group, inner, left, top, latency)

@@ -8,19 +8,24 @@ from itertools import groupby
 from typing import Final
 
 from asct.analysis.grid import plain
-from asct.analysis.topology.boxes import Box, machine
+from asct.analysis.sparkline import sparkline
+from asct.analysis.topology.box import Box
+from asct.analysis.topology.boxes import machine
+from asct.analysis.topology.latency import CoreLatency
 from asct.sdk.facts import HostFacts
 from asct.values.cpulist import format_cpulist
 from asct.values.grouping import breakable, grouped, shortened
+from asct.values.quantity import format_quantity
 
-_NEVER_FOLDED: Final = ("socket", "node", "drive", "interface", "gpu")
+_NEVER_FOLDED: Final = ("socket", "node", "bridge", "controller", "drive", "interface", "gpu")
 _TOGETHER: Final = "\N{NO-BREAK SPACE}"
 _MOST_LISTED: Final = 4
 """Maximum number of groups of CPUs to list completely. If there are more, only the first and the last are listed."""
 
 
-def lines(facts: HostFacts, width: int = 80) -> list[str]:
-    """Return the tree and, if there are several nodes, the distances between them."""
+def lines(facts: HostFacts, width: int = 80, latency: CoreLatency | None = None) -> list[str]:
+    """Return the tree, the distances between the nodes if there are several, and the `latency` of the cores if it was
+    measured."""
     whole, across = machine(facts)
     drawn = _wrapped(f"{whole.title}: {whole.detail}" if whole.detail else whole.title, "", "", width)
     drawn += list(_inside(whole.parts, "", width))
@@ -29,7 +34,7 @@ def lines(facts: HostFacts, width: int = 80) -> list[str]:
     drawn += [line for text in _overlaps(across) for line in _wrapped(text, "", "  ", width)]
     for text in facts.contradictions:
         drawn += _wrapped(f"Contradiction: {plain(text)}.", "", "  ", width)
-    return [*drawn, *_distances(facts)]
+    return [*drawn, *_distances(facts), *(_latencies(whole, latency, width) if latency is not None else ())]
 
 
 def _overlaps(across: Sequence[tuple[str, str]]) -> Iterator[str]:
@@ -99,3 +104,25 @@ def _distances(facts: HostFacts) -> list[str]:
         drawn.append("  from \\ to" + "".join(f"{nodes[column].id:>5}" for column in columns))
         drawn += [f"{node.id:>11}" + "".join(f"{node.distances[column]:>5}" for column in columns) for node in nodes]
     return drawn
+
+
+def _latencies(whole: Box, latency: CoreLatency, width: int) -> Iterator[str]:
+    """Yield one line per node: a sparkline of its CPUs in ascending order, and the range. All lines have the same
+    scale."""
+    yield ""
+    yield from _wrapped(f"{latency.title}, by ascending CPU number:", "", "  ", width)
+    places = [part for part in _each(whole) if part.kind == "node" and part.cpus] or [whole]
+    size = max(len(part.title) for part in places)
+    for part in places:
+        values = [latency.cpus.get(cpu) for cpu in sorted(part.cpus)]
+        known = [value for value in values if value is not None]
+        if known:
+            low, high = format_quantity(min(known), "s"), format_quantity(max(known), "s")
+            shown = sparkline(values, ends=latency.ends, most=max(8, width - size - 28))
+            yield f"  {part.title:<{size}}  {shown}  {low} to {high}"
+
+
+def _each(part: Box) -> Iterator[Box]:
+    yield part
+    for inner in part.parts:
+        yield from _each(inner)

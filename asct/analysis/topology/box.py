@@ -1,0 +1,30 @@
+"""A part of a machine in a drawing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+Kind = Literal[
+    "machine", "socket", "node", "die", "cache", "cluster", "core", "bridge", "controller", "drive", "interface", "gpu"
+]
+
+
+@dataclass(slots=True)
+class Box:
+    """A part of the machine, and the parts inside it.
+
+    `title` contains the number of the part (`socket 0`), and `detail` the properties that similar parts share (`L2 1M,
+    2 threads`).
+    """
+
+    kind: Kind
+    title: str
+    detail: str = ""
+    cpus: frozenset[int] = frozenset()
+    parts: list[Box] = field(default_factory=list)
+
+    @property
+    def shape(self) -> tuple[object, ...]:
+        """A key that is the same for boxes that differ only in their numbers."""
+        return self.kind, self.detail, len(self.cpus), tuple(part.shape for part in self.parts)

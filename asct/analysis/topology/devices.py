@@ -1,0 +1,90 @@
+"""Drives, network interfaces, GPUs and other PCI devices as boxes. PCI devices are inside the bridges that they
+share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from asct.analysis.grid import plain
+from asct.analysis.machine.rows import decimal_size, listed
+from asct.analysis.topology.box import Box
+from asct.sdk.facts import BlockDevice, HostFacts, Interface, PciDevice
+from asct.values.grouping import grouped
+
+UNKNOWN: Final = -1
+"""The node of devices whose node is unknown."""
+_GPUS: Final = ("03", "0b40", "12")
+"""The first digits of the PCI class codes of GPUs and accelerators."""
+_VIRTUAL: Final = frozenset({"loopback", "veth", "tun", "bridge", "bond", "vlan"})
+_DOMAIN: Final = "0000:"
+_Placed = tuple[tuple[str, ...], Box]
+"""The bridges above a device, from its root bus downward, and the device."""
+
+
+def devices(facts: HostFacts) -> Iterator[tuple[int, Box]]:
+    """Yield the devices with the node to which they are attached: those on PCI by root bus, and then the others."""
+    known = {one.address for one in facts.pci}
+    drives = [one for one in facts.block_devices if one.kind == "disk"]
+    interfaces = [one for one in facts.network.interfaces if one.kind not in _VIRTUAL]
+    by_node = grouped(facts.pci, lambda one: UNKNOWN if one.node is None else one.node)
+    for node, functions in by_node.items():
+        placed = [
+            ((f"PCI bus {_short(one.root or '')}", *(f"PCI bridge {_short(name)}" for name in one.bridges)), box)
+            for one in functions
+            if (box := _function(one, drives, interfaces)) is not None
+        ]
+        yield from ((node, box) for box in _nested(placed))
+    for drive in drives:
+        if drive.pci_address not in known:
+            yield UNKNOWN if drive.node is None else drive.node, _drive(drive)
+    for one in interfaces:
+        if (one.driver or one.pci_address) and one.pci_address not in known:
+            yield UNKNOWN if one.node is None else one.node, _interface(one)
+
+
+def _nested(placed: Sequence[_Placed]) -> Iterator[Box]:
+    """Yield the devices, and a box for each bridge below which there are several."""
+    for name, inside in grouped(placed, lambda item: item[0][:1]).items():
+        if not name:
+            yield from (box for _, box in inside)
+            continue
+        parts = list(_nested([(path[1:], box) for path, box in inside]))
+        yield parts[0] if len(parts) == 1 else Box("bridge", plain(name[0]), parts=parts)
+
+
+def _function(one: PciDevice, drives: Iterable[BlockDevice], interfaces: Iterable[Interface]) -> Box | None:
+    """Return a PCI function with its drives and interfaces. If it has only one, the box of that one describes both."""
+    own = [_drive(drive) for drive in drives if drive.pci_address == one.address]
+    own += [_interface(interface) for interface in interfaces if interface.pci_address == one.address]
+    slot = listed(_link(one), f"{one.kind} {_short(one.address)}")
+    if len(own) == 1:
+        return Box(own[0].kind, own[0].title, listed(own[0].detail, plain(slot)))
+    if own:
+        return Box(
+            "controller", plain(f"{one.kind} {_short(one.address)}"), plain(listed(one.driver, _link(one))), parts=own
+        )
+    gpu = one.class_code.startswith(_GPUS)
+    title = ", ".join(one.names) or f"{'GPU' if gpu else one.kind} {_short(one.address)}"
+    detail = listed(one.driver, slot if one.names else listed(_link(one), one.kind if gpu else ""))
+    return Box("gpu" if gpu else "controller", plain(title), plain(detail))
+
+
+def _link(one: PciDevice) -> str:
+    """Return the speed of the PCIe link, and the highest one that the device supports if it is higher."""
+    if not one.link:
+        return ""
+    return one.link if one.link_max in (None, one.link) else f"{one.link} (up to {one.link_max})"
+
+
+def _short(address: str) -> str:
+    return address.removeprefix(_DOMAIN)
+
+
+def _drive(one: BlockDevice) -> Box:
+    return Box("drive", plain(one.name), plain(listed(one.model or one.transport, decimal_size(one.size_bytes))))
+
+
+def _interface(one: Interface) -> Box:
+    speed = f"{one.speed / 1e9:g} Gbit/s" if one.speed else ""
+    return Box("interface", plain(one.name), plain(listed(one.driver, speed, one.state)))
