@@ -54,7 +54,7 @@ def summarize(view: RunView) -> VerdictSummary:
     details."""
     run = view.run
     judged = [item for item in run.verdicts if item.outcome != "not planned"]
-    counting = [item for item in judged if item.severity == "fail" or is_blocking(item)]
+    counting = judged if any(item.severity == "fail" or is_blocking(item) for item in judged) else []
     problems = list(_problems(view, counting))
     if not problems and run.exit_code:
         problems = [("missing", f"the run ended with exit code {run.exit_code}")]

@@ -1,9 +1,8 @@
-"""The summary of a run on the terminal: counts by host, a table of hosts and benchmarks, verdicts, and the paths of the
-reports."""
+"""The summary of a run on the terminal: a table of hosts and benchmarks if something is not ok, the verdicts, the key
+results, and the paths of the reports."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -12,19 +11,17 @@ from rich.text import Text
 
 from asct.analysis.grid import Tone
 from asct.analysis.outcomes import TONES, HostRow, JobOutcome, OutcomeMatrix, matrix, short_names, unmeasured
+from asct.analysis.report import build
 from asct.analysis.verdict import summarize, word_of
 from asct.cli.console import Console
 from asct.cli.text import counted, wrapped
 from asct.diagnostics.wording import resume_command
-from asct.export.text import verdict_text
+from asct.export.text import result_lines, verdict_text
 
 if TYPE_CHECKING:
     from asct.analysis.view import RunView
     from asct.store.model import Run
 
-_SHOWN = ("ok", "noisy", "invalid", "failed", "timeout", "refused", "skipped", "host-lost", "interrupted")
-_FEW = 8
-"""Up to this number of hosts, each host has its own line."""
 MOST_ROWS: Final = 20
 """Maximum number of rows, of which those with the worst results come first."""
 _LETTERS: Final = {
@@ -38,77 +35,39 @@ _STYLES: Final[Mapping[Tone, str]] = {
 _LONGEST_NAMES: Final = 32
 
 
-def print_summary(console: Console, view: RunView, reports: Mapping[str, Path]) -> None:
-    """Print the counts by host and the verdicts to stderr, and then the paths of the reports to stdout."""
+def print_summary(console: Console, view: RunView, reports: Mapping[str, Path], *, results: bool = True) -> None:
+    """Print the outcome to stderr, and then the key results (with `results`) and the paths to stdout.
+
+    With --quiet, the outcome is printed only if the exit code is not 0.
+    """
     if console.style.json:
         return
-    run = view.run
     console.line()
-    _hosts(console, run)
-    _matrix(console, run)
-    _verdicts(console, run)
-    for line in _last_lines(view, console.width):
-        console.line(line)
-    for name, path in reports.items():
-        if name in ("html", "markdown") or console.style.verbosity:
-            console.result(f"{name + ':':<10}{path}")
-
-
-def _hosts(console: Console, run: Run) -> None:
-    """Print one line per host. If there are many hosts, print one line for all hosts with the same results, worst
-    first."""
-    totals: dict[str, Counter[str]] = {host.name: Counter() for host in run.hosts}
-    for job in run.jobs:
-        totals.setdefault(job.host, Counter()).update(job.counts)
-    states = {host.name: host.status for host in run.hosts}
-    present = [status for status in _SHOWN if status == "ok" or any(count[status] for count in totals.values())]
-    rows = _grouped(totals, states) if len(totals) > _FEW else [[name] for name in totals]
-    labels = [short_label(names) for names in rows[:MOST_ROWS]]
-    size = max([4, *map(len, labels)])
-    console.line(Text("host".ljust(size) + "".join(f"  {status:>6}" for status in present), style="bold"))
-    for label, (name, *_) in zip(labels, rows, strict=False):
-        line = Text(label.ljust(size))
-        for status in present:
-            number = totals[name][status]
-            line.append(" " * (2 + max(6, len(status)) - len(str(number))))
-            line.append(str(number), style=_STYLES[TONES[status]] if number else "dim")
-        state = states.get(name, "ok")
-        console.line(line if state == "ok" else line.append("  ").append(state, style=_STYLES["missing"]))
-    for line in left_out(sum(map(len, rows[MOST_ROWS:]))):
-        console.line(line)
-
-
-def _grouped(totals: Mapping[str, Counter[str]], states: Mapping[str, str]) -> list[list[str]]:
-    """Group the hosts that have the same results: unusable hosts first, then by the share of failed measurements."""
-    groups: dict[tuple[str, tuple[tuple[str, int], ...]], list[str]] = {}
-    for name, count in totals.items():
-        groups.setdefault((states.get(name, "ok"), tuple(sorted(count.items()))), []).append(name)
-
-    def worth(names: list[str]) -> tuple[bool, float]:
-        count = totals[names[0]]
-        return states.get(names[0], "ok") == "ok", (count["ok"] + count["noisy"]) / max(1, count.total())
-
-    return sorted(groups.values(), key=worth)
+    _matrix(console, view.run)
+    _verdicts(console, view.run)
+    _outcome(console, view)
+    console.line()
+    if results:
+        for line in result_lines(build(view), console.width):
+            console.result(line)
+    shown = {name: path for name, path in reports.items() if name in ("html", "markdown") or console.style.verbosity}
+    for name, path in {**shown, "results": view.root}.items():
+        console.result(f"{name + ':':<10}{path}")
 
 
 def _matrix(console: Console, run: Run) -> None:
-    """Print the matrix of hosts and benchmarks if there is more than one benchmark."""
+    """Print the matrix of hosts and benchmarks unless everything is ok or it has only one cell."""
     found = matrix(run)
-    if len(found.ids) > 1:
-        console.line()
-        for line in matrix_lines(found, console.err.width):
-            console.line(line)
-        console.line()
+    states = [item.status for row in found.rows for item in row.outcomes if item is not None]
+    if len(run.jobs) < 2 or (set(states) == {"ok"} and all(row.state == "ok" for row in found.rows)):
+        return
+    for line in matrix_lines(found, console.err.width):
+        console.line(line)
+    console.line()
 
 
 def _verdicts(console: Console, run: Run) -> None:
-    if not run.verdicts:
-        return
-    outcomes = Counter(map(word_of, run.verdicts))
-    named = {"pass": "passed", "fail": "failed", "warning": "not met", "info": "not met"}
-    counts = Counter(named.get(word, word) for word in outcomes.elements())
-    shown = dict.fromkeys(("passed", "failed", "unknown", "not met", "unconfirmed", "inconclusive", "not planned"))
-    console.line("expectations: " + ", ".join(f"{counts[word]} {word}" for word in shown if counts[word]))
+    """Print the expectations that did not pass."""
     for verdict in run.verdicts:
         word = word_of(verdict)
         if word != "pass":
@@ -118,15 +77,17 @@ def _verdicts(console: Console, run: Run) -> None:
                 console.line(line)
 
 
-def _last_lines(view: RunView, width: int) -> Iterator[Text]:
-    """Yield the verdict from the reports in its color, its details, and the location of the results."""
-    run, found = view.run, summarize(view)
-    yield Text().append(f"{run.status}: {found.sentence}", style=f"bold {_STYLES[found.tone]}")
+def _outcome(console: Console, view: RunView) -> None:
+    """Print the verdict from the reports in its color, its details, and the exit code."""
+    run, found, failed = view.run, summarize(view), bool(view.run.exit_code)
+    sentence = Text().append(f"{run.status}: {found.sentence}", style=f"bold {_STYLES[found.tone]}")
+    console.line(sentence, always=failed)
     for detail in found.details:
-        yield from map(Text, wrapped(detail, width))
+        for line in wrapped(detail, console.width):
+            console.line(line, always=failed)
     if unmeasured(run.jobs) and not any(host.transport == "import" for host in run.hosts):
-        yield Text(f"  to measure what is missing, run `{resume_command(view.root)}`")
-    yield Text(f"exit code {run.exit_code}; results in {view.root}")
+        console.line(f"  to measure what is missing, run `{resume_command(view.root)}`")
+    console.line(f"exit code {run.exit_code}")
 
 
 def matrix_lines(found: OutcomeMatrix, width: int) -> list[Text]:

@@ -3,13 +3,17 @@ fit."""
 
 from __future__ import annotations
 
+import re
 import textwrap
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 
 from asct.analysis.disturbances import DisturbanceCard
 from asct.analysis.grid import ColumnHead, TableCell, TextTable, coordinates_text, plain, without_empty_columns
 from asct.analysis.report import HostPart, RunReport, build
+from asct.analysis.sparkline import Sweep, sweeps
 from asct.analysis.verdict import bound_text, by_outcome, value_text, word_of
 from asct.analysis.view import RunView
 from asct.store.model import Verdict
@@ -21,6 +25,14 @@ SUMMARY = "plain-text tables, 80 columns wide"
 WIDTH = 80
 _NARROWEST = 12
 _LONGEST_WORD = 24
+_GAP = 2
+"""Spaces between columns."""
+_RULE = "─"
+_LONG = re.compile(r"[+-]?\d{4,}\.\d+")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_MOST_SERIES = 8
+_MOST_SWEEPS = 8
+"""Maximum number of series that a summary shows."""
 
 
 def render(view: RunView, width: int = WIDTH) -> str:
@@ -37,8 +49,39 @@ def render(view: RunView, width: int = WIDTH) -> str:
     for section in report.sections:
         for part in section.parts:
             blocks += _part(report, section.id, part, width)
+        blocks += ["\n".join(_sweep(item, width)) for item in sweeps(section.figures, _MOST_SERIES)]
         blocks.append("\n".join(_wrapped(f"{flag}: {text}", width) for flag, text in section.flags))
     return "\n\n".join(block.rstrip() for block in blocks if block) + "\n"
+
+
+def result_lines(report: RunReport, width: int = WIDTH) -> list[str]:
+    """Return the first sweep of each benchmark as a sparkline."""
+    lines: list[str] = []
+    firsts = (item for section in report.sections for item in islice(sweeps(section.figures, _MOST_SERIES), 1))
+    for item in _up_to(_MOST_SWEEPS, firsts):
+        lines += [*_sweep(item, width), ""]
+    return lines
+
+
+def _up_to(most: int, found: Iterable[Sweep]) -> Iterator[Sweep]:
+    """Yield sweeps until they have `most` series together."""
+    for item in found:
+        most -= len(item.rows)
+        if most < 0:
+            return
+        yield item
+
+
+def _sweep(item: Sweep, width: int) -> Iterator[str]:
+    """Yield the title of a sweep and a line for each series."""
+    yield from _wrapped(item.title, width).split("\n")
+    names = [name if len(item.rows) > 1 else "" for name, _, _ in item.rows]
+    ranges = max(display_width(ends) for _, _, ends in item.rows)
+    room = max(8, width - 6 - ranges - max(len(line) for _, line, _ in item.rows))
+    size = min(room, max(map(display_width, names)))
+    for name, (_, line, ends) in zip(names, item.rows, strict=True):
+        short = name if display_width(name) <= size else f"{name[: size - 1]}…"
+        yield f"  {short:<{size}}  {line}  {ends}" if size else f"  {line}  {ends}"
 
 
 def verdict_text(verdict: Verdict) -> str:
@@ -90,21 +133,58 @@ def _titled(grid: TextTable, width: int) -> str:
 def table(grid: TextTable, width: int = WIDTH) -> str:
     """Return a table with aligned columns within `width`.
 
-    Titles are wrapped first, then text cells. Columns that still do not fit are shown below the table, after a copy of
-    the first column. Only a single column can exceed `width`.
+    Titles are wrapped first, then text cells. If the columns still do not fit, the table becomes compact: its columns
+    are separated by one space, neighbors share the common words of their titles, and numbers have four digits. Columns
+    that still do not fit are shown below, after a copy of the first column. Only a single column can exceed `width`.
     """
-    return "\n\n".join(_one_table(part, width) for part in _parts(without_empty_columns(grid), width))
+    shown = without_empty_columns(grid)
+    if _fits(_sizes(shown, width), width, _GAP):
+        return _one_table(shown, width)
+    parts = _parts(_rounded(shown), width)
+    return "\n\n".join(
+        _one_table(part, width) if _fits(_sizes(part, width), width, _GAP) else _compact_table(part, width)
+        for part in parts
+    )
+
+
+def _fits(sizes: Sequence[int], width: int, gap: int) -> bool:
+    return sum(sizes) + gap * (len(sizes) - 1) <= width
+
+
+def _rounded(grid: TextTable) -> TextTable:
+    """Return the table with at most four significant digits in numbers from 1000."""
+    rows = tuple(
+        tuple(replace(cell, text=f"{float(cell.text):.0f}") if _LONG.fullmatch(cell.text) else cell for cell in row)
+        for row in grid.rows
+    )
+    return replace(grid, rows=rows)
 
 
 def _parts(grid: TextTable, width: int) -> list[TextTable]:
-    """Split the columns into groups that fit the width. Each group starts with the first column."""
-    groups: list[list[int]] = [[0]]
-    for index in range(1, len(grid.heads)):
-        sizes = _sizes(_columns(grid, [*groups[-1], index]), width)
-        if len(groups[-1]) > 1 and sum(sizes) + 2 * (len(sizes) - 1) > width:
-            groups.append([0])
-        groups[-1].append(index)
-    return [_columns(grid, group) for group in groups]
+    """Split the columns into blocks that fit the width in compact form. Each block starts with the first column, and
+    columns that share words stay together if a block has room for them."""
+
+    def fits(kept: Sequence[int]) -> bool:
+        part = _columns(grid, kept)
+        return _fits(_compact_sizes(part, _groups(part), width), width, 1)
+
+    blocks: list[list[int]] = [[0]]
+    for group in _numbered(_groups(grid)):
+        if not fits([*blocks[-1], *group]) and fits([0, *group]) and len(blocks[-1]) > 1:
+            blocks.append([0])
+        for index in group:
+            if len(blocks[-1]) > 1 and not fits([*blocks[-1], index]):
+                blocks.append([0])
+            blocks[-1].append(index)
+    return [_columns(grid, block) for block in blocks]
+
+
+def _numbered(groups: Sequence[_Group]) -> Iterator[list[int]]:
+    """Yield the indices of the columns of each group, without the first column of the table."""
+    start = 0
+    for group in groups:
+        yield [index for index in range(start, start + len(group.titles)) if index]
+        start += len(group.titles)
 
 
 def _columns(grid: TextTable, kept: Sequence[int]) -> TextTable:
@@ -118,6 +198,88 @@ def _one_table(full: TextTable, width: int) -> str:
     for row in full.rows:
         lines += _cells([cell.text for cell in row], full.heads, sizes)
     return "\n".join(line.rstrip() for line in lines)
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Neighboring columns whose titles differ in one word: the words that they share, and the title of each column."""
+
+    shared: str
+    titles: tuple[str, ...]
+
+
+def _groups(grid: TextTable) -> list[_Group]:
+    """Group neighboring columns of numbers, and break other titles between lowercase and capital letters."""
+    found: list[_Group] = []
+    left = [head.title if head.align == "right" else "" for head in grid.heads]
+    while left:
+        index = len(grid.heads) - len(left)
+        group = max(
+            (_group(shared, left) for shared in _shorter(left[0])), key=lambda one: len(one.titles), default=None
+        )
+        if group is None or len(group.titles) < 2:
+            group = _Group("", (_CAMEL.sub(" ", grid.heads[index].title),))
+        found.append(group)
+        left = left[len(group.titles) :]
+    return found
+
+
+def _shorter(title: str) -> dict[str, str]:
+    """Return each text that remains if one word is removed from a title, with that word."""
+    words = title.split()
+    return {" ".join(words[:i] + words[i + 1 :]): word for i, word in enumerate(words) if len(words) > 1}
+
+
+def _group(shared: str, titles: Sequence[str]) -> _Group:
+    """Return the group of the first columns whose titles share these words. A title without another word follows those
+    of reads and writes and stands for both."""
+    own: list[str] = []
+    for title in titles:
+        word = "All" if title == shared and own[-1:] == ["Write"] else _shorter(title).get(shared)
+        if word is None:
+            break
+        own.append(word)
+    return _Group(shared, tuple(own))
+
+
+def _compact_sizes(grid: TextTable, groups: Sequence[_Group], width: int) -> list[int]:
+    columns = list(zip(*grid.rows, strict=True)) or [()] * len(grid.heads)
+    values = [max((display_width(cell.text) for cell in column), default=1) for column in columns]
+    titles = [title for group in groups for title in group.titles]
+    words = [max(map(display_width, title.split()), default=1) for title in titles]
+    sizes = [max(value, word) for value, word in zip(values, words, strict=True)]
+    start = 0
+    for group in groups:
+        end = start + len(group.titles)
+        missing = display_width(group.shared) - sum(sizes[start:end]) - (len(group.titles) - 1)
+        sizes[end - 1] += max(0, missing)
+        start = end
+    _shrink(sizes, grid.heads, [_least(column) for column in columns], width - len(sizes) + 1)
+    return sizes
+
+
+def _compact_table(grid: TextTable, width: int) -> str:
+    groups = _groups(grid)
+    sizes = _compact_sizes(grid, groups, width)
+    titles = [title for group in groups for title in group.titles]
+    lines = _cells(titles, grid.heads, sizes, bottom=True, gap=1)
+    lines = [""] * (2 - len(lines)) + lines
+    lines[-2] = _with_shared(lines[-2], groups, sizes)
+    for row in grid.rows:
+        lines += _cells([cell.text for cell in row], grid.heads, sizes, gap=1)
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _with_shared(line: str, groups: Sequence[_Group], sizes: Sequence[int]) -> str:
+    """Return the last but one line of the heading with the words that the columns of each group share."""
+    start = number = 0
+    for group in groups:
+        own = sizes[number : number + len(group.titles)]
+        room = sum(own) + len(own) - 1
+        if group.shared:
+            line = line[:start].ljust(start) + group.shared.center(room, _RULE) + line[start + room :]
+        start, number = start + room + 1, number + len(own)
+    return line
 
 
 def display_width(text: str) -> int:
@@ -138,7 +300,7 @@ def _sizes(grid: TextTable, width: int) -> list[int]:
     words = [max((display_width(word) for word in head.title.split()), default=1) for head in grid.heads]
     titles = [display_width(head.title) for head in grid.heads]
     sizes = [max(value, word) for value, word in zip(values, words, strict=True)]
-    room = width - 2 * (len(sizes) - 1)
+    room = width - _GAP * (len(sizes) - 1)
     _shrink(sizes, grid.heads, [_least(column) for column in columns], room)
     for index, title in sorted(enumerate(titles), key=lambda item: item[1]):
         if title > sizes[index] and sum(sizes) + title - sizes[index] <= room:
@@ -184,14 +346,18 @@ def _lines_of(text: str, size: int) -> list[str]:
     return lines
 
 
-def _cells(texts: Sequence[str], heads: Sequence[ColumnHead], sizes: Sequence[int], bottom: bool = False) -> list[str]:
+def _cells(
+    texts: Sequence[str], heads: Sequence[ColumnHead], sizes: Sequence[int], bottom: bool = False, gap: int = _GAP
+) -> list[str]:
     wrapped = [_lines_of(text, size) or [""] for text, size in zip(texts, sizes, strict=True)]
     height = max(len(lines) for lines in wrapped)
     padded = [
         [""] * (height - len(lines)) + lines if bottom else lines + [""] * (height - len(lines)) for lines in wrapped
     ]
     return [
-        "  ".join(_padded(lines[row], size, head) for lines, size, head in zip(padded, sizes, heads, strict=True))
+        (" " * gap).join(
+            _padded(lines[row], size, head) for lines, size, head in zip(padded, sizes, heads, strict=True)
+        )
         for row in range(height)
     ]
 

@@ -318,7 +318,7 @@ def test_wide_tables_go_on_below(view: Viewer) -> None:
     lines = text.table(TextTable("g", "Grid", heads, rows)).splitlines()
     assert max(len(line) for line in lines) <= 80
     assert sum(line.split()[:1] == ["128"] for line in lines) >= 2
-    assert "2432.0" in lines[-1]
+    assert lines[-1].split()[-1] == "2432"
 
 
 def test_words_of_texts_are_not_broken() -> None:

@@ -1,0 +1,92 @@
+"""What a run says at its end: on which stream, at which width, and with --quiet."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from asct.analysis.view import RunView, open_view
+from asct.cli.console import Console, OutputStyle
+from asct.cli.summary import print_summary
+from tests.export.fakes import Fakes
+from tests.export.sample import Sample, write_sample
+
+
+@pytest.fixture(autouse=True)
+def columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for name in ("FORCE_COLOR", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def viewed(folder: Path, **changes: object) -> RunView:
+    return open_view(write_sample(folder, Sample(**changes)), Fakes())  # type: ignore[arg-type]
+
+
+def ended(
+    view: RunView, capsys: pytest.CaptureFixture[str], results: bool = True, **style: object
+) -> tuple[list[str], list[str]]:
+    """The lines on stdout and on stderr."""
+    print_summary(Console(OutputStyle(**style)), view, {"html": view.root / "report.html"}, results=results)  # type: ignore[arg-type]
+    seen = capsys.readouterr()
+    return seen.out.splitlines(), seen.err.splitlines()
+
+
+def test_paths_are_unbroken_and_each_on_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    deep = tmp_path / ("a-folder-with-a-long-name-" * 4)
+    view = viewed(deep, verdicts=False, quiet=True)
+    out, err = ended(view, capsys)
+    assert out[-2:] == [f"html:     {view.root}/report.html", f"results:  {view.root}"]
+    assert not any(str(tmp_path) in line for line in err)
+
+
+def test_counts_are_told_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, err = ended(viewed(tmp_path, verdicts=False, quiet=True), capsys)
+    assert [line for line in err if line] == [
+        "complete: All 25 measurements are complete",
+        "  2 of 24 measurements ran while the host was noisy (steal)",
+        "  The plan has no expectations",
+        "exit code 0",
+    ]
+
+
+def test_failures_are_told_by_benchmark(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, err = ended(viewed(tmp_path, fail_depth=8), capsys)
+    assert err[1:3] == ["host   latency-sweep  storage-io-depth-sweep", "local  ok             failed 3/24"]
+    assert "exit code 3" in err
+    assert max(len(line) for line in err if str(tmp_path) not in line) <= 80
+
+
+@pytest.mark.parametrize("changes", [{"fail_depth": 8}, {"status": "incomplete", "fail_depth": 8}, {}])
+def test_quiet_tells_why_the_exit_code_is_not_0(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], changes: dict[str, object]
+) -> None:
+    view = viewed(tmp_path, **changes)
+    assert view.run.exit_code
+    _, err = ended(view, capsys, quiet=True)
+    assert err[0].startswith(f"{view.run.status}: 1 of 3 expectations failed")
+    assert any("3 of 25 measurements failed" in line for line in err) == bool(changes)
+
+
+def test_quiet_is_silent_if_all_is_well(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, err = ended(viewed(tmp_path, verdicts=False, quiet=True), capsys, quiet=True)
+    assert err == []
+    assert out[-1].startswith("results: ")
+
+
+def test_json_prints_no_summary(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert ended(viewed(tmp_path), capsys, json=True) == ([], [])
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_sweeps_are_sparklines(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    out, _ = ended(viewed(tmp_path, verdicts=False, quiet=True), capsys)
+    shown = [line for line in out if "█" in line]
+    assert len(shown) == 2
+    assert max(map(len, out[:-2])) <= width
+    assert all(" to " in line for line in shown)
+    assert not any("█" in line for line in ended(viewed(tmp_path / "b"), capsys, results=False)[0])
