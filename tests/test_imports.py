@@ -12,7 +12,8 @@ from pydantic.version import VERSION
 from asct.__main__ import PYDANTIC_KNOWN
 
 LIBRARIES = {
-    "fabric", "jinja2", "jsonschema", "numpy", "pandas", "paramiko", "plotly", "pydantic", "rich", "tabulate", "yaml",
+    "fabric", "jinja2", "jsonschema", "matplotlib", "numpy", "pandas", "paramiko", "plotly", "pydantic", "rich",
+    "tabulate", "yaml",
 }  # fmt: skip
 STANDARD = {"asyncio", "email", "http", "multiprocessing", "sqlite3", "urllib.request", "xml"}
 """Slow modules of the standard library."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -56,3 +57,24 @@ def print_tables(console: Console, view: RunView) -> None:
     from asct.export.text import render
 
     console.result(render(view, width=console.width).rstrip("\n"))
+
+
+def write_pictures(console: Console, view: RunView) -> None:
+    """Write each figure of a run as a PNG file to the folder of the run, and print where they are.
+
+    A failure is reported as a warning, because it must not hide the results.
+    """
+    from asct.cli.text import counted
+    from asct.errors import AsctError
+    from asct.export import write
+    from asct.values.grouping import grouped
+
+    if not any(job.figures for job in view.jobs):
+        return
+    try:
+        paths = write(view, "png", view.root)
+    except AsctError as problem:
+        console.diagnostics([replace(item, severity="warning") for item in problem.diagnostics])
+        return
+    for folder, found in grouped(paths, lambda path: path.parent).items():
+        console.line(str(found[0]) if len(found) == 1 else f"{folder}: {counted(len(found), 'picture')}")

@@ -7,7 +7,9 @@ folder, `documents(view, folder) -> dict[str, str]`, which returns the files by 
 
 from __future__ import annotations
 
+import errno
 import importlib
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
@@ -23,10 +25,11 @@ from asct.store.outputs import check_output
 
 def get(name: str) -> ModuleType:
     """Import the format `name`. If there is no such format, raises UsageError (E702), which suggests the nearest
-    name."""
+    name or lists all."""
     known = report_formats()
     if name not in known:
-        raise UsageError(Diagnostic("E702", f"no report format `{name}`", hint=did_you_mean(name, known)))
+        hint = did_you_mean(name, known) or f"choose one of {', '.join(known)}"
+        raise UsageError(Diagnostic("E702", f"no report format `{name}`", hint=hint))
     module = importlib.import_module(f"{__name__}.{known[name].module}")
     if not (hasattr(module, "render") or hasattr(module, "documents")):
         raise TypeError(f"{module.__name__} is not a format: it defines neither render nor documents")
@@ -61,10 +64,9 @@ def write_all(view: RunView, names: Iterable[str], folder: Path, *, replace: boo
     if not replace:
         for file in (file for found in documents.values() for file in found):
             check_output(folder / file)
-    with writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
     for found in documents.values():
         for file, content in found.items():
+            _make_parent(folder / file, folder)
             write_atomic(folder / file, content)
     return {name: [folder / file for file in found] for name, found in documents.items()}
 
@@ -74,6 +76,14 @@ def documents_of(view: RunView, names: Iterable[str], folder: Path) -> dict[str,
     or its library is missing."""
     modules = {name: get(name) for name in names}
     return {name: _documents(module, view, folder) for name, module in modules.items()}
+
+
+def _make_parent(path: Path, folder: Path) -> None:
+    """Create the folder of a file. Raises StoreError if that is a link, which may lead out of `folder`."""
+    with writing(path):
+        if path.parent != folder and path.parent.is_symlink():
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+        path.parent.mkdir(parents=True, exist_ok=True)
 
 
 def _documents(module: ModuleType, view: RunView, folder: Path) -> Mapping[str, str | bytes]:

@@ -101,6 +101,9 @@ class Benchmark(ABC, Generic[P]):
     compared."""
     flags: ClassVar[Mapping[str, str]] = {}
     """The meaning of each flag that values can have, as a sentence without a period."""
+    pictures: ClassVar[Mapping[str, str]] = {}
+    """The names of the picture files of figures, by slug, without the ending. `{id}/` is the folder of the benchmark
+    entry; other names are in the folder of the run. The name of any other figure is `{id}/` and its slug."""
     dependencies: ClassVar[tuple[Dependency, ...]] = ()
     uses_earlier: ClassVar[bool] = False
     """Whether `steps` depends on `Context.earlier`."""

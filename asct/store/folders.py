@@ -61,8 +61,10 @@ def _cannot_make(folder: Path, error: OSError) -> StoreError:
 _OWN = ("run.json", "plan.yaml", "plan.resolved.json", "journal.jsonl", "records.jsonl", "facts", "jobs", "build",
         "disturbances", "SHA256SUMS", "report.html", "summary.md", "junit.xml", "asct.log", ".lock", ".reserve",
        )  # fmt: skip
-_REPORTS = ("*.csv", "report.*", "annotations.txt", "records.parquet")
-"""Files that `asct report` and `asct run --format` write to the run folder."""
+_REPORTS = ("*.csv", "*.png", "*.svg", "report.*", "annotations.txt", "records.parquet")
+"""Files that `asct report` and `asct run` write to the run folder."""
+_PICTURES = ("*.png", "*.svg")
+"""Files that they write to the folders of the benchmark entries."""
 
 
 def clear_run(folder: Path) -> None:
@@ -82,6 +84,11 @@ def clear_run(folder: Path) -> None:
                 shutil.rmtree(path)
             else:
                 path.unlink(missing_ok=True)
+        for entry in [path for path in folder.iterdir() if path.is_dir() and not path.is_symlink()]:
+            for path in (path for pattern in _PICTURES for path in entry.glob(pattern)):
+                path.unlink()
+            with suppress(OSError):  # it contains other files
+                entry.rmdir()
     except OSError as error:
         raise write_error(folder, error) from error
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any, get_args
@@ -275,6 +276,13 @@ def test_tables_and_figures_are_whole(benchmark: Benchmark[Any], path: Path, rep
     assert len(slugs) == len(set(slugs))
     for figure in benchmark.figures(records):
         _check_figure(figure)
+
+
+@each()
+def test_a_picture_has_a_name_of_its_own_that_stays_in_the_run(benchmark: Benchmark[Any]) -> None:
+    names = list(benchmark.pictures.values())
+    assert len(names) == len(set(names))
+    assert all(re.fullmatch(r"(\{id\}/)?[a-z0-9_-]+", name) for name in names)
 
 
 @each()

@@ -131,6 +131,10 @@ def test_an_ad_hoc_run_writes_the_same_tree_and_the_known_files(tmp_path: Path) 
     assert ended.code == 0, ended.err
     for name in ("run.json", "records.jsonl", "storage-io-depth-sweep.csv", "system_info.csv", "report.json"):
         assert (tmp_path / "out" / name).is_file(), name
+    pictures = tmp_path / "out" / "storage-io-depth-sweep"
+    for name in ("bandwidth", "io_rate", "cpu_utilization", "read_latency_distribution"):
+        assert (pictures / f"storage_io_{name}.png").read_bytes().startswith(b"\x89PNG"), name
+    assert f"out/storage-io-depth-sweep: {len(list(pictures.iterdir()))} pictures" in ended.err
     again = asct("run", "noop", "-o", "out", cwd=tmp_path)
     assert again.code != 0
     assert "--force" in again.err

@@ -56,6 +56,7 @@ class FakeLatency(_Fake):
     keywords = ("memory", "latency")
     summary = "Latency of dependent loads over chains of 128 B to 1 GiB; finds the levels of cache."
     params_model = LatencyParams
+    pictures: ClassVar[dict[str, str]] = {"curve": "latency-sweep"}
     metrics = (
         Metric("latency", "s", "lower", "Time of one dependent load.", {"size": None, "level": None}),
         Metric("latency_cycles", "cycles", "lower", "The same in core cycles.", {"size": None, "level": None}),
@@ -128,6 +129,7 @@ class FakeDepth(_Fake):
     keywords = ("storage",)
     summary = "Random reads with 1 to 128 requests in flight: bandwidth, rate, latency and processor time."
     params_model = DepthParams
+    pictures: ClassVar[dict[str, str]] = {"bandwidth": "{id}/storage_io_bandwidth", "cpu": "{id}/storage_io_cpu"}
     flags: ClassVar[dict[str, str]] = {"noisy": "the value did not settle", "unseen": "stands in no table"}
     metrics = (
         Metric("bandwidth", "B/s", "higher", "Bytes moved a second."),

@@ -49,7 +49,9 @@ def test_every_module_is_a_format_and_is_found_without_importing_it() -> None:
         "junit",
         "markdown",
         "parquet",
+        "png",
         "stdout",
+        "svg",
     }
     assert {item.module for item in found.values()} == {
         info.name for info in pkgutil.iter_modules(asct.export.__path__) if not info.ispkg
@@ -64,6 +66,9 @@ def test_an_unknown_format_is_refused_with_the_nearest(view: Viewer) -> None:
         get("markdwon")
     [found] = caught.value.diagnostics
     assert (found.code, found.hint) == ("E702", "did you mean `markdown`?")
+    with pytest.raises(UsageError) as caught:
+        get("x")
+    assert all(name in caught.value.diagnostics[0].hint for name in report_formats())
     with pytest.raises(UsageError) as caught:
         render(view(), "csv")
     assert caught.value.diagnostics[0].code == "E703"

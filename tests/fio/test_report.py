@@ -110,6 +110,7 @@ def test_littles_law_is_shown_with_both_figures() -> None:
 def test_figures_of_the_sweep() -> None:
     figures = {figure.slug: figure for figure in SWEEP.figures(sweep_records())}
     assert list(figures) == ["bandwidth", "io-rate", "latency", "latency-percentiles", *BEHIND]
+    assert set(SWEEP.pictures) - set(figures) == {"write-latency-distribution"}
     lines = [figure for figure in figures.values() if isinstance(figure, Line)]
     assert {line.x.scale for line in lines[:4]} == {"log2"}
     assert [series.name for series in figures["bandwidth"].series] == ["read"]

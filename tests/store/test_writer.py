@@ -76,8 +76,15 @@ def test_force_touches_only_what_a_run_wrote(tmp_path: Path) -> None:
     folder = tmp_path / "data"
     RunWriter.create(tmp_path, head(), "", "{}", folder).close()
     (folder / "mine.txt").write_text("mine")
+    (tmp_path / "elsewhere").mkdir()
+    (folder / "link").symlink_to(tmp_path / "elsewhere")
+    for name in ("latency-sweep.png", "depth/rate.svg", "mixed/rate.png", "mixed/mine.txt", "link/mine.png"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text("")
     clear_run(folder)
-    assert [path.name for path in folder.iterdir()] == ["mine.txt"]
+    kept = ["link", "mine.txt", "mixed", "mixed/mine.txt"]
+    assert sorted(str(path.relative_to(folder)) for path in folder.rglob("*")) == kept
+    assert (tmp_path / "elsewhere" / "mine.png").exists()
     with pytest.raises(StoreError, match="no asct run"):
         clear_run(folder)
     clear_run(tmp_path / "absent")

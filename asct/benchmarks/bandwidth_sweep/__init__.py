@@ -4,7 +4,7 @@ sizes."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Final, Literal
+from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import Field
 
@@ -163,6 +163,7 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
     flags = FLAGS
     dependencies = (Dependency(CACHE.alias, CACHE.benchmark, ("sizes",)),)
     quantities = (BANDWIDTH_OF_LEVEL, CURVE_BANDWIDTH, CURVE_END)
+    pictures: ClassVar[Mapping[str, str]] = {"bandwidth-curve": "bandwidth"}
     metrics = (
         *bandwidth_metrics({"level": _LEVELS, "size": None, "traffic": WORDS}),
         Metric("data_size", "B", "neither", "Size at which a level was measured", {"level": _LEVELS}, comparable=False),

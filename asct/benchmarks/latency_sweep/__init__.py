@@ -101,6 +101,7 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
     }
     results = _results()
     quantities = (LEVEL_LATENCY, CURVE_LATENCY, LEVEL_END)
+    pictures: ClassVar[Mapping[str, str]] = {"latency-curve": "latency-sweep"}
     metrics = (
         Metric("latency", "s", "lower", "Time of one dependent load", _AT),
         Metric("latency_cycles", "cycles", "lower", "Time of one dependent load in core cycles", _AT),

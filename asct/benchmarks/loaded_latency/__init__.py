@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import ClassVar
 
 from asct.benchmarks.loaded_latency.command import KERNEL, arguments, demanded_bytes, estimated_seconds
 from asct.benchmarks.loaded_latency.measure import FLAGS, ONE_VISIT, WORKLOAD, is_slow, measurements
@@ -50,6 +51,7 @@ class LoadedLatency(VisitedBenchmark[LoadedLatencyParams]):
         Highlight("peak_bandwidth", "Peak bandwidth"),
     )
     quantities = (IDLE_LATENCY,)
+    pictures: ClassVar[Mapping[str, str]] = {"loaded-latency": "loaded-latency"}
     metrics = (
         Metric("latency", "s", "lower", "Latency of one dependent load while other CPUs generate load", _AT),
         Metric(

@@ -14,6 +14,7 @@ from asct.cli.options import FORMAT, SHOW_COMMANDS, WAIT, YES, GlobalOptions, Pl
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from asct.analysis.view import RunView
     from asct.cli.adhoc import Settings
     from asct.plan.findings import Findings
     from asct.plan.model import HostSpec
@@ -64,10 +65,11 @@ def command(
     SELECT is the name or an alias of a benchmark, a keyword, `all`, or `default` (used if nothing is selected).
     `^SELECT` excludes benchmarks. `all` leaves out benchmarks that take more than an hour or write more than 100 GiB.
     Benchmarks that the selected ones need run as well. The output directory has the layout of a run in the results
-    tree.
+    tree, and contains a picture of each figure (PNG).
     """
     from asct.cli.execution import execute
     from asct.cli.preview_text import dry_run, require_confirmation
+    from asct.cli.reports import view_of, write_pictures
     from asct.engine.options import RunOptions
     from asct.plan.findings import Findings
 
@@ -85,21 +87,23 @@ def command(
     if not more["yes"]:
         require_confirmation([resolved])
     outcome = execute(options, resolved, RunOptions(folder=folder, force=more["force"], wait_s=more["wait"] or 0.0))
-    _print_results(options, outcome.folder, form)
+    view = view_of(outcome.folder)
+    _print_results(options, view, form)
+    write_pictures(options.console, view)
     return outcome.exit_code
 
 
-def _print_results(options: GlobalOptions, folder: Path, form: str) -> None:
+def _print_results(options: GlobalOptions, view: RunView, form: str) -> None:
     """Print the tables, or write the CSV and JSON files as ASCT does."""
-    from asct.cli.reports import print_tables, view_of
+    from asct.cli.reports import print_tables
     from asct.export import write_all
 
     if form != "stdout":
-        for paths in write_all(view_of(folder), ("csv", "json"), folder).values():
+        for paths in write_all(view, ("csv", "json"), view.root).values():
             for path in paths:
                 options.console.line(str(path))
     elif not options.json:
-        print_tables(options.console, view_of(folder))
+        print_tables(options.console, view)
 
 
 def _names_setting(word: str) -> bool:

@@ -193,6 +193,13 @@ class SweepBenchmark(FioBenchmark[S]):
         Highlight("latency", "Lowest mean latency"),
         Highlight("clat_p99", "Lowest 99th percentile"),
     )
+    pictures: ClassVar[Mapping[str, str]] = {
+        "bandwidth": "{id}/storage_io_bandwidth",
+        "io-rate": "{id}/storage_io_io_rate",
+        "cpu-utilization": "{id}/storage_io_cpu_utilization",
+        "read-latency-distribution": "{id}/storage_io_read_latency_distribution",
+        "write-latency-distribution": "{id}/storage_io_write_latency_distribution",
+    }
 
     def parse(self, params: S, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
         """Return the values of the point, including `latency_bound`, because tables are created from records alone."""

@@ -1,0 +1,50 @@
+"""The names of the picture files of a report."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from asct.analysis.grid import distinct, plain
+from asct.analysis.report import ReportSection, build
+from asct.analysis.view import RunView
+from asct.diagnostics.model import Diagnostic
+from asct.errors import UsageError
+from asct.sdk.figure import Figure
+
+_FOLDERS = frozenset({"build", "disturbances", "facts", "jobs"})
+"""Folders of a run, which contain only files that the run itself writes."""
+
+
+def pictures(view: RunView) -> dict[str, Figure]:
+    """Return the figures of a report by the names of their picture files, without the ending and relative to the run.
+
+    A name consists of the benchmark entry and the figure, unless the benchmark declares another (`Benchmark.pictures`).
+    Raises UsageError (E711) if the report has no figure.
+    """
+    sections = build(view).sections
+    declared = {plain(job.entry.id): job.benchmark.pictures for job in view.jobs if job.benchmark is not None}
+    entries = Counter(section.benchmark for section in sections)
+    folders = distinct((section.slug for section in sections), _FOLDERS)
+    named = [
+        (_name(figure, section, folder, declared.get(section.id, {}), entries[section.benchmark] > 1), figure)
+        for section, folder in zip(sections, folders, strict=True)
+        for figure in section.figures
+    ]
+    if not named:
+        hint = "`asct results show` lists what was measured, and why the rest was not"
+        raise UsageError(Diagnostic("E711", f"{view.root}: the run has no figures to draw", hint=hint))
+    names = distinct(name for name, _ in named)
+    return dict(zip(names, (figure for _, figure in named), strict=True))
+
+
+def _name(figure: Figure, section: ReportSection, folder: str, declared: Mapping[str, str], several: bool) -> str:
+    """Return the name of one picture. If the plan has several entries for the benchmark, it is in the folder of its
+    entry in any case."""
+    slug = figure.slug.removeprefix(f"{section.slug}-")
+    keys = [key for key in declared if slug == key or slug.startswith(f"{key}-")]
+    if not keys:
+        return f"{folder}/{slug}"
+    key = max(keys, key=len)
+    name = declared[key] + slug.removeprefix(key)
+    return f"{folder}/{name.rpartition('/')[2]}" if several or "/" in name else name

@@ -1,0 +1,49 @@
+"""Pictures of figures as PNG and SVG, drawn with matplotlib and without a browser.
+
+The input is the JSON that `figures/render.py` returns for the page. The pictures therefore follow the same rules for
+colors, marks, ticks, units and labels; this package only decides where things are on the sheet. Only this package
+imports matplotlib. It needs neither pyplot nor fonts of the system: DejaVu Sans is part of matplotlib.
+"""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Mapping
+from typing import Any, Final
+
+import matplotlib
+
+from asct.figures.static.labels import PIXELS_PER_INCH
+from asct.figures.static.plot import draw_plot
+from asct.figures.static.sheet import Sheet
+
+_SHARPNESS: Final = 1.5
+"""Dots of a PNG per CSS pixel."""
+_SETTINGS: Final[dict[Any, Any]] = {
+    "font.family": ["DejaVu Sans"],
+    "text.parse_math": False,  # a dollar sign in a name is a dollar sign
+    "svg.fonttype": "none",  # text stays text, which can be searched and selected
+    "svg.hashsalt": "asct",  # ids would be random otherwise
+    "hatch.linewidth": 0.8,
+}
+_OMITTED: Final[Mapping[str, Mapping[str, Any]]] = {
+    "png": {"Software": None},
+    "svg": {"Date": None, "Creator": None, "Format": None, "Type": None},
+}
+"""Data that matplotlib would add to a file, and that depends on the day or the version."""
+
+
+def picture(spec: Mapping[str, Any], title: str, caption: str, form: str) -> bytes:
+    """Return a picture (`png` or `svg`) of a rendered figure on a light background, below its title and caption.
+
+    Equal figures result in equal bytes. Raises ValueError if the figure contains something that cannot be drawn.
+    """
+    with matplotlib.rc_context(_SETTINGS), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # drawn as an empty box
+        sheet = Sheet(title, caption, spec)
+        draw_plot(sheet, spec)
+        stream = io.BytesIO()
+        metadata = {"Title": sheet.title, **_OMITTED[form]}
+        sheet.figure.savefig(stream, format=form, dpi=PIXELS_PER_INCH * _SHARPNESS, metadata=metadata)
+    return stream.getvalue()

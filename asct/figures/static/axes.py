@@ -1,0 +1,179 @@
+"""The axes of a plot: scales, titles, ticks whose labels do not overlap, and lines and labels beside the data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any, Final, NamedTuple
+
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis, XAxis
+from matplotlib.lines import Line2D
+from matplotlib.offsetbox import AnnotationBbox, HPacker, TextArea, VPacker
+from matplotlib.patches import Rectangle
+from matplotlib.ticker import FixedLocator, NullLocator
+from matplotlib.transforms import Transform, blended_transform_factory
+
+from asct.figures.static.labels import HALO, MUTED, POINT, SMALL, STYLE, colour, coloured, plain, shortened
+from asct.figures.static.marks import DASHES, Place
+
+_CLOSEST: Final = 6
+"""Least distance between two tick labels in pixels."""
+_SLANT: Final = 35
+_LINE: Final = 15
+"""Height of a line of tick labels in pixels."""
+_EDGES: Final = {"top": "top", "middle": "center", "bottom": "bottom"}
+_SHARES: Final = {"left": 0.0, "center": 0.5, "right": 1.0, "bottom": 0.0, "top": 1.0}
+
+
+def place_on(axis: Mapping[str, Any], names: Sequence[Any]) -> Place:
+    """Return the function that places values on an axis. On a category axis, `names` contains the values in order.
+
+    A missing value is placed at NaN.
+    """
+    if axis.get("type") != "category":
+        return lambda value: math.nan if value is None else float(value)
+    order = {name: float(number) for number, name in enumerate(names)}
+    return lambda name: order[name]
+
+
+def style_axes(axes: Axes) -> None:
+    """Give the axes the colors of the page."""
+    for side, spine in axes.spines.items():
+        spine.set_visible(side in ("left", "bottom"))
+        spine.set_color(STYLE[f"{'y' if side == 'left' else 'x'}axis"]["linecolor"])
+    axes.set_axisbelow(True)
+    axes.patch.set_visible(False)
+    axes.tick_params(colors=MUTED, labelsize=SMALL * POINT, length=4 * POINT, color=STYLE["xaxis"]["tickcolor"])
+    axes.grid(axis="y", color=STYLE["yaxis"]["gridcolor"], linewidth=POINT)
+
+
+def finish_axis(axis: Axis, spec: Mapping[str, Any], names: Sequence[Any]) -> None:
+    """Set the title, the range and the ticks of an axis after its data has been drawn.
+
+    `names` contains the names on a category axis in order.
+    """
+    axis.set_label_text(plain(spec.get("title", {}).get("text", "")), color=MUTED, fontsize=(SMALL + 1) * POINT)
+    axis.labelpad = 8 * POINT
+    axis.set_minor_locator(NullLocator())
+    if spec["type"] == "category":
+        places, texts = range(len(names)), names
+        ends = (-0.5, max(len(names), 1) - 0.5)
+    else:
+        places, texts = spec["tickvals"], spec["ticktext"]
+        low, high = spec["range"]
+        ends = (10.0**low, 10.0**high) if spec["type"] == "log" else (low, high)
+    axis.set_major_locator(FixedLocator(list(places)))
+    axis.set_ticklabels([shortened(plain(text)) for text in texts])
+    if not spec.get("showticklabels", True):
+        axis.set_tick_params(labelbottom=False, labelleft=False, length=0)
+    (axis.axes.set_xlim if isinstance(axis, XAxis) else axis.axes.set_ylim)(
+        ends[::-1] if spec.get("autorange") == "reversed" else ends
+    )
+
+
+def separate_labels(axis: Axis, spec: Mapping[str, Any]) -> None:
+    """Hide tick labels that would overlap others. The names below a category axis are slanted first.
+
+    Of the categories, every second one keeps its name, or every third, and so on.
+    """
+    labels = [label for label in axis.get_ticklabels() if label.get_text()]
+    boxes = [label.get_window_extent() for label in labels]
+    level = isinstance(axis, XAxis)
+    middles = [(box.x0 + box.x1 if level else box.y0 + box.y1) / 2 for box in boxes]
+    sizes = [box.width + _CLOSEST if level else box.height for box in boxes]
+    if len(_fitting(middles, sizes)) == len(labels):
+        return
+    if spec["type"] == "category":
+        step = min(abs(after - before) for before, after in pairwise(middles))
+        size = max(sizes)
+        if level and "tickangle" not in spec:
+            size = _LINE
+            turned: dict[str, Any] = {"rotation": _SLANT, "va": "top"}
+            turned = turned if step >= 2 * _LINE else {"rotation": 90, "va": "center"}
+            for label in labels:
+                label.set(ha="right", rotation_mode="anchor", **turned)
+        shown = list(range(0, len(labels), math.ceil(size / max(step, 1.0))))
+    else:
+        shown = _fitting(middles, sizes)
+    for number, label in enumerate(labels):
+        label.set_visible(number in shown)
+
+
+def _fitting(middles: Sequence[float], sizes: Sequence[float]) -> list[int]:
+    """Return the numbers of the intervals that do not overlap the previous one in the result."""
+    kept: list[int] = []
+    for number, (middle, size) in enumerate(zip(middles, sizes, strict=True)):
+        if not kept or abs(middle - middles[kept[-1]]) >= (size + sizes[kept[-1]]) / 2:
+            kept.append(number)
+    return kept
+
+
+def draw_beside(layout: Mapping[str, Any], plots: Mapping[str, Axes], paper: Axes) -> None:
+    """Draw the lines, areas and labels that belong to a place rather than to a series.
+
+    `plots` contains the axes by the names of their x and y axis, such as `x2` and `y2`. Places without an axis are
+    fractions of `paper`, the rectangle around all plots. Raises ValueError for a shape that cannot be drawn.
+    """
+    for shape in layout.get("shapes", ()):
+        frame = _Frame.of(shape, plots, paper)
+        xs, ys = (shape["x0"], shape["x1"]), (shape["y0"], shape["y1"])
+        line = shape.get("line", {})
+        style: dict[str, Any] = {"transform": frame.transform, "zorder": 0.9 if shape.get("layer") == "below" else 2.5}
+        style |= {"linewidth": line.get("width", 1) * POINT, "clip_on": False}
+        if shape["type"] == "line":
+            color, dash = colour(line["color"]), DASHES[line.get("dash", "solid")]
+            frame.axes.add_artist(Line2D(xs, ys, color=color, linestyle=dash, **style))
+        elif shape["type"] == "rect":
+            corner, size = (xs[0], ys[0]), (xs[1] - xs[0], ys[1] - ys[0])
+            frame.axes.add_artist(Rectangle(corner, *size, facecolor=colour(shape["fillcolor"]), **style))
+        else:
+            raise ValueError(f"no picture shows a shape `{shape['type']}`")
+    for note in layout.get("annotations", ()):
+        _label(note, _Frame.of(note, plots, paper))
+
+
+class _Frame(NamedTuple):
+    """The coordinates of a shape or label. `in_data` tells for x and y whether a number is a value of that axis."""
+
+    axes: Axes
+    transform: Transform
+    in_data: tuple[bool, bool]
+
+    @classmethod
+    def of(cls, item: Mapping[str, Any], plots: Mapping[str, Axes], paper: Axes) -> _Frame:
+        """Return the frame for the references of an item: an axis, a part of its domain, or a part of the paper."""
+        refs = item.get("xref", "x"), item.get("yref", "y")
+        names = [ref.removesuffix(" domain") for ref in refs]
+        axes = next((plots[name] for name in names if name in plots), paper)
+        whole = [paper.transAxes if name == "paper" else axes.transAxes for name in names]
+        across, up = (axes.transData if ref in plots else part for ref, part in zip(refs, whole, strict=True))
+        return cls(axes, blended_transform_factory(across, up), (refs[0] in plots, refs[1] in plots))
+
+
+def _label(note: Mapping[str, Any], frame: _Frame) -> None:
+    scales = frame.axes.get_xscale(), frame.axes.get_yscale()
+    x, y = (
+        10.0 ** note[name] if scale == "log" and in_data else note[name]  # plotly expects exponents in labels only
+        for name, scale, in_data in zip("xy", scales, frame.in_data, strict=True)
+    )
+    font = {**STYLE["annotationdefaults"]["font"], **note.get("font", {})}
+    style: dict[str, Any] = {"fontsize": font["size"] * POINT, "color": colour(font["color"])}
+    sides = note.get("xanchor", "center"), _EDGES[note.get("yanchor", "middle")]
+    shift = note.get("xshift", 0) * POINT, note.get("yshift", 0) * POINT
+    place: dict[str, Any] = {"xycoords": frame.transform, "annotation_clip": False}
+    if "<span" in note["text"]:
+        lines: list[Artist] = [
+            HPacker(pad=0, sep=0, children=[TextArea(text, textprops={**style, **own}) for text, own in parts])
+            for parts in coloured(note["text"])
+        ]
+        packed = VPacker(pad=0, sep=2 * POINT, align="left", children=lines)
+        style = {"boxcoords": "offset points", "box_alignment": (_SHARES[sides[0]], _SHARES[sides[1]]), "pad": 0}
+        frame.axes.add_artist(AnnotationBbox(packed, (x, y), shift, frameon=False, **style, **place))
+        return
+    frame.axes.annotate(
+        plain(note["text"]), (x, y), shift, textcoords="offset points", ha=sides[0], va=sides[1],
+        rotation=-note.get("textangle", 0), bbox=HALO, **place, **style,
+    )  # fmt: skip

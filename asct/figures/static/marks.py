@@ -1,0 +1,145 @@
+"""Lines, points, intervals and bars: the traces of a rendered figure as matplotlib artists."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
+
+from asct.figures.static.labels import HALO, INK, POINT, SMALL, colour, plain
+
+Place = Callable[[Any], float]
+"""Converts a value of an axis to a coordinate."""
+
+DASHES: Final[Mapping[str, Any]] = {
+    "solid": "-", "dash": (0, (5, 3)), "dot": (0, (1.2, 2)), "dashdot": (0, (5, 2, 1.2, 2)), "longdash": (0, (9, 3)),
+    "longdashdot": (0, (9, 2, 1.2, 2)),
+}  # fmt: skip
+_SYMBOLS: Final = {
+    "circle": "o", "square": "s", "diamond": "D", "triangle-up": "^", "triangle-down": "v", "x": "X", "cross": "P",
+    "star": "*", "hexagon": "h",
+}  # fmt: skip
+_HATCHES: Final = {"": "", "/": "//", ".": "..", "\\": "\\\\", "x": "xx", "-": "--", "|": "||", "+": "++"}
+_OPEN: Final = "-open"
+_SIDES: Final = {"left": "right", "center": "center", "right": "left", "top": "bottom", "middle": "center",
+                 "bottom": "top"}  # fmt: skip
+"""The alignment of a text that is on this side of its mark."""
+
+
+def draw_scatter(axes: Axes, trace: Mapping[str, Any], place: tuple[Place, Place], shift: float = 0.0) -> None:
+    """Draw a line with or without marks, marks alone, or the band of an interval, all moved by `shift` along x.
+
+    Raises ValueError for any other kind of trace.
+    """
+    xs, ys = ([at(value) for value in trace[name]] for name, at in zip("xy", place, strict=True))
+    xs = [x + shift for x in xs]
+    if trace.get("fill", "none") == "toself":
+        axes.fill(xs, ys, facecolor=colour(trace["fillcolor"]), linewidth=0)
+    elif "fill" in trace:
+        raise ValueError(f"no picture shows a fill `{trace['fill']}`")
+    else:
+        axes.plot(xs, ys, **line_style(trace))
+        if "error_y" in trace:
+            _intervals(axes, xs, ys, trace["error_y"])
+        if "text" in trace["mode"].split("+"):
+            _texts(axes, trace, xs, ys)
+
+
+def line_style(trace: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the style of a line and its marks as arguments of `Line2D`."""
+    modes = trace["mode"].split("+")
+    line, marker = trace.get("line", {}), trace.get("marker", {})
+    hue = colour(line.get("color") or marker["color"])
+    style: dict[str, Any] = {"color": hue, "linestyle": "none", "alpha": marker.get("opacity")}
+    if "lines" in modes and line.get("width", 2) > 0:
+        style.update(linestyle=DASHES[line.get("dash", "solid")], linewidth=line.get("width", 2) * POINT)
+    if "markers" in modes:
+        symbol = marker.get("symbol", "circle")
+        fill = colour(marker.get("color", line.get("color")))
+        style.update(
+            marker=_SYMBOLS[symbol.removesuffix(_OPEN)],
+            markersize=marker.get("size", 6) * POINT,
+            markerfacecolor="none" if symbol.endswith(_OPEN) else fill,
+            markeredgecolor=fill,
+            markeredgewidth=marker.get("line", {}).get("width", 1) * POINT if symbol.endswith(_OPEN) else 0,
+        )
+    return style
+
+
+def _intervals(axes: Axes, xs: Sequence[float], ys: Sequence[float], bars: Mapping[str, Any]) -> None:
+    distances = [bars["arrayminus"], bars["array"]]
+    kept = [i for i, y in enumerate(ys) if math.isfinite(y)]
+    axes.errorbar(
+        [xs[i] for i in kept],
+        [ys[i] for i in kept],
+        yerr=[[side[i] for i in kept] for side in distances],
+        fmt="none",
+        ecolor=colour(bars["color"]),
+        elinewidth=bars["thickness"] * POINT,
+        capsize=bars["width"] * POINT,
+    )
+
+
+def _texts(axes: Axes, trace: Mapping[str, Any], xs: Sequence[float], ys: Sequence[float]) -> None:
+    positions = trace.get("textposition", "middle center")
+    each = [positions] * len(xs) if isinstance(positions, str) else positions
+    font = trace.get("textfont", {})
+    for text, x, y, position in zip(trace["text"], xs, ys, each, strict=True):
+        if not text or not math.isfinite(y):
+            continue
+        up, side = position.split()
+        shift = (_shift(side, "left", "right"), _shift(up, "bottom", "top"))
+        axes.annotate(
+            plain(text), (x, y), shift, textcoords="offset points", ha=_SIDES[side], va=_SIDES[up], bbox=HALO,
+            fontsize=font.get("size", SMALL) * POINT, color=colour(font.get("color", INK)), annotation_clip=False,
+        )  # fmt: skip
+
+
+def _shift(side: str, back: str, forward: str) -> float:
+    return {back: -4.0, forward: 4.0}.get(side, 0.0)
+
+
+def draw_bars(
+    axes: Axes, traces: Sequence[Mapping[str, Any]], place: tuple[Place, Place], layout: Mapping[str, Any]
+) -> dict[str, float]:
+    """Draw all bar traces of a plot, beside one another or stacked.
+
+    Return the shift of the bars of each `offsetgroup`, which marks of the same group share.
+    """
+    stacked = layout.get("barmode") == "stack"
+    room = 1 - layout.get("bargap", 0.2)
+    width = room if stacked else room / max(1, len(traces))
+    shifts: dict[str, float] = {}
+    floors: dict[float, float] = {}
+    for number, trace in enumerate(traces):
+        shift = 0.0 if stacked else width * (number + 0.5) - room / 2
+        shifts[trace.get("offsetgroup", "")] = shift
+        xs, ys = ([at(value) for value in trace[name]] for name, at in zip("xy", place, strict=True))
+        heights = [y if math.isfinite(y) else 0.0 for y in ys]
+        floor = [floors.get(x, 0.0) if stacked else 0.0 for x in xs]
+        axes.bar([x + shift for x in xs], heights, width, floor, **bar_style(trace))
+        floors.update({x: low + height for x, low, height in zip(xs, floor, heights, strict=True)})
+        if "error_y" in trace:
+            _intervals(axes, [x + shift for x in xs], ys, trace["error_y"])
+    return shifts
+
+
+def bar_style(trace: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the style of a bar as arguments of `Rectangle`."""
+    marker = trace["marker"]
+    hatch = _HATCHES[marker.get("pattern", {}).get("shape", "")]
+    return {"facecolor": colour(marker["color"]), "edgecolor": (1, 1, 1, 0.5), "linewidth": 0, "hatch": hatch}
+
+
+def key_of(trace: Mapping[str, Any], left: float, middle: float, size: tuple[float, float]) -> Artist:
+    """Return the sample of a trace in the legend, which begins at `left` and is centered at `middle`."""
+    width, height = size
+    if trace["type"] == "bar":
+        return Rectangle((left, middle - height / 2), width, height, **bar_style(trace))
+    style = line_style(trace)
+    return Line2D([left, left + width / 2, left + width], [middle] * 3, markevery=[1], **style)
