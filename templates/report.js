@@ -143,17 +143,97 @@
       });
     }
   }
-  document.querySelectorAll(".table-block").forEach(prepareTable);
+  function showMore(block) {
+    // say how many columns are hidden to the right, because a table may seem to end at the edge
+    const box = block.querySelector(".scroll");
+    const edge = box.getBoundingClientRect().right;
+    const heads = Array.from(block.querySelector("table").tHead.rows[0].cells);
+    const cut = box.scrollWidth > box.clientWidth + 1
+      ? heads.filter((head) => head.getBoundingClientRect().right > edge + 2).length : 0;
+    block.classList.toggle("cut", cut > 0);
+    block.querySelector(".more").textContent = cut ? `${cut} more column${cut === 1 ? "" : "s"} →` : "";
+  }
+  const blocks = Array.from(document.querySelectorAll(".table-block"));
+  const resized = new ResizeObserver((entries) => {
+    for (const entry of entries) showMore(entry.target.parentElement);
+  });
+  for (const block of blocks) {
+    prepareTable(block);
+    const box = block.querySelector(".scroll");
+    box.addEventListener("scroll", () => showMore(block), { passive: true });
+    resized.observe(box);
+  }
   window.addEventListener("hashchange", restore);
   restore();
 
-  // ---- paper ----
+  // ---- tables on paper: what is wider than a page is split by columns ----
+  const PAPER_WIDTH = 680; // CSS pixels of the text on A4
+  function columnWidths(table) {
+    // lay out one row with the longest text of each column, as it will be printed
+    const rows = Array.from(table.rows);
+    const probe = document.createElement("table");
+    probe.className = "probe";
+    const head = probe.createTHead().insertRow();
+    const body = probe.createTBody().insertRow();
+    for (const cell of rows[0].cells) {
+      const index = cell.cellIndex;
+      const longest = rows.slice(1).map((row) => row.cells[index])
+        .reduce((one, two) => (two.textContent.trim().length > one.textContent.trim().length ? two : one), cell);
+      head.append(cell.cloneNode(true));
+      const copy = document.createElement("td");
+      copy.textContent = longest === cell ? "" : cellText(longest);
+      copy.className = longest.classList.contains("long") ? "long" : "";
+      body.append(copy);
+    }
+    document.body.append(probe);
+    const widths = Array.from(body.cells, (cell) => cell.getBoundingClientRect().width);
+    probe.remove();
+    return widths;
+  }
+  function columnGroups(widths, keys) {
+    // the columns that name a row are repeated in every group
+    const named = widths.slice(0, keys).reduce((sum, width) => sum + width, 0);
+    const groups = [[]];
+    let used = named;
+    for (let index = keys; index < widths.length; index += 1) {
+      if (groups.at(-1).length && used + widths[index] > PAPER_WIDTH) {
+        groups.push([]);
+        used = named;
+      }
+      groups.at(-1).push(index);
+      used += widths[index];
+    }
+    return groups;
+  }
+  function withColumns(table, group, keys) {
+    const kept = new Set([...Array(keys).keys(), ...group]);
+    const copy = table.cloneNode(true);
+    for (const row of copy.rows) {
+      for (const cell of Array.from(row.cells).filter((one) => !kept.has(one.cellIndex))) cell.remove();
+    }
+    copy.caption.className = "";
+    copy.caption.append(` (columns ${group[0] + 1} to ${group.at(-1) + 1} of ${table.rows[0].cells.length})`);
+    return copy;
+  }
   let closed = [];
   window.addEventListener("beforeprint", () => {
     closed = Array.from(document.querySelectorAll("details:not([open]):not([data-screen-only])"));
     for (const item of closed) item.open = true;
+    for (const block of blocks) {
+      if (block.closest("[data-screen-only]")) continue;
+      const table = block.querySelector("table");
+      const keys = Number(table.dataset.keys);
+      const groups = columnGroups(columnWidths(table), keys);
+      if (groups.length === 1) continue;
+      block.classList.add("split");
+      for (const group of groups) block.querySelector(".scroll").append(withColumns(table, group, keys));
+    }
   });
   window.addEventListener("afterprint", () => {
     for (const item of closed) item.open = false;
+    for (const block of document.querySelectorAll(".table-block.split")) {
+      block.classList.remove("split");
+      for (const copy of Array.from(block.querySelectorAll("table")).slice(1)) copy.remove();
+    }
   });
 })();

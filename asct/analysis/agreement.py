@@ -66,6 +66,18 @@ class Disagreement:
 
 
 @dataclass(frozen=True, slots=True)
+class QuantityPair:
+    """Two values of one quantity on one host. `conditions` are the settings and coordinates that both share, as text;
+    each of the `sides` names the value `other`, the first one first. `agrees` states whether they agree."""
+
+    host: str
+    quantity: str
+    conditions: tuple[tuple[str, str], ...]
+    sides: tuple[Disagreement, Disagreement]
+    agrees: bool
+
+
+@dataclass(frozen=True, slots=True)
 class _Sighting:
     """One value of a quantity, with its interval and the records that it represents."""
 
@@ -103,6 +115,27 @@ def disagreements(
     The settings come from `resolved`, the content of plan.resolved.json. Warm-ups, invalid values and values measured
     by other versions of a benchmark are ignored.
     """
+    pairs = _pairs(records, resolved, facts, catalog)
+    found = (side for one, two in pairs if not _agree(one, two) for side in (_side(one, two), _side(two, one)))
+    return tuple(found)
+
+
+def quantity_pairs(
+    records: Iterable[Record], resolved: Mapping[str, Any], facts: Mapping[str, HostFacts], catalog: Catalog
+) -> tuple[QuantityPair, ...]:
+    """Return all pairs of values of the same quantity on one host, as `disagreements` compares them."""
+    return tuple(
+        QuantityPair(
+            one.first.host, one.quantity.name, tuple((name, text) for name, text in one.key if text),
+            (_side(two, one), _side(one, two)), _agree(one, two),
+        )
+        for one, two in _pairs(records, resolved, facts, catalog)
+    )  # fmt: skip
+
+
+def _pairs(
+    records: Iterable[Record], resolved: Mapping[str, Any], facts: Mapping[str, HostFacts], catalog: Catalog
+) -> Iterator[tuple[_Sighting, _Sighting]]:
     jobs = planned_jobs(resolved)
     usable = [record for record in records if record.repeat >= 1 and not is_invalid(record.flags)]
     sightings: list[_Sighting] = []
@@ -111,11 +144,8 @@ def disagreements(
         if job is not None and host in facts:
             for quantity in _quantities(mine[0], catalog):
                 sightings += _sightings(quantity, mine, {**job["settings"], **mine[0].point}, facts[host])
-    found: list[Disagreement] = []
     for same in grouped(sightings, lambda one: (one.first.host, one.quantity.name, one.key)).values():
-        pairs = (pair for pair in combinations(same, 2) if _comparable(*pair) and not _agree(*pair))
-        found += [side for one, two in pairs for side in (_side(one, two), _side(two, one))]
-    return tuple(found)
+        yield from (pair for pair in combinations(same, 2) if _comparable(*pair))
 
 
 def flagged(records: Iterable[Record], found: Sequence[Disagreement]) -> list[Record]:

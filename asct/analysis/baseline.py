@@ -33,6 +33,8 @@ from asct.store.model import Run, Verdict
 from asct.store.reader import StoredRun, read_run
 
 LATEST: Final = "latest"
+NEWEST: Final = "the newest run of this plan that was measured completely"
+"""Why `latest` is the baseline."""
 MOST_RUNS: Final = 20
 """Runs whose spread is used, the baseline included. More would hide a slow decline behind the spread that it causes."""
 
@@ -135,8 +137,7 @@ def find_baseline(name: str, current: Path, catalog: Catalog) -> Baseline:
     try:
         now, before = read_run(current), _before(current)
         if name == LATEST:
-            fit = (item for item in _without(unfit, reversed(before)) if not _unconfirmed(item.run.verdicts))
-            stored, why = next(fit, None), "the newest run of this plan that was measured completely"
+            stored, why = _newest_fit(before), NEWEST
         else:
             stored, why = _named(name, current.parent, now.run.plan), f"`{name}`"
         if stored is None:
@@ -206,6 +207,17 @@ def _named(name: str, runs: Path, plan: str) -> StoredRun:
     if fault:
         raise StoreError(Diagnostic("E522", fault))
     return stored
+
+
+def newest_before(current: Path) -> StoredRun | None:
+    """Return the newest run of the plan before the run in the folder `current` that can be a baseline; None if there is
+    none."""
+    return _newest_fit(_before(current))
+
+
+def _newest_fit(before: Sequence[Path]) -> StoredRun | None:
+    fit = (item for item in _without(unfit, reversed(before)) if not _unconfirmed(item.run.verdicts))
+    return next(fit, None)
 
 
 def unfit(stored: StoredRun) -> str:

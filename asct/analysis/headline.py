@@ -4,14 +4,16 @@ unit."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from asct.analysis.grid import NO_VALUE, ColumnHead, TableCell, TextTable, coordinates_text, plain, slug
 from asct.analysis.groups import MetricGroup, gather
+from asct.analysis.machine.rows import counted
 from asct.analysis.telemetry import mark_of
 from asct.analysis.view import JobView, sizes_of
 from asct.sdk.benchmark import Benchmark
+from asct.sdk.disturbance import family_of, subject_text
 from asct.sdk.metric import Highlight, Metric
 from asct.sdk.record import DISAGREES, NOISY_HOST, Scalar, is_invalid
 from asct.statistics.quantiles import relative_half_width
@@ -27,21 +29,47 @@ _TOLD = {"burst-possible": "burst possible", "two-states": "two states", "drift"
 
 @dataclass(frozen=True, slots=True)
 class HeadlineMetric:
-    """A key result: `value` and `unit`, with a `label` above and a `detail` below."""
+    """A key result: `value` and `unit` below a `label`. `place` contains the coordinates that distinguish it from other
+    values, `spread` its interval or range, and `count` the number of its repeats, visits or samples, all as text and
+    empty if unknown."""
 
     host: str
     id: str
     label: str
     value: str
     unit: str
-    detail: str
-    doubt: str = ""
-    """The reason why the value is questionable: `noisy` or `invalid`, the host state, disagreeing values, or problems
+    place: str = ""
+    spread: str = ""
+    count: str = ""
+    doubts: tuple[str, ...] = ()
+    """The reasons why the value is questionable: `noisy` or `invalid`, the host state, disagreeing values, or problems
     with its samples according to its flags. Empty if the value is reliable."""
     number: float | None = 0.0
     """The value in its base unit; None if no value is valid."""
     group: MetricGroup | None = None
     """The repeats of the value; None if no value is valid."""
+    subject: str = ""
+    """What the value is about, such as `memory latency`."""
+
+    @property
+    def text(self) -> str:
+        """The value with its unit."""
+        return f"{self.value} {self.unit}".rstrip()
+
+    @property
+    def precision(self) -> str:
+        """The spread and the count."""
+        return ", ".join(filter(None, (self.spread, self.count)))
+
+    @property
+    def detail(self) -> str:
+        """The place, the spread and the count."""
+        return "; ".join(filter(None, (self.place, self.precision)))
+
+    @property
+    def doubt(self) -> str:
+        """All doubts as text."""
+        return ", ".join(self.doubts)
 
 
 def headline_metrics(benchmark: Benchmark[Any]) -> set[str]:
@@ -60,17 +88,20 @@ def headlines(job: JobView) -> list[HeadlineMetric]:
     if job.benchmark is None:
         return []
     places = gather(job.records, job.disagreements)
+    family = family_of(job.benchmark)
     if job.benchmark.highlights:
         metrics = {metric.name: metric for metric in job.benchmark.metrics}
         return [
-            item for one in job.benchmark.highlights for item in _highlighted(job, metrics[one.metric], one, places)
+            replace(item, subject=one.subject or subject_text(family, metrics[one.metric].unit))
+            for one in job.benchmark.highlights
+            for item in _highlighted(job, metrics[one.metric], one, places)
         ]
     by_unit: dict[str, list[HeadlineMetric]] = {}
     for metric in job.benchmark.metrics:
         own = [place for place in places if place.metric == metric.name]
         if own and metric.unit in _UNITS and metric.better != "neither" and metric.comparable:
             by_unit.setdefault(metric.unit, _of_metric(job, metric, own))
-    return [item for items in by_unit.values() for item in items]
+    return [replace(item, subject=subject_text(family, unit)) for unit, items in by_unit.items() for item in items]
 
 
 def _of_metric(job: JobView, metric: Metric, places: Sequence[MetricGroup]) -> list[HeadlineMetric]:
@@ -105,7 +136,7 @@ def _of_best(job: JobView, metric: Metric, places: Sequence[MetricGroup], label:
     valid = [place for place in places if not is_invalid(place.doubts)]
     if len(places) > 1 and not valid:
         detail = f"all {len(places)} values are invalid"
-        return HeadlineMetric(job.entry.host, job.entry.id, label, "none", "", detail, "invalid", None)
+        return HeadlineMetric(job.entry.host, job.entry.id, label, "none", "", detail, doubts=("invalid",), number=None)
     pick = min if metric.better == "lower" else max
     best = pick(valid or places, key=lambda place: place.value)
     return _headline(job, metric, best, label, _where(job, best, places))
@@ -128,12 +159,12 @@ def _named(metric: Metric) -> str:
 
 def _headline(job: JobView, metric: Metric, place: MetricGroup, label: str, where: str) -> HeadlineMetric:
     number, unit = _number(place, metric.unit)
-    details = [text for text in (where, _spread(place, metric)) if text]
     told = [text for flag, text in _TOLD.items() if any(flag in record.flags for record in place.records)]
     doubts = [text for text in (_doubt(place), _host_doubt(job, place), *_disagreeing(place), *told) if text]
     return HeadlineMetric(
-        job.entry.host, job.entry.id, label, number, unit, "; ".join(details), ", ".join(doubts), place.value, place
-    )
+        job.entry.host, job.entry.id, label, number, unit, where, _spread(place), _count(place, metric), tuple(doubts),
+        place.value, place,
+    )  # fmt: skip
 
 
 def _number(place: MetricGroup, unit: str) -> tuple[str, str]:
@@ -148,24 +179,30 @@ def _number(place: MetricGroup, unit: str) -> tuple[str, str]:
 
 
 def headline_grids(found: Iterable[HeadlineMetric]) -> Iterable[TextTable]:
-    """Yield the headlines of several hosts as one table per benchmark, with one row per host in the given order."""
+    """Yield the headlines of several hosts as one table per benchmark, with one row per host in the given order. A
+    place that all hosts share is part of the heading."""
     for name, items in grouped(found, lambda item: item.id).items():
         cells = {(item.host, item.label): item for item in items}
-        labels = list(dict.fromkeys(item.label for item in items))
-        heads = (ColumnHead("Host"), *(ColumnHead(label, "right") for label in labels))
+        places = {
+            label: {item.place for item in same} for label, same in grouped(items, lambda item: item.label).items()
+        }
+        shared = {label: next(iter(own)) if len(own) == 1 else "" for label, own in places.items()}
+        titles = (f"{label} {place}".rstrip() for label, place in shared.items())
+        heads = (ColumnHead("Host"), *(ColumnHead(title, "right") for title in titles))
         rows = tuple(
-            (TableCell(plain(host), host), *(_cell(cells.get((host, label))) for label in labels))
+            (TableCell(plain(host), host), *(_cell(cells.get((host, label)), place) for label, place in shared.items()))
             for host in dict.fromkeys(item.host for item in items)
         )
         yield TextTable(f"headlines-{slug(name)}", plain(name), heads, rows)
 
 
-def _cell(item: HeadlineMetric | None) -> TableCell:
+def _cell(item: HeadlineMetric | None, shared: str) -> TableCell:
     if item is None:
         return NO_VALUE
-    value = f"{item.value} {item.unit}".rstrip()
-    text = f"{value} ({item.doubt})" if item.doubt else value
-    return TableCell(text, "" if item.number is None else item.number, "doubt" if item.doubt else "", item.detail)
+    details = [item.precision, "" if item.place == shared else item.place]
+    lead = f"{item.text} ({item.doubt})" if item.doubt else item.text
+    text = "; ".join(filter(None, (lead, *details)))
+    return TableCell(text, "" if item.number is None else item.number, "doubt" if item.doubts else "")
 
 
 def _host_doubt(job: JobView, place: MetricGroup) -> str:
@@ -190,17 +227,28 @@ def _disagreeing(place: MetricGroup) -> list[str]:
     return found or [DISAGREES] * any(flag.startswith(DISAGREES) for flag in place.doubts)
 
 
-def _spread(place: MetricGroup, metric: Metric) -> str:
+def _count(place: MetricGroup, metric: Metric) -> str:
+    """Return how many repeats, visits or samples the value summarizes; empty if it is a single one."""
+    stats = place.records[0].stats
+    text = ""
+    if len(place.records) > 1:
+        text = f"{len(place.records)} repeats"
+    elif stats is not None and (stats.visits is not None or stats.n > 1):
+        text = counted(stats.n, "sample") if stats.visits is None else counted(stats.visits, "visit")
+    # the interval of a median over the sizes of a level includes differences between the sizes
+    return f"{text} across sizes" if text and "size" in metric.coords and "size" not in place.at else text
+
+
+def _spread(place: MetricGroup) -> str:
     """Return the confidence interval of a single repeat, or the range of several repeats."""
     values = [record.value for record in place.records]
     if len(values) > 1:
-        text = f"median of {len(values)}"
-        spread = (max(values) - min(values)) / abs(place.value) * 100 if place.value else 0.0
-        return f"{text}, range {spread:{'.0f' if spread >= 10 else '.2g'}}\N{NO-BREAK SPACE}%" if place.value else text
+        if not place.value:
+            return ""
+        spread = (max(values) - min(values)) / abs(place.value) * 100
+        return f"range {spread:{'.0f' if spread >= 10 else '.2g'}}\N{NO-BREAK SPACE}%"
     stats = place.records[0].stats
     half = relative_half_width(stats.ci95 if stats else None, place.value)
     if half is None:
         return ""
-    text = f"±{half * 100:.2g}\N{NO-BREAK SPACE}%" if half >= 0.00005 else "±0.01\N{NO-BREAK SPACE}% or less"
-    # the interval of a median over the sizes of a level includes differences between the sizes
-    return f"{text} across sizes" if "size" in metric.coords and "size" not in place.at else text
+    return f"±{half * 100:.2g}\N{NO-BREAK SPACE}%" if half >= 0.00005 else "±0.01\N{NO-BREAK SPACE}% or less"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from asct.analysis.grid import ColumnHead, TableCell, TextTable, Tone, plain, shown, size_text, without_empty_columns
-from asct.analysis.outcomes import planned, share, tone_of
+from asct.analysis.outcomes import planned, share, short_names, tone_of
 from asct.analysis.telemetry import mark_of
 from asct.analysis.view import JobView, RepeatView, units_of
 from asct.sdk.record import doubtful
@@ -19,6 +19,8 @@ from asct.values.grouping import grouped
 _TAIL_LINES = 20
 _TAIL_BYTES = 16384
 _MOST_FILES = 40
+_DEFAULT = "default"
+"""The layer of settings that nobody changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +58,32 @@ def text_at(item: Mapping[str, Any], key: str) -> str:
     return plain(str(item.get(key) or ""))
 
 
-def settings_of(job: JobView, unique: str, resolved: Mapping[str, Any]) -> TextTable:
-    """Return a table of all settings with their values and layers. Swept settings are shown with all of their
-    values."""
+def settings_of(jobs: Sequence[JobView], unique: str, resolved: Mapping[str, Any]) -> TextTable:
+    """Return a table of the settings of one benchmark entry that are not defaults, with their values and layers. Swept
+    settings are shown with all of their values. The hosts are listed if they differ."""
+    told = grouped(
+        ((key, text, origin, job.entry.host) for job in jobs for key, text, origin in _settings(job, resolved)),
+        lambda item: item[:3],
+    )
+    changed = {key: [item[3] for item in items] for key, items in told.items() if key[2] != _DEFAULT}
+    rows = [
+        (TableCell(plain(key), key), TableCell(text), TableCell(origin), TableCell(_on(hosts, len(jobs))))
+        for (key, text, origin), hosts in sorted(changed.items())
+    ]
+    heads = (ColumnHead("Setting"), ColumnHead("Value"), ColumnHead("From"), ColumnHead("Hosts"))
+    left = len({key for key, _, origin in told if origin == _DEFAULT})
+    several = f"{left} settings have their default values; `plan.resolved.json` lists them."
+    notes = ("1 setting has its default value; `plan.resolved.json` lists it.",) if left == 1 else (several,)
+    grid = TextTable(unique, f"Settings of {jobs[0].entry.id}", heads, tuple(rows), notes if left else ())
+    return without_empty_columns(grid)
+
+
+def _on(hosts: Sequence[str], of: int) -> str:
+    return "" if len(hosts) == of else short_names(hosts)
+
+
+def _settings(job: JobView, resolved: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Yield the settings of a job: name, value as text, layer."""
     swept: dict[str, dict[Any, Any]] = {}
     settings: dict[str, Any] = {}
     for command in (item.command for item in job.repeats if item.command is not None):
@@ -68,16 +93,13 @@ def settings_of(job: JobView, unique: str, resolved: Mapping[str, Any]) -> TextT
             swept.setdefault(key, {}).setdefault(repr(value) if isinstance(value, list) else value, value)
     units = units_of(job.benchmark)
     origins = _origins(resolved, job)
-    rows = []
-    for key in sorted({*settings, *swept}):
+    for key in {**settings, **swept}:
         text = (
             f"swept: {_value([*swept[key].values()], units.get(key))}"
             if key in swept
             else _value(settings[key], units.get(key))
         )
-        rows.append((TableCell(plain(key), key), TableCell(text), TableCell(origins.get(key, ""))))
-    heads = (ColumnHead("Setting"), ColumnHead("Value"), ColumnHead("From"))
-    return without_empty_columns(TextTable(unique, f"Settings of {job.entry.id}", heads, tuple(rows)))
+        yield key, text, origins.get(key, "")
 
 
 def _value(value: Any, unit: str | None) -> str:

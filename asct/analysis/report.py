@@ -9,15 +9,18 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 
+from asct.analysis.cause import Cause, first_cause
 from asct.analysis.combined import combined_figures
 from asct.analysis.disturbances import DisturbanceCard, DisturbanceLink, DisturbanceSummary, beside, findings_of
 from asct.analysis.grid import TextTable, distinct, from_table, plain, slug, without_empty_columns
 from asct.analysis.headline import HeadlineMetric, headline_grids, headlines
+from asct.analysis.keyresults import KeyResults, key_results
 from asct.analysis.machine import Row, host_rows, one_line, unknown_lines
 from asct.analysis.machine.rows import counted
 from asct.analysis.outcomes import outcome_grid, reused_text
 from asct.analysis.provenance import CommandLine, Failure, command_of, failures_of, remarks_of, settings_of, text_at
 from asct.analysis.references import RatedValue, rated_values, reference_grid, with_references
+from asct.analysis.sidebyside import side_by_side
 from asct.analysis.telemetry import host_remarks, hosts_line, meanings
 from asct.analysis.topology import core_latencies, drawing
 from asct.analysis.verdict import VerdictSummary, summarize, verdict_grid
@@ -34,7 +37,8 @@ _DISTURBED = "E432"
 _OWN = frozenset(
     {
         "main", "verdict", "verdict-title", "headlines", "headlines-title", "warnings", "warnings-title", "hosts",
-        "hosts-title", "findings", "findings-title", "appendix", "appendix-title", "announce", "downloads",
+        "hosts-title", "findings", "findings-title", "expectations", "expectations-title", "baseline",
+        "baseline-title", "consistency", "consistency-title", "appendix", "appendix-title", "announce", "downloads",
         "run-data", "run-data-gzip", "plan-gzip", "page-data-gzip", "plotly-gzip",
     }
 )  # fmt: skip
@@ -56,14 +60,13 @@ class Caution:
 
 @dataclass(frozen=True, slots=True)
 class HostPart:
-    """One job in a section: its tables, settings, commands and failures on one host."""
+    """One job in a section: its tables, commands and failures on one host."""
 
     host: str
     slug: str
     line: str
     note: str
     grids: tuple[TextTable, ...]
-    settings: TextTable
     commands: tuple[CommandLine, ...]
     commands_left: int
     failures: tuple[Failure, ...]
@@ -86,6 +89,10 @@ class ReportSection:
     reason: str
     figures: tuple[Figure, ...]
     parts: tuple[HostPart, ...]
+    settings: TextTable
+    """The settings that are not defaults, for all hosts."""
+    grids: tuple[TextTable, ...] = ()
+    """The tables of several hosts side by side; empty if there is only one host."""
     flags: tuple[Row, ...] = ()
     """The meanings of all flags in the tables, and of all reasons for a noisy host."""
 
@@ -114,6 +121,8 @@ class RunReport:
     title: str
     description: str
     summary: VerdictSummary
+    cause: Cause | None
+    """The first cause of a failure; None if nothing failed."""
     expectations: TextTable | None
     references: TextTable | None
     """The values for which the plan contains a reference."""
@@ -124,6 +133,8 @@ class RunReport:
     headlines: tuple[HeadlineMetric, ...]
     headline_grids: tuple[TextTable, ...]
     """The key results as one table per benchmark, with one row per host; empty if there is only one host."""
+    key_results: KeyResults
+    """The key results that are shown first."""
     outcomes: TextTable | None
     """The outcome of each benchmark on each host."""
     sections: tuple[ReportSection, ...]
@@ -144,6 +155,7 @@ def build(view: RunView) -> RunReport:
         title=plain(run.title or run.plan),
         description=plain(run.description),
         summary=summarize(view),
+        cause=first_cause(view),
         expectations=without_empty_columns(verdict_grid(run.verdicts)) if run.verdicts else None,
         references=reference_grid(rated),
         warnings=tuple(_warnings(view)),
@@ -151,6 +163,7 @@ def build(view: RunView) -> RunReport:
         findings=findings.cards,
         headlines=tuple(found),
         headline_grids=tuple(headline_grids(found)) if len(run.hosts) > 1 else (),
+        key_results=key_results(found),
         outcomes=outcome_grid(run),
         sections=tuple(sections),
         facts=tuple(_run_rows(view)),
@@ -222,6 +235,8 @@ def _section(
         reason=plain(first.entry.reason),
         figures=tuple(replace(figure, slug=name) for figure, name in zip(figures, names, strict=True)),
         parts=tuple(_part(view, job, name, findings) for job, name in zip(jobs, hosts, strict=True)),
+        settings=settings_of(jobs, f"{unique}-settings", view.resolved),
+        grids=tuple(side_by_side(jobs, unique)) if len(jobs) > 1 else (),
         flags=(*_flags(jobs), *meanings(jobs).items()),
     )
 
@@ -253,7 +268,6 @@ def _part(view: RunView, job: JobView, unique: str, findings: DisturbanceSummary
         line=_job_line(job, view.run.started_at),
         note=plain(job.note),
         grids=tuple(replace(grid, slug=name) for grid, name in zip(grids, names, strict=True)),
-        settings=settings_of(job, f"{unique}-settings", view.resolved),
         commands=tuple(command_of(view.root, item) for item in told[:MOST_COMMANDS]),
         commands_left=max(0, len(told) - MOST_COMMANDS),
         failures=tuple(failed[:MOST_FAILURES]),

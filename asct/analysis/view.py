@@ -125,6 +125,8 @@ class RunView:
     notes: tuple[Diagnostic, ...] = ()
     disturbances: Mapping[str, Disturbances] = field(default_factory=dict)
     """The disturbances at the start of the run, by host."""
+    catalog: Catalog | None = None
+    """The benchmarks that are installed where the view was opened."""
 
     def ids(self) -> list[str]:
         """Return the benchmark entries of the plan, in the order of their first jobs."""
@@ -164,6 +166,7 @@ def open_view(root: Path, catalog: Catalog) -> RunView:
         resolved=resolved,
         disturbances=_kept(stored.disturbances, notes),
         notes=(*stored.notes, *notes),
+        catalog=catalog,
     )
 
 

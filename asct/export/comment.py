@@ -13,6 +13,7 @@ from dataclasses import replace
 from asct.analysis.budget import Part, fit
 from asct.analysis.ci import ci_job
 from asct.analysis.grid import TextTable
+from asct.analysis.keyresults import KeyResults
 from asct.analysis.markup import code, details, escape, prose, table
 from asct.analysis.outcomes import TONES
 from asct.analysis.parts import (
@@ -79,13 +80,24 @@ def _public(report: RunReport) -> RunReport:
     few = len(report.hosts) <= MOST_HOSTS
 
     def reduced(part: HostPart) -> HostPart:
-        return replace(part, commands=(), settings=TextTable("", "", (), ()), grids=part.grids if few else ())
+        return replace(part, commands=(), grids=part.grids if few else ())
 
-    sections = (replace(one, figures=(), parts=tuple(map(reduced, one.parts))) for one in report.sections)
+    empty = TextTable("", "", (), ())
+    sections = (
+        replace(one, figures=(), settings=empty, grids=(), parts=tuple(map(reduced, one.parts)))
+        for one in report.sections
+    )
     hosts = (replace(host, rows=(), picture="", found=(), unknown=()) for host in report.hosts)
     numbers = (replace(item, group=None) for item in report.headlines)
     return replace(
-        report, sections=tuple(sections), hosts=tuple(hosts), headlines=tuple(numbers), findings=(), facts=()
+        report,
+        sections=tuple(sections),
+        hosts=tuple(hosts),
+        headlines=tuple(numbers),
+        findings=(),
+        facts=(),
+        cause=None,
+        key_results=KeyResults((), (), 0),
     )
 
 

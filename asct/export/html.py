@@ -18,9 +18,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from asct.analysis.appendix import checksums, versions_grid
 from asct.analysis.combined import figure_grid
+from asct.analysis.compared import comparison_of
+from asct.analysis.consistency import consistency_grid, sentence
 from asct.analysis.dataframe import document, visible
 from asct.analysis.grid import plain
+from asct.analysis.keyresults import headline_table
 from asct.analysis.outcomes import short_names
 from asct.analysis.report import build
 from asct.analysis.view import RunView
@@ -36,26 +40,30 @@ NAME = "html"
 FILE = "report.html"
 SUMMARY = "a single page with figures and tables that works offline"
 
-_MOST_RESOLVED = 200_000
-"""Maximum number of characters of plan.resolved.json in the page. If the file is longer, the page only links to it."""
-
 
 def render(view: RunView, linked: bool = False) -> str:
     """Return the HTML page. `linked` is whether it is stored in the run's folder, so that it can link to raw files."""
-    report = build(view)
+    report, comparison = build(view), comparison_of(view)
     figures = render_sections([section.figures for section in report.sections], [host.name for host in view.run.hosts])
+    if comparison is not None:
+        figures |= render_sections([comparison.figures], ["base", "new"])
     return page(
         "report.html.j2",
         figures,
         report=report,
         run=view.run,
+        comparison=comparison,
+        consistency=consistency_grid(view),
+        consistency_sentence=sentence,
+        all_results=headline_table(report.headlines),
+        slugs={section.id: section.slug for section in report.sections},
+        versions=versions_grid(view),
+        checksums=checksums(view),
         host_names=short_names([host.name for host in report.hosts]),
         linked=linked,
         run_data=_packed(document(view)),
         plan_data=_packed(view.plan_text),
         plan_text=view.plan_text,
-        resolved_text=_resolved_text(view),
-        tables=sum(len(part.grids) for section in report.sections for part in section.parts),
     )
 
 
@@ -87,11 +95,6 @@ def script_json(value: Any) -> str:
     for mark in "<>&":
         text = text.replace(mark, f"\\u{ord(mark):04x}")
     return text
-
-
-def _resolved_text(view: RunView) -> str:
-    text = json.dumps(view.resolved, indent=1, ensure_ascii=False) if view.resolved else ""
-    return text if len(text) <= _MOST_RESOLVED else ""
 
 
 @cache

@@ -100,6 +100,17 @@ class Disturbances(_Part):
         return [item for item in self.findings if item.sure != "possible" and item.about(subjects)]
 
 
+def family_of(benchmark: Benchmark[Any]) -> str:
+    """Return the family of a benchmark, such as `memory`; empty if its keywords name none."""
+    return next((_FAMILIES[word] for word in benchmark.keywords if word in _FAMILIES), "")
+
+
+def subject_text(family: str, unit: str) -> str:
+    """Return the subject of a value as text: `memory latency`, `storage IOPS`; the family alone if the unit belongs to
+    no quantity."""
+    return _worded(".".join(filter(None, (family, _QUANTITIES.get(unit, "")))))
+
+
 def subjects(benchmark: Benchmark[Any]) -> frozenset[str]:
     """Return the subjects of a benchmark in the form used in `touches`: its family, and the quantities of its
     metrics."""

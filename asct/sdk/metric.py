@@ -31,9 +31,11 @@ class Metric(NamedTuple):
 class Highlight(NamedTuple):
     """A number at the top of a report, labeled `label`: the best value of `metric` at the coordinates `at`.
 
-    `at` contains all coordinates of these values; None matches any value of a coordinate.
+    `at` contains all coordinates of these values; None matches any value of a coordinate. Reports group the numbers by
+    `subject`. If it is empty, it follows from the benchmark's family and the metric's unit, such as `memory latency`.
     """
 
     metric: str
     label: str
     at: Mapping[str, Scalar | None] = {}
+    subject: str = ""

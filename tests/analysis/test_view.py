@@ -125,9 +125,9 @@ def test_headlines_are_levels_and_best_places(tmp_path: Path) -> None:
     assert ("DRAM latency", "98.1 ns") in texts
     assert ("Highest bandwidth", "240 MB/s") in texts
     level = next(item for item in found if item.label == "DRAM latency")
-    assert level.detail == "±0.4\N{NO-BREAK SPACE}% across sizes"
+    assert level.detail == "±0.4\N{NO-BREAK SPACE}%, 31 samples across sizes"
     best = next(item for item in found if item.label == "Highest IOPS")
-    assert best.detail.startswith("at iodepth 128; median of 3")
+    assert best.detail == "at iodepth 128; range 6\N{NO-BREAK SPACE}%, 3 repeats"
 
 
 def test_hosts_share_figures_and_stacked_ones_stay_apart(tmp_path: Path) -> None:
@@ -142,12 +142,13 @@ def test_hosts_share_figures_and_stacked_ones_stay_apart(tmp_path: Path) -> None
 
 
 def test_settings_tell_their_origin_and_what_was_swept(tmp_path: Path) -> None:
-    part = build(open_view(write_sample(tmp_path), Fakes())).sections[1].parts[0]
-    rows = {row[0].text: [cell.text for cell in row[1:]] for row in part.settings.rows}
+    section = build(open_view(write_sample(tmp_path), Fakes())).sections[1]
+    rows = {row[0].text: [cell.text for cell in row[1:]] for row in section.settings.rows}
     assert rows["iodepth"] == ["swept: 1, 2, 4, 8, 16, 32, 64, 128", "sweep, plans/quickstart.yaml:3"]
-    assert rows["rw"] == ["randread", "default"]
     assert rows["block_size"][0] == "4K (4096)"
-    assert part.commands[0].lines == (
+    assert "rw" not in rows, "a default"
+    assert section.settings.notes == ("1 setting has its default value; `plan.resolved.json` lists it.",)
+    assert section.parts[0].commands[0].lines == (
         "/usr/bin/mpstat -P ALL -o JSON 1 &",
         "/usr/bin/fio --output-format=json+ --output=fio.json point.fio",
     )

@@ -138,7 +138,7 @@ def test_hostile_names_in_figures_stay_text(tmp_path: Path, opened: Any) -> None
 
 
 def test_tables_sort_filter_and_keep_it_in_the_link(reports: Reports, opened: Any) -> None:
-    block = "#storage-io-depth-sweep-on-local-settings"
+    block = "#storage-io-depth-sweep-settings"
     with opened(reports()) as (page, _):
         table = "#storage-io-depth-sweep-on-local-sweep"
         depths = f"Array.from(document.querySelectorAll('{table} tbody th'), c => c.textContent)"
@@ -177,8 +177,8 @@ def test_links_lead_to_their_sections_and_open_what_hides_them(reports: Reports,
         targets = page.evaluate("Array.from(document.querySelectorAll('a[href^=\"#\"]'), a => a.getAttribute('href'))")
         assert len(targets) > 10
         assert page.evaluate("t => t.filter(h => !document.querySelector(h))", targets) == []
-    with opened(reports(), fragment="#storage-io-depth-sweep-on-local-settings") as (page, _):
-        assert page.locator("#storage-io-depth-sweep-on-local-settings table").is_visible()
+    with opened(reports(), fragment="#storage-io-depth-sweep-settings") as (page, _):
+        assert page.locator("#storage-io-depth-sweep-settings table").is_visible()
 
 
 def test_tables_have_captions_and_scopes_and_keys_reach_the_controls(reports: Reports, opened: Any) -> None:

@@ -380,8 +380,9 @@ def test_html_is_small_self_contained_and_ordered(view: Viewer) -> None:
     order = [
         'id="verdict"',
         'id="headlines"',
-        'id="warnings"',
+        'id="expectations"',
         'id="hosts"',
+        'id="warnings"',
         'id="findings"',
         'id="latency-sweep"',
         'id="appendix"',

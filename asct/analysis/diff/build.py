@@ -56,7 +56,7 @@ def opened(
         base = open_source(results, baseline, catalog)
         others = sources if len(sources) == 1 else [one for one in sources if not _same(one, base)]
     elif len(sources) == 1:
-        base, run, why = _planned_baseline(sources[0], catalog)
+        base, run, why = planned_baseline(sources[0], catalog)
         return base, [run], why
     else:
         base, *others = sources
@@ -92,7 +92,7 @@ def _same(one: DiffSource, other: DiffSource) -> bool:
     return one.root.resolve() == other.root.resolve()
 
 
-def _planned_baseline(run: DiffSource, catalog: Catalog) -> tuple[DiffSource, DiffSource, str]:
+def planned_baseline(run: DiffSource, catalog: Catalog) -> tuple[DiffSource, DiffSource, str]:
     """Return the baseline that the plan of a run names, with the values of accepted runs, the run with the spread of
     unchanged ones, and how the baseline was chosen.
 

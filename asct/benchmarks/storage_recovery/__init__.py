@@ -163,7 +163,7 @@ class StorageRecovery(Qualification[RecoveryParams]):
     }
     highlights = (
         Highlight("idle_gain", "IOPS after a pause, relative to IOPS without pauses", {"wait": None}),
-        Highlight("recovery_time", "Time until the stream recovered"),
+        Highlight("recovery_time", "Time until the stream recovered", subject="storage"),
         Highlight("point_iops", "Highest IOPS within the latency limit", _MOST),
     )
     metrics = METRICS

@@ -1,0 +1,60 @@
+"""The first cause of a failed run: what a reader must look at first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from asct.analysis.expectations import is_blocking
+from asct.analysis.grid import coordinates_text, plain
+from asct.analysis.provenance import text_at
+from asct.analysis.verdict import measured_text
+from asct.analysis.view import RunView
+from asct.store.model import JobEntry, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """What failed first: `place` names it, `text` says why, and `hint` is the fix, if one is known. `id` is the
+    benchmark entry, or empty."""
+
+    place: str
+    text: str
+    hint: str = ""
+    id: str = ""
+
+
+def first_cause(view: RunView) -> Cause | None:
+    """Return the first cause of a nonzero exit code, in the order in which the verdict names problems; None if nothing
+    failed."""
+    return next(_causes(view), None)
+
+
+def _causes(view: RunView) -> Iterator[Cause]:
+    run = view.run
+    blocking = [verdict for verdict in run.verdicts if is_blocking(verdict)]
+    lacking = [job for job in run.jobs if job.note and job.lacking()]
+    yield from (_of_job(view, job) for job in lacking if job.refused)
+    yield from (Cause(plain(host.name), plain(host.reason)) for host in run.hosts if host.status != "ok")
+    yield from (_of_verdict(verdict) for verdict in blocking if verdict.outcome == "fail")
+    yield from (_of_job(view, job) for job in lacking)
+    yield from (_of_verdict(verdict) for verdict in blocking if verdict.outcome == "unknown")
+    for item in run.findings if run.exit_code else ():
+        if item.get("severity") == "error":
+            yield Cause(*(text_at(item, key) for key in ("host", "message", "hint")))
+
+
+def _of_job(view: RunView, job: JobEntry) -> Cause:
+    """Return the recorded cause of a job. Its first failed repeat with a diagnostic knows the fix."""
+    repeats = (item for one in view.jobs if one.entry == job for item in one.repeats if not item.measured)
+    found = (item.status.diagnostic for item in repeats if item.status is not None and item.status.diagnostic)
+    hint = text_at(next(found, {}), "hint")
+    return Cause(plain(f"{job.id} on {job.host}"), plain(job.note), hint, job.id)
+
+
+def _of_verdict(verdict: Verdict) -> Cause:
+    at = f" at {coordinates_text(verdict.at)}" if verdict.at else ""
+    host = f" on {verdict.host}" if verdict.host else ""
+    reason = plain(verdict.reason)
+    text = reason if verdict.value is None and reason else measured_text(verdict)
+    return Cause(plain(f"{verdict.id}.{verdict.metric}{at}{host}"), text, id=verdict.id)

@@ -1,0 +1,60 @@
+"""The comparison of a run with its baseline, as part of its report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from asct.analysis.baseline import NEWEST, newest_before
+from asct.analysis.diff.build import compare_all, planned_baseline
+from asct.analysis.diff.gate import SMALLEST
+from asct.analysis.diff.report import DiffReport, build_report
+from asct.analysis.diff.source import DiffSource, of_stored
+from asct.analysis.view import RunView
+from asct.errors import StoreError
+from asct.sdk.benchmark import Catalog
+from asct.sdk.figure import Figure
+from asct.store.reader import read_run
+
+_MOST_VALUES: Final = 200
+"""Maximum number of compared values in a report, the most important ones; `asct diff` lists all of them."""
+_MOST_FIGURES: Final = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The comparison with the run `base`, and why that run was chosen. `figures` contain the curves of both runs.
+    If the baseline cannot be used, `problem` says why, and there is no `report`."""
+
+    base: str
+    why: str
+    report: DiffReport | None
+    figures: tuple[Figure, ...] = ()
+    problem: str = ""
+
+
+def comparison_of(view: RunView) -> Comparison | None:
+    """Return the comparison with the baseline that the plan names or, if it names none, with the newest earlier run of
+    the plan; None if there is no such run."""
+    if view.catalog is None:
+        return None
+    try:
+        current = of_stored(read_run(view.root), view.catalog)
+        found = _base(current, view.catalog)
+        if found is None:
+            return None
+        base, current, why = found
+        diff = compare_all(base, [current], SMALLEST, view.catalog)
+        report = build_report(diff, view.catalog, _MOST_VALUES)
+    except StoreError as error:
+        return Comparison("", "", None, problem=error.diagnostics[0].message)
+    figures = (replace(figure, slug=f"comparison-{figure.slug}") for figure in report.figures[:_MOST_FIGURES])
+    return Comparison(base.name, why, report, tuple(figures))
+
+
+def _base(current: DiffSource, catalog: Catalog) -> tuple[DiffSource, DiffSource, str] | None:
+    """Return the baseline, the run with what its comparison needs, and how the baseline was chosen."""
+    if current.baseline:
+        return planned_baseline(current, catalog)
+    stored = newest_before(current.root)
+    return None if stored is None else (of_stored(stored, catalog), current, NEWEST)

@@ -1,0 +1,174 @@
+"""The first numbers of a report: at most eight key results, chosen by rule and grouped by subject, for one or many
+hosts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+from typing import Final
+
+from asct.analysis.grid import ColumnHead, TableCell, TextTable, plain, without_empty_columns
+from asct.analysis.headline import HeadlineMetric
+from asct.analysis.machine.rows import counted
+from asct.values.grouping import grouped
+from asct.values.quantity import format_quantity
+
+MOST_RESULTS: Final = 8
+"""Maximum number of key results that a report shows first."""
+_MOST_HOSTS: Final = 3
+"""Maximum number of hosts whose values a key result lists; of more hosts, it names the extremes."""
+
+Place = tuple[str, str]
+"""What identifies a key result on all hosts: the benchmark entry and the label."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyResult:
+    """A key result on all of its hosts. `value` and `unit` are the value of the only host or the range over the hosts;
+    `lines` state the place, the spread and the count, for each host that they name."""
+
+    id: str
+    label: str
+    value: str
+    unit: str
+    lines: tuple[str, ...]
+    doubts: tuple[str, ...]
+    """Without those that all shown key results share."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyResults:
+    """The key results that a report shows first, by subject in the order of the plan. `doubts` apply to all of them,
+    and `left` is the number of further key results."""
+
+    groups: tuple[tuple[str, tuple[KeyResult, ...]], ...]
+    doubts: tuple[str, ...]
+    left: int
+
+
+def key_results(found: Sequence[HeadlineMetric]) -> KeyResults:
+    """Return the most important of the headlines of all jobs.
+
+    Every subject gets its first key result before any gets its second, and every benchmark entry within a subject
+    likewise. Of values by level, those of the outermost level come first.
+    """
+    places = grouped(found, lambda item: (item.id, item.label))
+    kept = _chosen(places)
+    shown = {place: places[place] for place in places if place in kept}
+    sets = [set(item.doubts) for items in shown.values() for item in items]
+    shared = set.intersection(*sets) if len(sets) > 1 else set()
+    subjects = grouped(shown.values(), lambda items: items[0].subject)
+    return KeyResults(
+        tuple(
+            (plain(subject[:1].upper() + subject[1:]), tuple(_result(items, shared) for items in own))
+            for subject, own in subjects.items()
+        ),
+        tuple(doubt for doubt in dict.fromkeys(one for item in found for one in item.doubts) if doubt in shared),
+        len(places) - len(shown),
+    )
+
+
+def _chosen(places: Mapping[Place, Sequence[HeadlineMetric]]) -> set[Place]:
+    order: list[tuple[int, int, Place]] = []
+    subjects = grouped(places, lambda place: places[place][0].subject)
+    for number, own in enumerate(subjects.values()):
+        order += [(turn, number, place) for turn, place in enumerate(_in_turn(places, own))]
+    return {place for _, _, place in sorted(order, key=lambda item: item[:2])[:MOST_RESULTS]}
+
+
+def _in_turn(places: Mapping[Place, Sequence[HeadlineMetric]], own: Sequence[Place]) -> list[Place]:
+    """Return the places of a subject: the first of each benchmark entry, then the second of each, and so on."""
+    entries = grouped(own, lambda place: place[0]).values()
+    turns = [
+        (turn, place)
+        for entry in entries
+        for turn, place in enumerate(reversed(entry) if _by_level(places[entry[0]][0]) else entry)
+    ]
+    return [place for _, place in sorted(turns, key=lambda item: item[0])]
+
+
+def _by_level(item: HeadlineMetric) -> bool:
+    return item.group is not None and item.label.startswith(f"{item.group.at.get('level')} ")
+
+
+def _result(items: Sequence[HeadlineMetric], shared: set[str]) -> KeyResult:
+    first = items[0]
+    hosts = grouped(
+        ((doubt, item.host) for item in items for doubt in item.doubts if doubt not in shared), lambda pair: pair[0]
+    )
+    doubts = (
+        doubt if len(own) == len(items) else f"{doubt} on {len(own)} of {counted(len(items), 'host')}"
+        for doubt, own in hosts.items()
+    )
+    lines = (first.place, first.precision) if len(items) == 1 else _of_hosts(items)
+    return KeyResult(
+        plain(first.id), plain(first.label), *_range(items), tuple(plain(line) for line in lines if line), tuple(doubts)
+    )
+
+
+def _range(items: Sequence[HeadlineMetric]) -> tuple[str, str]:
+    """Return the only value, or the lowest and the highest value over the hosts, and the unit."""
+    known = sorted((item for item in items if item.number is not None), key=_number)
+    if not known:
+        return "none", ""
+    low, high = known[0], known[-1]
+    if low.text == high.text:
+        return low.value, low.unit
+    return f"{low.value if low.unit == high.unit else low.text} to {high.value}", high.unit
+
+
+def _of_hosts(items: Sequence[HeadlineMetric]) -> Iterator[str]:
+    """Yield the values of the hosts or of the extremes, after what all of them share."""
+    place, count = _shared([item.place for item in items]), _shared([item.count for item in items])
+    yield ", ".join(filter(None, (place, f"{count} each" if count else "")))
+    items = [replace(item, place="" if place else item.place, count="" if count else item.count) for item in items]
+    if len(items) <= _MOST_HOSTS:
+        yield from (_line(item) for item in items)
+        return
+    known = sorted((item for item in items if item.number is not None), key=_number)
+    if not known:
+        yield f"on {len(items)} hosts"
+        return
+    middle = format_quantity(median(map(_number, known)), _unit(known[0]))
+    yield f"median of {len(known)} hosts: {middle}"
+    yield f"lowest: {_line(known[0])}"
+    yield f"highest: {_line(known[-1])}"
+
+
+def _shared(texts: Sequence[str]) -> str:
+    """Return the text if all are the same; otherwise an empty one."""
+    return texts[0] if len(set(texts)) == 1 else ""
+
+
+def _line(item: HeadlineMetric) -> str:
+    value = f"{item.host}: {item.text} {item.spread}".rstrip()
+    return ", ".join(filter(None, (value, item.count, item.place)))
+
+
+def _number(item: HeadlineMetric) -> float:
+    assert item.number is not None  # checked by the callers
+    return item.number
+
+
+def _unit(item: HeadlineMetric) -> str:
+    return item.group.records[0].unit if item.group is not None else "1"
+
+
+def headline_table(found: Sequence[HeadlineMetric]) -> TextTable:
+    """Return a table of all key results with one row per value."""
+    titles = ("Result", "Benchmark", "Host", "Value", "Spread", "Summarizes", "At", "Doubt")
+    heads = tuple(ColumnHead(title, "right" if title in ("Value", "Spread") else "left") for title in titles)
+    rows = tuple(_row(item) for item in found)
+    return without_empty_columns(TextTable("all-key-results", "All key results", heads, rows))
+
+
+def _row(item: HeadlineMetric) -> tuple[TableCell, ...]:
+    texts = (item.label, item.id, item.host)
+    number = "" if item.number is None else item.number
+    return (
+        *(TableCell(plain(text), text) for text in texts),
+        TableCell(item.text, number, "doubt" if item.doubts else ""),
+        *(TableCell(text) for text in (item.spread, item.count, item.place.removeprefix("at "))),
+        TableCell(plain(item.doubt), item.doubt, "doubt" if item.doubts else ""),
+    )

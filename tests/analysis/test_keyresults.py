@@ -1,0 +1,102 @@
+"""The first numbers of a report: at most eight, chosen by rule, with spread, count and place on any number of hosts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from asct.analysis.headline import HeadlineMetric
+from asct.analysis.keyresults import MOST_RESULTS, KeyResults, headline_table, key_results
+from asct.analysis.report import build
+from asct.analysis.view import open_view
+from tests.export.fakes import Fakes
+from tests.export.sample import Sample, write_sample
+
+
+def value(
+    subject: str, entry: str, label: str, number: float | None = 1e-9, host: str = "a", *doubts: str
+) -> HeadlineMetric:
+    return HeadlineMetric(
+        host, entry, label, "none" if number is None else f"{number * 1e9:.3g}", "" if number is None else "ns",
+        place="at depth 4", spread="±1 %", count="5 visits", doubts=doubts, number=number, subject=subject,
+    )  # fmt: skip
+
+
+def labels(found: KeyResults) -> list[tuple[str, list[str]]]:
+    return [(subject, [item.label for item in items]) for subject, items in found.groups]
+
+
+def test_every_subject_and_every_benchmark_comes_before_second_values() -> None:
+    found = [value("memory latency", "one", f"one {n}") for n in range(9)]
+    found += [value("memory latency", "two", f"two {n}") for n in range(9)]
+    found += [value("storage IOPS", "three", "rate"), value("", "four", "odd")]
+    chosen = key_results(found)
+    assert labels(chosen) == [
+        ("Memory latency", ["one 0", "one 1", "one 2", "two 0", "two 1", "two 2"]), ("Storage IOPS", ["rate"]),
+        ("", ["odd"]),
+    ]  # fmt: skip
+    assert chosen.left == 20 - MOST_RESULTS
+
+
+RESULTS = st.builds(
+    value, st.sampled_from(["memory latency", "storage", ""]), st.sampled_from(["x", "y"]), st.sampled_from("abcdefgh"),
+    st.one_of(st.none(), st.floats(1e-9, 1e-6)), st.sampled_from(["n1", "n2", "n3", "n4", "n5"]),
+)  # fmt: skip
+
+
+@given(st.lists(RESULTS, unique_by=lambda item: (item.host, item.id, item.label)))
+def test_at_most_eight_are_shown_and_every_one_is_counted(found: list[HeadlineMetric]) -> None:
+    chosen = key_results(found)
+    shown = sum(len(items) for _, items in chosen.groups)
+    places = {(item.id, item.label) for item in found}
+    assert shown == min(MOST_RESULTS, len(places))
+    assert shown + chosen.left == len(places)
+
+
+def test_of_levels_the_outermost_comes_first(tmp_path: Path) -> None:
+    found = build(open_view(write_sample(tmp_path), Fakes())).headlines
+    others = [value("memory latency", f"other {n}", f"value {n}") for n in range(6)]
+    chosen = key_results([*found, *others])
+    [latency] = [items for subject, items in chosen.groups if subject == "Memory latency"]
+    assert latency[0].label == "DRAM latency"
+
+
+def test_several_hosts_keep_spread_count_and_place() -> None:
+    few = key_results([value("", "x", "v", number, host) for host, number in (("n1", 1e-9), ("n2", 3e-9))])
+    [[_, [item]]] = few.groups
+    assert (item.value, item.unit) == ("1 to 3", "ns")
+    assert item.lines == ("at depth 4, 5 visits each", "n1: 1 ns ±1 %", "n2: 3 ns ±1 %")
+    many = key_results([value("", "x", "v", None if n == 9 else n * 1e-9, f"n{n}") for n in range(1, 10)])
+    [[_, [item]]] = many.groups
+    assert (item.value, item.unit) == ("1 to 8", "ns")
+    starts = ("at depth 4, 5 visits each", "median of 8 hosts: ", "lowest: n1: 1 ns ±1 %", "highest: n8: 8 ns ±1 %")
+    assert all(line.startswith(start) for line, start in zip(item.lines, starts, strict=True))
+
+
+def test_a_doubt_that_all_values_share_is_said_once() -> None:
+    pair = [value("", "x", "v", 1e-9, "a", "noisy host"), value("", "x", "w", 1e-9, "a", "noisy host", "drift")]
+    found = key_results(pair)
+    assert found.doubts == ("noisy host",)
+    assert [item.doubts for _, items in found.groups for item in items] == [(), ("drift",)]
+    alone = key_results(pair[:1])
+    assert (alone.doubts, alone.groups[0][1][0].doubts) == ((), ("noisy host",))
+    hosts = key_results([value("", "x", "v", 1e-9, "a", "drift"), value("", "x", "v", 2e-9, "b"), value("", "x", "w")])
+    assert hosts.groups[0][1][0].doubts == ("drift on 1 of 2 hosts",)
+
+
+def test_no_valid_value_is_no_number() -> None:
+    [[_, [item]]] = key_results([value("", "x", "v", None, f"n{n}", "invalid") for n in range(5)]).groups
+    assert (item.value, item.unit, item.lines[-1]) == ("none", "", "on 5 hosts")
+
+
+def test_the_table_contains_every_value(tmp_path: Path) -> None:
+    report = build(open_view(write_sample(tmp_path, Sample(hosts=("n1", "n2"))), Fakes()))
+    grid = headline_table(report.headlines)
+    assert len(grid.rows) == len(report.headlines) > 8
+    titles = [head.title for head in grid.heads]
+    assert titles == ["Result", "Benchmark", "Host", "Value", "Spread", "Summarizes", "At"]
+    side = report.headline_grids[0]
+    assert "±0.4" in side.rows[0][1].text and "31 samples" in side.rows[1][1].text
+    assert report.headline_grids[1].heads[1].title == "Highest bandwidth at iodepth 128"

@@ -1,0 +1,122 @@
+"""The last sections of the page: comparison, consistency, appendix; and tables of several hosts side by side."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import replace
+from pathlib import Path
+
+from asct.analysis.appendix import checksums, versions_grid
+from asct.analysis.compared import comparison_of
+from asct.analysis.consistency import consistency_grid, sentence
+from asct.analysis.report import build
+from asct.analysis.sidebyside import side_by_side
+from asct.analysis.view import RunView, open_view
+from asct.registry import installed
+from asct.sdk.record import Record
+from tests.analysis.test_agreement import DEFAULTS, dram, facts
+from tests.export.fakes import Fakes
+from tests.export.sample import RUN, Sample, write_sample
+
+
+def with_records(folder: Path, records: list[Record]) -> RunView:
+    """A view whose jobs contain these records."""
+    view = open_view(write_sample(folder), Fakes())
+    settings = {"jobs": [{"host": "a", "id": one.id, "settings": DEFAULTS} for one in records]}
+    object.__setattr__(view.jobs[0], "records", tuple(records))
+    for name, own in (("resolved", settings), ("facts", {"a": facts()}), ("catalog", installed())):
+        object.__setattr__(view, name, own)
+    return view
+
+
+def test_pairs_that_disagree_stand_before_those_that_agree(tmp_path: Path) -> None:
+    grid = consistency_grid(with_records(tmp_path, dram()))
+    assert grid is not None
+    assert [row[0].text for row in grid.rows] == ["disagree", "disagree", "agree"]
+    texts = {(row[-3].text, row[-2].text, row[-1].text) for row in grid.rows}
+    assert ("latency-sweep 158 ns", "idle-latency 187 ns", "+18.4 %") in texts
+    assert ("latency-sweep 158 ns", "loaded-latency 161 ns", "+1.9 %") in texts
+    assert sentence(grid) == "2 of 3 pairs of values of the same quantity disagree"
+
+
+def test_pairs_that_agree_are_listed_as_well(tmp_path: Path) -> None:
+    grid = consistency_grid(with_records(tmp_path, dram(158.0, 160.0)[:2]))
+    assert grid is not None
+    assert [row[0].tone for row in grid.rows] == ["good"]
+    assert sentence(grid) == "Both values of the same quantity agree"
+
+
+def test_a_run_without_common_quantities_has_no_table(tmp_path: Path) -> None:
+    assert consistency_grid(open_view(write_sample(tmp_path), Fakes())) is None
+
+
+def second_run(results: Path, factor: float) -> Path:
+    """Write two complete runs of a plan; the values of the second one are `factor` times those of the first one."""
+    first = write_sample(results / "new", Sample(verdicts=False, quiet=True))
+    target = results / "quickstart" / RUN
+    target.parent.mkdir(parents=True)
+    (results / "new" / "quickstart" / RUN).rename(target)
+    later = RUN.replace("20261121", "20261122")
+    write_sample(results / "new", Sample(verdicts=False, quiet=True))
+    first = results / "quickstart" / later
+    (results / "new" / "quickstart" / RUN).rename(first)
+    path = first / "run.json"
+    path.write_text(path.read_text().replace(RUN, later))
+    lines = [json.loads(line) for line in (first / "records.jsonl").read_text().splitlines()]
+    for line in lines:
+        line.update(run=later, value=line["value"] * factor)
+    (first / "records.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return first
+
+
+def test_a_run_is_compared_with_the_newest_earlier_run_of_its_plan(tmp_path: Path) -> None:
+    root = second_run(tmp_path, 1.3)
+    found = comparison_of(open_view(root, Fakes()))
+    assert found is not None and found.report is not None
+    assert (found.base, found.why) == (f"quickstart/{RUN}", "the newest run of this plan that was measured completely")
+    verdicts = [row[5].text for part in found.report.sections[0].parts for row in part.grid.rows]
+    assert verdicts and len(set(verdicts)) >= 1
+    assert found.figures and all(figure.slug.startswith("comparison-") for figure in found.figures)
+
+
+def test_the_first_run_of_a_plan_is_compared_with_nothing(tmp_path: Path) -> None:
+    assert comparison_of(open_view(write_sample(tmp_path), Fakes())) is None
+
+
+def test_a_baseline_that_cannot_be_used_is_a_problem_and_no_failure(tmp_path: Path) -> None:
+    root = write_sample(tmp_path)
+    path = root / "plan.resolved.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "baseline": "golden"}))
+    found = comparison_of(open_view(root, Fakes()))
+    assert found is not None and found.report is None
+    assert "golden" in found.problem
+
+
+def test_versions_and_checksums(tmp_path: Path) -> None:
+    view = open_view(write_sample(tmp_path, Sample(hosts=("n1", "n2"))), Fakes())
+    rows = {row[0].text: [cell.text for cell in row[1:]] for row in versions_grid(view).rows}
+    assert rows["asct"] == ["0.1.0", ""]
+    assert rows["benchmark latency-sweep"][0] == "1"
+    assert rows["fio"] == ["fio-3.33", "n[1:2]"]
+    sums = dict(checksums(view))
+    assert list(sums) == ["plan.yaml", "plan.resolved.json", "records.jsonl"]
+    assert sums["plan.yaml"] == hashlib.sha256((view.root / "plan.yaml").read_bytes()).hexdigest()
+
+
+def test_several_hosts_stand_side_by_side(tmp_path: Path) -> None:
+    report = build(open_view(write_sample(tmp_path, Sample(hosts=("n1", "n2"))), Fakes()))
+    [levels] = report.sections[0].grids
+    assert [head.title for head in levels.heads][:2] == ["Level", "Host"]
+    assert [(row[0].text, row[1].text) for row in levels.rows][:3] == [("L1", "n1"), ("L1", "n2"), ("L2", "n1")]
+    assert levels.slug == "latency-sweep-levels"
+    alone = build(open_view(write_sample(tmp_path / "one"), Fakes()))
+    assert [section.grids for section in alone.sections] == [(), ()]
+
+
+def test_hosts_with_other_rows_follow_one_another(tmp_path: Path) -> None:
+    jobs = open_view(write_sample(tmp_path, Sample(hosts=("n1", "n2"))), Fakes()).jobs[::2]
+    [table] = jobs[1].tables
+    object.__setattr__(jobs[1], "tables", (replace(table, rows=table.rows[1:]),))
+    [grid] = side_by_side(jobs, "x")
+    assert [row[1].text for row in grid.rows] == ["n1"] * 4 + ["n2"] * 3

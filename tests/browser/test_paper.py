@@ -1,0 +1,83 @@
+"""A report on paper: what the screen shows is in the PDF, whatever its width."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from asct.analysis.view import open_view
+from asct.export import write
+from asct.sdk.figure import Column, Table
+from tests.export.fakes import Fakes
+from tests.export.sample import write_sample
+
+pytestmark = pytest.mark.browser
+
+COLUMNS, ROWS = 34, 90
+WIDE = Table(
+    "wide",
+    "A wide table",
+    tuple(Column(f"c{number}", f"Title{number:02}", format="text", help="help") for number in range(COLUMNS)),
+    tuple({f"c{number}": f"cell{row:02}x{number:02}" for number in range(COLUMNS)} for row in range(ROWS)),
+)
+SHEET_POINTS = 595.0
+
+
+def printed(path: Path, opened: Any, folder: Path) -> Path:
+    """Print a page from the dark screen of a narrow window, which must not matter."""
+    target = folder / "report.pdf"
+    with opened(path, width=900, dark=True) as (page, seen):
+        page.pdf(path=target, format="A4")
+        assert seen.errors == []
+    return target
+
+
+def words_of(pdf: Path) -> list[tuple[str, float, float, float]]:
+    """Return the words with their left edge, right edge and height in points."""
+    box = r'<word xMin="([\d.]+)" yMin="([\d.]+)" xMax="([\d.]+)" yMax="([\d.]+)">(.*?)</word>'
+    done = subprocess.run(["pdftotext", "-bbox", pdf, "-"], capture_output=True, check=True, text=True)
+    return [
+        (text, float(left), float(right), float(bottom) - float(top))
+        for left, top, right, bottom, text in re.findall(box, done.stdout)
+    ]
+
+
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    view = open_view(write_sample(tmp_path_factory.mktemp("results")), Fakes())
+    object.__setattr__(view.jobs[0], "tables", (WIDE,))
+    [path] = write(view, "html", view.root)
+    return path
+
+
+def test_every_cell_of_a_wide_table_is_printed_at_full_size(
+    wide: Path, reports: Any, opened: Any, tmp_path: Path
+) -> None:
+    found = words_of(printed(wide, opened, tmp_path))
+    texts = [word for word, *_ in found]
+    cells = {f"cell{row:02}x{number:02}" for row in range(ROWS) for number in range(COLUMNS)}
+    assert cells - set(texts) == set()
+    repeated = {f"Title{number:02}": texts.count(f"Title{number:02}") for number in range(COLUMNS)}
+    assert {title: count for title, count in repeated.items() if count < 2} == {}, "headings repeat on each sheet"
+    assert all(left >= 0 and right <= SHEET_POINTS for _, left, right, _ in found)
+    narrow = words_of(printed(reports(), opened, tmp_path))
+    heights = [max(height for word, _, _, height in words if word == "Appendix") for words in (found, narrow)]
+    assert heights[0] == pytest.approx(heights[1]), "a wide table does not shrink the sheet"
+
+
+def test_figures_fill_the_sheet_and_folded_parts_are_open(reports: Any, opened: Any, tmp_path: Path) -> None:
+    with opened(reports()) as (page, _):
+        page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+        widths = page.evaluate("Array.from(document.querySelectorAll('.plot'), (plot) => plot._fullLayout.width)")
+        assert min(widths) >= 640, "of 688 CSS pixels between the margins of A4"
+        closed = page.locator("details:not([open]):not([data-screen-only])").count()
+        assert closed == 0
+        page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+        assert page.locator("details[open]").count() == 0
+        assert page.locator(".scroll table + table").count() == 0
+    texts = [word for word, *_ in words_of(printed(reports(), opened, tmp_path))]
+    assert {"1.18", "98.1", "24.99M", "swept:", "governor"} <= set(texts)
