@@ -115,7 +115,16 @@ def _range(items: Sequence[HeadlineMetric]) -> tuple[str, str]:
     low, high = known[0], known[-1]
     if low.text == high.text:
         return low.value, low.unit
-    return f"{low.value if low.unit == high.unit else low.text} to {high.value}", high.unit
+    (least, own), (most, unit) = (_middle(item) for item in (low, high))
+    return f"{least if own == unit else f'{least} {own}'.rstrip()} to {most}", unit
+
+
+def _middle(item: HeadlineMetric) -> tuple[str, str]:
+    """Return the value and its unit, also of a value with two states as one number."""
+    if " or " not in item.value:
+        return item.value, item.unit
+    value, _, unit = format_quantity(_number(item), _unit(item)).partition(" ")
+    return value, unit
 
 
 def _of_hosts(items: Sequence[HeadlineMetric]) -> Iterator[str]:

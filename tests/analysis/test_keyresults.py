@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from hypothesis import given
@@ -84,6 +85,14 @@ def test_a_doubt_that_all_values_share_is_said_once() -> None:
     assert (alone.doubts, alone.groups[0][1][0].doubts) == ((), ("noisy host",))
     hosts = key_results([value("", "x", "v", 1e-9, "a", "drift"), value("", "x", "v", 2e-9, "b"), value("", "x", "w")])
     assert hosts.groups[0][1][0].doubts == ("drift on 1 of 2 hosts",)
+
+
+def test_a_range_of_values_with_two_states_has_two_numbers(tmp_path: Path) -> None:
+    found = build(open_view(write_sample(tmp_path, Sample(hosts=("n1", "n2"))), Fakes())).headlines
+    both = [replace(item, value=f"{item.value} or 500") for item in found if item.label == "DRAM latency"]
+    [[_, [item]]] = key_results(both).groups
+    assert (item.value, item.unit) == ("98.1 to 110", "ns")
+    assert all(" or 500 ns" in line for line in item.lines[1:])
 
 
 def test_no_valid_value_is_no_number() -> None:

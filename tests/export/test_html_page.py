@@ -1,0 +1,84 @@
+"""What the page of a report says, and in which order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from asct.analysis.view import RunView, open_view
+from asct.export import html
+from tests.analysis.test_report_sections import second_run
+from tests.export.fakes import Fakes
+
+Viewer = Callable[..., RunView]
+
+
+def text_of(body: str) -> str:
+    """Return the text of a part of a page."""
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", body)).strip()
+
+
+def part(body: str, name: str) -> str:
+    found = re.search(rf'<section id="{name}".*?</section>', body, re.DOTALL)
+    assert found, name
+    return found[0]
+
+
+def test_the_first_cause_leads_to_its_section(view: Viewer) -> None:
+    verdict = part(html.render(view()), "verdict")
+    cause = (
+        "First cause storage-io-depth-sweep.read_iops at iodepth 32 on local : measured 57.9k ops/s, expected at least"
+    )
+    assert cause in text_of(verdict)
+    assert '<a href="#storage-io-depth-sweep">' in verdict
+    good = part(html.render(view(verdicts=False, quiet=True)), "verdict")
+    assert "First cause" not in good
+
+
+def test_key_results_are_grouped_and_link_to_their_benchmarks(view: Viewer) -> None:
+    found = part(html.render(view(hosts=("n1", "n2", "n3", "n4"))), "headlines")
+    assert re.findall(r"<h3>(.*?)</h3>", found)[:2] == ["Memory latency", "Storage bandwidth"]
+    assert found.count('<span class="label">') <= 8
+    assert set(re.findall(r'class="of" href="#([^"]*)"', found)) == {"latency-sweep", "storage-io-depth-sweep"}
+    text = text_of(found)
+    assert "98.1 to 133 ns 31 samples across sizes each median of 4 hosts: 116 ns lowest: n1: 98.1 ns ±0.4 %" in text
+    assert "at iodepth 128, 3 repeats each" in text
+
+
+def test_expectations_that_held_are_folded(view: Viewer) -> None:
+    found = part(html.render(view()), "expectations")
+    open_part, _, folded = found.partition("<details>")
+    assert "fail" in text_of(open_part) and "unknown" in text_of(open_part)
+    assert "pass" not in text_of(open_part)
+    assert "1 expectation that held or selected nothing" in folded and "pass" in text_of(folded)
+
+
+def test_several_hosts_share_the_tables_of_a_section(view: Viewer) -> None:
+    found = part(html.render(view(hosts=("n1", "n2"))), "latency-sweep")
+    assert found.count("<caption>Latencies at different levels of cache</caption>") == 1
+    assert 'data-keys="2"' in found, "on paper, the host is repeated in every part of the table"
+    assert "L1 n1 128" in text_of(found)
+
+
+def test_the_plan_has_lines_and_the_appendix_its_evidence(view: Viewer) -> None:
+    found = part(html.render(view()), "appendix")
+    assert found.count("\n</span>") == len(view().plan_text.splitlines())
+    text = text_of(found)
+    assert "benchmark latency-sweep 1" in text and "fio-3.33" in text and "SHA-256" in text
+
+
+def test_changes_since_the_baseline_come_before_what_did_not_change(tmp_path: Path) -> None:
+    body = html.render(open_view(second_run(tmp_path, 1.3), Fakes()))
+    found = part(body, "baseline")
+    text = text_of(found)
+    assert "the newest run of this plan that was measured completely" in text
+    assert '<a href="#baseline">Baseline</a>' in body
+    assert "Curves of both runs" in text
+    identities = re.findall(r'\bid="([^"]+)"', re.sub(r"<script.*?</script>", "", body, flags=re.DOTALL))
+    assert len(identities) == len(set(identities))
+
+
+def test_a_figure_is_a_group_because_it_has_buttons(view: Viewer) -> None:
+    body = html.render(view())
+    assert 'role="img"' not in re.sub(r"<script.*?</script>", "", part(body, "latency-sweep"), flags=re.DOTALL)
