@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import asct.benchmarks
+from asct.plan.keys import PlanKey, plan_keys
 
 if TYPE_CHECKING:
     from asct.sdk.benchmark import Benchmark
@@ -143,6 +144,11 @@ def common_flags() -> list[FlagInfo]:
     return _index()[0]
 
 
+def known_plan_keys() -> list[PlanKey]:
+    """Return every key of the plan language."""
+    return [PlanKey(**item) for item in json.loads(INDEX.read_text(encoding="utf-8"))["plan_keys"].values()]
+
+
 _PARTS: Final = {"settings": SettingInfo, "metrics": MetricInfo, "flags": FlagInfo}
 """The parts that several benchmarks share. index.json stores each part once, and benchmarks refer to it by key."""
 
@@ -173,9 +179,10 @@ def index_text() -> str:
         for part in _PARTS:
             entry[part] = [_shared(parts[part], item._asdict(), benchmark.name) for item in entry[part]]
         benchmarks[benchmark.name] = entry
+    keys = {key.path: key._asdict() for key in plan_keys()}
     blocks = (
         f"{_line(name)}: {{\n" + ",\n".join(f"{_line(key)}: {_line(item)}" for key, item in items.items()) + "\n}"
-        for name, items in {**parts, "benchmarks": benchmarks}.items()
+        for name, items in {**parts, "benchmarks": benchmarks, "plan_keys": keys}.items()
     )
     return f'{{\n"common_flags": {_line(common)},\n' + ",\n".join(blocks) + "\n}\n"
 

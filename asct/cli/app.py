@@ -11,10 +11,10 @@ import os
 import pkgutil
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import FrameType
-from typing import NoReturn
+from typing import Final, NoReturn
 
 import click
 
@@ -39,6 +39,16 @@ def on_terminate(number: int, _frame: FrameType | None) -> NoReturn:
     raise Terminated
 
 
+ASCT_NAMES: Final[Mapping[tuple[str, ...], tuple[str, ...]]] = {
+    ("report", "system-info"): ("system-info",),
+    ("report", "cmn"): ("cmn",),
+    ("run", "cmn"): ("cmn",),
+    ("run", "system-info"): ("system-info",),
+    ("view",): ("report", "--format", "stdout"),
+}
+"""Commands of Arm's ASCT 0.6 and 0.4 that have another name here."""
+
+
 class Commands(click.Group):
     """A group of commands, one per file. A file is imported only if its command is used or listed."""
 
@@ -56,6 +66,9 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        for foreign, own in ASCT_NAMES.items():
+            if tuple(args[: len(foreign)]) == foreign:
+                args = [*own, *args[len(foreign) :]]
         try:
             return super().resolve_command(ctx, args)
         except click.exceptions.NoSuchCommand:

@@ -38,11 +38,12 @@ def selectors() -> list[str]:
 
 
 def topics() -> list[str]:
-    """Return the topics of `asct explain`: benchmarks, metrics, settings in all spellings, flags, and error codes."""
+    """Return the topics of `asct explain`: benchmarks, metrics, settings in all spellings, flags, keys of the plan
+    language, and error codes."""
     from asct.diagnostics.codes import all_codes
-    from asct.registry import common_flags, installed
+    from asct.registry import common_flags, installed, known_plan_keys
 
-    known = [*all_codes(), *(flag.name for flag in common_flags())]
+    known = [*all_codes(), *(key.name for key in known_plan_keys()), *(flag.name for flag in common_flags())]
     for item in installed().infos:
         known += [item.name, *item.aliases]
         known += [metric.name for metric in item.metrics] + [flag.name for flag in item.flags]

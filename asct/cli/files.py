@@ -66,8 +66,13 @@ def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
     return csv_lines(columns, ([row.get(name) for name in columns] for row in rows))
 
 
-def print_report(console: Console, form: str, document: Mapping[str, Any], table: str, lines: Iterable[str]) -> None:
-    """Print a report in the requested format: JSON, CSV (`table`) or text (`lines`)."""
+def print_report(
+    console: Console, form: str, document: Mapping[str, Any], table: str, lines: Iterable[str], *, written: bool
+) -> None:
+    """Print a report in the requested format: JSON, CSV (`table`) or text (`lines`). With --quiet, a report that was
+    `written` to files is not printed."""
+    if console.style.quiet and written:
+        return
     if console.style.json or form == "json":
         console.document(document)
     elif form == "csv":

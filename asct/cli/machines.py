@@ -168,7 +168,7 @@ def print_facts(
         for facts in found
     )
     text = (line for number, one in enumerate(told) for line in (*[""][:number], *one))
-    print_report(options.console, request.form, whole, _csv(documents), text)
+    print_report(options.console, request.form, whole, _csv(documents), text, written=folder is not None)
 
 
 def _network(facts: HostFacts) -> dict[str, Any]:
@@ -219,7 +219,8 @@ def print_comparison(options: GlobalOptions, request: ReportRequest, base: HostF
     if folder is not None:
         text = json.dumps(document, indent=1, allow_nan=False) + "\n"
         write_texts(options.console, folder, {"system_info.csv": table, "report.json": text}, force=request.force)
-    print_report(options.console, request.form, document, table, _comparison_lines(base, other, found, options))
+    compared = _comparison_lines(base, other, found, options)
+    print_report(options.console, request.form, document, table, compared, written=folder is not None)
 
 
 def _comparison_lines(

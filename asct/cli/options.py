@@ -86,7 +86,7 @@ def shared_options(command: F) -> F:
             setattr(options, name, values.pop(name))
         if options.verbosity > 1:
             options.log_level = "debug"
-        _start_log(options)
+        _start_log(options, click.get_current_context().params.get("output_dir"))
         return command(options, **values)
 
     return decorated(with_settings, _SHARED)
@@ -127,9 +127,11 @@ def results_option(file_okay: bool = True) -> Callable[[F], F]:
     )  # fmt: skip
 
 
-def _start_log(options: GlobalOptions) -> None:
-    """Log to `--log-file` if it is set. Raises BadParameter if the file cannot be written, and UsageError if it is a
-    device."""
+def _start_log(options: GlobalOptions, output_dir: str | None) -> None:
+    """Log to `--log-file` if it is set. If the file is in the output directory, create that directory first.
+
+    Raises BadParameter if the file cannot be written, and UsageError if it is a device.
+    """
     if options.log_file is None:
         return
     import logging
@@ -137,7 +139,10 @@ def _start_log(options: GlobalOptions) -> None:
     from asct.store.outputs import check_output
 
     check_output(Path(options.log_file), append=True)
+    parent = Path(options.log_file).parent
     try:
+        if output_dir is not None and parent.resolve().is_relative_to(Path(output_dir).resolve()):
+            parent.mkdir(parents=True, exist_ok=True)
         handler = logging.FileHandler(options.log_file, encoding="utf-8")
     except OSError as problem:
         raise click.BadParameter(

@@ -132,7 +132,7 @@ class FileMerger:
 
     def _nothing(self) -> MergedFiles:
         """Return empty content for an unreadable file, and mark the parts that it might define as hidden."""
-        self._findings.gaps |= {("hosts",), ("vars",), ("profiles",)}
+        self._findings.gaps |= {("hosts",), ("vars",), ("profiles",), ("benchmarks",)}
         return MergedFiles()
 
     def _merge(self, found: MergedFiles, other: MergedFiles) -> None:

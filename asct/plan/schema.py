@@ -7,15 +7,18 @@ benchmark, an if/then on `uses` selects its settings.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from asct.plan.formats import report_formats
 from asct.plan.sections import ORDERS, RETRY_ON
-from asct.sdk.benchmark import Benchmark
 from asct.transports import Option, sources, transport
+
+if TYPE_CHECKING:
+    from asct.sdk.benchmark import Benchmark
 
 _SCALAR: Final[Schema] = {"type": ["string", "number", "boolean"]}
 _TEXT: Final[Schema] = {"type": "string", "minLength": 1}
+_CONFIG: Final = "Settings for all benchmarks that have them"
 _SWEEP_WORDS: Final = ("zip", "where", "exclude", "include")
 
 
@@ -85,8 +88,13 @@ def _sections() -> Schema:
         "vars": _ref("vars", "Named values for templates (${vars.name}); override one with --set vars.name=value"),
         "hosts": _ref("hosts"),
         "groups": _map_of(_ref("group"), "Groups of hosts: names, patterns, other groups"),
-        "defaults": _object(_execution() | {"config": _ref("anyConfig")}, "Defaults for every benchmark in the plan"),
-        "benchmarks": {"type": "array", "minItems": 1, "items": {"anyOf": [_ref("benchmarkName"), _ref("entry")]}},
+        "defaults": _object(
+            _execution() | {"config": _ref("anyConfig", _CONFIG)}, "Defaults for every benchmark in the plan"
+        ),
+        "benchmarks": _list_of(
+            {"anyOf": [_ref("benchmarkName"), _ref("entry")]}, "Benchmarks to run: names, or entries with settings"
+        )
+        | {"minItems": 1},
         "expect": _list_of(_ref("expectation"), "Bounds on metrics, which determine the exit code"),
         "baseline": _object(_baseline(), "The run to compare with", ["run"]),
         "safety": _ref("safety"),
@@ -168,7 +176,7 @@ def _hosts() -> Schema:
 def _entry(benchmarks: Sequence[Benchmark[Any]]) -> Schema:
     properties = _execution() | {
         "id": _TEXT | {"description": "Name of the entry; default: the name of the benchmark"},
-        "uses": _ref("benchmarkName"),
+        "uses": _ref("benchmarkName", "Name or alias of the benchmark"),
         "extends": _TEXT | {"description": "Id of an entry to inherit from: maps are merged, lists are replaced"},
         "hosts": _texts("Hosts, groups and patterns; default: all hosts"),
         "tags": _texts("Tags for --tag"),
@@ -203,7 +211,12 @@ def _definitions(benchmarks: Sequence[Benchmark[Any]]) -> Schema:
     rated = bound | {
         "description": "Rated value, which reports show next to the measured value; it does not affect the verdict"
     }
-    bounds = {"min": bound, "max": bound, "no_worse_than": bound, "reference": rated}
+    bounds = {
+        "min": bound | {"description": "Smallest value that meets the expectation, such as 550k or 85%"},
+        "max": bound | {"description": "Largest value that meets the expectation, such as 130 ns"},
+        "no_worse_than": bound | {"description": "Largest accepted change for the worse, such as 5%"},
+        "reference": rated,
+    }
     return {
         "duration": {"anyOf": [{"type": "string", "pattern": DURATION}, TEMPLATE, {"const": 0}]},
         "size": {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": SIZE}, TEMPLATE]},
@@ -216,16 +229,32 @@ def _definitions(benchmarks: Sequence[Benchmark[Any]]) -> Schema:
         "entry": _entry(benchmarks),
         "sweep": _sweep(),
         "axis": {"anyOf": [{"type": "array", "minItems": 1}, _ref("range"), TEMPLATE]},
-        "range": _object({key: _SCALAR for key in ("from", "to", "step", "times")}, "A range", ["from", "to"]),
+        "range": _object(
+            {
+                "from": _SCALAR | {"description": "First value"},
+                "to": _SCALAR | {"description": "Last value, if the steps reach it"},
+                "step": _SCALAR | {"description": "Difference between neighboring values"},
+                "times": _SCALAR | {"description": "Ratio of neighboring values"},
+            },
+            "A range",
+            ["from", "to"],
+        ),
         "expectation": _expectation(bounds),
         "bound": _object(bounds, "Bounds for one host"),
         "safety": _safety(),
         "profile": _profile(bounds),
         "limits": _object(
-            {"points": _whole(1, "Maximum number of points"), "duration": _ref("duration")}, "Limits of a run"
+            {
+                "points": _whole(1, "Maximum number of points"),
+                "duration": _ref("duration", "Maximum estimated duration of the run"),
+            },
+            "Limits of a run",
         ),
         "report": _object(
-            {"title": _TEXT, "formats": _texts("Formats to write", _choice(tuple(report_formats()), ""))},
+            {
+                "title": _TEXT | {"description": "Title of the report"},
+                "formats": _texts("Formats to write", _choice(tuple(report_formats()), "")),
+            },
             "Title and formats of the report",
         ),
         **{f"settings.{item.name}": settings_schema(item) for item in benchmarks},
@@ -256,7 +285,7 @@ def _expectation(bounds: Schema) -> Schema:
         "id": _TEXT | {"description": "Name by which profiles and --set change the bounds; default: the metric"},
         "metric": _TEXT | {"description": "ID.METRIC, or a pattern"},
         "at": _map_of(_SCALAR, "Swept settings and coordinates of the values to check"),
-        "versus": {"const": "baseline"},
+        "versus": {"const": "baseline", "description": "Compare with the run that `baseline` names"},
     }
     return _object(properties, "A bound on a metric", ["metric"])
 
@@ -272,24 +301,28 @@ def _changeable(bounds: Schema) -> Schema:
 
 def _safety() -> Schema:
     consent = {
-        "host": _TEXT,
-        "device": {"type": "string", "pattern": "^/dev/"},
-        "serial": _TEXT,
-        "overwrite": {"type": "boolean"},
-        "reason": _TEXT,
+        "host": _TEXT | {"description": "Name of the host"},
+        "device": {"type": "string", "pattern": "^/dev/", "description": "Path of the device on the host"},
+        "serial": _TEXT | {"description": "Serial number of the device; `asct doctor` shows it"},
+        "overwrite": {"type": "boolean", "description": "Overwrite the device even if it contains data"},
+        "reason": _TEXT | {"description": "Why the device may be overwritten; reports show it"},
     }
     item = _object(
         consent, "Consent to overwrite one device on one host; templates are not allowed", ["host", "device"]
     )
     return _object(
-        {"destroys": _list_of(item, "Devices"), "max_written": _ref("size")}, "Devices that may be overwritten"
+        {
+            "destroys": _list_of(item, "Devices that the run may overwrite"),
+            "max_written": _ref("size", "Maximum number of bytes that the run may write, such as 2TiB"),
+        },
+        "Consent to overwrite devices, and a limit on the number of bytes written",
     )
 
 
 def _profile(bounds: Schema) -> Schema:
     properties = {
         "vars": _ref("vars"),
-        "defaults": _object(_execution() | {"config": _ref("anyConfig")}, "Changes to `defaults`"),
+        "defaults": _object(_execution() | {"config": _ref("anyConfig", _CONFIG)}, "Changes to `defaults`"),
         "limits": _ref("limits"),
         "report": _ref("report"),
         "strict": _flag("Changes `strict`"),

@@ -12,6 +12,8 @@ import jsonschema
 import pytest
 import yaml
 
+from asct.plan.keys import plan_keys
+from asct.plan.load import PLAN_KEYS
 from asct.registry import installed
 from tests.cli.conftest import Asct
 
@@ -115,7 +117,7 @@ def test_schemas_are_schemas(asct: Asct, kind: str) -> None:
 
 def test_the_schema_of_plans_takes_the_plans_that_come_along(asct: Asct) -> None:
     validator = jsonschema.Draft202012Validator(asct("schema").document)
-    plans = sorted((ROOT / "plans").rglob("*.yaml"))
+    plans = [path for path in sorted((ROOT / "plans").rglob("*.yaml")) if path.name != "common.yaml"]
     assert plans
     for place in plans:
         assert list(validator.iter_errors(yaml.safe_load(place.read_text(encoding="utf-8")))) == [], place
@@ -187,3 +189,39 @@ def test_other_shells_have_scripts(asct: Asct) -> None:
 def test_lists_of_values_break_between_the_values(asct: Asct) -> None:
     said = asct("list", "settings", "storage-fio").out.split()
     assert {"randtrim", "trimwrite", "sha3-384"} <= set(said)
+
+
+def test_every_key_of_the_plan_language_is_explained(asct: Asct) -> None:
+    keys = plan_keys()
+    assert {key.name for key in keys if not key.place} == set(PLAN_KEYS)
+    assert [key.path for key in keys if not key.description] == []
+    assert {"benchmarks[].sweep.where", "safety.destroys[].serial", "profiles.NAME.expect.NAME.max"} <= {
+        key.path for key in keys
+    }
+    for name in sorted({key.name for key in keys}):
+        assert f"plan key `{name}` in" in asct("explain", name).out
+
+
+def test_a_key_of_the_plan_language_names_its_places_and_inner_keys(asct: Asct) -> None:
+    text = asct("explain", "extends").out
+    assert "`extends` in the plan itself" in text
+    assert "`extends` in `benchmarks[]`" in text
+    assert "keys: zip, where, exclude, include" in asct("explain", "benchmarks[].sweep").out
+    assert "one of: interleaved, grouped, random" in asct("explain", "order").out
+    assert "setting `order`" in asct("explain", "order").out
+
+
+def test_names_of_arms_asct_lead_to_the_command(asct: Asct, tmp_path: Path) -> None:
+    for words in (["report", "system-info"], ["run", "system-info"]):
+        assert asct(*words, "-f", "csv").out.startswith("schema,asct.facts/1")
+    assert "no coherent mesh" in asct("report", "cmn").err
+    assert "E505" in asct("view", "nowhere").err
+
+
+def test_a_log_in_a_new_output_directory_and_quiet(asct: Asct, tmp_path: Path) -> None:
+    found = asct("system-info", "-f", "json", "-o", "data", "--log-file", "data/logs/asct.log", "--force", "-q")
+    assert (found.code, found.out, found.err) == (0, "", "")
+    assert (tmp_path / "data" / "logs" / "asct.log").is_file()
+    assert (tmp_path / "data" / "report.json").is_file()
+    assert asct("system-info", "--log-file", "elsewhere/asct.log").code == 2
+    assert not (tmp_path / "elsewhere").exists()

@@ -45,7 +45,7 @@ def command(options: GlobalOptions, request: ReportRequest, standard: bool, dete
     else:
         with signals(stop):
             reading = _from_host(options, request.host, detect=detect, sudo=sudo, stop=stop)
-    _show(options, reading.report, request.form, standard=standard)
+    _show(options, reading.report, request, standard=standard)
     if not options.json:
         options.console.diagnostics(reading.problems)
     if reading.report.meshes and (folder := request.folder()) is not None:
@@ -101,14 +101,14 @@ def _progress(console: Console) -> Progress:
     return show
 
 
-def _show(options: GlobalOptions, report: CmnReport, form: str, *, standard: bool) -> None:
+def _show(options: GlobalOptions, report: CmnReport, request: ReportRequest, *, standard: bool) -> None:
     from asct.cli.files import csv_text, print_report
     from asct.cli.mesh_text import COLUMNS, report_lines, rows
 
     lines = report_lines(report, options.console.width, drawn=standard, registers=options.verbosity > 0)
-    print_report(
-        options.console, form, report.model_dump(mode="json", by_alias=True), csv_text(COLUMNS, rows(report)), lines
-    )
+    document, table = report.model_dump(mode="json", by_alias=True), csv_text(COLUMNS, rows(report))
+    written = bool(report.meshes) and request.output_dir is not None
+    print_report(options.console, request.form, document, table, lines, written=written)
 
 
 def _ended(options: GlobalOptions, reading: MeshReading, stop: StopRequest) -> int:

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 _ITEMS = ("* ", "- ", "1. ")
 
 
-@click.command("explain", short_help="Explain a benchmark, metric, setting, flag or error code.")
+@click.command("explain", short_help="Explain a benchmark, metric, setting, flag, plan key or error code.")
 @click.argument("name", shell_complete=completing(topics))
 @shared_options
 def command(options: GlobalOptions, name: str) -> None:
-    """Explain a benchmark, metric, setting, flag or error code.
+    """Explain a benchmark, metric, setting, flag, key of the plan language, or error code.
 
     A metric or setting can be prefixed with its benchmark, e.g. `sfio.iodepth`.
     """
@@ -96,11 +96,14 @@ def _wrap(text: str, width: int, indent: str = "") -> str:
 
 
 def _explanation(name: str) -> tuple[str, str]:
-    for find in (_code, _benchmark, _part):
+    for find in (_code, _benchmark):
         found = find(name)
         if found is not None:
             return found
-    raise _unknown(name)
+    texts = [found for found in (_part(name), _key(name)) if found is not None]
+    if not texts:
+        raise _unknown(name)
+    return texts[0][0], "\n\n".join(text for _, text in texts)
 
 
 def _code(name: str) -> tuple[str, str] | None:
@@ -144,6 +147,27 @@ def _part(name: str) -> tuple[str, str] | None:
     return part, body
 
 
+def _key(name: str) -> tuple[str, str] | None:
+    """Explain a key of the plan language, by its name or path, wherever a plan may contain it; None if there is none.
+
+    Keys with the same description are explained together.
+    """
+    from asct.registry import known_plan_keys
+
+    places: dict[tuple[str, str, str], list[str]] = {}
+    for key in known_plan_keys():
+        if name in (key.name, key.path):
+            place = f"`{key.place}`" if key.place else "the plan itself"
+            places.setdefault((key.description, ", ".join(key.inner), ", ".join(key.choices)), []).append(place)
+    if not places:
+        return None
+    texts = []
+    for (description, inner, choices), found in places.items():
+        more = f"\n* one of: {choices}" * bool(choices) + f"\n* keys: {inner}" * bool(inner)
+        texts.append(f"plan key `{name.rpartition('.')[2]}` in {', '.join(found)}\n\n* {description}{more}")
+    return name, "\n\n".join(texts) + "\n\nThe page plan-language.md in the documentation describes plans."
+
+
 def _part_texts(benchmark: BenchmarkInfo, name: str) -> list[str]:
     """Return the descriptions of the metric, setting and flag of a benchmark that are called `name`, if they exist."""
     texts = []
@@ -169,5 +193,5 @@ def _flag_text(flag: FlagInfo) -> str:
 def _unknown(name: str) -> click.UsageError:
     from asct.diagnostics.suggest import did_you_mean
 
-    hint = did_you_mean(name, topics(), "a topic is a benchmark, metric, setting, flag or error code")
+    hint = did_you_mean(name, topics(), "a topic is a benchmark, metric, setting, flag, plan key or error code")
     return click.UsageError(f"unknown topic `{name}`; {hint}")

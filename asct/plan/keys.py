@@ -1,0 +1,65 @@
+"""The keys of the plan language with their descriptions, for `asct explain`: derived from the schema of plans.
+
+The registry's index contains them, so that `asct explain` and completion need not build the schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+
+class PlanKey(NamedTuple):
+    """A key of the plan language. `place` is the map that contains it, such as `benchmarks[].sweep`; empty for the plan
+    itself. `inner` are the keys of its value."""
+
+    name: str
+    place: str
+    description: str
+    inner: list[str]
+    choices: list[str]
+
+    @property
+    def path(self) -> str:
+        """The key with its place: `benchmarks[].sweep.zip`."""
+        return f"{self.place}.{self.name}" if self.place else self.name
+
+
+def plan_keys() -> list[PlanKey]:
+    """Return every key, in the order of the schema. A key that several maps have in common occurs once for each."""
+    from asct.plan.schema import plan_schema  # imported here: it loads every transport
+
+    schema = plan_schema(())
+    return list(_walk(schema, "", schema["$defs"], ()))
+
+
+def _walk(schema: Mapping[str, Any], place: str, defs: Mapping[str, Any], seen: tuple[str, ...]) -> Iterator[PlanKey]:
+    for name, written in schema.get("properties", {}).items():
+        reference = str(written.get("$ref", "")).rpartition("/")[2]
+        value = defs.get(reference, written)
+        description = written.get("description") or value.get("description") or ""
+        maps = [] if reference in seen else list(_maps(value, "", defs))
+        inner = dict.fromkeys(key for _, found in maps for key in found.get("properties", {}))
+        yield PlanKey(name, place, description, list(inner), _choices(value, defs))
+        path = f"{place}.{name}" if place else name
+        for suffix, found in maps:
+            yield from _walk(found, path + suffix, defs, (*seen, reference) if reference else seen)
+
+
+def _maps(value: Mapping[str, Any], suffix: str, defs: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the maps that a value is, or that it contains as items (`[]`) or under names (`.NAME`)."""
+    value = defs.get(str(value.get("$ref", "")).rpartition("/")[2], value)
+    if "properties" in value:
+        yield suffix, value
+    for option in value.get("anyOf", ()):
+        yield from _maps(option, suffix, defs)
+    for key, more in (("items", "[]"), ("additionalProperties", ".NAME")):
+        inner = value.get(key)
+        if isinstance(inner, Mapping) and not suffix:
+            yield from _maps(inner, suffix + more, defs)
+
+
+def _choices(value: Mapping[str, Any], defs: Mapping[str, Any]) -> list[str]:
+    options = [value, *value.get("anyOf", ()), value.get("items", {})]
+    found = (defs.get(str(one.get("$ref", "")).rpartition("/")[2], one) for one in options)
+    return list(dict.fromkeys(str(word) for one in found for word in one.get("enum", ())))
