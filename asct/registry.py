@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import asct.benchmarks
-from asct.plan.keys import PlanKey, plan_keys
+from asct.plan.keys import PlanKey, common_keys
 
 if TYPE_CHECKING:
     from asct.sdk.benchmark import Benchmark
@@ -145,7 +145,7 @@ def common_flags() -> list[FlagInfo]:
 
 
 def known_plan_keys() -> list[PlanKey]:
-    """Return every key of the plan language."""
+    """Return the keys of the plan language, except those that a transport adds."""
     return [PlanKey(**item) for item in json.loads(INDEX.read_text(encoding="utf-8"))["plan_keys"].values()]
 
 
@@ -179,7 +179,7 @@ def index_text() -> str:
         for part in _PARTS:
             entry[part] = [_shared(parts[part], item._asdict(), benchmark.name) for item in entry[part]]
         benchmarks[benchmark.name] = entry
-    keys = {key.path: key._asdict() for key in plan_keys()}
+    keys = {key.path: key._asdict() for key in common_keys()}
     blocks = (
         f"{_line(name)}: {{\n" + ",\n".join(f"{_line(key)}: {_line(item)}" for key, item in items.items()) + "\n}"
         for name, items in {**parts, "benchmarks": benchmarks, "plan_keys": keys}.items()

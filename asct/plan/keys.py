@@ -1,6 +1,7 @@
 """The keys of the plan language with their descriptions, for `asct explain`: derived from the schema of plans.
 
-The registry's index contains them, so that `asct explain` and completion need not build the schema.
+The registry's index contains those that do not depend on transports and report formats, so that `asct explain` and
+completion rarely need to build the schema.
 """
 
 from __future__ import annotations
@@ -31,6 +32,21 @@ def plan_keys() -> list[PlanKey]:
 
     schema = plan_schema(())
     return list(_walk(schema, "", schema["$defs"], ()))
+
+
+def common_keys() -> list[PlanKey]:
+    """Return every key except those that a transport adds, without the names of transports and report formats."""
+    from asct.transports import sources, transport
+
+    own = {key for name in sources() for key in transport(name).options}
+    return [
+        key._replace(
+            inner=[name for name in key.inner if name not in own],
+            choices=[] if key.name in ("transport", "formats") else key.choices,
+        )
+        for key in plan_keys()
+        if key.name not in own
+    ]
 
 
 def _walk(schema: Mapping[str, Any], place: str, defs: Mapping[str, Any], seen: tuple[str, ...]) -> Iterator[PlanKey]:

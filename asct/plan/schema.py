@@ -136,7 +136,7 @@ def _execution() -> Schema:
 def _host() -> Schema:
     options = {key: _option(option) for name in sources() for key, option in transport(name).options.items()}
     properties: Schema = {
-        "transport": _choice(tuple(sources()), "Transport to the host"),
+        "transport": _choice(tuple(sources()), "Transport to the host; `asct list transports` shows them"),
         "address": _TEXT | {"description": "Host name or address; default: the name of the host"},
         "port": _whole(1, "ssh port; default: 22"),
         "user": _TEXT | {"description": "Account on the host"},
@@ -253,7 +253,9 @@ def _definitions(benchmarks: Sequence[Benchmark[Any]]) -> Schema:
         "report": _object(
             {
                 "title": _TEXT | {"description": "Title of the report"},
-                "formats": _texts("Formats to write", _choice(tuple(report_formats()), "")),
+                "formats": _texts(
+                    "Formats to write; `asct list formats` shows them", _choice(tuple(report_formats()), "")
+                ),
             },
             "Title and formats of the report",
         ),

@@ -101,6 +101,7 @@ def _explanation(name: str) -> tuple[str, str]:
         if found is not None:
             return found
     texts = [found for found in (_part(name), _key(name)) if found is not None]
+    texts = texts or [found for found in (_key(name, of_transports=True),) if found is not None]
     if not texts:
         raise _unknown(name)
     return texts[0][0], "\n\n".join(text for _, text in texts)
@@ -147,15 +148,17 @@ def _part(name: str) -> tuple[str, str] | None:
     return part, body
 
 
-def _key(name: str) -> tuple[str, str] | None:
+def _key(name: str, *, of_transports: bool = False) -> tuple[str, str] | None:
     """Explain a key of the plan language, by its name or path, wherever a plan may contain it; None if there is none.
 
-    Keys with the same description are explained together.
+    Keys with the same description are explained together. Keys that a transport adds are known only with
+    `of_transports`, because all transports must be imported.
     """
+    from asct.plan.keys import plan_keys
     from asct.registry import known_plan_keys
 
     places: dict[tuple[str, str, str], list[str]] = {}
-    for key in known_plan_keys():
+    for key in plan_keys() if of_transports else known_plan_keys():
         if name in (key.name, key.path):
             place = f"`{key.place}`" if key.place else "the plan itself"
             places.setdefault((key.description, ", ".join(key.inner), ", ".join(key.choices)), []).append(place)
