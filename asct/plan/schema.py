@@ -229,16 +229,7 @@ def _definitions(benchmarks: Sequence[Benchmark[Any]]) -> Schema:
         "entry": _entry(benchmarks),
         "sweep": _sweep(),
         "axis": {"anyOf": [{"type": "array", "minItems": 1}, _ref("range"), TEMPLATE]},
-        "range": _object(
-            {
-                "from": _SCALAR | {"description": "First value"},
-                "to": _SCALAR | {"description": "Last value, if the steps reach it"},
-                "step": _SCALAR | {"description": "Difference between neighboring values"},
-                "times": _SCALAR | {"description": "Ratio of neighboring values"},
-            },
-            "A range",
-            ["from", "to"],
-        ),
+        "range": _range(),
         "expectation": _expectation(bounds),
         "bound": _object(bounds, "Bounds for one host"),
         "safety": _safety(),
@@ -261,6 +252,16 @@ def _definitions(benchmarks: Sequence[Benchmark[Any]]) -> Schema:
         ),
         **{f"settings.{item.name}": settings_schema(item) for item in benchmarks},
     }
+
+
+def _range() -> Schema:
+    properties = {
+        "from": _SCALAR | {"description": "First value"},
+        "to": _SCALAR | {"description": "Last value, if the steps reach it"},
+        "step": _SCALAR | {"description": "Difference between neighboring values"},
+        "times": _SCALAR | {"description": "Ratio of neighboring values"},
+    }
+    return _object(properties, "A range", ["from", "to"])
 
 
 def _sweep() -> Schema:
