@@ -39,7 +39,8 @@ def sweeps(figures: Iterable[Figure], most: int) -> Iterator[Sweep]:
         shown = [one for one in figure.series if _is_sweep(one)]
         if 0 < len(shown) <= most:
             ends = _ends(shown, figure.x.unit)
-            title = f"{figure.title}, {figure.x.title} {ends}" if ends else figure.title
+            axis = "" if figure.x.title.lower() in figure.title.lower() else f"{figure.x.title} "
+            title = f"{figure.title}, {axis}{ends}" if ends else figure.title
             rows = (_row(one, figure) for one in shown)
             yield Sweep(plain(title), tuple(rows))
 

@@ -42,8 +42,14 @@ def test_only_figures_over_settings_and_sizes_are_sweeps() -> None:
         [figure(size, curve), figure(rate, curve), figure(size, curve, unit="%"),
          Bars("b", "Bars", "", size, Axis("Latency", "s"), (curve,))], 8,
     )  # fmt: skip
-    assert found.title == "Latency by size, Size 4K to 32K"
+    assert found.title == "Latency by size, 4K to 32K"
     assert found.rows == (("n1", "▁▁▁█", "1 ns to 98.1 ns"),)
+
+
+def test_the_axis_is_named_unless_the_title_contains_it() -> None:
+    depth = Axis("Queue depth")
+    (found,) = sweeps([figure(depth, Series("", (1, 2, 4), (1.0, 2.0, 3.0)))], 8)
+    assert found.title == "Latency by size, Queue depth 1 to 4"
 
 
 def test_too_many_too_short_and_folded_series_are_left_out() -> None:

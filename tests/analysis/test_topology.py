@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from xml.etree import ElementTree as ET
 
 import pytest
 
-from asct.analysis.topology import Box, CoreLatency, core_latencies, drawing, lines, machine
+from asct.analysis.topology import CoreLatency, core_latencies, drawing, lines, machine
+from asct.analysis.topology.box import each
 from asct.sdk.facts import (
     BlockDevice,
     CacheLevel,
@@ -56,12 +56,6 @@ def threaded(nodes: int = 2, cores: int = 4) -> HostFacts:
         ],
         memory=Memory(total_bytes=1 << 36),
     )  # fmt: skip
-
-
-def each(part: Box) -> Iterator[Box]:
-    yield part
-    for one in part.parts:
-        yield from each(one)
 
 
 def kinds(facts: HostFacts) -> list[str]:
@@ -163,6 +157,13 @@ def test_the_picture_has_every_cpu_once(shape: tuple[int, int]) -> None:
 @pytest.mark.parametrize("shape", [(1, 2), (2, 4), (8, 36)])
 def test_the_text_is_80_columns_wide(shape: tuple[int, int]) -> None:
     assert max(map(len, lines(threaded(*shape)))) <= 80
+
+
+def test_all_cores_have_the_same_size() -> None:
+    """Those with short CPU numbers too."""
+    svg = ET.fromstring(drawing(threaded(8, 12)))
+    sizes = {(box.get("width"), box.get("height")) for box in svg.iter(f"{SVG}rect") if box.get("class") == "core"}
+    assert len(sizes) == 1
 
 
 def test_boxes_hold_their_boxes() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -28,3 +29,10 @@ class Box:
     def shape(self) -> tuple[object, ...]:
         """A key that is the same for boxes that differ only in their numbers."""
         return self.kind, self.detail, len(self.cpus), tuple(part.shape for part in self.parts)
+
+
+def each(part: Box) -> Iterator[Box]:
+    """Yield a part and all parts inside it."""
+    yield part
+    for inner in part.parts:
+        yield from each(inner)

@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import Final
 from xml.etree import ElementTree as ET
 
-from asct.analysis.topology.box import Box
+from asct.analysis.topology.box import Box, each
 from asct.analysis.topology.boxes import machine
 from asct.analysis.topology.latency import CoreLatency
 from asct.sdk.facts import HostFacts
@@ -98,7 +98,7 @@ def drawing(facts: HostFacts, latency: CoreLatency | None = None) -> str:
     """Return an `<svg>` element as text. Values from the facts are escaped. The colors of the cores show their
     `latency`, if there is any, and a legend explains them."""
     whole, across = machine(facts)
-    box = _boxed(whole, _WIDEST)
+    box = _boxed(whole, _WIDEST, max((len(_cpu_lines(part)) for part in each(whole) if part.kind == "core"), default=1))
     legend = _LINE * 3 if latency is not None else 0.0
     width, height = f"{box.width + 2:g}", f"{box.height + legend + 2:g}"
     size = {"viewBox": f"0 0 {width} {height}", "width": width, "height": height}
@@ -132,13 +132,13 @@ def _draw_legend(root: ET.Element, latency: CoreLatency, y: float) -> None:
     ET.SubElement(group, "text", {"x": f"{x + _GAP:g}", "y": f"{2 * _LINE - 1:g}"}).text = high
 
 
-def _boxed(part: Box, widest: float, told: bool = False) -> _Rectangle:
-    """Lay out the inner boxes in rows that are at most `widest` wide. `told` is true if an outer box already describes
-    the cores."""
+def _boxed(part: Box, widest: float, lines: int, told: bool = False) -> _Rectangle:
+    """Lay out the inner boxes in rows that are at most `widest` wide. Every core has the same number of `lines`. `told`
+    is true if an outer box already describes the cores."""
     if part.kind == "core":
-        return _core(part)
+        return _core(part, lines)
     everywhere = _designs(part)
-    inner = [_boxed(one, widest - 2 * _GAP, told or len(everywhere) == 1) for one in part.parts]
+    inner = [_boxed(one, widest - 2 * _GAP, lines, told or len(everywhere) == 1) for one in part.parts]
     rows = [row for _, kind in groupby(inner, key=lambda box: box.part.kind) for row in _rows(list(kind), widest)]
     needed = max((sum(box.width + _GAP for box in row) - _GAP for row in rows), default=0.0)
     width = max(needed + 2 * _GAP, _LEAST.get(part.kind, 60.0))
@@ -186,11 +186,16 @@ def _rows(inner: list[_Rectangle], widest: float) -> list[list[_Rectangle]]:
     return [inner[start : start + columns] for start in range(0, len(inner), columns)]
 
 
-def _core(part: Box) -> _Rectangle:
+def _core(part: Box, lines: int) -> _Rectangle:
     """Lay out a core with its CPU numbers. An outer box and a tooltip show its details."""
-    text = format_cpulist(part.cpus).replace(",", " ")
-    lines = textwrap.wrap(text, int((_CORE - 8) / _GLYPH)) or [""]
-    return _Rectangle(part, tuple((line, "") for line in lines), _CORE, _LINE * len(lines) + 8)
+    texts = _cpu_lines(part)
+    if len(texts) < lines == len(part.cpus):  # other cores have their numbers below one another
+        texts = [str(cpu) for cpu in sorted(part.cpus)]
+    return _Rectangle(part, tuple((line, "") for line in texts), _CORE, _LINE * lines + 8)
+
+
+def _cpu_lines(part: Box) -> list[str]:
+    return textwrap.wrap(format_cpulist(part.cpus).replace(",", " "), int((_CORE - 8) / _GLYPH)) or [""]
 
 
 def _heading(part: Box, cores: Sequence[str], width: float) -> tuple[tuple[str, str], ...]:

@@ -9,7 +9,7 @@ from typing import Final
 
 from asct.analysis.grid import plain
 from asct.analysis.sparkline import sparkline
-from asct.analysis.topology.box import Box
+from asct.analysis.topology.box import Box, each
 from asct.analysis.topology.boxes import machine
 from asct.analysis.topology.latency import CoreLatency
 from asct.sdk.facts import HostFacts
@@ -111,7 +111,7 @@ def _latencies(whole: Box, latency: CoreLatency, width: int) -> Iterator[str]:
     scale."""
     yield ""
     yield from _wrapped(f"{latency.title}, by ascending CPU number:", "", "  ", width)
-    places = [part for part in _each(whole) if part.kind == "node" and part.cpus] or [whole]
+    places = [part for part in each(whole) if part.kind == "node" and part.cpus] or [whole]
     size = max(len(part.title) for part in places)
     for part in places:
         values = [latency.cpus.get(cpu) for cpu in sorted(part.cpus)]
@@ -120,9 +120,3 @@ def _latencies(whole: Box, latency: CoreLatency, width: int) -> Iterator[str]:
             low, high = format_quantity(min(known), "s"), format_quantity(max(known), "s")
             shown = sparkline(values, ends=latency.ends, most=max(8, width - size - 28))
             yield f"  {part.title:<{size}}  {shown}  {low} to {high}"
-
-
-def _each(part: Box) -> Iterator[Box]:
-    yield part
-    for inner in part.parts:
-        yield from _each(inner)
