@@ -62,8 +62,10 @@ def execute(
     *,
     ci: bool = False,
     resume: RunLayout | None = None,
+    results: bool = True,
 ) -> CommandOutcome:
-    """Run a plan, or measure what is missing in the run `resume`, and print a summary.
+    """Run a plan, or measure what is missing in the run `resume`, and print a summary, with its key `results` unless
+    the caller prints all results.
 
     With `ci`, also write and print what CI servers read (`cli/ci.py`). Raises StoreError if the run cannot be written.
     """
@@ -96,7 +98,7 @@ def execute(
             verdicts, rejected = _judged(resolved, run, how)
         code = finish_run(run, verdicts, render, rejected=rejected)
     options.kept = True
-    print_summary(options.console, views[-1], reports)
+    print_summary(options.console, views[-1], reports, results=results)
     if ci:
         publish(options.console, views[-1])
     return CommandOutcome(run.writer.layout.root, code)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
+from asct.analysis.cause import first_cause
 from asct.analysis.grid import Tone
 from asct.analysis.outcomes import TONES, HostRow, JobOutcome, OutcomeMatrix, matrix, short_names, unmeasured
 from asct.analysis.report import build
@@ -82,7 +83,9 @@ def _outcome(console: Console, view: RunView) -> None:
     run, found, failed = view.run, summarize(view), bool(view.run.exit_code)
     sentence = Text().append(f"{run.status}: {found.sentence}", style=f"bold {_STYLES[found.tone]}")
     console.line(sentence, always=failed)
-    for detail in found.details:
+    cause = first_cause(view) if console.style.quiet else None
+    told = [f"{cause.place}: {cause.text}"] if cause is not None else []
+    for detail in (*told, *found.details):
         for line in wrapped(detail, console.width):
             console.line(line, always=failed)
     if unmeasured(run.jobs) and not any(host.transport == "import" for host in run.hosts):

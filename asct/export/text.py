@@ -11,7 +11,9 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from asct.analysis.disturbances import DisturbanceCard
-from asct.analysis.grid import ColumnHead, TableCell, TextTable, coordinates_text, plain, without_empty_columns
+from asct.analysis.grid import Align, ColumnHead, TableCell, TextTable, coordinates_text, plain, without_empty_columns
+from asct.analysis.keyresults import KeyResult, KeyResults
+from asct.analysis.machine.rows import counted
 from asct.analysis.report import HostPart, RunReport, build
 from asct.analysis.sparkline import Sweep, sweeps
 from asct.analysis.verdict import bound_text, by_outcome, value_text, word_of
@@ -40,6 +42,7 @@ def render(view: RunView, width: int = WIDTH) -> str:
     report = build(view)
     blocks = [_wrapped(report.summary.sentence + "".join(f". {text}" for text in report.summary.details), width)]
     blocks.append("\n".join(_verdict(item, width) for item in by_outcome(view.run.verdicts)))
+    blocks.append("\n".join(_key_lines(report.key_results, width)))
     blocks += [_titled(report.references, width)] if report.references is not None else []
     for item in report.warnings:
         host = f"{item.host}: " if item.host else ""
@@ -55,12 +58,62 @@ def render(view: RunView, width: int = WIDTH) -> str:
 
 
 def result_lines(report: RunReport, width: int = WIDTH) -> list[str]:
-    """Return the first sweep of each benchmark as a sparkline."""
-    lines: list[str] = []
+    """Return the key results and, for each benchmark, its first sweep as a sparkline."""
+    lines = _key_lines(report.key_results, width)
     firsts = (item for section in report.sections for item in islice(sweeps(section.figures, _MOST_SERIES), 1))
     for item in _up_to(_MOST_SWEEPS, firsts):
         lines += [*_sweep(item, width), ""]
     return lines
+
+
+def _key_lines(found: KeyResults, width: int) -> list[str]:
+    """Return the key results by subject, followed by an empty line; nothing if there are none."""
+    rows = [row for _, group in found.groups for row in group]
+    if not rows:
+        return []
+    label = max(display_width(row.label) for row in rows)
+    value = max(display_width(_value(row)) for row in rows)
+    lines: list[str] = []
+    for subject, group in found.groups:
+        shared = group[0].id if len({row.id for row in group}) == 1 else ""
+        lines.append(f"{subject} ({shared})" if shared else subject)
+        for row in group:
+            known = row.lines if shared else (*row.lines, row.id)
+            lines += _key_result(row, known, (label, value), width)
+    if found.doubts:
+        lines += _wrapped(f"All of these values: {', '.join(found.doubts)}", width).split("\n")
+    if found.left:
+        lines.append(f"and {counted(found.left, 'more key result')} in the reports")
+    return [*lines, ""]
+
+
+def _value(row: KeyResult) -> str:
+    return f"{row.value} {row.unit}".rstrip()
+
+
+def _key_result(row: KeyResult, known: Sequence[str], sizes: tuple[int, int], width: int) -> Iterator[str]:
+    """Yield the label and the value of a key result in columns of these sizes, and what is known about it: on the same
+    line if there is room for it, otherwise below."""
+    head = f"  {_padded(row.label, sizes[0], 'left')}  {_padded(_value(row), sizes[1], 'right')}"
+    known = [*known, *([f"doubtful: {', '.join(row.doubts)}"] if row.doubts else [])]
+    if display_width(head) + 2 + display_width("; ".join(known)) <= width:
+        yield f"{head}  {'; '.join(known)}"
+        return
+    yield head
+    yield from (line for text in _joined(known, width - 6) for line in _wrapped(text, width, " " * 6).split("\n"))
+
+
+def _joined(texts: Iterable[str], room: int) -> Iterator[str]:
+    """Join neighboring texts with semicolons as long as they fit `room`."""
+    line = ""
+    for text in texts:
+        both = f"{line}; {text}" if line else text
+        if line and display_width(both) > room:
+            yield line
+            both = text
+        line = both
+    if line:
+        yield line
 
 
 def _up_to(most: int, found: Iterable[Sweep]) -> Iterator[Sweep]:
@@ -356,15 +409,15 @@ def _cells(
     ]
     return [
         (" " * gap).join(
-            _padded(lines[row], size, head) for lines, size, head in zip(padded, sizes, heads, strict=True)
+            _padded(lines[row], size, head.align) for lines, size, head in zip(padded, sizes, heads, strict=True)
         )
         for row in range(height)
     ]
 
 
-def _padded(text: str, size: int, head: ColumnHead) -> str:
+def _padded(text: str, size: int, align: Align) -> str:
     space = " " * max(0, size - display_width(text))
-    return space + text if head.align == "right" else text + space
+    return space + text if align == "right" else text + space
 
 
 def _wrapped(text: str, width: int, indent: str = "") -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -90,3 +91,44 @@ def test_sweeps_are_sparklines(
     assert max(map(len, out[:-2])) <= width
     assert all(" to " in line for line in shown)
     assert not any("█" in line for line in ended(viewed(tmp_path / "b"), capsys, results=False)[0])
+
+
+def test_key_results_have_value_spread_count_and_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, _ = ended(viewed(tmp_path, verdicts=False, quiet=True), capsys)
+    assert out[:9] == [
+        "Memory latency (latency-sweep)",
+        "  L1 latency                 1.18 ns  ±0.4\N{NO-BREAK SPACE}%, 31 samples across sizes",
+        "  L2 latency                 4.12 ns  ±0.4\N{NO-BREAK SPACE}%, 31 samples across sizes",
+        "  LLC latency                21.6 ns  ±0.4\N{NO-BREAK SPACE}%, 31 samples across sizes",
+        "  DRAM latency               98.1 ns  ±0.4\N{NO-BREAK SPACE}%, 31 samples across sizes",
+        "Storage bandwidth (storage-io-depth-sweep)",
+        "  Highest bandwidth         240 MB/s  at iodepth 128; range 6\N{NO-BREAK SPACE}%, 3 repeats",
+        "Storage IOPS (storage-io-depth-sweep)",
+        "  Highest IOPS           58.6k ops/s  at iodepth 128; range 6\N{NO-BREAK SPACE}%, 3 repeats",
+    ]
+
+
+@pytest.mark.parametrize("hosts", [2, 40])
+@pytest.mark.parametrize("width", [60, 80])
+def test_key_results_of_several_hosts_keep_values_and_places(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, hosts: int, width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    names = tuple(f"n{number:02}" for number in range(1, hosts + 1))
+    out, _ = ended(viewed(tmp_path, hosts=names, verdicts=False), capsys)
+    assert max(len(line) for line in out if str(tmp_path) not in line) <= width
+    said = " ".join(" ".join(out).split())
+    assert "n01: 98.1 ns ±0.4 %" in said.replace("\N{NO-BREAK SPACE}", " ")
+    assert ("median of 40 hosts" in said) == (hosts == 40)
+
+
+def test_a_run_without_values_has_no_key_results(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    view = viewed(tmp_path)
+    empty = replace(view, jobs=tuple(replace(job, records=(), figures=()) for job in view.jobs))
+    out, _ = ended(empty, capsys)
+    assert [line.partition(":")[0] for line in out] == ["html", "results"]
+
+
+def test_quiet_names_the_first_cause(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, err = ended(viewed(tmp_path, fail_depth=8), capsys, quiet=True)
+    assert err[1].startswith("  storage-io-depth-sweep.read_iops at iodepth 32 on local: measured 57.9k ops/s")

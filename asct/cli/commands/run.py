@@ -86,7 +86,8 @@ def command(
         return dry_run(options, [resolved], more["show_commands"])
     if not more["yes"]:
         require_confirmation([resolved])
-    outcome = execute(options, resolved, RunOptions(folder=folder, force=more["force"], wait_s=more["wait"] or 0.0))
+    how = RunOptions(folder=folder, force=more["force"], wait_s=more["wait"] or 0.0)
+    outcome = execute(options, resolved, how, results=form != "stdout")
     view = view_of(outcome.folder)
     _print_results(options, view, form)
     write_pictures(options.console, view)
