@@ -225,6 +225,7 @@ class Live(_Ticking):
         self._live = RichLive(console=console.err, auto_refresh=False, transient=True, get_renderable=self._draw)
         self._local = local
         self._drawn = 0.0
+        self._changed = False
 
     def __enter__(self) -> Self:
         self._live.start()
@@ -232,21 +233,22 @@ class Live(_Ticking):
 
     def _draw(self) -> Text:
         now, columns = time.monotonic(), self.console.err.width
-        self._drawn = now
+        self._drawn, self._changed = now, False
         rows = live_rows(self.hosts, now, columns, max(3, self.console.err.height - 2))
         return Text("\n".join(rows), no_wrap=True, overflow="ellipsis")
 
     def tick(self) -> None:
-        if time.monotonic() - self._drawn >= redraw_s(self.hosts, self._local):
+        if self._changed or time.monotonic() - self._drawn >= redraw_s(self.hosts, self._local):
             self._live.refresh()
 
     def show(self, event: events.Event) -> None:
         failed = isinstance(event, events.PointEnded) and not _measured(event)
+        self._changed = self._changed or not isinstance(event, events.DriveRates)
         if failed or isinstance(event, (events.HostReady, events.JobEnded, events.MeasuringAgain)):
             self.console.line(describe(event))
         elif isinstance(event, events.Notice) and event.diagnostic:
             self.console.diagnostics([event.diagnostic])
-        elif not isinstance(event, events.DriveRates) and time.monotonic() - self._drawn >= _SHORTEST_S:
+        elif self._changed and time.monotonic() - self._drawn >= _SHORTEST_S:
             self._live.refresh()
 
     def __exit__(self, *_: object) -> None:

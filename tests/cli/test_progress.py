@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
+from asct.cli.console import Console, OutputStyle
 from asct.cli.progress import (
     REDRAW_LOCAL_S,
     REDRAW_S,
     HostProgress,
+    Live,
     Progress,
     bar_of,
     describe,
@@ -146,3 +150,40 @@ def test_a_failed_point_is_a_line_with_its_cause_and_a_good_one_is_silent() -> N
 @pytest.mark.parametrize(("seconds", "text"), [(0.4, "0s"), (59.6, "1m00s"), (220, "3m40s"), (7500, "2h05m")])
 def test_short_time(seconds: float, text: str) -> None:
     assert short_time(seconds) == text
+
+
+class _Redrawn(Live):
+    """Live lines without the terminal and the thread: counts how often they are drawn."""
+
+    def __init__(self) -> None:
+        self.drawn = 0
+        super().__init__(Console(OutputStyle()), {"local"})
+        self._live = SimpleNamespace(refresh=self.redraw)  # type: ignore[assignment]
+
+    def redraw(self) -> None:
+        self._draw()
+        self.drawn += 1
+
+
+def test_the_live_lines_are_drawn_for_changes_and_seldom_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr("asct.cli.progress.time.monotonic", lambda: now[0])
+    shown = _Redrawn()
+
+    def after(seconds: float, event: events.Event | None = None) -> int:
+        """How often the lines are drawn when an event or, without one, a tick comes."""
+        before, now[0] = shown.drawn, now[0] + seconds
+        if event is None:
+            shown.tick()
+        else:
+            shown(event)
+        return shown.drawn - before
+
+    point = ("local", "sweep", "0" * 12, 1)
+    assert after(0.0, events.RunStarted("r", "p", "/r", ("local",), 1, 4, {"local": 400.0}, {"local": 4})) == 1
+    assert after(0.1, events.PointStarted(*point, "iodepth=4", 100.0)) == 0  # too soon after the last drawing
+    assert after(0.9) == 1  # the tick makes up for it
+    assert [after(1.0) for _ in range(10)] == [0, 0, 0, 0, 1] * 2
+    assert after(1.0, events.DriveRates(*point, 1.0, 1.0, 1.0, 1.0)) == 0
+    assert after(0.1, events.PointEnded(*point, "ok", 11.0)) == 1
+    assert [after(1.0) for _ in range(3)] == [1, 1, 1]  # nothing is measured
