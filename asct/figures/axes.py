@@ -83,7 +83,7 @@ def section_scales(figures: Iterable[Figure]) -> Scales:
 
 def _guides(figure: Figure) -> Iterable[tuple[tuple[str, str], float | None]]:
     if isinstance(figure, Heatmap):
-        yield (figure.unit, MATRIX), guide([value for row in figure.values for value in row])
+        yield (figure.unit, MATRIX), guide([value for row in figure.values for value in row], figure.logarithmic)
         return
     yield (figure.y.unit, figure.y.title), guide(y_values(figure), figure.y.scale in _LOGARITHMIC)
     if _has_prefix(figure):

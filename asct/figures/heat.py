@@ -3,18 +3,21 @@ groups."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from asct.figures import theme
 from asct.figures.axes import DIRECTIONS, MATRIX, Scales, scale_of
 from asct.figures.layout import BUTTONS
-from asct.figures.scale import AxisScale, escape, even_ticks, rounded, significant
+from asct.figures.scale import AxisScale, decade_ticks, escape, even_ticks, rounded, significant
 from asct.sdk.figure import Heatmap
 
 _TEXT_UP_TO: Final = 8
-"""Maximum number of rows or columns for which the cells show their numbers."""
+"""Maximum number of columns for which the cells show their numbers, if there are at most `_GAPS_UP_TO` rows."""
 _GAPS_UP_TO: Final = 40
+_DECADE: Final = 10.0
 _ALL_DIGITS_UP_TO: Final = 4096
 """Maximum number of cells for which values have six digits. With more cells, values have three digits, which keeps a
 page with 576 x 576 cells small."""
@@ -45,9 +48,21 @@ def square(figure: object) -> bool:
     return isinstance(figure, Heatmap) and figure.rows == figure.columns
 
 
+@dataclass(frozen=True, slots=True)
+class _Colours:
+    """The numbers that the colors of a matrix stand for, the ends of the color scale, and its labels by place."""
+
+    numbers: list[list[float | None]]
+    low: float
+    high: float
+    labels: Mapping[float, str]
+
+
 def _trace(figure: Heatmap, values: list[list[float | None]], scale: AxisScale) -> dict[str, Any]:
     ceiling = None if figure.ceiling is None else figure.ceiling / scale.factor
-    low, high, cut = _around_zero(values) if figure.diverging else _ends(values, ceiling)
+    colours = _logarithmic(values, ceiling) if figure.logarithmic and not figure.diverging else None
+    field = "%{z:,.4r}" if colours is None else "%{text}"
+    colours = colours or _linear(values, *(_around_zero(values) if figure.diverging else _ends(values, ceiling)))
     gap = 1 if max(len(figure.rows), len(figure.columns)) <= _GAPS_UP_TO else 0
     unit = f" {escape(scale.unit)}" if scale.unit else ""
     place = f"{escape(figure.y_title)} %{{y}}, {escape(figure.x_title)} %{{x}}"
@@ -55,22 +70,49 @@ def _trace(figure: Heatmap, values: list[list[float | None]], scale: AxisScale) 
         "type": "heatmap",
         "x": [escape(name) for name in figure.columns],
         "y": [escape(name) for name in figure.rows],
-        "z": values,
-        "zmin": low,
-        "zmax": high,
+        "z": colours.numbers,
+        "zmin": colours.low,
+        "zmax": colours.high,
         "xgap": gap,
         "ygap": gap,
         "hoverongaps": False,
-        "hovertemplate": f"{place}: <b>%{{z:,.4r}}{unit}</b><extra></extra>",
-        "colorbar": _colour_bar(low, high, cut, f"{scale.unit}{DIRECTIONS[figure.better]}"),
+        "hovertemplate": f"{place}: <b>{field}{unit}</b><extra></extra>",
+        "colorbar": _colour_bar(colours.labels, f"{scale.unit}{DIRECTIONS[figure.better]}"),
     }
-    if max(len(figure.rows), len(figure.columns)) <= _TEXT_UP_TO:
-        trace["texttemplate"] = "%{z:+.1f}" if figure.diverging else "%{z:,.4r}"
+    if field == "%{text}":
+        trace["text"] = [["" if value is None else significant(value) for value in row] for row in values]
+    if len(figure.columns) <= _TEXT_UP_TO and len(figure.rows) <= _GAPS_UP_TO:
+        trace["texttemplate"] = "%{z:+.1f}" if figure.diverging else field
     if figure.diverging:
         better, worse = theme.LIGHT[:2]
         ends = (worse, better) if figure.better == "higher" else (better, worse)
         trace["colorscale"] = [[0, ends[0]], [0.5, theme.PAPER], [1, ends[1]]]
     return trace
+
+
+def _linear(values: list[list[float | None]], low: float, high: float, cut: bool) -> _Colours:
+    """Return colors that are proportional to the values. The last label marks a truncated scale."""
+    marks = [mark for mark in even_ticks(low, high) if mark <= high - (high - low) / 6]
+    last = high - (high - low) * 1e-4  # rounding might otherwise move a mark at the very end off the bar
+    end = f"{'≥ ' if cut else ''}{significant(high)}"
+    return _Colours(values, low, high, {**{mark: significant(mark) for mark in marks}, last: end})
+
+
+def _logarithmic(values: Sequence[Sequence[float | None]], ceiling: float | None) -> _Colours | None:
+    """Return colors that are proportional to the logarithms of the values, or None if the values span less than a
+    decade. Values of 0 or less have the color of the smallest other value."""
+    known = [value for row in values for value in row if value is not None and value > 0]
+    low, high = min(known, default=1.0), max(known, default=1.0)
+    high = high if ceiling is None else min(high, ceiling)
+    if high < _DECADE * low:
+        return None
+    numbers = [[None if value is None else rounded(math.log10(max(value, low)), 6) for value in row] for row in values]
+    ends = math.log10(low), math.log10(high)
+    room = (ends[1] - ends[0]) / 12
+    ticks = {math.log10(tick): tick for tick in decade_ticks(low, high)}
+    inside = {place: significant(tick) for place, tick in ticks.items() if ends[0] <= place <= ends[1] - room}
+    cut = "≥ " if high < max(known) else ""
+    return _Colours(numbers, *ends, {**inside, ends[1] - room / 1000: f"{cut}{significant(high)}"})
 
 
 def _ends(values: Sequence[Sequence[float | None]], ceiling: float | None) -> tuple[float, float, bool]:
@@ -92,13 +134,8 @@ def _around_zero(values: Sequence[Sequence[float | None]]) -> tuple[float, float
     return -most, most, False
 
 
-def _colour_bar(low: float, high: float, cut: bool, title: str) -> dict[str, Any]:
-    """Return the color bar with its unit and direction. It is above the plot, so that it does not reduce the width.
-
-    The last tick marks a truncated scale.
-    """
-    marks = [mark for mark in even_ticks(low, high) if mark <= high - (high - low) / 6]
-    last = high - (high - low) * 1e-4  # rounding might otherwise move a mark at the very end off the bar
+def _colour_bar(labels: Mapping[float, str], title: str) -> dict[str, Any]:
+    """Return the color bar with its unit and direction. It is above the plot, so that it does not reduce the width."""
     return {
         "orientation": "h",
         "x": 0.5,
@@ -111,8 +148,8 @@ def _colour_bar(low: float, high: float, cut: bool, title: str) -> dict[str, Any
         "title": {"text": escape(title), "side": "top", "font": {"size": 12}},
         "tickangle": 0,
         "tickmode": "array",
-        "tickvals": [*marks, last],
-        "ticktext": [*map(significant, marks), f"{'≥ ' if cut else ''}{significant(high)}"],
+        "tickvals": list(labels),
+        "ticktext": list(labels.values()),
     }
 
 

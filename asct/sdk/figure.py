@@ -119,7 +119,7 @@ class Heatmap:
     `ceiling` is the upper end of the color scale; larger values have the color of this end, so that one outlier does
     not hide the rest. `groups` are the rows (and columns, if they have the same names) at which a block of the topology
     begins. A `diverging` matrix contains changes: its color scale is centered at 0 and shows the worse direction in
-    orange.
+    orange. The color scale of a `logarithmic` matrix shows ratios, if its values span at least a decade.
     """
 
     slug: str
@@ -136,6 +136,7 @@ class Heatmap:
     host: str = ""
     better: Better = "neither"
     diverging: bool = False
+    logarithmic: bool = False
 
 
 Chart = Line | Bars

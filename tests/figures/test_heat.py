@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -39,6 +40,10 @@ def test_values_are_in_the_prefix_that_suits_and_blanks_stay_blank() -> None:
 def test_cells_show_their_numbers_where_there_are_few() -> None:
     assert trace(cores(8))["texttemplate"] == "%{z:,.4r}"
     assert "texttemplate" not in trace(cores(10))
+    rows = tuple(str(number) for number in range(41))
+    tall = nodes(values=((1.0, 2.0),) * 41, rows=rows, columns=("a", "b"))
+    assert "texttemplate" in trace(replace(tall, rows=rows[:40], values=tall.values[:40]))
+    assert "texttemplate" not in trace(tall)
     assert (trace(cores(8))["xgap"], trace(cores(64))["xgap"]) == (1, 0)
 
 
@@ -62,6 +67,33 @@ def test_colours_begin_at_zero_unless_all_is_far_from_it_and_end_at_the_ceiling(
     assert found["colorbar"]["ticktext"][-1] == last
     assert (found["zmin"], found["zmax"]) == pytest.approx(ends)
     assert all(found["zmin"] <= mark <= found["zmax"] for mark in found["colorbar"]["tickvals"])
+
+
+def test_a_logarithmic_scale_shows_ratios_and_the_values_themselves() -> None:
+    row = (1.0, 10.0, None, 0.0, 2000.0)
+    found = trace(nodes(values=(row,), rows=("r",), columns=tuple("abcde"), unit="s", logarithmic=True))
+    assert found["z"] == [pytest.approx([0.0, 1.0, None, 0.0, 3.30103])]
+    assert (found["zmin"], found["zmax"]) == pytest.approx((0.0, 3.30103))
+    assert found["text"] == [["1", "10", "", "0", "2,000"]]
+    assert found["texttemplate"] == "%{text}"
+    assert "<b>%{text} s</b>" in found["hovertemplate"]
+    assert found["colorbar"]["ticktext"] == ["1", "10", "100", "1,000", "2,000"]
+    assert found["colorbar"]["tickvals"][:3] == [0.0, 1.0, 2.0]
+
+
+def test_a_logarithmic_scale_ends_at_the_ceiling() -> None:
+    row = (1e-3, 2e-3, 900e-3)
+    found = trace(nodes(values=(row,), rows=("r",), columns=tuple("abc"), unit="s", ceiling=0.1, logarithmic=True))
+    assert found["zmax"] == pytest.approx(2.0)
+    assert found["colorbar"]["ticktext"][-1] == "≥ 100"
+
+
+@pytest.mark.parametrize("more", [{}, {"diverging": True}])
+def test_values_within_a_decade_and_changes_have_a_linear_scale(more: dict[str, Any]) -> None:
+    row = (2e-3, 9e-3) if not more else (-1.0, 90.0)
+    found = trace(nodes(values=(row,), rows=("r",), columns=("a", "b"), unit="s", logarithmic=True, **more))
+    assert "text" not in found
+    assert found["zmax"] == pytest.approx(max(found["z"][0]))
 
 
 @given(st.floats(-1e9, 1e9), st.floats(1e-6, 1e9))

@@ -249,6 +249,7 @@ def maps(rows: Sequence[PointRow], names: Sequence[str], over: str) -> list[Figu
             unit=what.unit,
             groups=tuple(starts) if len(others) > 1 else (),
             better=what.better,
+            logarithmic=True,
         )
         for what in (_RATE, _TAIL, _MAXIMUM)
         if any(row.value(what.metric) is not None for row in rows)

@@ -160,7 +160,7 @@ def _heatmap(
         tuple(mixes[reads] for reads in shares),
         tuple(size_name(size) for size in sizes),
         tuple(tuple(values.get((size, reads)) for reads in shares) for size in sizes),
-        UNITS[metric], better=_better(metric),
+        UNITS[metric], better=_better(metric), logarithmic=True,
     )  # fmt: skip
 
 
