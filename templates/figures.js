@@ -10,6 +10,7 @@
   };
   const narrowBelow = 480;
   const paperWidth = 660;
+  const mostLabels = 12; // of a matrix; beyond that, some columns have no label
   const character = 6.4; // mean width of a character of a label in pixels
   let page;
   let printing = false;
@@ -105,6 +106,13 @@
     const only = (items) => items.filter((item, index) => kept.includes(index));
     return { ...axis, tickvals: only(axis.tickvals), ticktext: only(axis.ticktext) };
   }
+  function spaced(axis, width) {
+    // keep every label of a matrix or, if there is no room, every second one and so on
+    const longest = Math.max(...axis.ticktext.map((label) => label.length)) * 6.9 + 12;
+    const step = Math.ceil((longest * axis.ticktext.length) / width);
+    const only = (items) => items.filter((item, index) => index % step === 0);
+    return { ...axis, tickvals: only(axis.tickvals), ticktext: only(axis.ticktext) };
+  }
   function wrapped(label, most) {
     const lines = [""];
     for (const word of label.split(/(?<=[ -])/)) {
@@ -159,7 +167,10 @@
     for (const name of Object.keys(layout).filter((key) => key.startsWith("xaxis"))) {
       const [from, to] = layout[name].domain || [0, 1];
       if (layout[name].range) layout[name] = thinned(layout[name], inside * (to - from));
-      else if (layout[name].ticktext && data[0].type !== "heatmap") layout[name] = categories(layout[name], inside * (to - from));
+      else if (layout[name].ticktext) {
+        const many = data[0].type === "heatmap" && layout[name].ticktext.length > mostLabels;
+        layout[name] = (many ? spaced : categories)(layout[name], inside * (to - from));
+      }
     }
     const notes = (layout.annotations || []).filter((note) => note.name === "marker");
     if (notes.length) restack(layout, notes, inside);

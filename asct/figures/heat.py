@@ -108,7 +108,7 @@ def _logarithmic(values: Sequence[Sequence[float | None]], ceiling: float | None
         return None
     numbers = [[None if value is None else rounded(math.log10(max(value, low)), 6) for value in row] for row in values]
     ends = math.log10(low), math.log10(high)
-    room = (ends[1] - ends[0]) / 12
+    room = (ends[1] - ends[0]) / 6
     ticks = {math.log10(tick): tick for tick in decade_ticks(low, high)}
     inside = {place: significant(tick) for place, tick in ticks.items() if ends[0] <= place <= ends[1] - room}
     cut = "≥ " if high < max(known) else ""
@@ -157,7 +157,7 @@ def _layout(figure: Heatmap) -> dict[str, Any]:
     axis: dict[str, Any] = {"type": "category", "showgrid": False}
     below = {"text": escape(figure.x_title), "standoff": _TITLE_BELOW}
     names = [escape(name) for name in figure.columns]
-    ticks = {"tickmode": "array", "tickangle": 0, "tickvals": list(range(len(names))), "ticktext": names}
+    ticks = {"tickmode": "array", "tickangle": 0, "tickvals": names, "ticktext": names}
     tall = len(figure.rows) > _ROWS and not square(figure)
     height = {"height": BUTTONS + _BAR + _BELOW + _ROW * len(figure.rows)} if tall else {}
     return height | {
