@@ -77,6 +77,7 @@ FIGURES: Mapping[str, Figure] = {
     "cores": cores(64, ceiling=150e-9),
     "nodes": nodes(),
     "changes": nodes(diverging=True, unit="%", values=((1.0, -3.5, None), (0.5, 12.0, 0.0)), better="higher"),
+    "ratios": nodes(values=((1.5, 2000.0, None), (0.0, 40.0, 6.0)), unit="s", logarithmic=True),
     "text": curve(
         title=HOSTILE, caption=HOSTILE, x=Axis(HOSTILE, "", "category"), markers=(), rated=(Rated(1e-9, HOSTILE),),
         series=(Series(HOSTILE, (HOSTILE, "b"), (1e-9, 2e-9)), Series("_b", ("b",), (1e-9,))),
@@ -106,6 +107,12 @@ def test_a_picture_shows_its_figure(name: str) -> None:
     assert lower.std() > 5, "the plot is blank"
     assert not (pixels[:, -1] < 250).any(), "something is cut off at the right"
     assert not (pixels[-1] < 250).any(), "something is cut off at the bottom"
+
+
+def test_cells_of_a_logarithmic_matrix_show_its_values() -> None:
+    found = texts(drawn(FIGURES["ratios"]))
+    assert {"1.5", "2,000", "0", "40", "6"} <= set(found)
+    assert "3.301" not in found
 
 
 @pytest.mark.parametrize("name", FIGURES)

@@ -35,13 +35,15 @@ def draw_heatmap(axes: Axes, bar: Axes, trace: Mapping[str, Any], blank: str) ->
         for middle in range(1, rows):
             axes.axhline(middle - 0.5, color="white", linewidth=trace["ygap"] * POINT)
     if "texttemplate" in trace:
+        texts = trace.get("text")  # of a matrix whose z is logarithmic
         for row, line in enumerate(cells):
             for column, value in enumerate(line):
                 if math.isfinite(value):
                     red, green, blue = to_rgb(scale(ends(value)))
                     bright = 0.299 * red + 0.587 * green + 0.114 * blue > _BRIGHT
                     style: dict[str, Any] = {"color": "black" if bright else "white", "fontsize": (SMALL + 1) * POINT}
-                    axes.text(column, row, _number(value, trace["texttemplate"]), ha="center", va="center", **style)
+                    number = _number(value, trace["texttemplate"]) if texts is None else texts[row][column]
+                    axes.text(column, row, number, ha="center", va="center", **style)
     _colour_bar(bar, scale, ends, trace["colorbar"])
 
 

@@ -47,7 +47,7 @@ class Sheet:
 
     def __init__(self, title: str, caption: str, spec: Mapping[str, Any]) -> None:
         self.title = printable(title)
-        self.square = any(t["type"] == "heatmap" and len(t["x"]) == len(t["y"]) for t in spec["data"])
+        self.square = any(t["type"] == "heatmap" and t["x"] == t["y"] for t in spec["data"])
         self.width: float = _SQUARE_WIDTH if self.square else _WIDTH
         heading = _wrapped(self.title, self.width - 2 * _MARGIN, _TITLE * 1.12, 2)
         remarks = _wrapped(printable(caption), self.width - 2 * _MARGIN, SMALL, 4)
