@@ -48,9 +48,11 @@ def refuse_existing(name: str) -> None:
         )
 
 
-def write_texts(console: Console, folder: Path, texts: Mapping[str, str], *, force: bool) -> None:
+def write_texts(console: Console, folder: Path, texts: Mapping[str, str], form: str, *, force: bool) -> None:
     """Write all files to a folder, then print their paths, so that a closed output does not prevent files from being
-    written."""
+    written. If the format is csv or json, write only the tables of this format and the pictures."""
+    others = {"csv": ".json", "json": ".csv"}.get(form)
+    texts = {name: text for name, text in texts.items() if not others or not name.endswith(others)}
     for name in texts:
         check_output(folder / name, force=force)
     for name, text in texts.items():

@@ -161,7 +161,7 @@ def print_facts(
             texts[f"{'network' if network else 'system'}_info{suffix}.csv"] = machine_text(flat(document))
             if topology:
                 texts[f"topology{suffix}.svg"] = drawing(facts, latencies.get(facts.host)) + "\n"
-        write_texts(options.console, folder, texts, force=request.force)
+        write_texts(options.console, folder, texts, request.form, force=request.force)
     width = options.console.width
     told = (
         lines(facts, width, latencies.get(facts.host)) if topology else _facts_lines(facts, width, network)
@@ -218,7 +218,8 @@ def print_comparison(options: GlobalOptions, request: ReportRequest, base: HostF
     folder = request.folder()
     if folder is not None:
         text = json.dumps(document, indent=1, allow_nan=False) + "\n"
-        write_texts(options.console, folder, {"system_info.csv": table, "report.json": text}, force=request.force)
+        files = {"system_info.csv": table, "report.json": text}
+        write_texts(options.console, folder, files, request.form, force=request.force)
     compared = _comparison_lines(base, other, found, options)
     print_report(options.console, request.form, document, table, compared, written=folder is not None)
 

@@ -115,8 +115,10 @@ def test_what_the_formats_print_and_write(asct: Asct, tmp_path: Path) -> None:
     rows = list(csv.DictReader(io.StringIO(ended.out)))
     assert {row["record"] for row in rows} == {"mesh", "count", "crosspoint", "port", "node"}
     assert [row["value"] for row in rows if (row["record"], row["name"]) == ("count", "HN-F")] == ["16"]
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["cmn.csv", "report.json"]
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["cmn.csv"]
     assert (tmp_path / "out/cmn.csv").read_text() == ended.out
+    assert asct("cmn", "--from", "dump", "-o", "both").code == 0
+    assert sorted(path.name for path in (tmp_path / "both").iterdir()) == ["cmn.csv", "report.json"]
     as_json = asct("cmn", "--from", "dump", "--format", "json")
     assert as_json.document == asct("cmn", "--from", "dump", "--json").document
     refused = asct("cmn", "--from", "dump", "-o", "out")

@@ -119,12 +119,15 @@ def test_events_are_lines_that_begin_with_their_schema(asct: Asct, plan_file: Pa
 def test_ad_hoc_files_are_those_of_the_format(asct: Asct, tmp_path: Path) -> None:
     ended = asct("run", "noop", "-f", "csv", "-o", "out", "--log-file", "my.log", "-L", "debug")
     assert ended.code == 0
-    assert {"noop.csv", "system_info.csv", "report.json", "run.json", "report.html"} <= {
-        one.name for one in (tmp_path / "out").iterdir()
-    }
+    names = {one.name for one in (tmp_path / "out").iterdir()}
+    assert {"noop.csv", "system_info.csv", "run.json", "report.html"} <= names
+    assert "report.json" not in names
     assert "noop" in (tmp_path / "my.log").read_text(encoding="utf-8")
     assert asct("run", "noop", "-f", "csv", "-o", "out").code == 2
     assert asct("run", "noop", "-o", "out", "--force", "-q").err == ""
+    assert asct("run", "noop", "-f", "json", "-o", "other", "-q").code == 0
+    names = {one.name for one in (tmp_path / "other").iterdir()}
+    assert "report.json" in names and "noop.csv" not in names
 
 
 @pytest.mark.parametrize("name", ["run.json", "plan.resolved.json", "journal.jsonl"])

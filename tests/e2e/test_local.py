@@ -129,7 +129,7 @@ def test_an_ad_hoc_run_writes_the_same_tree_and_the_known_files(tmp_path: Path) 
         "sids.numjobs=1", "sids.iodepth_sweep_steps=1,2", cwd=tmp_path,
     )  # fmt: skip
     assert ended.code == 0, ended.err
-    for name in ("run.json", "records.jsonl", "storage-io-depth-sweep.csv", "system_info.csv", "report.json"):
+    for name in ("run.json", "records.jsonl", "storage-io-depth-sweep.csv", "system_info.csv"):
         assert (tmp_path / "out" / name).is_file(), name
     pictures = tmp_path / "out" / "storage-io-depth-sweep"
     for name in ("bandwidth", "io_rate", "cpu_utilization", "read_latency_distribution"):

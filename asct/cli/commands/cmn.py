@@ -49,7 +49,7 @@ def command(options: GlobalOptions, request: ReportRequest, standard: bool, dete
     if not options.json:
         options.console.diagnostics(reading.problems)
     if reading.report.meshes and (folder := request.folder()) is not None:
-        _write(options.console, reading.report, folder, request.force)
+        _write(options.console, reading.report, folder, request)
     return _ended(options, reading, stop)
 
 
@@ -131,9 +131,10 @@ def _ended(options: GlobalOptions, reading: MeshReading, stop: StopRequest) -> i
     return _NO_MESH if not reading.report.meshes or (detection is not None and not detection.found) else 0
 
 
-def _write(console: Console, report: CmnReport, folder: Path, force: bool) -> None:
+def _write(console: Console, report: CmnReport, folder: Path, request: ReportRequest) -> None:
     from asct.cli.files import csv_text, write_texts
     from asct.cli.mesh_text import COLUMNS, rows
 
     text = report.model_dump_json(by_alias=True, indent=1) + "\n"
-    write_texts(console, folder, {"cmn.csv": csv_text(COLUMNS, rows(report)), "report.json": text}, force=force)
+    files = {"cmn.csv": csv_text(COLUMNS, rows(report)), "report.json": text}
+    write_texts(console, folder, files, request.form, force=request.force)

@@ -165,7 +165,7 @@ def _write(options: GlobalOptions, texts: _Texts, folder: str, force: bool) -> N
     files = {
         "diff.csv": texts.csv(), "diff.json": texts.json(), "diff.md": texts.markdown(), "diff.html": texts.html(),
     }  # fmt: skip
-    write_texts(options.console, output_folder(folder, force), files, force=force)
+    write_texts(options.console, output_folder(folder, force), files, "text", force=force)
 
 
 def _print(options: GlobalOptions, texts: _Texts, form: str) -> None:

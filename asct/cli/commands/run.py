@@ -95,12 +95,12 @@ def command(
 
 
 def _print_results(options: GlobalOptions, view: RunView, form: str) -> None:
-    """Print the tables, or write the CSV and JSON files as ASCT does."""
+    """Print the tables, or write the files of the requested format."""
     from asct.cli.reports import print_tables
     from asct.export import write_all
 
     if form != "stdout":
-        for paths in write_all(view, ("csv", "json"), view.root).values():
+        for paths in write_all(view, (form,), view.root).values():
             for path in paths:
                 options.console.line(str(path))
     elif not options.json:
