@@ -222,7 +222,7 @@ def _verdicts(sample: Sample) -> list[Verdict]:
         Verdict(
             outcome="unknown", id="*", metric="*", text="*: no worse than 5% of the baseline",
             reason="the baseline `golden` cannot be read: E505 no run in results/ matches `golden`",
-            if_missing="warn", line=7, **common,
+            if_missing="warn", no_baseline=True, line=7, **common,
         ),
     ]  # fmt: skip
 
