@@ -118,7 +118,7 @@ class Change:
         if self.reason:
             return self.reason
         word = "worse" if self.worse_by > 0.0 else "better"
-        share = f"{100 * abs(self.change):.3g} % {word}{self._span()}"
+        share = f"{_percent(abs(self.change))} % {word}{self._span()}"
         found = f"{share} than the baseline, {format_quantity(self.base, unit)}"
         if self.outcome == "too-few":
             first, second = self.samples
@@ -130,14 +130,14 @@ class Change:
             )
         if self.outcome == "noisy":
             why = (
-                f"{self.runs} unchanged runs are too few to tell their spread ({100 * self.spread:.3g} %)"
+                f"{self.runs} unchanged runs are too few to tell their spread ({_percent(self.spread)} %)"
                 if self.runs >= LEAST_RUNS
                 else f"one of the values is flagged {self.noisy}, and the spread of unchanged runs is unknown"
             )
             return f"{found}; it may be chance, because {why}: add unchanged runs of the plan ({_ENOUGH_RUNS} in total)"
-        limits = f"limit {100 * self.limit:.3g} %, noise floor {100 * self.noise:.3g} %"
+        limits = f"limit {_percent(self.limit)} %, noise floor {_percent(self.noise)} %"
         if self.runs >= LEAST_RUNS:
-            limits += f", spread of {self.runs} unchanged runs {100 * self.spread:.3g} %"
+            limits += f", spread of {self.runs} unchanged runs {_percent(self.spread)} %"
         chance = "; it may be chance" if self.outcome == "same" and abs(self.change) > self.limit else ""
         return f"{found}; {limits}{chance}{self.shared}"
 
@@ -146,8 +146,8 @@ class Change:
         whether lower or higher values are better."""
         if self.interval is None:
             return ""
-        low, high = sorted(math.copysign(100.0, self.change) * end for end in self.interval)
-        return f" (95 %: {low:.3g} to {high:.3g} %)"
+        low, high = sorted(math.copysign(1.0, self.change) * end for end in self.interval)
+        return f" (95 %: {_percent(low)} to {_percent(high)} %)"
 
 
 def compare(base: MetricGroup | None, new: MetricGroup, limit: float, unchanged: Sequence[float] = ()) -> Change:
@@ -195,6 +195,12 @@ def compare(base: MetricGroup | None, new: MetricGroup, limit: float, unchanged:
         spread=stdev(unchanged) / fmean(unchanged) if len(unchanged) > 1 else 0.0,
         noisy=" and ".join(noisy),
     )
+
+
+def _percent(share: float) -> str:
+    """Return a fraction in percent, with three digits or more, and never as a power of ten."""
+    percent = 100.0 * share
+    return f"{percent:.3g}" if abs(percent) < 999.5 else f"{percent:,.0f}"
 
 
 def _test(base: MetricGroup, new: MetricGroup, limit: float, unchanged: Sequence[float]) -> tuple[object, ...]:

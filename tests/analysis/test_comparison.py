@@ -64,6 +64,12 @@ def test_the_interval_of_a_change_has_its_sign_and_follows_it(better: str, facto
     assert word == ("worse" if (factor > 1) == (better == "lower") else "better")
 
 
+def test_large_changes_are_not_told_as_powers_of_ten() -> None:
+    text = of(around(100e-9), around(2e-6), limit=12.0).describe("s")
+    assert re.match(r"1,9\d\d % worse \(95 %: 1,\d{3} to 1,9\d\d %\) than", text), text
+    assert "limit 1,200 %" in text
+
+
 def test_a_change_within_the_noise_floor_is_no_regression() -> None:
     base, new = around(100e-9, spread=0.001), around(110e-9, spread=0.001)
     noisy = [*new[:-1], 160e-9]

@@ -60,7 +60,7 @@ def test_from_the_first_run_to_an_accepted_change(tmp_path: Path) -> None:
     second = latest(tmp_path, "gate")
     found = verdict(ended, second)
     assert (ended.code, found["outcome"]) == (1, "fail"), found
-    assert re.search(r"% worse \(95 %: .* %\) than the baseline, .* limit 1e\+04 %, noise floor", str(found["reason"]))
+    assert re.search(r"% worse \(95 %: .* %\) than the baseline, .* limit 10,000 %, noise floor", str(found["reason"]))
     assert str(found["reason"]).startswith("measured again: confirmed, ")
     assert found["baseline"]["again"]["confirmed"] is True  # type: ignore[index]
     assert len(list((second / "jobs/local/tiny").glob("*/r*"))) == 12
