@@ -165,7 +165,8 @@ def compare(base: MetricGroup | None, new: MetricGroup, limit: float, unchanged:
         return replace(change, reason=reason, samples=(len(base.records), len(new.records)))
     before, after = _nested(base), _nested(new)
     unchanged = [value for value in unchanged if value > 0.0]
-    clustered = len(unchanged) < LEAST_RUNS and _is_clustered(before, after)
+    nested = _is_clustered(before, after)
+    clustered = nested and len(unchanged) < LEAST_RUNS
     first, second = (_of_repeats(base), _of_repeats(new)) if clustered else (_flat(before), _flat(after))
     up, down = 1.0 + limit, 1.0 - limit
     rises, falls = (
@@ -176,8 +177,9 @@ def compare(base: MetricGroup | None, new: MetricGroup, limit: float, unchanged:
     noise = math.hypot(_noise(base), _noise(new))
     noisy = sorted({flag for flag in (*base.doubts, *new.doubts) if flag.startswith("noisy")})
     if len(unchanged) >= LEAST_RUNS:
-        # Half the noise floor is about one standard deviation, known from all visits.
-        prior = Prior(noise / 2.0, len(first) + len(second) - 2)
+        # Half the noise floor is about one standard deviation, known from all repeats or, of one repeat, all visits.
+        known = len(before) + len(after) if nested else len(first) + len(second)
+        prior = Prior(noise / 2.0, known - 2)
         rises = max(rises, _next_p(unchanged, new.value / up, prior))
         falls = max(falls, _next_p([1.0 / value for value in unchanged], down / new.value, prior))
     return replace(

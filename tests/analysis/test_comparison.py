@@ -185,6 +185,18 @@ def test_repeats_of_visits_are_the_samples_until_the_spread_of_runs_is_known() -
     assert adjusted([compare(*five, 0.05)])[0].outcome == "regressed"
 
 
+def test_the_visits_of_few_repeats_do_not_make_the_spread_well_known() -> None:
+    """Repeats differ by 2 %; the unchanged runs agree to 0.1 %, perhaps by chance. With the 46 degrees of freedom of 48
+    independent visits, 5 % more would be a regression; with the 4 of six repeats, it is not sure."""
+    base, new = (
+        repeated([around(middle * share, 8, 1, spread=0.001) for share in (0.98, 1.0, 1.02)])
+        for middle in (100e-9, 105e-9)
+    )
+    alike = [100e-9 * (1.0 + 0.001 * step) for step in (0, -1, 1, -0.5, 0.5)]
+    (found,) = adjusted([compare(base, new, 0.0, alike)])
+    assert (found.outcome, found.samples) == ("noisy", (24, 24))
+
+
 def test_the_spread_of_unchanged_runs_decides_what_visits_cannot() -> None:
     """Visits agree to 1 %; runs do so, or differ by 15 %."""
     base, new = group(around(100e-9)), group(around(120e-9))
