@@ -11,7 +11,7 @@ from __future__ import annotations
 import importlib
 import json
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -34,6 +34,7 @@ class SettingInfo(NamedTuple):
     aliases: list[str]
     help: str
     pitfalls: str = ""
+    resembles: Sequence[str] = ()
 
     def written(self, value: Any) -> str:
         """Return a value in base units as a plan would contain it: sizes and durations with a unit, lists with
@@ -227,7 +228,8 @@ def _settings(benchmark: Benchmark[Any]) -> list[SettingInfo]:
         reference = str(own.get("$ref", "")).rpartition("/")[2]
         kind = _type_name(schema["$defs"][reference] if reference else own)
         default, aliases = _written(kind, field.default), own.get("aliases", [])
-        found.append(SettingInfo(name, kind, default, aliases, field.description or "", own.get("pitfalls", "")))
+        more = own.get("pitfalls", ""), own.get("resembles", [])
+        found.append(SettingInfo(name, kind, default, aliases, field.description or "", *more))
     return found
 
 

@@ -82,12 +82,24 @@ def _layer(
     return found
 
 
+def _resembling(settings: Settings, spelling: str) -> str:
+    """Return the settings that declare that `spelling`, a name used elsewhere, resembles them, with their help."""
+    found = []
+    for name, declared in settings.benchmark.params_model.model_fields.items():
+        extra = declared.json_schema_extra
+        known = extra.get("resembles") if isinstance(extra, dict) else None
+        if isinstance(known, list) and spelling in known:
+            found.append(f"`{name}`: {declared.description}")
+    return "; ".join(found)
+
+
 def unknown_setting(context: ResolveContext, spelling: str, node: Node, settings: Settings) -> str | None:
     """Report a setting that the benchmark does not have, and return the setting that was probably meant."""
     name = settings.benchmark.name
-    hint = did_you_mean(spelling, settings.spellings, f"`asct list settings {name}` lists them")
+    similar = _resembling(settings, spelling)
+    hint = similar or did_you_mean(spelling, settings.spellings, f"`asct list settings {name}` lists them")
     context.findings.error("E202", f"unknown setting `{spelling}` of `{name}`", node.location, hint)
-    meant = nearest(spelling, settings.spellings, ALIKE)
+    meant = None if similar else nearest(spelling, settings.spellings, ALIKE)
     return None if meant is None else settings.spellings[meant]
 
 

@@ -30,12 +30,22 @@ def listed(value: object) -> object:
     return [value] if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
-def setting(default: Any, help: str, *, aliases: tuple[str, ...] = (), pitfalls: str = "", **bounds: Any) -> Any:
+def setting(
+    default: Any,
+    help: str,
+    *,
+    aliases: tuple[str, ...] = (),
+    pitfalls: str = "",
+    resembles: tuple[str, ...] = (),
+    **bounds: Any,
+) -> Any:
     """Declare a setting with its default, one line of help, and its aliases. `bounds` (`ge`, `le`, ...) are passed to
-    pydantic."""
+    pydantic. `resembles` are names of similar settings elsewhere, which are not accepted but lead to this one."""
     extra: dict[str, Any] = {"aliases": list(aliases)}
     if pitfalls:
         extra["pitfalls"] = pitfalls
+    if resembles:
+        extra["resembles"] = list(resembles)
     return Field(default=default, description=help, json_schema_extra=extra, **bounds)
 
 

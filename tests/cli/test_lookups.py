@@ -225,3 +225,13 @@ def test_a_log_in_a_new_output_directory_and_quiet(asct: Asct, tmp_path: Path) -
     assert (tmp_path / "data" / "report.json").is_file()
     assert asct("system-info", "--log-file", "elsewhere/asct.log").code == 2
     assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_name_from_elsewhere_leads_to_similar_settings(asct: Asct, tmp_path: Path) -> None:
+    text = " ".join(asct("explain", "access_size").err.split())
+    assert "similar settings are `width`" in text and "`touch`: Bytes that a load thread" in text
+    plan = "plan: 1\nname: t\nbenchmarks:\n- {uses: loaded-latency, config: {access_size: 128}}\n"
+    (tmp_path / "p.yaml").write_text(plan + "- {uses: bandwidth-sweep, config: {touch: 128}}\n")
+    text = " ".join(asct("check", "p.yaml").err.split())
+    assert "hint: `width`: Width in bytes of the load threads' loads" in text and "`touch`: Bytes" in text
+    assert "hint: `width`: Bytes per load or store" in text

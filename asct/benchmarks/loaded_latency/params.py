@@ -58,9 +58,14 @@ class LoadedLatencyParams(VisitedParams):
         "Width in bytes of the load threads' loads and stores: 16, 32, 64, sve, or auto (the widest that the "
         "CPU supports)",
         pitfalls=WIDTH_PITFALL,
+        resembles=("access_size",),
     )
     touch: Annotated[Literal[64, 128, 256], BeforeValidator(_bytes)] = setting(
-        64, "Bytes that a load thread accesses in one step, between NOPs", aliases=("bytes_per_step",)
+        64,
+        "Bytes that a load thread accesses in one step, between NOPs",
+        aliases=("bytes_per_step",),
+        pitfalls="A step consists of several loads or stores if it is larger than `width`, which is the size of one.",
+        resembles=("access_size",),
     )
     data_size: AutoSize = setting(
         None,

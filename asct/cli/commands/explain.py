@@ -195,6 +195,11 @@ def _flag_text(flag: FlagInfo) -> str:
 
 def _unknown(name: str) -> click.UsageError:
     from asct.diagnostics.suggest import did_you_mean
+    from asct.registry import installed
 
+    settings = (setting for item in installed().infos for setting in item.settings if name in setting.resembles)
+    similar = dict.fromkeys(f"`{setting.name}`: {setting.help}" for setting in settings)
+    if similar:
+        return click.UsageError(f"unknown topic `{name}`; similar settings are {'; '.join(similar)}")
     hint = did_you_mean(name, topics(), "a topic is a benchmark, metric, setting, flag, plan key or error code")
     return click.UsageError(f"unknown topic `{name}`; {hint}")

@@ -76,6 +76,7 @@ class OneWidthParams(StreamParams):
         "auto",
         "Bytes per load or store: 16, 32, 64, sve, or auto (the widest that the CPU supports)",
         pitfalls=WIDTH_PITFALL,
+        resembles=("access_size", "touch", "bytes_per_step"),
     )
 
 
