@@ -88,30 +88,35 @@
   }
 
   // ---- texts for the actual width ----
+  const widthOf = (label) => label.length * 6.9 + 5;
   function places(axis, width) {
     const [low, high] = axis.range;
     const at = (value) => (axis.type === "log" ? Math.log10(value) : value);
     return axis.tickvals.map((value) => ((at(value) - low) / (high - low)) * width);
   }
-  function thinned(axis, width) {
-    // keep every label for which there is room, but at least three
-    const size = axis.ticktext.map((label) => label.length * 6.9 + 5);
+  function only(axis, kept) {
+    const left = (items) => items.filter((item, index) => kept.includes(index));
+    return { ...axis, tickvals: left(axis.tickvals), ticktext: left(axis.ticktext) };
+  }
+  function numbers(axis, width, every, beside) {
+    // keep every label for which there is room, but at least three; turn labels of which none may be omitted
+    const size = axis.ticktext.map(widthOf);
     const at = places(axis, width);
     const kept = [];
     at.forEach((centre, index) => {
       const last = kept.at(-1);
-      if (last === undefined || centre - size[index] / 2 >= at[last] + size[last] / 2) kept.push(index);
+      const free = last === undefined || centre - size[index] / 2 >= at[last] + size[last] / 2;
+      if (free && centre - size[index] / 2 > -beside && centre + size[index] / 2 < width + beside) kept.push(index);
     });
-    if (kept.length < 3 && at.length >= 3) kept.splice(0, kept.length, 0, Math.floor(at.length / 2), at.length - 1);
-    const only = (items) => items.filter((item, index) => kept.includes(index));
-    return { ...axis, tickvals: only(axis.tickvals), ticktext: only(axis.ticktext) };
+    if (kept.length === at.length) return { ...axis, tickangle: 0 };
+    if (every) return { ...axis, tickangle: -90 };
+    if (kept.length < 3 && at.length >= 3) return only({ ...axis, tickangle: -90 }, [0, Math.floor(at.length / 2), at.length - 1]);
+    return only({ ...axis, tickangle: 0 }, kept);
   }
   function spaced(axis, width) {
     // keep every label of a matrix or, if there is no room, every second one and so on
-    const longest = Math.max(...axis.ticktext.map((label) => label.length)) * 6.9 + 12;
-    const step = Math.ceil((longest * axis.ticktext.length) / width);
-    const only = (items) => items.filter((item, index) => index % step === 0);
-    return { ...axis, tickvals: only(axis.tickvals), ticktext: only(axis.ticktext) };
+    const step = Math.ceil(((Math.max(...axis.ticktext.map(widthOf)) + 7) * axis.ticktext.length) / width);
+    return only(axis, axis.ticktext.map((label, index) => index).filter((index) => index % step === 0));
   }
   function wrapped(label, most) {
     const lines = [""];
@@ -122,18 +127,24 @@
     return lines.map((line) => line.trimEnd());
   }
   function categories(axis, width) {
-    // labels are broken into lines or, if their words are too long, tilted
-    const texts = axis.ticktext.map((label) => wrapped(label, Math.floor(width / axis.ticktext.length / 6)));
+    // labels are broken into lines or, if their words are too long, turned
+    const slot = width / axis.ticktext.length;
+    const texts = axis.ticktext.map((label) => wrapped(label, Math.floor(slot / 6)));
     const longest = Math.max(...texts.flat().map((line) => line.length)) * 6.4;
-    if (longest > (width / axis.ticktext.length) * 1.15) return { ...axis, tickangle: -45 };
+    if (longest > slot * 1.1) return { ...axis, tickangle: -90 };
     return { ...axis, tickangle: 0, ticktext: texts.map((lines) => lines.join("<br>")) };
   }
-  function shorten(title, height) {
-    if (title.text.length * 6.8 > height) title.text = title.text.replace(/, (lower|higher) is better$/, "<br>$1 is better");
+  function shorten(title, height, layout) {
+    if (title.text.length * 6.8 <= height) return;
+    const text = title.text.replace(/, (lower|higher) is better$/, "<br>$1 is better");
+    if (text === title.text) return;
+    title.text = text;
+    layout.margin.l += 16;
+    if (title.xshift) title.xshift -= 16;
   }
   function roomBelow(axis) {
     const texts = axis.ticktext || [];
-    if (axis.tickangle) return 48 + 0.7 * 7 * Math.max(...texts.map((text) => text.length));
+    if (axis.tickangle) return 34 + 7 * Math.max(...texts.map((text) => text.length));
     return 34 + 15 * Math.max(1, ...texts.map((text) => text.split("<br>").length));
   }
   function restack(layout, notes, width) {
@@ -154,34 +165,47 @@
       note.yshift = 15 * row;
     }
     layout.margin.t = 28 + 15 * ends.length;
+    return 15 * Math.max(0, ends.length - 2);
   }
   function arrange(layout, width) {
     const grid = layout.meta.grids.filter((item) => item.from <= width).at(-1);
     for (const [name, axis] of Object.entries(grid.axes)) Object.assign(layout[name], axis);
     layout.height = grid.height;
   }
+  function fitAxes(layout, inside, map) {
+    const grid = layout.meta && layout.meta.grids;
+    const beside = grid ? 6 : layout.margin.r;
+    for (const name of Object.keys(layout).filter((key) => key.startsWith("xaxis"))) {
+      const [from, to] = layout[name].domain || [0, 1];
+      const width = inside * (to - from);
+      if (!layout[name].ticktext) continue;
+      if (map && layout[name].ticktext.length > mostLabels) layout[name] = spaced(layout[name], width);
+      else if (layout[name].range) layout[name] = numbers(layout[name], width, layout.meta && layout.meta.every, beside);
+      else layout[name] = categories(layout[name], width);
+    }
+    const more = roomBelow(layout.xaxis) - 49;
+    if (!grid || more <= 0 || map) return;
+    // the panels keep their height
+    const [before, bottom] = [layout.height - layout.margin.t - layout.margin.b, layout.margin.b];
+    layout.margin.b += more;
+    layout.height = before + layout.margin.t + bottom + more;
+    for (const note of layout.annotations) if (note.name === "title" && !note.textangle) note.yshift -= more;
+  }
   function fit(plot, layout, data) {
     const width = printing ? paperWidth : plot.clientWidth;
     const inside = width - layout.margin.l - layout.margin.r - 10;
-    if (layout.meta) arrange(layout, width);
-    for (const name of Object.keys(layout).filter((key) => key.startsWith("xaxis"))) {
-      const [from, to] = layout[name].domain || [0, 1];
-      if (layout[name].range) layout[name] = thinned(layout[name], inside * (to - from));
-      else if (layout[name].ticktext) {
-        const many = data[0].type === "heatmap" && layout[name].ticktext.length > mostLabels;
-        layout[name] = (many ? spaced : categories)(layout[name], inside * (to - from));
-      }
-    }
+    if (layout.meta && layout.meta.grids) arrange(layout, width);
+    fitAxes(layout, inside, data.length && data[0].type === "heatmap");
     const notes = (layout.annotations || []).filter((note) => note.name === "marker");
-    if (notes.length) restack(layout, notes, inside);
+    const extra = notes.length ? restack(layout, notes, inside) : 0;
     if (width < narrowBelow) {
-      layout.margin.r = 8;
       layout.margin.t -= 20; // a narrow page has no buttons
       for (const trace of data) if (trace.meta) Object.assign(trace, trace.meta);
     }
-    const height = (layout.height || plot.clientHeight) - layout.margin.t;
-    for (const note of layout.annotations || []) if (note.name === "title") shorten(note, height - layout.margin.b);
-    if (layout.yaxis.title) shorten(layout.yaxis.title, height - roomBelow(layout.xaxis));
+    const tall = (layout.height || plot.clientHeight) - layout.margin.t;
+    for (const note of layout.annotations || []) if (note.name === "title") shorten(note, tall - layout.margin.b, layout);
+    if (layout.yaxis.title) shorten(layout.yaxis.title, tall - roomBelow(layout.xaxis), layout);
+    return extra;
   }
   function figureFor(plot) {
     let text = JSON.stringify(page.figures[plot.dataset.figure]);
@@ -196,13 +220,14 @@
   // ---- drawing ----
   async function draw(plot) {
     const { data, layout } = figureFor(plot);
+    plot.style.height = layout.height ? `${layout.height}px` : "";
     drawLegend(plot, data);
-    fit(plot, layout, data);
+    const extra = fit(plot, layout, data);
     if (printing) {
-      const height = layout.height || (plot.classList.contains("square") ? paperWidth : 320);
+      const height = layout.height || (plot.classList.contains("square") ? paperWidth : 320) + extra;
       Object.assign(layout, { width: paperWidth, height, autosize: false });
     }
-    plot.style.height = layout.height ? `${layout.height}px` : "";
+    if (layout.height || extra) plot.style.height = `${layout.height || plot.clientHeight + extra}px`;
     const displayModeBar = plot.clientWidth < narrowBelow ? false : "hover";
     await Plotly.react(plot, data, layout, { ...config, displayModeBar });
     if (plot.watched) return;
@@ -245,6 +270,10 @@
       script.textContent = await window.asct.inflate("plotly-gzip");
       document.head.append(script);
       if (!window.Plotly) throw new Error("the figure library did not start");
+      for (const plot of plots) {
+        const { meta } = page.figures[plot.dataset.figure].layout;
+        plot.closest("figure").classList.toggle("panels", Boolean(meta && meta.grids));
+      }
       await drawAll();
     } catch (error) {
       for (const plot of plots) {

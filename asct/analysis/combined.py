@@ -10,7 +10,7 @@ from asct.sdk.figure import Axis, Bars, Chart, Figure, Heatmap, Line, Rated
 from asct.sdk.record import Scalar
 from asct.values.grouping import grouped
 
-_MOST_SERIES = 128
+_MOST_SERIES = 256
 """Maximum number of series in a combined figure, which is drawn as panels of at most eight. If there were more, each
 host has its own figure."""
 _MOST_CELLS = 4096

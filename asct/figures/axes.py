@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Final, Literal
 
@@ -31,6 +31,8 @@ _LEAST: Final = 3
 _LEAST_SPAN: Final = 0.005
 """Minimum range of an axis relative to its values, so that ticks differ within four digits."""
 _PADDING: Final = 0.05
+_RATED_SHARE: Final = 0.92
+"""Maximum position of a rated value on its axis, which leaves room for its label."""
 _LEAST_SHARE, _MOST_SHARE = 0.01, 10_000.0
 """Limits of a value relative to the common prefix of its unit. Outside, the prefix would add zeros or digits, so the
 axis has its own."""
@@ -46,7 +48,7 @@ class AxisView:
     """An axis as it is shown: values are divided by `factor`, and `labels` are the text of `ticks`.
 
     `low` and `high` are the ends of the axis after this division. A category axis has no ends, and its ticks are the
-    positions of its labels.
+    positions of its labels. If `every` is set, the ticks are measured settings, none of which may be omitted.
     """
 
     title: str
@@ -57,6 +59,7 @@ class AxisView:
     high: float = 0.0
     factor: float = 1.0
     unit: str = ""
+    every: bool = False
 
 
 def section_scales(figures: Iterable[Figure]) -> Scales:
@@ -133,6 +136,8 @@ def y_view(chart: Chart, scales: Scales) -> AxisView:
         low, high = _wide(min(positive), max(positive))
         pad = (high / low) ** _PADDING
         low, high = low / pad, high * pad
+        if chart.rated:
+            high = max(high, low * (_rated_top(chart, scale) / low) ** (1 / _RATED_SHARE))
         return _numeric("log", title, decade_ticks(low, high), (low, high), scale)
     low, high = min(values, default=0.0), max(values, default=1.0)
     if axis.from_zero or isinstance(chart, Bars):
@@ -140,7 +145,13 @@ def y_view(chart: Chart, scales: Scales) -> AxisView:
     low, high = _apart(low, high)
     pad = (high - low) * _PADDING
     low, high = (low if low == 0.0 else low - pad), (high if high == 0.0 else high + pad)
+    if chart.rated:
+        high = max(high, low + (_rated_top(chart, scale) - low) / _RATED_SHARE)
     return _numeric("linear", title, linear_ticks(low, high), (low, high), scale)
+
+
+def _rated_top(chart: Chart, scale: AxisScale) -> float:
+    return max(line.y for line in chart.rated) / scale.factor
 
 
 def x_view(chart: Chart, scales: Scales) -> AxisView:
@@ -161,7 +172,7 @@ def x_view(chart: Chart, scales: Scales) -> AxisView:
     pad, few = (high - low) * _PADDING, _settings(axis, xs)
     low = 0.0 if not few and 0 <= low < high / 2 else low - pad
     ticks = xs if few else linear_ticks(low, high + pad)
-    return _numeric("linear", title, ticks, (low, high + pad), scale)
+    return replace(_numeric("linear", title, ticks, (low, high + pad), scale), every=few)
 
 
 def _log_x(axis: Axis, title: str, xs: Sequence[float], drawn: Sequence[float], scale: AxisScale) -> AxisView:
@@ -175,10 +186,8 @@ def _log_x(axis: Axis, title: str, xs: Sequence[float], drawn: Sequence[float], 
         ticks = [tick * factor for tick in power_ticks(low / factor, high / factor)]
     else:
         ticks = power_ticks(low, high) if axis.scale == "log2" else decade_ticks(low, high)
-    view = _numeric("log", title, ticks, (low, high), scale)
-    if axis.unit != "B":
-        return view
-    return AxisView(title, "log", view.ticks, tuple(map(size_label, ticks)), low, high)
+    view = replace(_numeric("log", title, ticks, (low, high), scale), every=_settings(axis, xs))
+    return replace(view, labels=tuple(map(size_label, ticks))) if axis.unit == "B" else view
 
 
 def _settings(axis: Axis, xs: Sequence[float]) -> bool:

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from asct.figures import theme
-from asct.figures.axes import MOST_LABELS, AxisView
-from asct.figures.labels import WIDE, label_rows, share
+from asct.figures.axes import MOST_LABELS, AxisView, category_label, category_labels
+from asct.figures.labels import CHARACTER, WIDE, label_rows, share
 from asct.figures.palette import Style
 from asct.figures.panels import PANEL_WIDTH, Panel, columns_of, legend_names
 from asct.figures.scale import escape, six_digits
@@ -23,6 +23,8 @@ BUTTONS: Final = 28
 ROW: Final = 15
 """Height in pixels of a row of labels."""
 _BELOW: Final = 52
+_LEFT: Final = 34
+"""Width in pixels of the common title of the y axes and of the gaps beside it."""
 _PANEL_HEIGHT: Final = 150
 _PANEL_GAP: Final = 14
 _MOST_COLUMNS: Final = 4
@@ -46,12 +48,14 @@ def chart_layout(
     if len(found) == 1:
         layout |= {"xaxis": {**_axis(x), **_title(x)}, "yaxis": {**_axis(y), **_title(y)}}
         marked, rows = _vertical_labels(chart, x)
-        layout["margin"] = {"l": 56, "r": 16, "t": BUTTONS + ROW * rows, "b": 48}
-        notes = [*marked, *_horizontal_labels(chart, y)]
+        layout["margin"] = {"l": 56, "r": 20, "t": BUTTONS + ROW * rows, "b": 48}
+        layout |= {"meta": {"every": True}} if x.every else {}
+        notes = [*marked, *_horizontal_labels(chart, x, y)]
     else:
         titles = [_panel_title(panel, own, legend_names(found)) for panel, own in zip(found, styles, strict=True)]
-        notes = [*_panel_notes(titles), *_common_titles(x, y)]
-        grid, usual = _grid(len(found), max(title.count("<br>") + 1 for title in titles))
+        left = _LEFT + round(CHARACTER * max(map(len, y.labels), default=0))
+        notes = [*_panel_notes(titles), *_common_titles(x, y, left)]
+        grid, usual = _grid(len(found), max(title.count("<br>") + 1 for title in titles), left, x.every)
         layout |= grid | _panel_axes(usual, x, y)
     shapes = [shape for number in range(1, len(found) + 1) for shape in _shapes(chart, x, y, number)]
     return layout | {key: items for key, items in (("shapes", shapes), ("annotations", notes)) if items}
@@ -69,6 +73,7 @@ def _axis(view: AxisView) -> Json:
         "tickmode": "array",
         "tickvals": list(view.ticks),
         "ticktext": [escape(label) for label in view.labels],
+        "ticklabeloverflow": "allow",
     }
 
 
@@ -143,16 +148,16 @@ def _vertical_labels(chart: Chart, x: AxisView) -> tuple[list[Json], int]:
     return notes, max(rows, default=-1) + 1
 
 
-def _horizontal_labels(chart: Chart, y: AxisView) -> list[Json]:
-    """Return the labels of rated values. Labels of close lines are on different sides of the lines or at different
-    ends."""
+def _horizontal_labels(chart: Chart, x: AxisView, y: AxisView) -> list[Json]:
+    """Return the labels of rated values, at the end of the line that is farther from the series. Labels of close lines
+    are on different sides of the lines."""
     found: list[Json] = []
-    places = [("right", "bottom"), ("right", "top"), ("left", "bottom"), ("left", "top")]
     near: list[float] = []
     for line in sorted(chart.rated, key=lambda line: -line.y):
         at = share(line.y / y.factor, y)
         near = [other for other in near if abs(other - at) < _CLOSE]
-        side, edge = places[len(near) % len(places)]
+        side = _free_side(chart, x, y, at)
+        edge = "bottom" if len(near) % 2 == 0 else "top"
         near.append(at)
         found.append(
             {"name": "rated", "xref": "x domain", "x": 1 if side == "right" else 0,
@@ -160,6 +165,22 @@ def _horizontal_labels(chart: Chart, y: AxisView) -> list[Json]:
              "yanchor": edge}
         )  # fmt: skip
     return found
+
+
+def _free_side(chart: Chart, x: AxisView, y: AxisView, at: float) -> str:
+    """Return the end at which fewer values are close to a horizontal line at this share of the y axis."""
+    labels = category_labels(chart)
+    counts = {"right": 0, "left": 0}
+    for series in chart.series:
+        for value, place in zip(series.y, series.x, strict=True):
+            if value is None or (y.kind == "log" and value <= 0) or abs(share(value / y.factor, y) - at) > _CLOSE:
+                continue
+            if x.kind == "category":
+                across = labels.index(category_label(place, chart.x)) / len(labels)
+            else:
+                across = share(float(place) / x.factor, x)
+            counts["right" if across > 1 / 2 else "left"] += 1
+    return "left" if counts["left"] < counts["right"] else "right"
 
 
 def _panel_axes(places: Json, x: AxisView, y: AxisView) -> Json:
@@ -198,15 +219,15 @@ def _panel_notes(titles: Sequence[str]) -> list[Json]:
     return notes
 
 
-def _common_titles(x: AxisView, y: AxisView) -> list[Json]:
+def _common_titles(x: AxisView, y: AxisView, left: int) -> list[Json]:
     style = {"showarrow": False, "xref": "paper", "yref": "paper", "font": {"size": 13}, "name": "title"}
     return [
         {**style, "text": escape(x.title), "x": 0.5, "y": 0, "yshift": -_BELOW, "yanchor": "bottom"},
-        {**style, "text": escape(y.title), "x": 0, "y": 0.5, "xshift": -60, "xanchor": "left", "textangle": -90},
+        {**style, "text": escape(y.title), "x": 0, "y": 0.5, "xshift": 4 - left, "xanchor": "left", "textangle": -90},
     ]
 
 
-def _grid(count: int, lines: int) -> tuple[Json, Json]:
+def _grid(count: int, lines: int, left: int, every: bool) -> tuple[Json, Json]:
     """Return the layout of the panels for pages of different widths, and the places of their axes on a usual page.
 
     `meta.grids` contains, for each number of columns, the width in pixels from which it applies.
@@ -218,8 +239,8 @@ def _grid(count: int, lines: int) -> tuple[Json, Json]:
         for columns, least in sorted(grids.items())
     ]
     usual = next(patch for patch in reversed(patches) if patch["from"] <= 2 * PANEL_WIDTH)
-    margin = {"l": 64, "r": 12, "t": BUTTONS + above, "b": _BELOW}
-    return {"margin": margin, "height": usual["height"], "meta": {"grids": patches}}, usual["axes"]
+    margin = {"l": left, "r": 20, "t": BUTTONS + above, "b": _BELOW}
+    return {"margin": margin, "height": usual["height"], "meta": {"every": every, "grids": patches}}, usual["axes"]
 
 
 def _places(count: int, columns: int, above: int) -> Json:

@@ -204,7 +204,7 @@ class _Drawn:
         return [self._marks(series, pairs, marker, group)] if pairs else []
 
     def _states(self, series: Series, style: Style, group: Mapping[str, str]) -> list[dict[str, Any]]:
-        """Return an open mark for each of the two states of a value."""
+        """Return a mark for each of the two states of a value: an open mark on a line, a short line on a bar."""
         pairs = [
             (x, state)
             for x, detail in zip(self._xs(series), series.details, strict=False)
@@ -212,7 +212,7 @@ class _Drawn:
             for state in detail.states
         ]
         bars = isinstance(self.chart, Bars)
-        colour, symbol = (theme.INK, "circle") if bars else (style.colour, style.marker)
+        colour, symbol = (theme.INK, "line-ew") if bars else (style.colour, style.marker)
         marker = {"symbol": f"{symbol}-open", "size": 11, "color": colour, "line": {"width": 2}}
         return [self._marks(series, pairs, marker, group)] if pairs else []
 
