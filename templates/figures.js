@@ -197,12 +197,13 @@
     if (layout.meta && layout.meta.grids) arrange(layout, width);
     fitAxes(layout, inside, data.length && data[0].type === "heatmap");
     const notes = (layout.annotations || []).filter((note) => note.name === "marker");
-    const extra = notes.length ? restack(layout, notes, inside) : 0;
+    const below = layout.xaxis.tickangle ? Math.max(0, roomBelow(layout.xaxis) - 80) : 0;
+    const extra = (layout.meta && layout.meta.grids ? 0 : below) + (notes.length ? restack(layout, notes, inside) : 0);
     if (width < narrowBelow) {
       layout.margin.t -= 20; // a narrow page has no buttons
       for (const trace of data) if (trace.meta) Object.assign(trace, trace.meta);
     }
-    const tall = (layout.height || plot.clientHeight) - layout.margin.t;
+    const tall = (layout.height || plot.clientHeight + extra) - layout.margin.t;
     for (const note of layout.annotations || []) if (note.name === "title") shorten(note, tall - layout.margin.b, layout);
     if (layout.yaxis.title) shorten(layout.yaxis.title, tall - roomBelow(layout.xaxis), layout);
     return extra;

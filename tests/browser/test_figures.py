@@ -1,0 +1,107 @@
+"""Figures in a real browser: every kind keeps the rules at any width, and the legend, the tooltip and zooming work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import asct.analysis.view as views
+from asct.export import write
+from tests.export.fakes import Fakes
+from tests.export.sample import write_sample
+from tests.figures.heat import cores, nodes
+from tests.figures.made import DEPTHS, bars, loaded, steady, sweep
+
+pytestmark = pytest.mark.browser
+
+RULES = Path(__file__).with_name("rules.js").read_text(encoding="utf-8")
+HOSTS = tuple(f"node-{number:02}" for number in range(20))
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    view = views.open_view(write_sample(tmp_path_factory.mktemp("results")), Fakes())
+    depths = tuple(f"iodepth {depth}" for depth in DEPTHS)
+    many = (sweep(depths, ("a", "b", "c"), slug="panels"), sweep(("",), HOSTS, slug="hosts"))
+    figures = (loaded(), bars(), cores(8), cores(64), nodes(), steady(), sweep(("read", "write")), *many)
+    object.__setattr__(view.jobs[0], "figures", figures)
+    object.__setattr__(view.jobs[1], "figures", ())
+    [path] = write(view, "html", view.root)
+    return path
+
+
+def show_all(page: Any) -> None:
+    for plot in page.locator(".plot:visible").all():
+        plot.scroll_into_view_if_needed()
+        plot.locator(".main-svg").first.wait_for(state="attached")
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_every_kind_of_figure_keeps_the_rules(report: Path, opened: Any, width: int) -> None:
+    with opened(report, width=width) as (page, seen):
+        page.evaluate(RULES)
+        show_all(page)
+        found = page.evaluate("window.rules.figures()")
+        assert {rule: broken for rule, broken in found.items() if broken} == {}
+        tall = page.evaluate(
+            "Array.from(document.querySelectorAll('.legend')).filter(e => e.offsetHeight > "
+            "0.2 * (e.offsetHeight + e.nextElementSibling.offsetHeight) + 1).map(e => e.textContent)"
+        )
+        assert tall == []
+        assert seen.errors == []
+        assert seen.console == []
+
+
+def test_the_legend_hides_and_shows_a_name_in_all_panels(report: Path, opened: Any) -> None:
+    shown = "document.querySelector('#plot-latency-sweep-panels')._fullData.filter(t => t.visible === true).length"
+    with opened(report) as (page, seen):
+        figure = page.locator("figure#latency-sweep-panels")
+        figure.locator(".main-svg").first.wait_for(state="attached")
+        before = page.evaluate(shown)
+        button = figure.locator(".legend").get_by_role("button", name="iodepth 16")
+        button.press("Enter")
+        hidden = figure.locator(".legend button[aria-pressed=false]")
+        hidden.wait_for()
+        assert hidden.text_content() == "iodepth 16"
+        page.wait_for_function(f"{shown} < {before}")
+        assert page.evaluate(shown) <= before - 3
+        hidden.click()
+        page.wait_for_function(f"{shown} === {before}")
+        assert seen.errors == []
+
+
+def test_the_tooltip_names_value_interval_visits_and_load(report: Path, opened: Any) -> None:
+    with opened(report) as (page, _):
+        plot = page.locator("#plot-latency-sweep-loaded")
+        plot.scroll_into_view_if_needed()
+        plot.locator(".main-svg").first.wait_for(state="attached")
+        page.evaluate("""() => {
+          const plot = document.querySelector('#plot-latency-sweep-loaded');
+          const curve = plot._fullData.findIndex((trace) => trace.customdata);
+          Plotly.Fx.hover(plot, [{ curveNumber: curve, pointNumber: 3 }]);
+        }""")
+        hover = plot.locator(".hoverlayer .hovertext")
+        hover.wait_for()
+        text = str(hover.text_content())
+        assert text.startswith("175.3 GB/s, 180: 122.2 ns")
+        assert "95 % interval" in text and "8 visits" in text
+
+
+def test_a_part_of_an_axis_has_ticks_too(report: Path, opened: Any) -> None:
+    with opened(report) as (page, seen):
+        plot = page.locator("#plot-latency-sweep-loaded")
+        plot.scroll_into_view_if_needed()
+        plot.locator(".main-svg").first.wait_for(state="attached")
+        whole = plot.locator(".xtick").all_text_contents()
+        page.evaluate(
+            "Plotly.relayout(document.querySelector('#plot-latency-sweep-loaded'),"
+            " {'xaxis.range[0]': 300, 'xaxis.range[1]': 340})"
+        )
+        page.wait_for_function(
+            "document.querySelector('#plot-latency-sweep-loaded')._fullLayout.xaxis.tickmode === 'auto'"
+        )
+        assert plot.locator(".xtick").count() >= 3
+        assert plot.locator(".xtick").all_text_contents() != whole
+        assert seen.errors == []
