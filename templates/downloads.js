@@ -44,11 +44,12 @@
       const { unit, better } = metrics[`${row.benchmark}.${row.metric}`];
       const [low, high] = row.ci95 || [];
       const [n, median, mad, min, max] = row.n_median_mad_min_max || [];
+      const middle = n === undefined ? null : median ?? row.value;
       return [
         run.run, run.plan, row.host, row.id, row.benchmark, row.version, row.point_id, row.repeat,
         ...settings.map((key) => scalar(points[row.point_id][key])), ...places.map((key) => scalar(row.coords[key])),
         row.metric, float(row.value), unit, better, scalar(n),
-        ...[median, mad, low, high, min, max].map(float), row.flags.join(" "),
+        ...[middle, mad, low, high, min, max].map(float), row.flags.join(" "),
         row.raw || `jobs/${row.host}/${row.id}/${row.point_id}/r${row.repeat}`,
       ];
     };

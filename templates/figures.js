@@ -253,13 +253,23 @@
       await pause();
     }
   }
+  // the figures in and near the viewport, which change while the reader scrolls, are drawn before all others
+  const near = new Set();
+  const watcher = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) near[isIntersecting ? "add" : "delete"](target);
+  }, { rootMargin: "50% 0px" });
+  plots.forEach((plot) => watcher.observe(plot));
+  let round = 0;
   async function drawAll() {
     if (!window.Plotly) return;
+    const mine = (round += 1);
     root.dataset.figures = "drawing";
-    for (const plot of plots) {
-      if (folded(plot)) continue; // drawn when the section is opened
+    const left = plots.filter((plot) => !folded(plot)); // the others are drawn when their section is opened
+    while (left.length) {
+      const [plot] = left.splice(Math.max(0, left.findIndex((one) => near.has(one))), 1);
       await draw(plot);
       await pause();
+      if (mine !== round) return; // a later call draws the rest
     }
     root.dataset.figures = "drawn";
   }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from asct.analysis.grid import ColumnHead, TableCell, TextTable, quantity_cell, shown, size_text, slug
@@ -14,7 +14,9 @@ _MOST_SERIES = 256
 """Maximum number of series in a combined figure, which is drawn as panels of at most eight. If there were more, each
 host has its own figure."""
 _MOST_CELLS = 4096
-"""Maximum number of cells for which a heat map is also shown as a table."""
+"""Maximum number of cells for which a figure is also shown as a table."""
+_MOST_IN_ALL = 40_000
+"""Maximum number of cells in the tables of all figures of a report. The figures after them have none."""
 
 
 def combined_figures(by_host: Mapping[str, tuple[Figure, ...]]) -> list[Figure]:
@@ -90,7 +92,7 @@ def figure_grid(figure: Figure) -> TextTable | None:
     """Return the values of a figure as a table. It has one row per x value and one column per series, or the cells of a
     heat map.
 
-    Returns None for a heat map that has too many cells to be readable.
+    Returns None for a figure that has too many cells to be readable.
     """
     if isinstance(figure, Heatmap):
         return _heat_grid(figure) if len(figure.rows) * len(figure.columns) <= _MOST_CELLS else None
@@ -100,9 +102,24 @@ def figure_grid(figure: Figure) -> TextTable | None:
     xs: list[Scalar] = list(dict.fromkeys(x for series in figure.series for x in series.x))
     if xs and all(isinstance(x, int | float) for x in xs):
         xs.sort(key=float)
+    if len(xs) * len(columns) > _MOST_CELLS:
+        return None
     heads = (ColumnHead(figure.x.title), *(ColumnHead(series.name, "right") for series in figure.series))
     rows = tuple((_x_cell(x, figure.x), *(_y_cell(column.get(x), figure.y.unit) for column in columns)) for x in xs)
     return TextTable(f"{slug(figure.slug)}-data", f"{figure.title}: {figure.y.title}", heads, rows)
+
+
+def figure_grids(figures: Iterable[Figure]) -> dict[str, TextTable]:
+    """Return the tables of figures by slug, up to a size that a page can hold."""
+    found: dict[str, TextTable] = {}
+    left = _MOST_IN_ALL
+    for figure in figures:
+        grid = figure_grid(figure)
+        size = 0 if grid is None else len(grid.heads) * len(grid.rows)
+        if grid is not None and size <= left:
+            found[figure.slug] = grid
+            left -= size
+    return found
 
 
 def _heat_grid(figure: Heatmap) -> TextTable:

@@ -58,10 +58,13 @@ def to_frame(records: Sequence[Record]) -> DataFrame:
     return pd.DataFrame(list(tidy_rows(records)), columns=tidy_columns(records))
 
 
-def document(view: RunView) -> str:
+def document(view: RunView, digits: int | None = None) -> str:
     """Return a run as one JSON document (asct.report/1) without NaN: the run, the facts, a table per entry and host,
-    and the records by column. Each record is one line."""
-    body = {
+    and the records by column. Each record is one line.
+
+    With `digits`, the values in tables and records are rounded to this number of significant digits.
+    """
+    body: dict[str, Any] = {
         "schema": "asct.report/1",
         "run": view.run.model_dump(mode="json", by_alias=True),
         "facts": {host: facts.model_dump(mode="json", by_alias=True) for host, facts in sorted(view.facts.items())},
@@ -72,8 +75,20 @@ def document(view: RunView) -> str:
             name: {job.entry.host: _tables(job) for job in view.jobs if job.entry.id == name} for name in view.ids()
         },
     }
+    records = compact(view.records)
+    if digits is not None:
+        body["benchmarks"], records["rows"] = (rounded(part, digits) for part in (body["benchmarks"], records["rows"]))
     head = json.dumps(body, indent=1, ensure_ascii=False, allow_nan=False).removesuffix("\n}")
-    return visible(f'{head},\n "records": {_records_text(compact(view.records))}\n}}') + "\n"
+    return visible(f'{head},\n "records": {_records_text(records)}\n}}') + "\n"
+
+
+def rounded(value: Any, digits: int) -> Any:
+    """Return a JSON value whose fractions have at most this number of significant digits."""
+    if isinstance(value, float):
+        return float(f"{value:.{digits}g}")
+    if isinstance(value, list | tuple):
+        return [rounded(item, digits) for item in value]
+    return {key: rounded(item, digits) for key, item in value.items()} if isinstance(value, dict) else value
 
 
 def _records_text(records: Mapping[str, Any]) -> str:
@@ -115,7 +130,7 @@ def visible(document: str) -> str:
 
 def compact(records: Sequence[Record]) -> dict[str, Any]:
     """Return tidy records without repetition: `columns` and `rows`, and each point and metric only once. `raw` is null
-    for the usual folder, `jobs/<host>/<id>/<point_id>/r<repeat>`."""
+    for the usual folder, `jobs/<host>/<id>/<point_id>/r<repeat>`, and the median is null if it is the value."""
     points: dict[str, Mapping[str, Any]] = {}
     metrics: dict[str, dict[str, str]] = {}
     rows = []
@@ -123,7 +138,8 @@ def compact(records: Sequence[Record]) -> dict[str, Any]:
         points.setdefault(record.point_id, record.point)
         metrics.setdefault(f"{record.benchmark}.{record.metric}", {"unit": record.unit, "better": record.better})
         stats = record.stats
-        spread = (stats.n, stats.median, stats.mad, stats.min, stats.max) if stats else None
+        median = None if stats and stats.median == record.value else stats and stats.median
+        spread = (stats.n, median, stats.mad, stats.min, stats.max) if stats else None
         raw = None if record.raw == f"jobs/{record.host}/{record.id}/{record.point_id}/r{record.repeat}" else record.raw
         rows.append(
             [

@@ -233,12 +233,13 @@ def _notes(rows: Sequence[PointRow], names: Sequence[str]) -> list[str]:
     ]
     if fixed:
         notes.append("All rows: " + ", ".join(fixed))
-    if all(row.value(f"{_cpu_prefix(rows)}_usr") is None for row in rows):
+    cpu = _cpu_prefix(rows)
+    if all(row.value(f"{cpu}_usr") is None for row in rows):
         unknown = "mpstat (package sysstat) is not installed, or it recorded no sample within a run"
         if all("imported" in row.flags for row in rows):
             unknown = "imported fio results do not contain it"
         return [*notes, f"CPU utilization is unknown: {unknown}"]
-    where = "the CPUs that the jobs use" if _cpu_prefix(rows) == "used_cpu" else "all online CPUs"
+    where = "the CPUs that the jobs use" if cpu == "used_cpu" else "all online CPUs"
     return [*notes, f"CPU utilization of {where}; iowait is idle time, not load"]
 
 
