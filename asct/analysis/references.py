@@ -43,12 +43,15 @@ class RatedValue:
 
 def rated_values(view: RunView) -> list[RatedValue]:
     """Return the measured values for which the plan contains a reference, in the order of the plan."""
+    checks = list(_checks(view.resolved.get("checks")))
+    if not checks:  # grouping thousands of values takes seconds
+        return []
     groups = [(job, group) for job in view.jobs for group in gather(job.records, job.disagreements)]
     return [
         RatedValue(
             group, check.reference, *(coordinates_text(at, sizes_of(job.benchmark)) for at in (group.at, check.at))
         )
-        for check in _checks(view.resolved.get("checks"))
+        for check in checks
         for job, group in groups
         if check.reference and selects(check, group)
     ]

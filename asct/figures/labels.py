@@ -31,6 +31,9 @@ class Placed:
     position: str
 
 
+_MOST_MARKS: Final = 200
+"""Maximum number of marks among which every label looks for its place, which takes time in proportion to their
+square."""
 _POSITIONS: Final = {
     "top center": (-0.5, -1.0), "bottom center": (-0.5, 1.0), "top right": (0.0, -1.0), "top left": (-1.0, -1.0),
     "bottom right": (0.0, 1.0), "bottom left": (-1.0, 1.0), "middle right": (0.0, 0.0), "middle left": (-1.0, 0.0),
@@ -41,16 +44,17 @@ _POSITIONS: Final = {
 def placed(series: Sequence[Series], x: AxisView, y: AxisView, size: tuple[float, float]) -> list[list[Placed]]:
     """Return the place of each label of each series, if the area between the axes has this size in pixels.
 
-    The first and the last label of each series are placed first. A label that would cover a mark or another label in
-    every position is left out.
+    The first and the last label of each series are placed first; if there are many marks, they are the only ones. A
+    label that would cover a mark or another label in every position is left out.
     """
     if x.kind == "category":  # marks are far apart
         return [[Placed(text, "top center") for text in item.labels] for item in series]
     marks = [_pixels(item, x, y, size) for item in series]
     taken = [_around(mark) for own in marks for mark in own if mark is not None]
+    most = None if len(taken) <= _MOST_MARKS else 2
     found = [[Placed("", "top center") for _ in own] for own in marks]
     for number, (item, own) in enumerate(zip(series, marks, strict=True)):
-        for at in _ends_first(len(own)):
+        for at in _ends_first(len(own))[:most]:
             mark = own[at]
             if mark is not None and at < len(item.labels) and item.labels[at]:
                 found[number][at] = _place(item.labels[at], mark, taken, size)
