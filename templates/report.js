@@ -31,7 +31,7 @@
   const cellText = (cell) => cell.textContent.trim().replace(/\s+/g, " ");
   function sortKey(row, index) {
     const cell = row.cells[index];
-    const key = cell.dataset.sort;
+    const key = cell.dataset.sort ?? cellText(cell);
     const number = Number(key);
     return key !== "" && !Number.isNaN(number) ? number : key || cellText(cell);
   }

@@ -62,9 +62,11 @@ def document(view: RunView, digits: int | None = None) -> str:
     """Return a run as one JSON document (asct.report/1) without NaN: the run, the facts, a table per entry and host,
     and the records by column. Each record is one line.
 
-    With `digits`, the values in tables and records are rounded to this number of significant digits.
+    With `digits`, the document is as small as possible: values and their intervals are rounded to this number of
+    significant digits, and tables and other statistics are left out.
     """
-    body: dict[str, Any] = {
+    names = view.ids() if digits is None else ()
+    body = {
         "schema": "asct.report/1",
         "run": view.run.model_dump(mode="json", by_alias=True),
         "facts": {host: facts.model_dump(mode="json", by_alias=True) for host, facts in sorted(view.facts.items())},
@@ -72,23 +74,11 @@ def document(view: RunView, digits: int | None = None) -> str:
             host: found.model_dump(mode="json", by_alias=True) for host, found in sorted(view.disturbances.items())
         },
         "benchmarks": {
-            name: {job.entry.host: _tables(job) for job in view.jobs if job.entry.id == name} for name in view.ids()
+            name: {job.entry.host: _tables(job) for job in view.jobs if job.entry.id == name} for name in names
         },
     }
-    records = compact(view.records)
-    if digits is not None:
-        body["benchmarks"], records["rows"] = (rounded(part, digits) for part in (body["benchmarks"], records["rows"]))
     head = json.dumps(body, indent=1, ensure_ascii=False, allow_nan=False).removesuffix("\n}")
-    return visible(f'{head},\n "records": {_records_text(records)}\n}}') + "\n"
-
-
-def rounded(value: Any, digits: int) -> Any:
-    """Return a JSON value whose fractions have at most this number of significant digits."""
-    if isinstance(value, float):
-        return float(f"{value:.{digits}g}")
-    if isinstance(value, list | tuple):
-        return [rounded(item, digits) for item in value]
-    return {key: rounded(item, digits) for key, item in value.items()} if isinstance(value, dict) else value
+    return visible(f'{head},\n "records": {_records_text(compact(view.records, digits))}\n}}') + "\n"
 
 
 def _records_text(records: Mapping[str, Any]) -> str:
@@ -128,9 +118,18 @@ def visible(document: str) -> str:
     return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", document)
 
 
-def compact(records: Sequence[Record]) -> dict[str, Any]:
+def compact(records: Sequence[Record], digits: int | None = None) -> dict[str, Any]:
     """Return tidy records without repetition: `columns` and `rows`, and each point and metric only once. `raw` is null
-    for the usual folder, `jobs/<host>/<id>/<point_id>/r<repeat>`, and the median is null if it is the value."""
+    for the usual folder, `jobs/<host>/<id>/<point_id>/r<repeat>`, and the median is null if it is the value.
+
+    With `digits`, values and intervals are rounded to this number of significant digits, and other statistics are left
+    out.
+    """
+    exact = digits is None
+
+    def rounded(value: float) -> float:
+        return value if exact else float(f"{value:.{digits}g}")
+
     points: dict[str, Mapping[str, Any]] = {}
     metrics: dict[str, dict[str, str]] = {}
     rows = []
@@ -139,12 +138,13 @@ def compact(records: Sequence[Record]) -> dict[str, Any]:
         metrics.setdefault(f"{record.benchmark}.{record.metric}", {"unit": record.unit, "better": record.better})
         stats = record.stats
         median = None if stats and stats.median == record.value else stats and stats.median
-        spread = (stats.n, median, stats.mad, stats.min, stats.max) if stats else None
+        spread = (stats.n, median, stats.mad, stats.min, stats.max) if stats and exact else None
+        ci95 = tuple(map(rounded, stats.ci95)) if stats and stats.ci95 else None
         raw = None if record.raw == f"jobs/{record.host}/{record.id}/{record.point_id}/r{record.repeat}" else record.raw
         rows.append(
             [
-                record.host, record.id, record.point_id, record.repeat, record.coords, record.metric, record.value,
-                stats.ci95 if stats else None, record.flags, record.benchmark, record.version, spread, raw,
+                record.host, record.id, record.point_id, record.repeat, record.coords, record.metric,
+                rounded(record.value), ci95, record.flags, record.benchmark, record.version, spread, raw,
             ]
         )  # fmt: skip
     columns = [

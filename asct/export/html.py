@@ -12,18 +12,22 @@ import base64
 import gzip
 import hashlib
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from markupsafe import Markup, escape
+
 from asct.analysis.appendix import checksums, versions_grid
-from asct.analysis.combined import figure_grid
+from asct.analysis.combined import figure_grids
 from asct.analysis.compared import comparison_of
 from asct.analysis.consistency import consistency_grid, sentence
 from asct.analysis.dataframe import document, visible
-from asct.analysis.grid import plain
+from asct.analysis.grid import ColumnHead, TableCell, TextTable, plain
 from asct.analysis.keyresults import headline_table
 from asct.analysis.outcomes import short_names
 from asct.analysis.report import build
@@ -40,10 +44,18 @@ NAME = "html"
 FILE = "report.html"
 SUMMARY = "a single page with figures and tables that works offline"
 
+_MOST_EXACT = 20_000
+"""Maximum number of records that the page contains with all digits."""
+_DIGITS = 6
+"""The significant digits of the values in the page if there are more records. All digits would double its size."""
+_NUMBER = re.compile(r"-?\d+(\.\d+)?")
+
 
 def render(view: RunView, linked: bool = False) -> str:
     """Return the HTML page. `linked` is whether it is stored in the run's folder, so that it can link to raw files."""
     report, comparison = build(view), comparison_of(view)
+    shown = [figure for section in report.sections for figure in section.figures]
+    digits = _DIGITS if len(view.records) > _MOST_EXACT else None
     figures = render_sections([section.figures for section in report.sections], [host.name for host in view.run.hosts])
     if comparison is not None:
         figures |= render_sections([comparison.figures], ["base", "new"])
@@ -61,7 +73,9 @@ def render(view: RunView, linked: bool = False) -> str:
         checksums=checksums(view),
         host_names=short_names([host.name for host in report.hosts]),
         linked=linked,
-        run_data=_packed(document(view)),
+        figure_grids=figure_grids([*shown, *(comparison.figures if comparison is not None else ())]),
+        digits=digits,
+        run_data=_packed(document(view, digits)),
         plan_data=_packed(view.plan_text),
         plan_text=view.plan_text,
     )
@@ -78,8 +92,9 @@ def page(template: str, figures: Mapping[str, Any], **content: Any) -> str:
         policy=" ".join(f"'{_digest(text)}'" for text in sources),
         library=library,
         page_data=_packed(script_json({"figures": figures, "templates": templates(), "dark": substitutions()})),
-        figure_grid=figure_grid,
         square=square,
+        numeric=numeric,
+        body_rows=body_rows,
         **content,
     )  # fmt: skip
 
@@ -129,6 +144,88 @@ def _shown(value: Any) -> Any:
     """Escape text for the page at any depth, including characters that change the text direction. Keep existing HTML
     (`Markup`) unchanged."""
     return plain(value, keep_lines=True) if type(value) is str else value
+
+
+def numeric(grid: TextTable) -> bool:
+    """Return whether most columns of a table are aligned to the right, which is then the default."""
+    return 2 * sum(head.align == "right" for head in grid.heads) > len(grid.heads)
+
+
+def body_rows(grid: TextTable, rows: Sequence[Sequence[TableCell]], stack: bool) -> Markup:
+    """Return `rows` of a table as HTML. With `stack`, each cell contains its heading for narrow pages.
+
+    A table can have a hundred thousand cells. Therefore, this function is not a template, it leaves out the end tags
+    that HTML does not require, and it gives no sort key to cells that can be sorted by their text.
+    """
+    if not rows:
+        return Markup()
+    columns = [
+        _Column(head, _sorted_by_text(cells), numeric(grid) != (head.align == "right"), len(grid.heads) <= 16, stack)
+        for head, cells in zip(grid.heads, zip(*rows, strict=True), strict=True)
+    ]
+    lines = []
+    for first, *others in rows:
+        named = columns[0].name(first)
+        lines.append(
+            "".join(("<tr>", named, *(column.cell(one) for column, one in zip(columns[1:], others, strict=True))))
+        )
+    return Markup("\n".join(lines))  # noqa: S704 - every part is escaped
+
+
+def _sorted_by_text(cells: Sequence[TableCell]) -> bool:
+    return all(
+        one.sort in ("", one.text) or (isinstance(one.sort, int | float) and _NUMBER.fullmatch(one.text))
+        for one in cells
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """How the cells of a column are written. `marked` is whether its alignment differs from that of the table, and
+    `breaks` whether long texts break into lines."""
+
+    head: ColumnHead
+    by_text: bool
+    marked: bool
+    breaks: bool
+    stack: bool
+
+    def name(self, cell: TableCell) -> str:
+        """Return the first cell of a row, which names the row."""
+        align = ' class="right"' if self.head.align == "right" else ""
+        note = f' title="{_escaped(cell.note)}"' if cell.note else ""
+        text = f'<span class="chip {cell.tone}">{_escaped(cell.text)}</span>' if cell.tone else _escaped(cell.text)
+        return f'<th scope="row"{align}{self._key(cell)}{note}>{text}'
+
+    def cell(self, cell: TableCell) -> str:
+        """Return any other cell."""
+        flags = self.head.title == "Flags"
+        names: list[str] = [self.head.align] if self.marked else []
+        names += [cell.tone] if cell.tone else []
+        names += ["long"] if self.breaks and len(cell.text) > (14 if flags else 24) else []
+        label = f' data-label="{_escaped(self.head.title)}"' if self.stack else ""
+        text = ", ".join(f"<b>{_escaped(one)}</b>" for one in cell.text.split(", ")) if flags else _prose(cell.text)
+        text = f"<span>{text}</span>" if cell.text and (self.stack or cell.tone == "refused") else text
+        style = f' class="{" ".join(names)}"' if names else ""
+        return f"<td{style}{self._key(cell)}{label}>{text if cell.text else ''}"
+
+    def _key(self, cell: TableCell) -> str:
+        if self.by_text:
+            return ""
+        key = cell.sort if isinstance(cell.sort, str) else f"{cell.sort:.9g}"
+        return f' data-sort="{_escaped(key)}"'
+
+
+def _prose(text: str) -> str:
+    """Return text in which backquotes mark code."""
+    parts = _escaped(text).split("`")
+    if len(parts) % 2 == 0:
+        return _escaped(text)
+    return "".join(f"<code>{part}</code>" if number % 2 else part for number, part in enumerate(parts))
+
+
+def _escaped(text: str) -> str:
+    return str(escape(plain(text, keep_lines=True)))
 
 
 @cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from asct.analysis.combined import figure_grids
 from asct.analysis.diff.report import DiffReport
 from asct.export.diff.text import ALIKE
 from asct.export.html import page, script_json
@@ -22,6 +23,7 @@ def render(report: DiffReport, document: Mapping[str, Any]) -> str:
         "diff.html.j2",
         render_sections([report.figures, maps], titles),
         report=report,
+        figure_grids=figure_grids([*report.figures, *maps]),
         alike=f"{ALIKE[:1].upper()}{ALIKE[1:]}.",
         data=script_json({key: value for key, value in document.items() if key != "rows"}),
     )
