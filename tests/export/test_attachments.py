@@ -9,12 +9,15 @@ import json
 import re
 import zipfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import BaseModel, ValidationError
 
+from asct.analysis.combined import figure_grids
+from asct.analysis.grid import NO_VALUE, ColumnHead, TableCell, TextTable
 from asct.analysis.redaction import Redaction, redaction_of
 from asct.analysis.view import RunView, open_view
 from asct.errors import StoreError, UsageError
@@ -22,6 +25,7 @@ from asct.export import get, render, write_all
 from asct.plan.formats import report_formats
 from asct.sdk.disturbance import Disturbances
 from asct.sdk.facts import BlockDevice, HostFacts, Interface, Mount, Network, Product
+from asct.sdk.figure import Axis, Line, Series
 from asct.sdk.record import Record
 from asct.store.copies import readable, redacted_copy, write_bundle
 from asct.store.model import Run, Status
@@ -310,3 +314,53 @@ def test_only_a_page_in_the_folder_of_its_run_can_link_to_raw_files(tmp_path: Pa
     assert "data-raw=" not in outside and "data-run=" not in outside
     assert not re.search(r'href="[^#"]', inside + outside), "without the script, no page has a link that may be dead"
     assert "<noscript>" in outside and f"asct report {view.run.run} -f csv -f json" in outside
+
+
+def test_a_page_of_many_records_contains_values_and_intervals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    view = open_view(write_sample(tmp_path, Sample()), Fakes())
+    exact = json.loads(str(render(view, "json")))
+    monkeypatch.setattr("asct.export.html._MOST_EXACT", len(view.records) - 1)
+    body = str(render(view, "html"))
+    brief = json.loads(gzip.decompress(base64.b64decode(dict(PACKED.findall(body))["run-data-gzip"])))
+    assert "are rounded to 6 significant digits" in body
+    assert (brief["run"], brief["facts"], brief["benchmarks"]) == (exact["run"], exact["facts"], {})
+    assert brief["records"]["columns"] == exact["records"]["columns"]
+    columns = {name: number for number, name in enumerate(brief["records"]["columns"])}
+    for one, all_digits in zip(brief["records"]["rows"], exact["records"]["rows"], strict=True):
+        assert one[columns["value"]] == pytest.approx(all_digits[columns["value"]], rel=1e-5)
+        assert len(re.sub(r"e.*|[-.]", "", repr(one[columns["value"]])).strip("0")) <= 6
+        assert one[columns["n_median_mad_min_max"]] is None
+        assert (one[columns["ci95"]] is None) == (all_digits[columns["ci95"]] is None)
+
+
+def test_the_cells_of_a_table_are_short_and_can_be_sorted() -> None:
+    heads = (ColumnHead("Name"), ColumnHead("Rate", "right"), ColumnHead("Size", "right"), ColumnHead("Flags"))
+    rows = (
+        (TableCell("<a>", "<a>"), TableCell("1.5", 1.5e6), TableCell("4K", 4096.0),
+         TableCell("noisy, cold", "noisy, cold")),
+        (TableCell("b", "b", "bad", 'a "note"'), NO_VALUE, TableCell("`x` 1M", 1048576.0, "refused"), TableCell("")),
+    )  # fmt: skip
+    grid = TextTable("x", "X", heads, rows)
+    assert get("html").body_rows(grid, rows, False).split("\n") == [
+        '<tr><th scope="row">&lt;a&gt;<td class="right">1.5<td class="right" data-sort="4096">4K'
+        "<td><b>noisy</b>, <b>cold</b>",
+        '<tr><th scope="row" title="a &#34;note&#34;"><span class="chip bad">b</span><td class="right muted">–'
+        '<td class="right refused" data-sort="1048576"><span><code>x</code> 1M</span><td>',
+    ]
+    numbers = replace(grid, heads=heads[:3])
+    assert get("html").numeric(numbers) and not get("html").numeric(grid)
+    assert get("html").body_rows(numbers, [rows[0][:3]], True) == (
+        '<tr><th scope="row">&lt;a&gt;<td data-label="Rate"><span>1.5</span>'
+        '<td data-sort="4096" data-label="Size"><span>4K</span>'
+    )
+    assert get("html").body_rows(grid, (), False) == ""
+
+
+def test_the_figures_of_a_page_have_tables_up_to_a_total_size() -> None:
+    def line(name: str, values: int) -> Line:
+        series = Series("s", tuple(range(values)), tuple(map(float, range(values))))
+        return Line(name, name, "", Axis("X"), Axis("Y", "s"), (series,))
+
+    assert figure_grids([line("few", 4096), line("many", 4097)]).keys() == {"few"}
+    found = figure_grids([line(f"f{number}", 2000) for number in range(12)])
+    assert list(found) == [f"f{number}" for number in range(10)]
