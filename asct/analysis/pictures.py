@@ -38,6 +38,12 @@ def pictures(view: RunView) -> dict[str, Figure]:
     return dict(zip(names, (figure for _, figure in named), strict=True))
 
 
+def source(view: RunView) -> str:
+    """Return the plan, the run and the host that the figures of a report come from, or the number of hosts."""
+    hosts = view.run.hosts
+    return f"{view.run.plan}/{view.run.run}, {hosts[0].name if len(hosts) == 1 else f'{len(hosts)} hosts'}"
+
+
 def _name(figure: Figure, section: ReportSection, folder: str, declared: Mapping[str, str], several: bool) -> str:
     """Return the name of one picture. If the plan has several entries for the benchmark, it is in the folder of its
     entry in any case."""

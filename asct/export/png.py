@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from asct.analysis.pictures import pictures
+from asct.analysis.pictures import pictures, source
 from asct.analysis.report import build
 from asct.analysis.view import RunView
 from asct.figures.render import render_sections
@@ -20,6 +20,6 @@ def documents(view: RunView, _folder: Path) -> dict[str, bytes]:
     figures = [section.figures for section in build(view).sections]
     drawn = render_sections(figures, [host.name for host in view.run.hosts])
     return {
-        f"{name}.{NAME}": picture(drawn[figure.slug], figure.title, figure.caption, NAME)
+        f"{name}.{NAME}": picture(drawn[figure.slug], figure.title, figure.caption, source(view), NAME)
         for name, figure in pictures(view).items()
     }

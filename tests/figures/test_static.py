@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
 from numpy import asarray
 from PIL import Image
 
@@ -16,9 +17,11 @@ from asct.figures.render import render_figure
 from asct.figures.static import picture
 from asct.sdk.figure import Axis, Band, Bars, Detail, Figure, Line, Marker, Rated, Series
 from tests.figures.heat import cores, nodes
+from tests.figures.made import charts
 
 SIZES = tuple(128 * 2**power for power in range(24))
 HOSTILE = "$\\alpha$ <script>alert(1)</script> & _x \x1b[31m"
+SOURCE = "plan/20261121T042813Z-3f9c2a, host"
 DEPTHS = (1, 2, 4, 8, 16, 32, 64, 128)
 
 
@@ -86,7 +89,7 @@ FIGURES: Mapping[str, Figure] = {
 
 
 def drawn(figure: Figure, form: Any = "svg") -> bytes:
-    return picture(render_figure(figure), figure.title, figure.caption, form)
+    return picture(render_figure(figure), figure.title, figure.caption, SOURCE, form)
 
 
 def texts(document: bytes) -> list[str]:
@@ -123,7 +126,14 @@ def test_equal_figures_are_equal_bytes(name: str) -> None:
 
 def test_svg_contains_the_texts_of_the_figure() -> None:
     found = texts(drawn(FIGURES["curve"]))
-    for text in ("Latency by data size", "Time of one dependent load.", "L1 ends", "L2 ends", "reference 100 ns"):
+    for text in (
+        SOURCE,
+        "Latency by data size",
+        "Time of one dependent load.",
+        "L1 ends",
+        "L2 ends",
+        "reference 100 ns",
+    ):
         assert text in found
     assert any("Latency (ns)" in text for text in found)
     assert {"4 KiB", "32 KiB"} & set(found)
@@ -157,6 +167,13 @@ def test_a_file_says_neither_when_nor_with_what_it_was_drawn() -> None:
     assert "Software" not in Image.open(io.BytesIO(drawn(FIGURES["curve"], "png"))).info
 
 
+@settings(max_examples=30)
+@given(charts())
+def test_every_chart_can_be_drawn(chart: Line | Bars) -> None:
+    found = texts(drawn(chart))
+    assert chart.title in found and chart.caption in found
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -167,4 +184,4 @@ def test_a_file_says_neither_when_nor_with_what_it_was_drawn() -> None:
 )
 def test_what_cannot_be_drawn_is_refused(change: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="no picture shows"):
-        picture({**change, "layout": {**AXES, **change.get("layout", {})}}, "t", "c", "svg")
+        picture({**change, "layout": {**AXES, **change.get("layout", {})}}, "t", "c", "s", "svg")

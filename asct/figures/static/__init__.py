@@ -34,14 +34,16 @@ _OMITTED: Final[Mapping[str, Mapping[str, Any]]] = {
 """Data that matplotlib would add to a file, and that depends on the day or the version."""
 
 
-def picture(spec: Mapping[str, Any], title: str, caption: str, form: str) -> bytes:
+def picture(spec: Mapping[str, Any], title: str, caption: str, source: str, form: str) -> bytes:
     """Return a picture (`png` or `svg`) of a rendered figure on a light background, below its title and caption.
+
+    `source` tells where the data comes from, in small letters at the bottom.
 
     Equal figures result in equal bytes. Raises ValueError if the figure contains something that cannot be drawn.
     """
     with matplotlib.rc_context(_SETTINGS), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # drawn as an empty box
-        sheet = Sheet(title, caption, spec)
+        sheet = Sheet(title, caption, source, spec)
         draw_plot(sheet, spec)
         stream = io.BytesIO()
         metadata = {"Title": sheet.title, **_OMITTED[form]}

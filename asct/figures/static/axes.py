@@ -22,6 +22,8 @@ from asct.figures.static.marks import DASHES, Place
 _CLOSEST: Final = 6
 """Least distance between two tick labels in pixels."""
 _SLANT: Final = 35
+_MOST_NAMES: Final = 48
+"""Maximum number of names on a category axis; drawing them is slow."""
 _LINE: Final = 15
 """Height of a line of tick labels in pixels."""
 _EDGES: Final = {"top": "top", "middle": "center", "bottom": "bottom"}
@@ -59,7 +61,8 @@ def finish_axis(axis: Axis, spec: Mapping[str, Any], names: Sequence[Any]) -> No
     axis.labelpad = 8 * POINT
     axis.set_minor_locator(NullLocator())
     if spec["type"] == "category":
-        places, texts = range(len(names)), names
+        every = math.ceil(len(names) / _MOST_NAMES) or 1
+        places, texts = range(0, len(names), every), names[::every]
         ends = (-0.5, max(len(names), 1) - 0.5)
     else:
         places, texts = spec["tickvals"], spec["ticktext"]

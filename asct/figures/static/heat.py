@@ -11,6 +11,7 @@ from matplotlib.colors import Colormap, LinearSegmentedColormap, Normalize, to_r
 from matplotlib.ticker import FixedLocator
 from numpy import array, ma
 
+from asct.figures.scale import significant
 from asct.figures.static.labels import HEAT, MUTED, POINT, SMALL, colour, plain
 
 _BRIGHT: Final = 0.55
@@ -48,7 +49,7 @@ def draw_heatmap(axes: Axes, bar: Axes, trace: Mapping[str, Any], blank: str) ->
 
 
 def _number(value: float, template: str) -> str:
-    return f"{value:+.1f}" if "+" in template else f"{value:,.4g}"
+    return f"{value:+.1f}" if "+" in template else significant(value)
 
 
 def _colour_bar(axes: Axes, scale: Colormap, ends: Normalize, ticks: Mapping[str, Any]) -> None:

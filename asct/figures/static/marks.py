@@ -9,7 +9,7 @@ from typing import Any, Final
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from matplotlib.patches import Rectangle
+from matplotlib.patches import Polygon, Rectangle
 
 from asct.figures.static.labels import HALO, INK, POINT, SMALL, colour, plain
 
@@ -39,11 +39,11 @@ def draw_scatter(axes: Axes, trace: Mapping[str, Any], place: tuple[Place, Place
     xs, ys = ([at(value) for value in trace[name]] for name, at in zip("xy", place, strict=True))
     xs = [x + shift for x in xs]
     if trace.get("fill", "none") == "toself":
-        axes.fill(xs, ys, facecolor=colour(trace["fillcolor"]), linewidth=0)
+        axes.add_patch(Polygon(list(zip(xs, ys, strict=True)), facecolor=colour(trace["fillcolor"]), linewidth=0))
     elif "fill" in trace:
         raise ValueError(f"no picture shows a fill `{trace['fill']}`")
     else:
-        axes.plot(xs, ys, **line_style(trace))
+        axes.add_line(Line2D(xs, ys, clip_on=False, **line_style(trace)))
         if "error_y" in trace:
             _intervals(axes, xs, ys, trace["error_y"])
         if "text" in trace["mode"].split("+"):
@@ -72,16 +72,15 @@ def line_style(trace: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _intervals(axes: Axes, xs: Sequence[float], ys: Sequence[float], bars: Mapping[str, Any]) -> None:
-    distances = [bars["arrayminus"], bars["array"]]
-    kept = [i for i, y in enumerate(ys) if math.isfinite(y)]
-    axes.errorbar(
-        [xs[i] for i in kept],
-        [ys[i] for i in kept],
-        yerr=[[side[i] for i in kept] for side in distances],
-        fmt="none",
-        ecolor=colour(bars["color"]),
-        elinewidth=bars["thickness"] * POINT,
-        capsize=bars["width"] * POINT,
+    """Draw the intervals as one line with gaps, which is much faster than an artist for each."""
+    found: list[tuple[float, float]] = []
+    for x, y, down, up in zip(xs, ys, bars["arrayminus"], bars["array"], strict=True):
+        if math.isfinite(y) and (down or up):
+            found += [(x, y - down), (x, y + up), (x, math.nan)]
+    width = bars["thickness"] * POINT
+    caps: dict[str, Any] = {"marker": "_", "markersize": 2 * bars["width"] * POINT, "markeredgewidth": width}
+    axes.add_line(
+        Line2D([x for x, _ in found], [y for _, y in found], color=colour(bars["color"]), linewidth=width, **caps)
     )
 
 

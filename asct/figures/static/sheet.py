@@ -23,6 +23,9 @@ _SQUARE_ROW: Final = 60
 for each row."""
 _MARGIN: Final = 20
 _TITLE: Final = 17
+_SMALLEST: Final = 10
+_FOOT: Final = 12
+"""Font sizes of the title and of the source at the bottom, and the distance of the latter from the edge."""
 _LEADING: Final = 1.4
 """Height of a line, relative to the font size."""
 _GLYPH: Final = 0.57
@@ -45,7 +48,7 @@ class Sheet:
     """A white sheet with the heading of one figure. `room` is the rectangle below the heading, and `square` tells
     whether the plot is a square matrix."""
 
-    def __init__(self, title: str, caption: str, spec: Mapping[str, Any]) -> None:
+    def __init__(self, title: str, caption: str, source: str, spec: Mapping[str, Any]) -> None:
         self.title = printable(title)
         self.square = any(t["type"] == "heatmap" and t["x"] == t["y"] for t in spec["data"])
         self.width: float = _SQUARE_WIDTH if self.square else _WIDTH
@@ -53,13 +56,16 @@ class Sheet:
         remarks = _wrapped(printable(caption), self.width - 2 * _MARGIN, SMALL, 4)
         rows = _legend_rows(_named(spec), self.width - 2 * _MARGIN)
         above = _TITLE * len(heading) + SMALL * len(remarks) + SMALL * 1.1 * len(rows)
-        self.height = _MARGIN * 2 + 16 + above * _LEADING + _plot_height(spec, self.width, self.square)
+        self.height = (
+            _MARGIN + _FOOT + _SMALLEST * 2 + 16 + above * _LEADING + _plot_height(spec, self.width, self.square)
+        )
         size = self.width / PIXELS_PER_INCH, self.height / PIXELS_PER_INCH
         self.figure = Figure(figsize=size, dpi=PIXELS_PER_INCH, facecolor="white")
         FigureCanvasAgg(self.figure)
         top = self._lines(heading, self.height - _MARGIN, _TITLE, color=INK, fontweight="bold")
         top = self._lines(remarks, top, SMALL, color=MUTED) - 8
-        self.room = Box(_MARGIN, _MARGIN, self.width - _MARGIN, self._legend(rows, top) - 8)
+        self.text(_MARGIN, _FOOT, printable(source), fontsize=_SMALLEST * POINT, color=MUTED)
+        self.room = Box(_MARGIN, _FOOT + _SMALLEST * 2, self.width - _MARGIN, self._legend(rows, top) - 8)
 
     def _lines(self, lines: Sequence[str], top: float, size: float, **style: Any) -> float:
         for line in lines:
