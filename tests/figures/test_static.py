@@ -161,8 +161,9 @@ def test_names_are_shown_letter_by_letter() -> None:
     assert not any("\x1b" in text for text in found)
 
 
-def test_a_file_says_neither_when_nor_with_what_it_was_drawn() -> None:
+def test_a_file_needs_no_font_and_says_neither_when_nor_with_what_it_was_drawn() -> None:
     document = drawn(FIGURES["curve"])
+    assert b"'DejaVu Sans', sans-serif" in document, "a viewer without the font uses a similar one"
     assert b"dc:date" not in document and b"matplotlib.org" not in document
     assert "Software" not in Image.open(io.BytesIO(drawn(FIGURES["curve"], "png"))).info
 

@@ -21,7 +21,8 @@ from asct.figures.static.sheet import Sheet
 _SHARPNESS: Final = 1.5
 """Dots of a PNG per CSS pixel."""
 _SETTINGS: Final[dict[Any, Any]] = {
-    "font.family": ["DejaVu Sans"],
+    "font.family": ["sans-serif"],
+    "font.sans-serif": ["DejaVu Sans"],
     "text.parse_math": False,  # a dollar sign in a name is a dollar sign
     "svg.fonttype": "none",  # text stays text, which can be searched and selected
     "svg.hashsalt": "asct",  # ids would be random otherwise

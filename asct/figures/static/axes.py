@@ -27,6 +27,8 @@ _MOST_NAMES: Final = 48
 _LINE: Final = 15
 """Height of a line of tick labels in pixels."""
 _EDGES: Final = {"top": "top", "middle": "center", "bottom": "bottom"}
+_GAPS: Final = {"bottom": 2, "top": -2}
+"""Distance in pixels between a label and the line below or above it."""
 _SHARES: Final = {"left": 0.0, "center": 0.5, "right": 1.0, "bottom": 0.0, "top": 1.0}
 
 
@@ -165,7 +167,8 @@ def _label(note: Mapping[str, Any], frame: _Frame) -> None:
     font = {**STYLE["annotationdefaults"]["font"], **note.get("font", {})}
     style: dict[str, Any] = {"fontsize": font["size"] * POINT, "color": colour(font["color"])}
     sides = note.get("xanchor", "center"), _EDGES[note.get("yanchor", "middle")]
-    shift = note.get("xshift", 0) * POINT, note.get("yshift", 0) * POINT
+    gap = _GAPS.get(note.get("yanchor", "middle"), 0)
+    shift = note.get("xshift", 0) * POINT, (note.get("yshift", 0) + gap) * POINT
     place: dict[str, Any] = {"xycoords": frame.transform, "annotation_clip": False}
     if "<span" in note["text"]:
         lines: list[Artist] = [
