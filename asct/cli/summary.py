@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
-from asct.analysis.cause import first_cause
+from asct.analysis.cause import Cause, first_cause
 from asct.analysis.grid import Tone
 from asct.analysis.outcomes import TONES, HostRow, JobOutcome, OutcomeMatrix, matrix, short_names, unmeasured
 from asct.analysis.report import build
@@ -79,18 +79,27 @@ def _verdicts(console: Console, run: Run) -> None:
 
 
 def _outcome(console: Console, view: RunView) -> None:
-    """Print the verdict from the reports in its color, its details, and the exit code."""
-    run, found, failed = view.run, summarize(view), bool(view.run.exit_code)
+    """Print the verdict from the reports in its color, its details, and the exit code. With --quiet, print only the
+    verdict and the first cause of a failure."""
+    run, found = view.run, summarize(view)
     sentence = Text().append(f"{run.status}: {found.sentence}", style=f"bold {_STYLES[found.tone]}")
-    console.line(sentence, always=failed)
-    cause = first_cause(view) if console.style.quiet else None
-    told = [f"{cause.place}: {cause.text}"] if cause is not None else []
-    for detail in (*told, *found.details):
+    console.line(sentence, always=bool(run.exit_code))
+    if console.style.quiet:
+        _cause(console, first_cause(view))
+        return
+    for detail in found.details:
         for line in wrapped(detail, console.width):
-            console.line(line, always=failed)
+            console.line(line)
     if unmeasured(run.jobs) and not any(host.transport == "import" for host in run.hosts):
         console.line(f"  to measure what is missing, run `{resume_command(view.root)}`")
     console.line(f"exit code {run.exit_code}")
+
+
+def _cause(console: Console, cause: Cause | None) -> None:
+    told = [] if cause is None else [f"{cause.place}: {cause.text}", *([f"hint: {cause.hint}"] if cause.hint else [])]
+    for text in told:
+        for line in wrapped(text, console.width):
+            console.line(line, always=True)
 
 
 def matrix_lines(found: OutcomeMatrix, width: int) -> list[Text]:
