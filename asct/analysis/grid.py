@@ -163,12 +163,11 @@ def distinct(slugs: Iterable[str], others: Collection[str] = ()) -> list[str]:
 
 
 def without_empty_columns(grid: TextTable) -> TextTable:
-    """Remove empty columns, except the first one and those marked `kept`."""
-    used = (
-        i == 0 or head.kept or any(row[i].text not in ("", ABSENT) for row in grid.rows)
-        for i, head in enumerate(grid.heads)
-    )
-    return with_columns(grid, [i for i, one in enumerate(used) if one])
+    """Remove empty columns, except those marked `kept` and the only one of a table."""
+    used = [
+        i for i, head in enumerate(grid.heads) if head.kept or any(row[i].text not in ("", ABSENT) for row in grid.rows)
+    ]
+    return with_columns(grid, used if grid.rows and used else sorted({0, *used}))
 
 
 def with_columns(grid: TextTable, kept: Collection[int]) -> TextTable:

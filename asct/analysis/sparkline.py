@@ -39,7 +39,8 @@ def sweeps(figures: Iterable[Figure], most: int) -> Iterator[Sweep]:
         shown = [one for one in figure.series if _is_sweep(one)]
         if 0 < len(shown) <= most:
             ends = _ends(shown, figure.x.unit)
-            axis = "" if figure.x.title.lower() in figure.title.lower() else f"{figure.x.title} "
+            name = figure.x.title.partition(" (")[0]
+            axis = "" if name.lower() in figure.title.lower() else f"{name} "
             title = f"{figure.title}, {axis}{ends}" if ends else figure.title
             rows = (_row(one, figure) for one in shown)
             yield Sweep(plain(title), tuple(rows))

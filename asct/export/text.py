@@ -30,6 +30,8 @@ _LONGEST_WORD = 24
 _GAP = 2
 """Spaces between columns."""
 _RULE = "─"
+_SEVERAL = 3
+"""Minimum number of columns that share words in a block if the others follow in the next block."""
 _LONG = re.compile(r"[+-]?\d{4,}\.\d+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _MOST_SERIES = 8
@@ -214,8 +216,8 @@ def _rounded(grid: TextTable) -> TextTable:
 
 
 def _parts(grid: TextTable, width: int) -> list[TextTable]:
-    """Split the columns into blocks that fit the width in compact form. Each block starts with the first column, and
-    columns that share words stay together if a block has room for them."""
+    """Split the columns into blocks that fit the width in compact form. Each block starts with the first column.
+    Columns that share words stay together if a block has room for them, unless several fit the block before."""
 
     def fits(kept: Sequence[int]) -> bool:
         part = _columns(grid, kept)
@@ -223,7 +225,8 @@ def _parts(grid: TextTable, width: int) -> list[TextTable]:
 
     blocks: list[list[int]] = [[0]]
     for group in _numbered(_groups(grid)):
-        if not fits([*blocks[-1], *group]) and fits([0, *group]) and len(blocks[-1]) > 1:
+        whole, begun = fits([*blocks[-1], *group]), fits([*blocks[-1], *group[:_SEVERAL]])
+        if len(blocks[-1]) > 1 and not (whole or begun) and fits([0, *group]):
             blocks.append([0])
         for index in group:
             if len(blocks[-1]) > 1 and not fits([*blocks[-1], index]):

@@ -57,6 +57,16 @@ def test_a_column_to_be_kept_stays_when_it_is_empty() -> None:
     assert [c.text for c in grid.rows[0]] == ["x", "–"]
 
 
+def test_the_first_column_is_removed_too_if_it_is_empty_unless_no_other_is_left() -> None:
+    columns = (Column("a", "A", format="text"), Column("b", "B"))
+    assert [head.title for head in without_empty_columns(from_table(Table("t", "T", columns, ({"b": 1},)))).heads] == [
+        "B"
+    ]
+    for rows in ((), ({},)):
+        grid = without_empty_columns(from_table(Table("t", "T", columns, rows)))
+        assert [head.title for head in grid.heads] == ["A"]
+
+
 def test_settings_are_shown_on_one_line() -> None:
     assert shown([1, 2.5, True, None]) == "1, 2.5, true, –"
     assert coordinates_text({"level": "L1", "threads": 4}) == "level L1, threads 4"

@@ -75,6 +75,14 @@ def test_further_columns_follow_below_and_those_that_belong_together_stay_togeth
     assert blocks[1].split("\n")[0].split() == titles
 
 
+def test_several_columns_of_a_group_stay_in_the_block_before() -> None:
+    lines = text.table(sweep("BlockSize", ["4K"], True, "CPU irq (%)", "CPU soft (%)", "p50 (us)", "p90 (us)")).split(
+        "\n"
+    )
+    row = next(line.split() for line in lines if line.startswith("4K"))
+    assert len(row) >= 13
+
+
 def test_the_verdict_of_a_comparison_stays_in_the_table() -> None:
     titles = ("Value", "Base", "New", "Change [95 %]", "Noise floor", "Verdict")
     heads = tuple(ColumnHead(title, "right" if 0 < i < 5 else "left") for i, title in enumerate(titles))
