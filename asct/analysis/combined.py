@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from asct.analysis.grid import ColumnHead, TableCell, TextTable, quantity_cell, shown, size_text, slug
+from asct.analysis.grid import ColumnHead, TableCell, TextTable, quantity_cell, shown, size_cell, slug
 from asct.sdk.figure import Axis, Bars, Chart, Figure, Heatmap, Line, Rated
 from asct.sdk.record import Scalar
 from asct.values.grouping import grouped
@@ -136,7 +136,7 @@ def _x_cell(x: Scalar, axis: Axis) -> TableCell:
     if isinstance(x, bool) or not isinstance(x, int | float):
         return TableCell(shown(x), shown(x))
     if axis.unit == "B":
-        return TableCell(size_text(x), float(x))
+        return size_cell(x)
     return _y_cell(float(x), axis.unit) if axis.unit else TableCell(f"{x:.6g}", float(x))
 
 

@@ -72,22 +72,27 @@ def cell(column: Column, value: Any) -> TableCell:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return TableCell(shown(value), shown(value))
     if column.format in ("size", "text"):
-        return TableCell(size_text(value) if column.format == "size" else shown(value), float(value))
+        return size_cell(value) if column.format == "size" else TableCell(shown(value), float(value))
     digits = 0 if column.format == "integer" else column.digits
     return TableCell(f"{value / column.scale:.{digits}f}", float(value))
 
 
-def size_text(size: float) -> str:
-    """Format bytes with a binary suffix. The number is exact if four decimals suffice (`128`, `32.0625K`, `1G`);
-    otherwise, it is rounded (`24.99M`)."""
+def size_cell(size: float) -> TableCell:
+    """Return bytes with four significant digits (`32.06K`)."""
+    return TableCell(size_text(size, exact=False), float(size))
+
+
+def size_text(size: float, *, exact: bool = True) -> str:
+    """Format bytes with a binary suffix. If `exact` is set and four decimals suffice, the number is exact (`128`,
+    `32.0625K`, `1G`); otherwise, it has four significant digits (`24.99M`)."""
     power = 0
     while abs(size) >= 1024 ** (power + 1) and power < len(_BINARY) - 1:
         power += 1
     if not power:
         return f"{size:.0f}"
     scaled = size / 1024**power
-    exact = f"{scaled:.4f}".rstrip("0").rstrip(".")
-    return (exact if float(exact) == scaled else f"{scaled:.4g}") + _BINARY[power]
+    text = f"{scaled:.4f}".rstrip("0").rstrip(".")
+    return (text if exact and float(text) == scaled else f"{scaled:.4g}") + _BINARY[power]
 
 
 def quantity_cell(value: float | None, unit: str) -> TableCell:

@@ -149,7 +149,7 @@ class Column:
     """A table column. `title` is the same as in Arm's ASCT; values are divided by `scale` and displayed with `digits`
     decimals.
 
-    The `format` "size" shows bytes as 32.0625K; "text" shows the value unchanged. A column without values
+    The `format` "size" shows bytes as 32.06K; "text" shows the value unchanged. A column without values
     is omitted unless `kept` is set.
     """
 

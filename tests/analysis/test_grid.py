@@ -36,6 +36,7 @@ def test_columns_scale_and_round() -> None:
     assert cell(Column("x", "kops", scale=1e3, digits=1), 3049.0).text == "3.0"
     assert cell(Column("x", "n", format="integer"), 8.0).text == "8"
     assert cell(Column("x", "size", format="size"), 65536).text == "64K"
+    assert cell(Column("x", "size", format="size"), 32832).text == "32.06K"
     assert cell(Column("x", "t", format="text"), "L1").text == "L1"
     assert cell(Column("x", "t"), None).text == "–"
     assert cell(Column("x", "t", format="size"), 65536).sort == 65536.0
