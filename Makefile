@@ -55,6 +55,9 @@ bench-start: setup-run ## how long --help, list, explain, TAB and check take; BA
 bench-judge: setup-test ## how often the baseline gate fails with and without a change (root, 40 min); ROWS="simulated" for some
 	$(BIN)/python -m tests.bench.judge $(ROWS)
 
+pictures: setup-test ## the pictures of the documentation (docs/pictures), taken from a made-up run
+	$(BIN)/python -m tests.browser.pictures
+
 index: setup-run ## write what help, list and explain know of benchmarks (asct/benchmarks/index.json)
 	$(BIN)/python -m asct.registry
 

@@ -65,7 +65,8 @@ GROUPS = (
         "asct/hosts", "asct/toolchain", "tests/sshd.py", "tests/fleet.py", "tests/hosts/conftest.py",
     )),
     Group("browser", "reports in Chromium", marks=("browser",), paths=(
-        "templates", "asct/export", "asct/figures", "tests/browser", "tests/export",
+        "templates", "asct/export", "asct/figures", "asct/sdk/figure", "asct/analysis/report", "asct/analysis/key",
+        "asct/analysis/topology", "tests/browser", "tests/export",
     )),
     Group("guard", "the kernel that guards targets", files=("kernels/test_guard",), paths=_GUARD),
     Group("devices", "loop devices with limits of the kernel", marks=("disks", "rates"),

@@ -1,8 +1,8 @@
 """Pictures of the report on a made-up run, to be looked at: `python -m tests.browser.look NAME FOLDER [WORD]`.
 
-Writes the tree, its report.html, and screens of it below FOLDER: `1280-light-01.png` and on from top to bottom, the
-same in dark and 390 wide, and `paper-1.png` and on for the pages of its PDF. WORD selects one kind (`paper`, `390`).
-With a run's folder in place of NAME, that run is shown.
+Writes the tree, its report.html, and pictures of it below FOLDER: `1280-light-00.png` is the first screen, `-01` and
+on the page from top to bottom, the same in dark and 390 wide, and `paper-1.png` and on the pages of its PDF. WORD
+selects one kind (`paper`, `390`). With a run's folder in place of NAME, that run is shown.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FLAGS: Final = [
 WAIT_MS: Final = 120_000
 """For anything that a page does: only what never comes takes as long."""
 SIZES: Final = {1280: 800, 390: 844}
-_MOST_SCREENS = 40
+_PIECE, _MOST_PIECES = 1600, 30
 
 
 @dataclass
@@ -72,16 +72,18 @@ def drawn(page: Any) -> None:
     page.wait_for_selector("html[data-figures=drawn], html:not(:has(.plot))", state="attached")
 
 
-def screens(page: Any, folder: Path, name: str, height: int) -> None:
-    """Save the page from top to bottom, one screen a file."""
+def screens(page: Any, folder: Path, name: str) -> None:
+    """Save the first screen, and the whole page from top to bottom in tall pieces."""
+    page.screenshot(path=folder / f"{name}-00.png")
+    page.set_viewport_size({"width": page.viewport_size["width"], "height": _PIECE})
     top = number = 0
-    while number < _MOST_SCREENS and (number == 0 or top < page.evaluate("document.documentElement.scrollHeight")):
+    while number < _MOST_PIECES and top < page.evaluate("document.documentElement.scrollHeight"):
         number += 1
         page.evaluate(f"window.scrollTo(0, {top})")
-        page.wait_for_timeout(400)
+        page.wait_for_timeout(600)
         drawn(page)
         page.screenshot(path=folder / f"{name}-{number:02}.png")
-        top += height - 60
+        top += _PIECE - 60
 
 
 def paper(page: Any, folder: Path) -> None:
@@ -107,7 +109,7 @@ def main(arguments: Sequence[str]) -> int:
                     page = context.new_page()
                     page.goto(path.as_uri())
                     drawn(page)
-                    screens(page, folder, f"{width}-{theme}", height)
+                    screens(page, folder, f"{width}-{theme}")
                     context.close()
         if word in "paper":
             page = browser.new_page()

@@ -99,7 +99,7 @@ def facts(host: str, shape: Shape = SMALL) -> HostFacts:
         ],
         memory=_memory(shape, nodes * memory),
         block_devices=drives,
-        pci=[_function(one) for one in (*drives, *cards)] + list(_gpus(shape)),
+        pci=[] if shape.virtual else [*map(_function, (*drives, *cards)), *_gpus(shape)],
         network=Network(ipv4="192.0.2.10", gateways=["192.0.2.1"], namespace="host", interfaces=[
             Interface(name="lo", kind="loopback", state="up", mtu=65536, ipv4=["127.0.0.1/8"]), *cards,
         ]),
@@ -221,7 +221,7 @@ def _cards(shape: Shape) -> Iterator[Interface]:
 
 def _function(one: BlockDevice | Interface) -> PciDevice:
     drive = isinstance(one, BlockDevice)
-    address = one.pci_address or "0000:00:04.0"
+    address = one.pci_address or ""
     return PciDevice(
         address=address, kind="NVMe controller" if drive else "Ethernet controller",
         class_code="010802" if drive else "020000", vendor_id="144d" if drive else "15b3",
@@ -231,11 +231,20 @@ def _function(one: BlockDevice | Interface) -> PciDevice:
 
 
 def _gpus(shape: Shape) -> Sequence[PciDevice]:
-    return [] if shape.virtual else [
+    return [
         PciDevice(
-            address=f"{node:04x}:c1:00.0", kind="3D controller", class_code="030200", vendor_id="10de",
-            device_id="2330", driver="nvidia", node=node, root=f"{node:04x}:c0", bridges=[f"{node:04x}:c0:01.1"],
-            link="32.0 GT/s PCIe x16", link_max="32.0 GT/s PCIe x16", names=[f"card{node}"],
+            address=f"{node:04x}:c1:00.0",
+            kind="3D controller",
+            class_code="030200",
+            vendor_id="10de",
+            device_id="2330",
+            driver="nvidia",
+            node=node,
+            root=f"{node:04x}:c0",
+            bridges=[f"{node:04x}:c0:01.1"],
+            link="32.0 GT/s PCIe x16",
+            link_max="32.0 GT/s PCIe x16",
+            names=[f"card{node}"],
         )
         for node in range(shape.sockets * shape.nodes)
-    ]  # fmt: skip
+    ]

@@ -109,11 +109,12 @@ def _by_node(name: str, items: Sequence[Measurement], shape: Shape) -> Iterator[
                 )
 
 
-def _pair(shape: Shape, a: int, b: int, method: str) -> float:
+def _pair(shape: Shape, a: int, b: int, method: str, node: int) -> float:
     """Seconds from one CPU to another: threads of a core, a cluster, a node, a socket, two sockets."""
     distances = ((shape.core, 8.0), (shape.cluster, 21.0), (shape.node, 46.0), (shape.socket, 78.0))
     ns = next((cost for part, cost in distances if part(a) == part(b)), 170.0)
-    return ns * {"token": 1.4, "cas": 1.0, "chain": 0.9}[method] * (1.0 + 0.04 * chance(a, b, method)) * 1e-9
+    ns += 0.0 if shape.node(a) == node else 9.0
+    return ns * {"token": 1.4, "cas": 1.0, "chain": 0.9}[method] * (1.0 + 0.04 * chance(a, b, method, node)) * 1e-9
 
 
 def _core_to_core(shape: Shape, settings: dict[str, Any]) -> Iterator[Measurement]:
@@ -124,23 +125,26 @@ def _core_to_core(shape: Shape, settings: dict[str, Any]) -> Iterator[Measuremen
         core, cluster = shape.groups("core")[shape.core(cpu)], shape.groups("cluster")[shape.cluster(cpu)]
         yield Measurement("core", float(core[0]), {"cpu_a": cpu}, detail=True)
         yield Measurement("cluster", float(cluster[0]), {"cpu_a": cpu}, detail=True)
+    wanted = settings["memory_nodes"]
+    nodes_used = sorted({shape.node(cpu) for cpu in chosen}) if wanted in ("local", "all") else wanted
     for method in settings["methods"]:
         metric = "latency" if method == "chain" else "one_way"
         pairs = list((permutations if method == "chain" else combinations)(chosen, 2))
-        values = {pair: _pair(shape, *pair, method) for pair in pairs}
-        at: dict[str, Scalar] = {"method": method, "data": "local"}
-        summaries: dict[tuple[int, ...], list[float]] = {(): list(values.values())}
-        for (a, b), value in values.items():
-            summaries.setdefault((shape.node(a), shape.node(b)), []).append(value)
+        values = {(a, b, node): _pair(shape, a, b, method, node) for node in nodes_used for a, b in pairs}
+        summaries: dict[tuple[Any, ...], list[float]] = {}
+        for (a, b, node), value in values.items():
+            data = "local" if shape.node(a) == node else "remote"
+            for key in ((data,), (data, shape.node(a), shape.node(b))):
+                summaries.setdefault(key, []).append(value)
         for key, found in summaries.items():
-            place = {**at, **dict(zip(("node_a", "node_b"), key, strict=False))}
+            place: dict[str, Scalar] = {"method": method, **dict(zip(("data", "node_a", "node_b"), key, strict=False))}
             middle = sorted(found)[len(found) // 2]
             yield Measurement(metric, middle, place, _spread(middle))
             if method != "chain":
                 yield Measurement("round_trip", 2.0 * middle, place, _spread(2.0 * middle))
-        for (a, b), value in values.items():
+        for (a, b, node), value in values.items():
             place = {"cpu_a": a, "cpu_b": b, "node_a": shape.node(a), "node_b": shape.node(b), "method": method}
-            yield Measurement(metric, value, {**place, "memory_node": 0}, _spread(value), detail=True)
+            yield Measurement(metric, value, {**place, "memory_node": node}, _spread(value), detail=True)
 
 
 def _spread(value: float) -> Stats:

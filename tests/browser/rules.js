@@ -39,24 +39,25 @@ window.rules = (() => {
     const found = {};
     for (const one of tracesOf(plot)) {
       if (one.type === "heatmap" || !one.name) continue;
-      (found[`${one.xaxis}${one.yaxis}`] ||= new Set()).add(one.name);
+      (found[`${one.xaxis}${one.yaxis}`] ||= new Set()).add(one.legendgroup || one.name);
     }
     return Object.entries(found).filter(([, names]) => names.size > 8)
       .map(([where, names]) => `${names.size} series in ${where}`);
   }
+  const legendOf = (plot) => (plot.previousElementSibling?.matches(".legend") ? plot.previousElementSibling : null);
   function tallLegend(plot) {
-    const whole = plot.getBoundingClientRect().height;
-    return all(plot, "g.legend .bg").map((one) => one.getBoundingClientRect().height)
-      .filter((height) => height > 0.2 * whole).map((height) => `legend takes ${Math.round(height)} of ${whole}`);
+    const [legend, height] = [legendOf(plot)?.offsetHeight || 0, plot.offsetHeight];
+    return legend > 0.2 * (legend + height) + 1 ? [`the legend takes ${legend} of ${legend + height} pixels`] : [];
   }
   function parts(plot) {
     const found = [];
-    const add = (kind, selector) => {
-      for (const one of all(plot, selector)) {
-        if (visible(one)) found.push({ kind, name: `${kind} "${text(one).slice(0, 24)}"`, box: one.getBoundingClientRect() });
+    const add = (kind, selector, where = plot) => {
+      for (const one of all(where, selector)) {
+        const tilted = /rotate\((?!0[,)])/.test(one.getAttribute("transform") || "");
+        if (visible(one)) found.push({ kind, tilted, name: `${kind} "${text(one).slice(0, 24)}"`, box: one.getBoundingClientRect() });
       }
     };
-    add("legend", "g.legend .bg");
+    if (legendOf(plot)) add("legend", "button", legendOf(plot));
     add("title", ".gtitle");
     for (const axis of axesOf(plot)) {
       add("axis title", `.${axis._id}title`);
@@ -72,7 +73,8 @@ window.rules = (() => {
     const found = [];
     const list = parts(plot);
     // notes name lines and marks, which stand in the plot
-    const apart = (a, b) => !((a.kind === "note" && b.kind === "plot") || (a.kind === "modebar" && b.kind === "modebar"));
+    const apart = (a, b) => !((a.kind === "note" && b.kind === "plot") || (a.kind === "modebar" && b.kind === "modebar") ||
+      (a.tilted && b.tilted)); // the boxes of tilted texts overlap where the texts do not
     for (let i = 0; i < list.length; i += 1) {
       for (let j = i + 1; j < list.length; j += 1) {
         const [a, b] = a0b0(list[i], list[j]);
@@ -88,16 +90,18 @@ window.rules = (() => {
   }
   function outside(plot) {
     const frame = plot.getBoundingClientRect();
-    return parts(plot).filter(({ box }) => box.left < frame.left - 2 || box.right > frame.right + 2 ||
-      box.top < frame.top - 2 || box.bottom > frame.bottom + 2).map(({ name }) => `${name} is cut off`);
+    return parts(plot).filter(({ kind, box }) => kind !== "legend" && (box.left < frame.left - 2 || box.right > frame.right + 2 ||
+      box.top < frame.top - 2 || box.bottom > frame.bottom + 2)).map(({ name }) => `${name} is cut off`);
   }
   function styles() {
     const found = {};
     for (const plot of plots()) {
       for (const one of tracesOf(plot)) {
         if (one.type === "heatmap" || !one.name || one.showlegend === false) continue;
-        const colour = String((one.type === "bar" ? one.marker : one.line || one.marker).color);
-        ((found[one.name] ||= {})[colour] ||= []).push(plot.id);
+        const mark = one.marker && one.type !== "bar" && one.mode !== "lines" ? one.marker.symbol : "";
+        const look = `${(one.marker || one.line).color} ${mark}`.trim();
+        const key = `${one.name} (${one.type})`;
+        ((found[key] ||= {})[look] ||= []).push(plot.id);
       }
     }
     return found;
@@ -135,10 +139,31 @@ window.rules = (() => {
   function undrawn() {
     return all(document, ".plot").filter((one) => visible(one) && !one.querySelector(".main-svg")).map((one) => one.id);
   }
+  const parse = (colour) => colour.match(/[\d.]+/g).map(Number);
+  const light = (rgb) => rgb.slice(0, 3).map((part) => part / 255)
+    .map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, part, index) => sum + part * [0.2126, 0.7152, 0.0722][index], 0);
+  function ground(one) {
+    for (let up = one; up; up = up.parentElement) {
+      const colour = parse(getComputedStyle(up).backgroundColor);
+      if (colour.length === 3 || colour[3] > 0.99) return colour;
+    }
+    return [255, 255, 255];
+  }
+  // As the rule of axe-core, which takes minutes on long pages (WCAG 2.2, 1.4.3).
+  function contrast() {
+    const own = (one) => Array.from(one.childNodes).some((node) => node.nodeType === 3 && node.textContent.trim());
+    return all(document, "body *").filter((one) => own(one) && visible(one) && !one.closest("svg, .permalink, .sr-only, script"))
+      .map((one) => {
+        const pair = [light(parse(getComputedStyle(one).color)), light(ground(one))].sort((a, b) => b - a);
+        return [(pair[0] + 0.05) / (pair[1] + 0.05), one.outerHTML.slice(0, 120)];
+      })
+      .filter(([ratio]) => ratio < 4.5).map(([ratio, what]) => `${ratio.toFixed(2)} ${what}`);
+  }
   const figures = () => ({
     fewTicks: each(fewTicks), unlabelledX: each(unlabelledX), manySeries: each(manySeries), tallLegend: each(tallLegend),
     overlaps: each(overlaps), outside: each(outside), mixedColours: mixedColours(), untitledAxes: each(untitledAxes),
     longNumbers: each(longNumbers), undrawn: undrawn(),
   });
-  return { figures, badNumbers, sideways, styles, plots };
+  return { figures, badNumbers, contrast, sideways, styles, plots };
 })();

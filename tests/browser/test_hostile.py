@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 
 from asct.analysis.view import RunView, open_view
 from asct.export import write
-from asct.sdk.figure import Axis, Bars, Heatmap, Series
+from asct.sdk.figure import Axis, Band, Bars, Detail, Heatmap, Rated, Series
 from tests.export.fakes import Fakes
 from tests.export.hostile import TEXT, spoil
 from tests.export.sample import Sample, write_sample
@@ -59,12 +59,16 @@ def spoiled(results: Path, version: bool) -> RunView:
         return view
     job = view.jobs[0]
     line = job.figures[0]
-    series = tuple(replace(line.series[0], name=f"{number}{TEXT}") for number in range(2))
+    marks = len(line.series[0].x)
+    detail = Detail((1e-9, 2e-9), "visit", (1e-9, 2e-9), (TEXT,), TEXT)
+    told = {"details": (detail,) * marks, "labels": (TEXT,) * marks, "host": TEXT}
+    series = tuple(replace(line.series[0], name=f"{number}{TEXT}", **told) for number in range(2))
+    bands, rated = (Band(1e-9, 2e-9, 128.0, 4096.0, TEXT),), (Rated(3e-9, TEXT),)
     unit = Axis(TEXT, "B/s", "linear")
     words = tuple(f"{number}{TEXT}" for number in range(3))
     markers = tuple(replace(one, label=TEXT) for one in line.markers)
     figures = (
-        replace(line, title=TEXT, caption=TEXT, series=series, markers=markers),
+        replace(line, title=TEXT, caption=TEXT, series=series, markers=markers, bands=bands, rated=rated),
         Bars("bars", TEXT, TEXT, Axis(TEXT, "", "category"), unit, (Series(TEXT, words, (1.0, 2.0, 3.0)),)),
         Heatmap("heat", TEXT, TEXT, TEXT, TEXT, words, words, ((1.0, 2.0, 3.0),) * 3, "s", host=TEXT),
     )
