@@ -71,7 +71,15 @@ def test_a_command_that_only_informs_loads_no_library_and_no_benchmark(arguments
 
 
 @pytest.mark.parametrize(
-    "line", ["asct ap", "asct run lat", "asct explain latency-s", "asct list settings s", "asct report -f "]
+    "line",
+    [
+        "asct ap",
+        "asct run lat",
+        "asct explain latency-s",
+        "asct list settings s",
+        "asct report -f ",
+        "asct run ls --user-config ls.w",
+    ],
 )
 def test_completion_loads_no_library_and_no_benchmark(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert slow(complete(line, monkeypatch)) == set()

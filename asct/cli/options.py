@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import click
 
+from asct.cli.completion_context import assignments, completing_from, entries, hosts, profiles, tags
 from asct.cli.console import Console, OutputStyle
 from asct.engine.options import FORKS as DEFAULT_FORKS
 
@@ -234,11 +235,23 @@ plan_options: Callable[[F], F] = _gathered("selection", PlanSelection, (
     click.option(
         "--host", "hosts", multiple=True, metavar="H",
         help="Use only this host, group, range or pattern. Can be repeated or comma-separated.",
+        shell_complete=completing_from(hosts),
     ),
-    click.option("--benchmark", "benchmarks", multiple=True, metavar="ID", help="Use only the benchmark with this id."),
-    click.option("--tag", "tags", multiple=True, metavar="T", help="Use only benchmarks with this tag."),
-    click.option("--profile", metavar="P", help="Apply this profile from the plan."),
-    click.option("--set", "sets", multiple=True, metavar="PATH=VALUE", help="Override a value, e.g. vars.runtime=5s."),
+    click.option(
+        "--benchmark", "benchmarks", multiple=True, metavar="ID", help="Use only the benchmark with this id.",
+        shell_complete=completing_from(entries),
+    ),
+    click.option(
+        "--tag", "tags", multiple=True, metavar="T", help="Use only benchmarks with this tag.",
+        shell_complete=completing_from(tags),
+    ),
+    click.option(
+        "--profile", metavar="P", help="Apply this profile from the plan.", shell_complete=completing_from(profiles)
+    ),
+    click.option(
+        "--set", "sets", multiple=True, metavar="PATH=VALUE", help="Override a value, e.g. vars.runtime=5s.",
+        shell_complete=completing_from(assignments),
+    ),
 ))  # fmt: skip
 """A decorator that adds `--host --benchmark --tag --profile --set` to a command, which receives them as `selection`, a
 `PlanSelection`."""

@@ -235,3 +235,34 @@ def test_a_name_from_elsewhere_leads_to_similar_settings(asct: Asct, tmp_path: P
     text = " ".join(asct("check", "p.yaml").err.split())
     assert "hint: `width`: Width in bytes of the load threads' loads" in text and "`touch`: Bytes" in text
     assert "hint: `width`: Bytes per load or store" in text
+
+
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("asct apply p.yaml --profile q", {"quick"}),
+        ("asct apply p.yaml --benchmark d", {"deep"}),
+        ("asct plan p.yaml --tag n", {"nightly"}),
+        ("asct check p.yaml --host l", {"lab", "left"}),
+        ("asct apply p.yaml --set vars.", {"vars.runtime="}),
+        ("asct apply p.yaml --set deep.cycle", {"deep.cycle_base=true", "deep.cycle_base=false"}),
+        ("asct run ls --user-config ls.cycle_base=", {"ls.cycle_base=true", "ls.cycle_base=false"}),
+        ("asct report go", {"golden"}),
+        ("asct results show t/g", {"t/golden"}),
+        ("asct apply nothing.yaml --profile q", set()),
+    ],
+)
+def test_completion_reads_the_plan_and_the_results(
+    asct: Asct, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, offered: set[str]
+) -> None:
+    (tmp_path / "p.yaml").write_text(
+        "plan: 1\nname: t\nvars: {runtime: 2s}\nhosts: {left: {transport: local}}\ngroups: {lab: [left]}\n"
+        "benchmarks: [{id: deep, uses: latency-sweep, tags: [nightly]}]\nprofiles: {quick: {vars: {runtime: 1s}}}\n"
+    )
+    golden = tmp_path / "results" / "t" / "golden"
+    golden.mkdir(parents=True)
+    (golden / "run.json").touch()
+    monkeypatch.setenv("_ASCT_COMPLETE", "bash_complete")
+    monkeypatch.setenv("COMP_WORDS", line)
+    monkeypatch.setenv("COMP_CWORD", str(len(line.split(" ")) - 1))
+    assert {found.removeprefix("plain,") for found in asct().out.split()} == offered

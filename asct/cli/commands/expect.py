@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from asct.cli.completion_context import completing_from
+from asct.cli.completion_context import runs as run_names
 from asct.cli.options import GlobalOptions, results_option, shared_options
 from asct.diagnostics.model import Diagnostic
 from asct.diagnostics.suggest import did_you_mean
@@ -23,7 +25,7 @@ _MOST_NAMED: Final = 6
 
 
 @click.command("expect", short_help="Propose expectations from what was measured.")
-@click.argument("runs", nargs=-1, metavar="[RUN...]")
+@click.argument("runs", nargs=-1, metavar="[RUN...]", shell_complete=completing_from(run_names))
 @click.option(
     "--metric", "metrics", multiple=True, metavar="PATTERN",
     help="Propose a bound for each value of these metrics (`ID.METRIC`, `matrix.*`) instead of the headline values; "

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from asct.cli.completion import completing, format_names
+from asct.cli.completion_context import completing_from
+from asct.cli.completion_context import runs as run_names
 from asct.cli.options import GlobalOptions, results_option, shared_options
 
 if TYPE_CHECKING:
@@ -17,7 +19,7 @@ _DEFAULT = ("html", "markdown")
 
 
 @click.command("report", short_help="Render the reports of runs again.")
-@click.argument("runs", nargs=-1, metavar="[RUN...]")
+@click.argument("runs", nargs=-1, metavar="[RUN...]", shell_complete=completing_from(run_names))
 @click.option(
     "-f", "--format", "names", multiple=True, metavar="FORMAT",
     help="Report format; can be repeated. `asct list formats` shows all.",

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from asct.cli.completion_context import completing_from
+from asct.cli.completion_context import runs as run_names
 from asct.cli.options import GlobalOptions, results_option, shared_options
 from asct.cli.text import counted
 from asct.diagnostics.model import Diagnostic
@@ -70,7 +72,7 @@ def _as_json(item: ListedRun) -> dict[str, Any]:
 
 
 @command.command("show", short_help="Show a run: hosts, jobs, verdicts and values.")
-@click.argument("run", default="latest")
+@click.argument("run", default="latest", shell_complete=completing_from(run_names))
 @results_option(file_okay=False)
 @shared_options
 def show(options: GlobalOptions, run: str, results: str) -> int:
@@ -116,7 +118,7 @@ def _show_head(options: GlobalOptions, stored: StoredRun) -> None:
 
 
 @command.command("verify", short_help="Check the files of a run.")
-@click.argument("run", default="latest")
+@click.argument("run", default="latest", shell_complete=completing_from(run_names))
 @results_option(file_okay=False)
 @shared_options
 def verify_(options: GlobalOptions, run: str, results: str) -> int:
@@ -141,7 +143,7 @@ def verify_(options: GlobalOptions, run: str, results: str) -> int:
 
 
 @command.command("rebuild", short_help="Derive records.jsonl of a run from its raw files.")
-@click.argument("run", default="latest")
+@click.argument("run", default="latest", shell_complete=completing_from(run_names))
 @results_option(file_okay=False)
 @shared_options
 def rebuild_(options: GlobalOptions, run: str, results: str) -> int:
@@ -170,7 +172,7 @@ def rebuild_(options: GlobalOptions, run: str, results: str) -> int:
 
 
 @command.command("label", short_help="Name a run, for example as the baseline of its plan.")
-@click.argument("run")
+@click.argument("run", shell_complete=completing_from(run_names))
 @click.argument("label")
 @results_option(file_okay=False)
 @shared_options
@@ -193,7 +195,7 @@ def label_(options: GlobalOptions, run: str, label: str, results: str) -> int:
 
 
 @command.command("accept", short_help="Accept the new value of a metric as the baseline.")
-@click.argument("run")
+@click.argument("run", shell_complete=completing_from(run_names))
 @click.argument("metric")
 @click.option("--because", required=True, metavar="TEXT", help="The reason why the value changed.")
 @results_option(file_okay=False)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from asct.cli.completion import completing, selectors
+from asct.cli.completion_context import completing_from, settings
 from asct.cli.options import FORMAT, SHOW_COMMANDS, WAIT, YES, GlobalOptions, PlanSelection, shared_options
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--user-config", "--update-config", "assignments", multiple=True, metavar="BENCH.SETTING=VALUE",
-    help="Change a setting. Can be repeated, or followed by more settings.",
+    help="Change a setting. Can be repeated, or followed by more settings.", shell_complete=completing_from(settings),
 )  # fmt: skip
 @click.option(
     "--config-file",
