@@ -140,3 +140,27 @@ def test_a_run_without_values_has_no_key_results(tmp_path: Path, capsys: pytest.
     empty = replace(view, jobs=tuple(replace(job, records=(), figures=()) for job in view.jobs))
     out, _ = ended(empty, capsys)
     assert [line.partition(":")[0] for line in out] == ["html", "results"]
+
+
+@pytest.mark.parametrize(
+    ("severities", "sentence"),
+    [
+        (("fail", "fail", "warn"), "1 of 3 expectations failed"),
+        (("fail", "warn", "warn"), "2 warnings (severity: warn)"),
+    ],
+)
+def test_every_judged_expectation_counts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], severities: tuple[str, ...], sentence: str
+) -> None:
+    """Those whose failure is only a warning too, so that all counts of a run have the same total."""
+    view = viewed(tmp_path, quiet=True)
+    outcomes = ("pass", "fail", "fail")
+    verdicts = [
+        view.run.verdicts[0].model_copy(update={"outcome": outcome, "severity": severity})
+        for outcome, severity in zip(outcomes, severities, strict=True)
+    ]
+    failed = "fail" in severities[1:]
+    run = view.run.model_copy(update={"verdicts": verdicts, "exit_code": int(failed)})
+    _, err = ended(replace(view, run=run), capsys)
+    assert f"complete: {sentence}" in err
+    assert failed or "  1 of 3 expectations held, and none failed" in err

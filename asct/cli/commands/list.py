@@ -173,7 +173,7 @@ def _print_benchmarks(console: Console, listing: Listing) -> None:
         console.line("* runs by default; `asct explain NAME` describes a benchmark")
     else:
         console.table(listing.columns, table)
-        console.line("`asct list -v` prints more readable text; `asct explain NAME` describes a benchmark")
+        console.line("`asct explain NAME` describes a benchmark")
 
 
 def _print_benchmark(console: Console, row: Mapping[str, str]) -> None:
