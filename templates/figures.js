@@ -255,10 +255,13 @@
   }
   // the figures in and near the viewport, which change while the reader scrolls, are drawn before all others
   const near = new Set();
-  const watcher = new IntersectionObserver((entries) => {
-    for (const { target, isIntersecting } of entries) near[isIntersecting ? "add" : "delete"](target);
-  }, { rootMargin: "50% 0px" });
-  plots.forEach((plot) => watcher.observe(plot));
+  const watching = new Promise((resolve) => {
+    const watcher = new IntersectionObserver((entries) => {
+      for (const { target, isIntersecting } of entries) near[isIntersecting ? "add" : "delete"](target);
+      resolve();
+    }, { rootMargin: "50% 0px" });
+    plots.forEach((plot) => watcher.observe(plot));
+  });
   let round = 0;
   async function drawAll() {
     if (!window.Plotly) return;
@@ -285,6 +288,7 @@
         const { meta } = page.figures[plot.dataset.figure].layout;
         plot.closest("figure").classList.toggle("panels", Boolean(meta && meta.grids));
       }
+      await watching;
       await drawAll();
     } catch (error) {
       for (const plot of plots) {

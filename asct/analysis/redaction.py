@@ -112,7 +112,12 @@ class Redaction:
         return name if found == name else re.sub(r"[^\w.@+:]+", "-", found).strip("-.") or "redacted"
 
     def file(self, path: str, text: str) -> str:
-        """Return the text of a file in the results tree without secrets. JSON documents remain JSON documents."""
+        """Return the text of a file in the results tree without secrets. JSON documents remain JSON documents.
+
+        The resolved plan no longer names a baseline, because that is another run, with secrets of its own.
+        """
+        if path == "plan.resolved.json" and isinstance(body := _parsed(text), dict):
+            return json.dumps({**self.document(body), "baseline": None}, ensure_ascii=False, separators=(",", ":"))
         if path.endswith(".jsonl"):
             return "\n".join(map(self._json, text.split("\n")))
         return self._json(text) if path.endswith(".json") else self.text(text)

@@ -173,8 +173,15 @@ def body_rows(grid: TextTable, rows: Sequence[Sequence[TableCell]], stack: bool)
 
 
 def _sorted_by_text(cells: Sequence[TableCell]) -> bool:
+    """Return whether the texts of these cells sort them: they are equal to the keys, or numbers that are not rounded to
+    zero."""
     return all(
-        one.sort in ("", one.text) or (isinstance(one.sort, int | float) and _NUMBER.fullmatch(one.text))
+        one.sort in ("", one.text)
+        or (
+            isinstance(one.sort, int | float)
+            and _NUMBER.fullmatch(one.text)
+            and bool(float(one.text)) == bool(one.sort)
+        )
         for one in cells
     )
 

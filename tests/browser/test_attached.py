@@ -63,3 +63,27 @@ def test_raw_files_are_linked_where_they_are(reports: Reports, opened: Any) -> N
         links = page.evaluate(LINKS)
         assert any(link.endswith("point.fio") for link in links)
         assert {link for link in links if not (path.parent / link).exists()} <= {"asct.log"}
+
+
+ORDER = """
+window.drawn = [];
+new MutationObserver((changes) => {
+  for (const { addedNodes } of changes) {
+    for (const node of addedNodes) {
+      const started = node.nodeType === 1 && node.matches(".plot-container");
+      if (started) window.drawn.push(node.closest(".plot").dataset.figure);
+    }
+  }
+}).observe(document, { childList: true, subtree: true });
+"""
+
+
+def test_the_figures_in_view_are_drawn_first(reports: Reports, browser: Any) -> None:
+    page = browser.new_page(viewport={"width": 1280, "height": 500})
+    page.add_init_script(ORDER)
+    page.goto(reports().as_uri() + "#storage-io-depth-sweep-cpu")
+    page.wait_for_selector("html[data-figures=drawn]", state="attached")
+    drawn = page.evaluate("window.drawn")
+    assert len(drawn) == 5
+    assert drawn.index("storage-io-depth-sweep-cpu") < drawn.index("latency-sweep-curve"), drawn
+    page.close()

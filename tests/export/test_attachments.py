@@ -117,6 +117,8 @@ def tree(tmp_path: Path) -> Path:
     for host in run["hosts"]:
         host["address"] = "mallory@10.1.2.3"
     (root / "run.json").write_text(json.dumps(run))
+    resolved = json.loads((root / "plan.resolved.json").read_text())
+    (root / "plan.resolved.json").write_text(json.dumps({**resolved, "baseline": "golden"}))
     event = {"t": "point-ended", "host": "zeus-lab7", "id": "latency-sweep", "status": "ok", "note": "done"}
     (root / "journal.jsonl").write_text(json.dumps(event) + "\n")
     for path in [*root.rglob("*.json"), *root.rglob("*.jsonl")]:
@@ -190,6 +192,7 @@ def test_a_copy_without_secrets_is_a_whole_run(clean: RunView, tree: Path) -> No
     assert [job.figures != () for job in clean.jobs] == [True] * 4
     assert [len(job.repeats) for job in clean.jobs] == [len(job.repeats) for job in before.jobs]
     assert clean.notes == ()
+    assert (before.resolved["baseline"], clean.resolved["baseline"]) == ("golden" + PLANTED, None)
     assert clean.run.hosts[0].address == "[address]"
     assert clean.facts["host-1"].system.command_line == "[kernel command line]"
     assert clean.facts["host-1"].system.hostname == "host-1"
@@ -354,6 +357,8 @@ def test_the_cells_of_a_table_are_short_and_can_be_sorted() -> None:
         '<td data-sort="4096" data-label="Size"><span>4K</span>'
     )
     assert get("html").body_rows(grid, (), False) == ""
+    tiny = TextTable("x", "X", heads[:2], ((TableCell("a"), TableCell("0.0", 4e-9)),))
+    assert 'data-sort="4e-09">0.0' in get("html").body_rows(tiny, tiny.rows, False)
 
 
 def test_the_figures_of_a_page_have_tables_up_to_a_total_size() -> None:
