@@ -89,13 +89,16 @@ def _owned(figure: Figure, host: str, several: bool) -> Figure:
 
 
 def figure_grid(figure: Figure) -> TextTable | None:
-    """Return the values of a figure as a table. It has one row per x value and one column per series, or the cells of a
-    heat map.
+    """Return the values of a figure as a table. It has one row per x value and one column per series, one row per mark
+    of a curve over load, or the cells of a heat map.
 
     Returns None for a figure that has too many cells to be readable.
     """
     if isinstance(figure, Heatmap):
         return _heat_grid(figure) if len(figure.rows) * len(figure.columns) <= _MOST_CELLS else None
+    if any(series.labels for series in figure.series):
+        marks = sum(len(series.x) for series in figure.series)
+        return _mark_grid(figure) if 4 * marks <= _MOST_CELLS else None
     columns: list[dict[Scalar, float | None]] = [
         dict(zip(series.x, series.y, strict=False)) for series in figure.series
     ]
@@ -120,6 +123,25 @@ def figure_grids(figures: Iterable[Figure]) -> dict[str, TextTable]:
             found[figure.slug] = grid
             left -= size
     return found
+
+
+def _mark_grid(figure: Chart) -> TextTable:
+    """Return a row for each mark of curves over load, on which few marks have the same x and some have the same."""
+    axes = (ColumnHead(axis.title, "right") for axis in (figure.x, figure.y))
+    rows = tuple(
+        (
+            TableCell(series.name, series.name),
+            TableCell(label, float(number)),
+            _x_cell(x, figure.x),
+            _y_cell(y, figure.y.unit),
+        )
+        for series in figure.series
+        for number, (x, y, label) in enumerate(
+            zip(series.x, series.y, series.labels or ("",) * len(series.x), strict=True)
+        )
+    )
+    heads = (ColumnHead("Line"), ColumnHead("Mark", "right"), *axes)
+    return TextTable(f"{slug(figure.slug)}-data", f"{figure.title}: {figure.y.title}", heads, rows)
 
 
 def _heat_grid(figure: Heatmap) -> TextTable:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -97,6 +98,17 @@ def test_a_table_of_a_line_has_units_on_both_sides() -> None:
     grid = figure_grid(over_bandwidth((1e9, 2.5e10)))
     assert grid is not None
     assert [[cell.text for cell in row] for row in grid.rows] == [["1 GB/s", "100 ns"], ["25 GB/s", "200 ns"]]
+
+
+def test_a_table_of_a_curve_over_load_has_a_row_for_each_mark() -> None:
+    line = over_bandwidth((2.5e10, 2.5e10))
+    figure = replace(line, series=tuple(replace(series, labels=("16", "32")) for series in line.series))
+    grid = figure_grid(figure)
+    assert grid is not None
+    assert [head.title for head in grid.heads][:2] == ["Line", "Mark"]
+    assert [[cell.text for cell in row][1:] for row in grid.rows] == [
+        ["16", "25 GB/s", "100 ns"], ["32", "25 GB/s", "200 ns"],
+    ]  # fmt: skip
 
 
 def test_a_line_that_turns_back_has_bars_however_long() -> None:
