@@ -17,7 +17,7 @@ from asct.figures.render import render_figure
 from asct.figures.static import picture
 from asct.sdk.figure import Axis, Band, Bars, Detail, Figure, Line, Marker, Rated, Series
 from tests.figures.heat import cores, nodes
-from tests.figures.made import charts
+from tests.figures.made import bars, charts, loaded, steady, sweep
 
 SIZES = tuple(128 * 2**power for power in range(24))
 HOSTILE = "$\\alpha$ <script>alert(1)</script> & _x \x1b[31m"
@@ -74,6 +74,11 @@ FIGURES: Mapping[str, Figure] = {
     "bars": shares(False),
     "stacked": shares(True),
     "panels": many(24),
+    "two states": bars(),
+    "intervals of parts": bars(stacked=True),
+    "load": loaded(),
+    "steady": steady(),
+    "hosts": sweep(("read", "write"), ("a", "b")),
     "empty": curve(series=(), markers=(), rated=()),
     "one point": curve(series=(Series("a", (4096,), (1e-9,)),), markers=(), rated=()),
     "no value": curve(series=(Series("a", (1, 2), (None, None)),), markers=(), rated=()),

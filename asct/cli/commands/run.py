@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from asct.planner.model import ResolvedPlan
     from asct.registry import BenchmarkInfo
 
+_INTERRUPTED = 128
+"""Exit codes from here on mean that a signal ended the run: 130 and 143. Whoever interrupts a run does not wait for
+pictures; `asct report --format png` writes them later."""
+
 
 @click.command("run", short_help="Run benchmarks by name, alias or keyword, without a plan.")
 @click.argument("words", nargs=-1, metavar="[SELECT...]", shell_complete=completing(selectors))
@@ -91,7 +95,8 @@ def command(
     outcome = execute(options, resolved, how, results=form != "stdout")
     view = view_of(outcome.folder)
     _print_results(options, view, form)
-    write_pictures(options.console, view)
+    if outcome.exit_code < _INTERRUPTED:
+        write_pictures(options.console, view)
     return outcome.exit_code
 
 

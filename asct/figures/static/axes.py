@@ -21,7 +21,9 @@ from asct.figures.static.marks import DASHES, Place
 
 _CLOSEST: Final = 6
 """Least distance between two tick labels in pixels."""
-_SLANT: Final = 35
+_SLANTED: Final[Mapping[str, Any]] = {"rotation": 35, "va": "top"}
+_UPRIGHT: Final[Mapping[str, Any]] = {"rotation": 90, "va": "center"}
+"""The styles of tick labels that have no room side by side."""
 _MOST_NAMES: Final = 48
 """Maximum number of names on a category axis; drawing them is slow."""
 _LINE: Final = 15
@@ -79,8 +81,9 @@ def finish_axis(axis: Axis, spec: Mapping[str, Any], names: Sequence[Any]) -> No
     )
 
 
-def separate_labels(axis: Axis, spec: Mapping[str, Any]) -> None:
-    """Hide tick labels that would overlap others. The names below a category axis are slanted first.
+def separate_labels(axis: Axis, spec: Mapping[str, Any], every: bool) -> None:
+    """Hide tick labels that would overlap others. The names of categories and, with `every`, the values on the x axis
+    are slanted first.
 
     Of the categories, every second one keeps its name, or every third, and so on.
     """
@@ -89,20 +92,19 @@ def separate_labels(axis: Axis, spec: Mapping[str, Any]) -> None:
     level = isinstance(axis, XAxis)
     middles = [(box.x0 + box.x1 if level else box.y0 + box.y1) / 2 for box in boxes]
     sizes = [box.width + _CLOSEST if level else box.height for box in boxes]
-    if len(_fitting(middles, sizes)) == len(labels):
+    shown = _fitting(middles, sizes)
+    if len(shown) == len(labels):
         return
-    if spec["type"] == "category":
-        step = min(abs(after - before) for before, after in pairwise(middles))
-        size = max(sizes)
-        if level and "tickangle" not in spec:
-            size = _LINE
-            turned: dict[str, Any] = {"rotation": _SLANT, "va": "top"}
-            turned = turned if step >= 2 * _LINE else {"rotation": 90, "va": "center"}
-            for label in labels:
-                label.set(ha="right", rotation_mode="anchor", **turned)
-        shown = list(range(0, len(labels), math.ceil(size / max(step, 1.0))))
-    else:
+    category = spec["type"] == "category"
+    step = max(1.0, min(abs(after - before) for before, after in pairwise(middles)))
+    if level and "tickangle" not in spec and (category or every):
+        turned = _SLANTED if step >= 2 * _LINE else _UPRIGHT
+        for label in labels:
+            label.set(ha="right", rotation_mode="anchor", **turned)
+        sizes = [_LINE] * len(labels)
         shown = _fitting(middles, sizes)
+    if category:
+        shown = list(range(0, len(labels), math.ceil(max(sizes) / step)))
     for number, label in enumerate(labels):
         label.set_visible(number in shown)
 

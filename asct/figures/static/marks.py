@@ -22,7 +22,7 @@ DASHES: Final[Mapping[str, Any]] = {
 }  # fmt: skip
 _SYMBOLS: Final = {
     "circle": "o", "square": "s", "diamond": "D", "triangle-up": "^", "triangle-down": "v", "x": "X", "cross": "P",
-    "star": "*", "hexagon": "h",
+    "star": "*", "hexagon": "h", "line-ew": "_",
 }  # fmt: skip
 _HATCHES: Final = {"": "", "/": "//", ".": "..", "\\": "\\\\", "x": "xx", "-": "--", "|": "||", "+": "++"}
 _OPEN: Final = "-open"

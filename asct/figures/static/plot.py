@@ -111,7 +111,7 @@ def _fit(sheet: Sheet, plots: Sequence[_Plot], paper: Axes, bar: Axes | None, la
     _place(sheet, plots, paper, bar, area)
     for plot in plots:
         for axis, name in zip((plot.axes.xaxis, plot.axes.yaxis), plot.names, strict=True):
-            separate_labels(axis, _axis_of(layout, name))
+            separate_labels(axis, _axis_of(layout, name), layout.get("meta", {}).get("every", False))
     everything = [plot.axes for plot in plots] + [paper] + ([bar] if bar else [])
     boxes = [box for axes in everything if (box := axes.get_tightbbox()) is not None]
     whole = Bbox.union(boxes)
