@@ -101,7 +101,7 @@ def _result(items: Sequence[HeadlineMetric], shared: set[str]) -> KeyResult:
         doubt if len(own) == len(items) else f"{doubt} on {len(own)} of {counted(len(items), 'host')}"
         for doubt, own in hosts.items()
     )
-    lines = (first.place, first.precision) if len(items) == 1 else _of_hosts(items)
+    lines = (_joined(first.place, first.spread, first.count),) if len(items) == 1 else _of_hosts(items)
     return KeyResult(
         plain(first.id), plain(first.label), *_range(items), tuple(plain(line) for line in lines if line), tuple(doubts)
     )
@@ -130,7 +130,7 @@ def _middle(item: HeadlineMetric) -> tuple[str, str]:
 def _of_hosts(items: Sequence[HeadlineMetric]) -> Iterator[str]:
     """Yield the values of the hosts or of the extremes, after what all of them share."""
     place, count = _shared([item.place for item in items]), _shared([item.count for item in items])
-    yield ", ".join(filter(None, (place, f"{count} each" if count else "")))
+    yield _joined(place, f"{count} each" if count else "")
     items = [replace(item, place="" if place else item.place, count="" if count else item.count) for item in items]
     if len(items) <= _MOST_HOSTS:
         yield from (_line(item) for item in items)
@@ -151,8 +151,11 @@ def _shared(texts: Sequence[str]) -> str:
 
 
 def _line(item: HeadlineMetric) -> str:
-    value = f"{item.host}: {item.text} {item.spread}".rstrip()
-    return ", ".join(filter(None, (value, item.count, item.place)))
+    return _joined(f"{item.host}: {item.text} {item.spread}".rstrip(), item.count, item.place)
+
+
+def _joined(*texts: str) -> str:
+    return ", ".join(filter(None, texts))
 
 
 def _number(item: HeadlineMetric) -> float:

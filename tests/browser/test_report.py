@@ -178,7 +178,8 @@ def test_many_hosts_are_folded_and_drawn_when_they_are_opened(reports: Reports, 
         folded.locator("> summary").first.click()
         plot.locator(".main-svg").first.wait_for(state="attached")
         part = page.locator("details.part").first
-        assert not part.locator("table").first.is_visible()
+        assert not part.locator("details").first.is_visible()
         part.locator("> summary").click()
-        assert part.locator("table").first.is_visible()
+        assert part.locator("details").first.is_visible()
+        assert page.locator("#storage-io-depth-sweep-sweep tbody tr").count() == len(hosts) * 8
         assert seen.errors == []
