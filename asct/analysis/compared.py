@@ -39,8 +39,7 @@ def comparison_of(view: RunView) -> Comparison | None:
     if view.catalog is None:
         return None
     try:
-        current = of_stored(read_run(view.root), view.catalog)
-        found = _base(current, view.catalog)
+        found = _sources(view, view.catalog)
         if found is None:
             return None
         base, current, why = found
@@ -52,9 +51,11 @@ def comparison_of(view: RunView) -> Comparison | None:
     return Comparison(base.name, why, report, tuple(figures))
 
 
-def _base(current: DiffSource, catalog: Catalog) -> tuple[DiffSource, DiffSource, str] | None:
+def _sources(view: RunView, catalog: Catalog) -> tuple[DiffSource, DiffSource, str] | None:
     """Return the baseline, the run with what its comparison needs, and how the baseline was chosen."""
-    if current.baseline:
-        return planned_baseline(current, catalog)
-    stored = newest_before(current.root)
-    return None if stored is None else (of_stored(stored, catalog), current, NEWEST)
+    if view.resolved.get("baseline"):
+        return planned_baseline(of_stored(read_run(view.root), catalog), catalog)
+    earlier = newest_before(view.root)
+    if earlier is None:
+        return None
+    return of_stored(earlier, catalog), of_stored(read_run(view.root), catalog), NEWEST

@@ -82,3 +82,13 @@ def test_changes_since_the_baseline_come_before_what_did_not_change(tmp_path: Pa
 def test_a_figure_is_a_group_because_it_has_buttons(view: Viewer) -> None:
     body = html.render(view())
     assert 'role="img"' not in re.sub(r"<script.*?</script>", "", part(body, "latency-sweep"), flags=re.DOTALL)
+
+
+def test_figures_that_are_folded_have_no_table_of_their_own(view: Viewer) -> None:
+    hosts = tuple(f"n{number:02}" for number in range(30))
+    found = part(html.render(view(hosts=hosts, repeats=1)), "storage-io-depth-sweep")
+    shown, more, folded = found.partition(" more figures</summary>")
+    assert more and "<summary>Values</summary>" in shown
+    figures = folded.partition("</details>")[0]
+    assert "<figure" in figures and "<table" not in figures
+    assert "its values are in the tables of this section" in figures
