@@ -10,7 +10,6 @@ from typing import Final
 
 from asct.analysis.grid import ColumnHead, TableCell, TextTable, plain, without_empty_columns
 from asct.analysis.headline import HeadlineMetric
-from asct.analysis.machine.rows import counted
 from asct.values.grouping import grouped
 from asct.values.quantity import format_quantity
 
@@ -98,8 +97,7 @@ def _result(items: Sequence[HeadlineMetric], shared: set[str]) -> KeyResult:
         ((doubt, item.host) for item in items for doubt in item.doubts if doubt not in shared), lambda pair: pair[0]
     )
     doubts = (
-        doubt if len(own) == len(items) else f"{doubt} on {len(own)} of {counted(len(items), 'host')}"
-        for doubt, own in hosts.items()
+        doubt if len(own) == len(items) else f"{doubt} on {len(own)} of {len(items)}" for doubt, own in hosts.items()
     )
     lines = (_joined(first.place, first.spread, first.count),) if len(items) == 1 else _of_hosts(items)
     return KeyResult(
@@ -141,8 +139,8 @@ def _of_hosts(items: Sequence[HeadlineMetric]) -> Iterator[str]:
         return
     middle = format_quantity(median(map(_number, known)), _unit(known[0]))
     yield f"median of {len(known)} hosts: {middle}"
-    yield f"lowest: {_line(known[0])}"
-    yield f"highest: {_line(known[-1])}"
+    for word, item in (("lowest", known[0]), ("highest", known[-1])):
+        yield _joined(f"{word} on {item.host}", item.spread, item.count, item.place)
 
 
 def _shared(texts: Sequence[str]) -> str:

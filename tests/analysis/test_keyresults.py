@@ -72,7 +72,7 @@ def test_several_hosts_keep_spread_count_and_place() -> None:
     many = key_results([value("", "x", "v", None if n == 9 else n * 1e-9, f"n{n}") for n in range(1, 10)])
     [[_, [item]]] = many.groups
     assert (item.value, item.unit) == ("1 to 8", "ns")
-    starts = ("at depth 4, 5 visits each", "median of 8 hosts: ", "lowest: n1: 1 ns ±1 %", "highest: n8: 8 ns ±1 %")
+    starts = ("at depth 4, 5 visits each", "median of 8 hosts: ", "lowest on n1, ±1 %", "highest on n8, ±1 %")
     assert all(line.startswith(start) for line, start in zip(item.lines, starts, strict=True))
 
 
@@ -84,7 +84,7 @@ def test_a_doubt_that_all_values_share_is_said_once() -> None:
     alone = key_results(pair[:1])
     assert (alone.doubts, alone.groups[0][1][0].doubts) == ((), ("noisy host",))
     hosts = key_results([value("", "x", "v", 1e-9, "a", "drift"), value("", "x", "v", 2e-9, "b"), value("", "x", "w")])
-    assert hosts.groups[0][1][0].doubts == ("drift on 1 of 2 hosts",)
+    assert hosts.groups[0][1][0].doubts == ("drift on 1 of 2",)
 
 
 def test_a_range_of_values_with_two_states_has_two_numbers(tmp_path: Path) -> None:
