@@ -44,6 +44,8 @@ NAME = "html"
 FILE = "report.html"
 SUMMARY = "a single page with figures and tables that works offline"
 
+_MOST_FIGURES = 24
+"""Maximum number of figures of a section that are not folded and have a table of their values."""
 _MOST_EXACT = 20_000
 """Maximum number of records that the page contains with all digits."""
 _DIGITS = 6
@@ -54,7 +56,7 @@ _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 def render(view: RunView, linked: bool = False) -> str:
     """Return the HTML page. `linked` is whether it is stored in the run's folder, so that it can link to raw files."""
     report, comparison = build(view), comparison_of(view)
-    shown = [figure for section in report.sections for figure in section.figures]
+    shown = [figure for section in report.sections for figure in section.figures[:_MOST_FIGURES]]
     digits = _DIGITS if len(view.records) > _MOST_EXACT else None
     figures = render_sections([section.figures for section in report.sections], [host.name for host in view.run.hosts])
     if comparison is not None:
@@ -73,7 +75,8 @@ def render(view: RunView, linked: bool = False) -> str:
         checksums=checksums(view),
         host_names=short_names([host.name for host in report.hosts]),
         linked=linked,
-        figure_grids=figure_grids([*shown, *(comparison.figures if comparison is not None else ())]),
+        figure_grids=figure_grids(shown),
+        most_figures=_MOST_FIGURES,
         digits=digits,
         run_data=_packed(document(view, digits)),
         plan_data=_packed(view.plan_text),
