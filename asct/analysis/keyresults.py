@@ -99,9 +99,10 @@ def _result(items: Sequence[HeadlineMetric], shared: set[str]) -> KeyResult:
     doubts = (
         doubt if len(own) == len(items) else f"{doubt} on {len(own)} of {len(items)}" for doubt, own in hosts.items()
     )
-    lines = (_joined(first.place, first.spread, first.count),) if len(items) == 1 else _of_hosts(items)
+    value, unit = _range(items)
+    lines = (_joined(first.place, first.spread, first.count),) if len(items) == 1 else _of_hosts(items, unit)
     return KeyResult(
-        plain(first.id), plain(first.label), *_range(items), tuple(plain(line) for line in lines if line), tuple(doubts)
+        plain(first.id), plain(first.label), value, unit, tuple(plain(line) for line in lines if line), tuple(doubts)
     )
 
 
@@ -125,13 +126,13 @@ def _middle(item: HeadlineMetric) -> tuple[str, str]:
     return value, unit
 
 
-def _of_hosts(items: Sequence[HeadlineMetric]) -> Iterator[str]:
-    """Yield the values of the hosts or of the extremes, after what all of them share."""
+def _of_hosts(items: Sequence[HeadlineMetric], unit: str) -> Iterator[str]:
+    """Yield the values of the hosts or of the extremes, after what all of them share. `unit` is not repeated."""
     place, count = _shared([item.place for item in items]), _shared([item.count for item in items])
     yield _joined(place, f"{count} each" if count else "")
     items = [replace(item, place="" if place else item.place, count="" if count else item.count) for item in items]
     if len(items) <= _MOST_HOSTS:
-        yield from (_line(item) for item in items)
+        yield from (_line(item, unit) for item in items)
         return
     known = sorted((item for item in items if item.number is not None), key=_number)
     if not known:
@@ -140,7 +141,7 @@ def _of_hosts(items: Sequence[HeadlineMetric]) -> Iterator[str]:
     middle = format_quantity(median(map(_number, known)), _unit(known[0]))
     yield f"median of {len(known)} hosts: {middle}"
     for word, item in (("lowest", known[0]), ("highest", known[-1])):
-        yield _joined(f"{word} on {item.host}", item.spread, item.count, item.place)
+        yield _joined(f"{word} on {item.host}", item.spread, item.count, item.place.removeprefix("at "))
 
 
 def _shared(texts: Sequence[str]) -> str:
@@ -148,8 +149,9 @@ def _shared(texts: Sequence[str]) -> str:
     return texts[0] if len(set(texts)) == 1 else ""
 
 
-def _line(item: HeadlineMetric) -> str:
-    return _joined(f"{item.host}: {item.text} {item.spread}".rstrip(), item.count, item.place)
+def _line(item: HeadlineMetric, unit: str) -> str:
+    value = item.value if item.unit == unit else item.text
+    return _joined(f"{item.host}: {value} {item.spread}".rstrip(), item.count, item.place.removeprefix("at "))
 
 
 def _joined(*texts: str) -> str:

@@ -8,7 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from asct.analysis.grid import ColumnHead, TableCell, TextTable, Tone, plain, shown, size_text, without_empty_columns
+from asct.analysis.grid import (
+    ABSENT,
+    ColumnHead,
+    TableCell,
+    TextTable,
+    Tone,
+    plain,
+    shown,
+    size_text,
+    without_empty_columns,
+)
 from asct.analysis.outcomes import planned, share, short_names, tone_of
 from asct.analysis.telemetry import mark_of
 from asct.analysis.view import JobView, RepeatView, units_of
@@ -67,7 +77,7 @@ def settings_of(jobs: Sequence[JobView], unique: str, resolved: Mapping[str, Any
     )
     changed = {key: [item[3] for item in items] for key, items in told.items() if key[2] != _DEFAULT}
     rows = [
-        (TableCell(plain(key), key), TableCell(text), TableCell(origin), TableCell(_on(hosts, len(jobs))))
+        (TableCell(plain(key), key), TableCell(text or ABSENT), TableCell(origin), TableCell(_on(hosts, len(jobs))))
         for (key, text, origin), hosts in sorted(changed.items())
     ]
     heads = (ColumnHead("Setting"), ColumnHead("Value"), ColumnHead("From"), ColumnHead("Hosts"))
