@@ -113,6 +113,15 @@
     if (kept.length < 3 && at.length >= 3) return only({ ...axis, tickangle: -90 }, [0, Math.floor(at.length / 2), at.length - 1]);
     return only({ ...axis, tickangle: 0 }, kept);
   }
+  function lines(axis, height) {
+    // a low axis labels every second tick, or every third, and at least three
+    const at = places(axis, height);
+    for (let step = 1; ; step += 1) {
+      const kept = at.map((place, index) => index).filter((index) => index % step === 0);
+      const apart = kept.every((index, number) => !number || at[index] - at[kept[number - 1]] >= 15);
+      if (apart || kept.length <= 5) return only(axis, kept);
+    }
+  }
   function spaced(axis, width) {
     // keep every label of a matrix or, if there is no room, every second one and so on
     const step = Math.ceil(((Math.max(...axis.ticktext.map(widthOf)) + 7) * axis.ticktext.length) / width);
@@ -205,6 +214,11 @@
     }
     const tall = (layout.height || plot.clientHeight + extra) - layout.margin.t;
     for (const note of layout.annotations || []) if (note.name === "title") shorten(note, tall - layout.margin.b, layout);
+    const high = tall - (layout.meta && layout.meta.grids ? layout.margin.b : roomBelow(layout.xaxis));
+    for (const name of Object.keys(layout).filter((key) => key.startsWith("yaxis") && layout[key].range)) {
+      const [from, to] = layout[name].domain || [0, 1];
+      layout[name] = lines(layout[name], high * (to - from));
+    }
     if (layout.yaxis.title) shorten(layout.yaxis.title, tall - roomBelow(layout.xaxis), layout);
     return extra;
   }

@@ -61,7 +61,7 @@ class _Colours:
 def _trace(figure: Heatmap, values: list[list[float | None]], scale: AxisScale) -> dict[str, Any]:
     ceiling = None if figure.ceiling is None else figure.ceiling / scale.factor
     colours = _logarithmic(values, ceiling) if figure.logarithmic and not figure.diverging else None
-    field = "%{z:,.4r}" if colours is None else "%{text}"
+    field = "%{z:,.4~r}" if colours is None else "%{text}"
     colours = colours or _linear(values, *(_around_zero(values) if figure.diverging else _ends(values, ceiling)))
     gap = 1 if max(len(figure.rows), len(figure.columns)) <= _GAPS_UP_TO else 0
     unit = f" {escape(scale.unit)}" if scale.unit else ""
@@ -77,7 +77,7 @@ def _trace(figure: Heatmap, values: list[list[float | None]], scale: AxisScale) 
         "ygap": gap,
         "hoverongaps": False,
         "hovertemplate": f"{place}: <b>{field}{unit}</b><extra></extra>",
-        "colorbar": _colour_bar(colours.labels, f"{scale.unit}{DIRECTIONS[figure.better]}"),
+        "colorbar": _colour_bar(colours.labels, f"{scale.unit}{DIRECTIONS[figure.better]}".removeprefix(", ")),
     }
     if field == "%{text}":
         trace["text"] = [["" if value is None else significant(value) for value in row] for row in values]

@@ -93,6 +93,19 @@ def test_maps_follow_the_topology_and_both_triangles_are_filled() -> None:
     assert figure_grid(local) is not None
 
 
+def test_data_on_one_node_gives_a_single_whole_map() -> None:
+    figures = BENCHMARK.figures(records_of(BENCHMARK, measured(TWO, memory_nodes=[0])))
+    assert [figure.slug for figure in figures] == [
+        "heatmap-token-node0", "heatmap-cas-node0", "heatmap-chain-node0", "histogram-node0",
+    ]  # fmt: skip
+    whole, bars = figures[0], figures[-1]
+    assert isinstance(whole, Heatmap) and isinstance(bars, Bars)
+    assert whole.title == "Core to core, token, data on node 0"
+    assert all((value is None) == (a == b) for a, row in enumerate(whole.values) for b, value in enumerate(row))
+    counts = {series.name: sum(value or 0 for value in series.y) for series in bars.series}
+    assert counts == {"token": 28, "cas": 28, "chain": 56}
+
+
 def test_threads_stand_side_by_side_in_the_map() -> None:
     order = Order({0: 0, 1: 0, 4: 0, 5: 0, 2: 1, 3: 1}, {0: 0, 4: 0, 1: 1, 5: 1}, {})
     assert order.sorted([5, 4, 3, 2, 1, 0]) == [0, 4, 1, 5, 2, 3]

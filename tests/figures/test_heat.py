@@ -33,12 +33,12 @@ def test_values_are_in_the_prefix_that_suits_and_blanks_stay_blank() -> None:
     assert (found["x"], found["y"]) == (["Node 0", "Node 1", "Node 4"], ["Node 0", "Node 1"])
     assert found["colorbar"]["ticktext"] == ["0", "100", "200", "300", "459.2"]
     assert found["colorbar"]["title"]["text"] == "GB/s"
-    assert found["hovertemplate"] == "Run node %{y}, Memory node %{x}: <b>%{z:,.4r} GB/s</b><extra></extra>"
+    assert found["hovertemplate"] == "Run node %{y}, Memory node %{x}: <b>%{z:,.4~r} GB/s</b><extra></extra>"
     assert found["hoverongaps"] is False
 
 
 def test_cells_show_their_numbers_where_there_are_few() -> None:
-    assert trace(cores(8))["texttemplate"] == "%{z:,.4r}"
+    assert trace(cores(8))["texttemplate"] == "%{z:,.4~r}"
     assert "texttemplate" not in trace(cores(10))
     rows = tuple(str(number) for number in range(41))
     tall = nodes(values=((1.0, 2.0),) * 41, rows=rows, columns=("a", "b"))

@@ -14,6 +14,7 @@ from asct.sdk.figure import Axis, Bars, Column, Figure, Heatmap, Series, Table
 from asct.sdk.record import Record, Scalar
 from asct.sdk.rows import FLAGS_COLUMN, Row, by_point, flags_of, point_label, swept_cells, swept_columns
 from asct.statistics.robust import median
+from asct.values.grouping import grouped
 
 NS = 1e-9
 
@@ -51,6 +52,16 @@ class StoredPairs:
     def methods(self, data: str) -> dict[str, Sequence[PairLatency]]:
         """Return the pairs with local or remote data, by method."""
         return {method: cells for (where, method), cells in self.groups.items() if where == data}
+
+    def maps(self) -> dict[str, dict[str, Sequence[PairLatency]]]:
+        """Return the pairs by location of the data and method, as they are drawn.
+
+        With the data on a single node, local and remote data complement each other, so they are drawn together.
+        """
+        nodes = {cell.memory_node for cell in self.cells}
+        if len(nodes) > 1 or not all(self.methods(data) for data in DATA):
+            return {data: found for data in DATA if (found := self.methods(data))}
+        return {f"node {min(nodes)}": {**grouped(self.cells, lambda cell: cell.method)}}
 
     def single(self, metric: str) -> float | None:
         """Return the median of a metric over all its records, or None if there are none."""
@@ -239,13 +250,15 @@ def _asymmetry(points: Sequence[StoredPairs], data: str) -> Table:
         Column("share", "Difference (%)", digits=1, help="Relative to the smaller value"),
     )
     names = ("asymmetry", "Largest Differences between Directions, chain")
-    return _table(names, points, columns, lambda point: _most_uneven(_by_pair(point, data, CHAIN)), data)
+    return _table(
+        names, points, columns, lambda point: _most_uneven(_by_pair(point.groups.get((data, CHAIN), ()))), data
+    )
 
 
-def _by_pair(point: StoredPairs, data: str, method: str) -> dict[tuple[int, int], float]:
+def _by_pair(cells: Iterable[PairLatency]) -> dict[tuple[int, int], float]:
     """Return the median over the memory nodes for each ordered pair of CPUs."""
     found: dict[tuple[int, int], list[float]] = {}
-    for cell in point.groups.get((data, method), ()):
+    for cell in cells:
         found.setdefault((cell.cpu_a, cell.cpu_b), []).append(cell.value)
     return {pair: median(values) for pair, values in found.items()}
 
@@ -303,28 +316,33 @@ _CAPTIONS: Final = {
 
 
 def all_figures(records: Sequence[Record], setting: Setting) -> tuple[Figure, ...]:
-    """Return a heat map per method and a histogram of all methods, for the local and the remote data of each point."""
+    """Return a heat map per method and a histogram of all methods for each point: for local and for remote data or, if
+    all data is on one node, for both together."""
     figures: list[Figure] = []
     for number, point in enumerate(stored_pairs(records, setting), start=1):
         cpus = point.order.sorted({cell.cpu_a for cell in point.cells})
         if len(cpus) < _FEWEST:
             continue
         suffix = "" if number == 1 else f"-{number}"
-        for data in DATA:
-            methods = point.methods(data)
-            figures += [_heatmap(point, method, data, cpus, suffix) for method in methods]
-            if methods:
-                figures.append(_histogram(point, data, suffix))
+        for data, methods in point.maps().items():
+            place = (
+                "data on " + (data if data.startswith("node") else f"the {data} node"),
+                f"{data.replace(' ', '')}{suffix}",
+            )
+            figures += [_heatmap(point, method, mine, cpus, place) for method, mine in methods.items()]
+            figures.append(_histogram(point, methods, place))
     return tuple(figures)
 
 
-def _heatmap(point: StoredPairs, method: str, data: str, cpus: list[int], suffix: str) -> Heatmap:
-    values = _by_pair(point, data, method)
+def _heatmap(
+    point: StoredPairs, method: str, cells: Sequence[PairLatency], cpus: list[int], place: tuple[str, str]
+) -> Heatmap:
+    values = _by_pair(cells)
     blocks = "nodes, and groups of CPUs that share a last-level cache" if point.order.cluster else "nodes"
     names = tuple(map(str, cpus))
     return Heatmap(
-        slug=f"heatmap-{method}-{data}{suffix}",
-        title=_title(f"Core to core, {method}", point, data),
+        slug=f"heatmap-{method}-{place[1]}",
+        title=_title(f"Core to core, {method}", point, place[0]),
         caption=f"{_CAPTIONS[method]} CPUs are in topology order; lines separate {blocks}.",
         x_title="CPU B",
         y_title="CPU A",
@@ -347,10 +365,8 @@ def _ceiling(point: StoredPairs) -> float | None:
     return None if clock is None else point.ceiling_s * clock
 
 
-def _histogram(point: StoredPairs, data: str, suffix: str) -> Bars:
-    methods = {
-        method: [cell.value for cell in mine if not cell.repeated] for method, mine in point.methods(data).items()
-    }
+def _histogram(point: StoredPairs, cells: Mapping[str, Sequence[PairLatency]], place: tuple[str, str]) -> Bars:
+    methods = {method: [cell.value for cell in _once(mine)] for method, mine in cells.items()}
     edges = _edges([value for mine in methods.values() for value in mine], point.hist_bins)
     labels = _labels([edge / point.scale for edge in edges])
     series = []
@@ -360,13 +376,19 @@ def _histogram(point: StoredPairs, data: str, suffix: str) -> Bars:
             counts[_bin_of(value, edges)] += 1
         series.append(Series(method, labels, tuple(map(float, counts)), host=point.records[0].host))
     return Bars(
-        slug=f"histogram-{data}{suffix}",
-        title=_title("Pairs of CPUs by latency", point, data),
+        slug=f"histogram-{place[1]}",
+        title=_title("Pairs of CPUs by latency", point, place[0]),
         caption="Number of pairs in each range; chain counts both directions.",
         x=Axis(f"Latency ({point.unit})", "", "category"),
         y=Axis("Pairs", "1"),
         series=tuple(series),
     )
+
+
+def _once(cells: Sequence[PairLatency]) -> list[PairLatency]:
+    """Return the cells without the copies for the opposite direction of another cell."""
+    ways = {(cell.cpu_a, cell.cpu_b, cell.memory_node) for cell in cells if not cell.turned}
+    return [cell for cell in cells if not cell.turned or (cell.cpu_b, cell.cpu_a, cell.memory_node) not in ways]
 
 
 def _edges(values: Sequence[float], bins: int) -> list[float]:
@@ -390,5 +412,5 @@ def _bin_of(value: float, edges: Sequence[float]) -> int:
     return min(last, int((value - edges[0]) / width)) if width > 0 else 0
 
 
-def _title(what: str, point: StoredPairs, data: str) -> str:
-    return ", ".join(filter(None, (what, f"data on the {data} node", point_label(point.records[0], ""))))
+def _title(what: str, point: StoredPairs, place: str) -> str:
+    return ", ".join(filter(None, (what, place, point_label(point.records[0], ""))))
