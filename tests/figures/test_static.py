@@ -78,6 +78,7 @@ FIGURES: Mapping[str, Figure] = {
     "intervals of parts": bars(stacked=True),
     "load": loaded(),
     "steady": steady(),
+    "keys above panels": sweep(("read",), tuple(f"n{number:03}" for number in range(30))),
     "hosts": sweep(("read", "write"), ("a", "b")),
     "empty": curve(series=(), markers=(), rated=()),
     "one point": curve(series=(Series("a", (4096,), (1e-9,)),), markers=(), rated=()),

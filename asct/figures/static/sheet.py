@@ -33,6 +33,9 @@ _GLYPH: Final = 0.57
 _KEY: Final = 28
 """Width of the sample of a series in the legend, in pixels."""
 _GAP: Final = 24
+_PANELS: Final = 0.85
+"""Part of the width for which the columns of panels are chosen. The letters of DejaVu Sans are wider than those of the
+page, and the keys above the panels need room."""
 
 
 class Box(NamedTuple):
@@ -99,7 +102,7 @@ def _plot_height(spec: Mapping[str, Any], width: float, square: bool) -> float:
 
 def layout_for(layout: Mapping[str, Any], width: float) -> Mapping[str, Any]:
     """Return the layout for a sheet of this width, which determines the number of columns of panels."""
-    grids = [grid for grid in layout.get("meta", {}).get("grids", ()) if grid["from"] <= width]
+    grids = [grid for grid in layout.get("meta", {}).get("grids", ()) if grid["from"] <= width * _PANELS]
     if not grids:
         return layout
     grid = max(grids, key=lambda grid: grid["from"])
