@@ -76,8 +76,10 @@ def test_the_matrix_becomes_its_charts(tmp_path: Path) -> None:
     require_measured(ended, run)
     assert len(points_of(run)) == 64
     page = (run / "report.html").read_text()
-    for slug in ("latency-iodepth-32", "io-rate-iodepth-1024", "bandwidth-over-iodepth", "map-iops-rwmixread-70"):
-        assert slug in page
+    for slug in ("latency", "io-rate", "latency-over-iodepth", "io-rate-over-iodepth", "bandwidth-over-iodepth"):
+        assert f'id="plot-matrix-{slug}"' in page
+    assert 'id="plot-matrix-map-iops"' in page
+    assert "iodepth 1024, rwmixread 70" in page
 
 
 def test_the_study_has_a_curve_for_each_pattern_and_size(tmp_path: Path) -> None:
