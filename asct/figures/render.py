@@ -52,11 +52,6 @@ def render_sections(sections: Sequence[Sequence[Figure]], hosts: Sequence[str]) 
     }
 
 
-def render_figure(figure: Figure, hosts: Sequence[str] = ()) -> dict[str, Any]:
-    """Return `{"data": [...], "layout": {...}}` for a figure that stands alone."""
-    return _rendered(figure, palette([figure], hosts), section_scales([figure]))
-
-
 def _rendered(figure: Figure, colours: Palette, scales: Scales) -> dict[str, Any]:
     if isinstance(figure, Heatmap):
         return render_heatmap(figure, scales)

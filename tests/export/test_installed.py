@@ -13,13 +13,13 @@ from asct.analysis.combined import combined_figures, figure_grid
 from asct.analysis.grid import from_table
 from asct.analysis.headline import headlines
 from asct.analysis.view import JobView
-from asct.figures.render import render_figure
 from asct.registry import installed
 from asct.sdk.benchmark import Benchmark
 from asct.sdk.facts import HostFacts
 from asct.sdk.record import Measurement, Record, Stats, ValueState
 from asct.sdk.step import Output, Step, Tool
 from asct.store.model import JobEntry
+from tests.figures.rendered import render_figure
 
 FOLDER = Path(__file__).parents[2] / "asct" / "benchmarks"
 CASES = sorted(FOLDER.glob("*/testdata/*.json"))

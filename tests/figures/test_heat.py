@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from asct.analysis.combined import combined_figures, figure_grid
 from asct.figures import theme
 from asct.figures.heat import square
-from asct.figures.render import render_figure
 from asct.figures.scale import even_ticks
 from asct.sdk.figure import Heatmap
 from tests.figures.heat import cores, nodes
+from tests.figures.rendered import render_figure
 from tests.figures.test_render import accepted, curve
 
 

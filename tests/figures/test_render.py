@@ -11,9 +11,10 @@ import pytest
 
 from asct.analysis.combined import figure_grid
 from asct.figures import theme
-from asct.figures.render import plotly_javascript, render_figure
+from asct.figures.render import plotly_javascript
 from asct.figures.scale import guide, prefixed, six_digits, size_label
 from asct.sdk.figure import Axis, Bars, Line, Marker, Rated, Series
+from tests.figures.rendered import render_figure
 
 SIZES = tuple(128 * 2**power for power in range(24))
 

@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 from asct.figures import theme
 from asct.figures.axes import section_scales, x_view, y_view
 from asct.figures.labels import NARROW, WIDE, label_rows, placed
-from asct.figures.render import render_figure, render_sections
+from asct.figures.render import render_sections
 from asct.figures.scale import decade_ticks, linear_ticks, power_ticks, significant
 from asct.sdk.figure import Axis, Bars, Line, Series
 from tests.figures.heat import cores
 from tests.figures.made import DEPTHS, bars, charts, loaded, steady, sweep
+from tests.figures.rendered import render_figure
 from tests.figures.test_render import accepted
 
 

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from numpy import asarray
 from PIL import Image
 
-from asct.figures.render import render_figure
 from asct.figures.static import picture
 from asct.sdk.figure import Axis, Band, Bars, Detail, Figure, Line, Marker, Rated, Series
 from tests.figures.heat import cores, nodes
 from tests.figures.made import bars, charts, loaded, steady, sweep
+from tests.figures.rendered import render_figure
 
 SIZES = tuple(128 * 2**power for power in range(24))
 HOSTILE = "$\\alpha$ <script>alert(1)</script> & _x \x1b[31m"

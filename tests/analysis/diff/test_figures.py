@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from asct.analysis.diff.build import compare_all
 from asct.analysis.diff.figures import delta_maps, figures_of, matrix_grid, overlaid
-from asct.figures.render import render_figure
 from asct.figures.theme import LIGHT, PAPER
 from asct.sdk.figure import Axis, Bars, Heatmap, Line, Series
 from asct.sdk.metric import Better
 from tests.analysis.diff.runs import CATALOG, source, value, visits
+from tests.figures.rendered import render_figure
 
 HOSTS = {"b": "a"}
 
