@@ -74,7 +74,10 @@ def cell(column: Column, value: Any) -> TableCell:
     if column.format in ("size", "text"):
         return size_cell(value) if column.format == "size" else TableCell(shown(value), float(value))
     digits = 0 if column.format == "integer" else column.digits
-    return TableCell(f"{value / column.scale:.{digits}f}", float(value))
+    text = f"{value / column.scale:.{digits}f}"
+    if value and not float(text):  # a small value is not 0
+        text = f"{value / column.scale:.1g}"
+    return TableCell(text, float(value))
 
 
 def size_cell(size: float) -> TableCell:

@@ -225,9 +225,10 @@ def _section(
     figures = with_references(combined, [item for item in rated if item.place.id == job_id])
     names = distinct(f"{unique}-{slug(figure.slug)}" for figure in figures)
     hosts = distinct(f"{unique}-on-{slug(job.entry.host)}" for job in jobs)
+    alike = any(job.title == first.title and job.entry.id != job_id for job in view.jobs)
     return ReportSection(
         slug=unique,
-        title=plain(first.title),
+        title=plain(f"{first.title}: {job_id}" if alike else first.title),
         id=plain(job_id),
         benchmark=plain(first.entry.benchmark),
         version=plain(first.entry.version),

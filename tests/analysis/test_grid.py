@@ -34,6 +34,8 @@ def test_sizes_read_as_in_the_known_tables(size: int, text: str) -> None:
 def test_columns_scale_and_round() -> None:
     assert cell(Column("x", "Latency [ns]", scale=1e-9, digits=1), 1.54e-9).text == "1.5"
     assert cell(Column("x", "kops", scale=1e3, digits=1), 3049.0).text == "3.0"
+    assert cell(Column("x", "irq (%)", digits=1), 0.031).text == "0.03"
+    assert cell(Column("x", "irq (%)", digits=1), 0.0).text == "0.0"
     assert cell(Column("x", "n", format="integer"), 8.0).text == "8"
     assert cell(Column("x", "size", format="size"), 65536).text == "64K"
     assert cell(Column("x", "size", format="size"), 32832).text == "32.06K"

@@ -203,6 +203,13 @@ def _words(text: str) -> Counter[str]:
     return Counter(word for word in text.split() if len(word) <= _LONGEST_WORD)
 
 
+LONG_TABLES = """() => Array.from(document.querySelectorAll('table')).filter((one) => one.rows.length > 70)
+  .filter((one) => !one.closest('[data-screen-only]'))
+  .map((one) => Array.from(one.tHead.rows[0].cells, (cell) => cell.textContent.trim()).slice(0, 3))
+  .filter((heads) => heads.length === 3 && heads.every((head) => !/\\s/.test(head)))"""
+"""The first three heads of tables that take several sheets, if they are words."""
+
+
 def paper_problems(browser: Any, path: Path) -> Problems:
     """What of the screen is not on paper: words of tables, and titles of figures."""
     tables = """() => Array.from(document.querySelectorAll('table')).filter((one) => !one.closest('[data-screen-only]'))
@@ -210,6 +217,7 @@ def paper_problems(browser: Any, path: Path) -> Problems:
     with TemporaryDirectory() as folder, shown(browser, path) as one:
         one.reveal()
         wanted = _words(" ".join(one.page.evaluate(tables)))
+        long = one.page.evaluate(LONG_TABLES)
         titles = one.page.evaluate(
             "Array.from(document.querySelectorAll('figure h3'), (one) => one.firstChild.textContent)"
         )
@@ -217,9 +225,11 @@ def paper_problems(browser: Any, path: Path) -> Problems:
         one.page.pdf(path=pdf, format="A4")
         ran = subprocess.run(["pdftotext", "-layout", str(pdf), "-"], capture_output=True, text=True, check=True)
     missing = wanted - _words(ran.stdout)
+    heads = {" ".join(head): len(re.findall(r"\s+".join(map(re.escape, head)), ran.stdout)) for head in long}
     lines = " ".join(ran.stdout.split())
     found = {
         "cells": [f"{word} ({count} times)" for word, count in missing.most_common()],
+        "heads that are not repeated": [head for head, times in heads.items() if times <= long.count(head.split(" "))],
         "figures": [title for title in titles if " ".join(title.split()) not in lines],
     }
     return {rule: problems for rule, problems in found.items() if problems}

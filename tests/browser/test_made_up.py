@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from asct.analysis.report import build
 from asct.analysis.view import open_view
 from asct.registry import installed
 from asct.store.reader import read_run
@@ -47,3 +48,10 @@ def test_a_wrong_name_is_answered_with_the_names(capsys: pytest.CaptureFixture[s
     shown = capsys.readouterr().out
     assert [name for name in TREES if name not in shown] == []
     assert list(tmp_path.iterdir()) == []
+
+
+def test_sections_of_one_benchmark_have_titles_of_their_own(tmp_path: Path) -> None:
+    report = build(open_view(write_tree("qualification", tmp_path), installed()))
+    titles = [section.title for section in report.sections]
+    assert len(titles) == len(set(titles)) == 7
+    assert "Recovery and demand intensity of a drive: idle" in titles
