@@ -183,3 +183,20 @@ def test_many_hosts_are_folded_and_drawn_when_they_are_opened(reports: Reports, 
         assert part.locator("details").first.is_visible()
         assert page.locator("#storage-io-depth-sweep-sweep tbody tr").count() == len(hosts) * 8
         assert seen.errors == []
+
+
+def test_a_table_says_how_many_columns_are_out_of_sight(reports: Reports, opened: Any) -> None:
+    from playwright.sync_api import expect
+
+    with opened(reports(fail_depth=64), width=390) as (page, _):
+        block = page.locator("#latency-sweep-on-local-levels")
+        more = block.locator(".more")
+        assert re.fullmatch(r"\d more columns? →", str(more.text_content()))
+        block.locator(".scroll").evaluate("box => { box.scrollLeft = box.scrollWidth; }")
+        expect(more).to_have_text("")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        levels = block.locator("tbody th").all_text_contents()
+        heights = block.locator("tbody th").evaluate_all(
+            "cells => cells.map((cell) => cell.getBoundingClientRect().height)"
+        )
+        assert levels[0] == "L1" and max(heights) < 40, "the name of a row stays on one line"
