@@ -243,6 +243,8 @@
       Object.assign(layout, { width: paperWidth, height, autosize: false });
     }
     if (layout.height || extra) plot.style.height = `${layout.height || plot.clientHeight + extra}px`;
+    plot.style.maxWidth = printing ? "none" : ""; // a square is larger on paper than on the page
+    plot.style.width = printing ? `${paperWidth}px` : "";
     const displayModeBar = plot.clientWidth < narrowBelow ? false : "hover";
     await Plotly.react(plot, data, layout, { ...config, displayModeBar });
     if (plot.watched) return;

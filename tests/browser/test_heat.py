@@ -106,4 +106,6 @@ def test_a_map_prints_as_a_square(report: Reports, opened: Any) -> None:
         page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
         page.wait_for_function("document.querySelector('#plot-latency-sweep-cores-8')._fullLayout.height === 660")
         assert page.evaluate("document.querySelector('#plot-latency-sweep-nodes')._fullLayout.height") == 320
+        box = page.locator("#plot-latency-sweep-cores-8").bounding_box()
+        assert box["width"] >= 660 and box["height"] >= 660
         assert seen.errors == []
