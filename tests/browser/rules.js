@@ -126,7 +126,7 @@ window.rules = (() => {
   function badNumbers() {
     return all(document, "td, tbody th").filter((one) => {
       const shown = text(one);
-      if (/^-?0(?:\.0+)?$/.test(shown)) return Math.abs(Number(one.dataset.sort || 0)) > 0;
+      if (/^-?0(?:\.0+)?$/.test(shown)) return !Number.isInteger(Number(one.dataset.sort || 0)); // whole numbers also order words
       return /^\d+\.\d+\s?[KMGTP]i?B?$/.test(shown) && shown.replace(/\D/g, "").length > 4;
     }).map((one) => `${text(one)} in ${one.closest("table").caption?.textContent.trim()}`);
   }
