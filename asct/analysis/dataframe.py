@@ -68,7 +68,8 @@ def document(view: RunView, digits: int | None = None) -> str:
     names = view.ids() if digits is None else ()
     body = {
         "schema": "asct.report/1",
-        "run": view.run.model_dump(mode="json", by_alias=True),
+        # a run is sealed after its reports have been written: a report that is rendered again must be equal
+        "run": view.run.model_dump(mode="json", by_alias=True, exclude={"sealed"}),
         "facts": {host: facts.model_dump(mode="json", by_alias=True) for host, facts in sorted(view.facts.items())},
         "disturbances": {
             host: found.model_dump(mode="json", by_alias=True) for host, found in sorted(view.disturbances.items())
