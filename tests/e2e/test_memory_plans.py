@@ -38,6 +38,8 @@ SMALL: dict[str, Any] = {
     "memory-profile.data_size": "4M",
     "memory-profile.cache_sizes": "[16K]",
     "memory-profile.duration": "20ms",
+    # beside other tests, all windows of such a short visit may be interrupted
+    "defaults.retry": "{max: 9, on: [failed]}",
 }
 
 

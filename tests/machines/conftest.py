@@ -65,9 +65,9 @@ def guests() -> Iterator[dict[str, Guest]]:
         yield started
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def lab() -> Iterator[Guest]:
-    """The machine with drives in all states."""
+    """The machine with drives in all states; each module has its own, because tests leave data on the drives."""
     with running([LAB_MACHINE]) as started:
         yield started["lab"]
 
