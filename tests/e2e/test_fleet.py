@@ -91,15 +91,11 @@ def rows_below(lines_shown: Sequence[str], header: str) -> list[str]:
     return list(takewhile(str.strip, lines_shown[start + 1 :]))
 
 
-def test_recap_and_matrix(run: tuple[Ended, Path]) -> None:
+def test_the_matrix_of_hosts_and_benchmarks(run: tuple[Ended, Path]) -> None:
     """More hosts than have a line each: those to which the same happened share one, the worst first. Twelve hosts on
     one machine disturb one another, so that any measured repeat may be noisy."""
     ended, _ = run
     shown = ended.err.splitlines()
-    recap = rows_below(shown, r"host +ok +(noisy +)?skipped")
-    assert re.fullmatch(r"n004, n009 +0 +(0 +)?3 +unreachable", recap[0].strip())
-    assert set.union(*(names_of(row) for row in recap[1:])) == {*GOOD}
-    assert all(re.search(r" \d+ +(\d+ +)?0$", row.rstrip()) for row in recap[1:]), "nothing else was skipped"
     matrix = rows_below(shown, r"host +noop +twice")
     assert re.fullmatch(r"n004, n009: unreachable +skipped +skipped", matrix[0].strip())
     assert measured_in(matrix[1:], r" (ok|noisy) +(ok|noisy|noisy 1/2)$") == {"n001", "n002", "n003", "n005"}
