@@ -113,6 +113,10 @@
     if (kept.length < 3 && at.length >= 3) return only({ ...axis, tickangle: -90 }, [0, Math.floor(at.length / 2), at.length - 1]);
     return only({ ...axis, tickangle: 0 }, kept);
   }
+  function fitColourBar(trace, width) {
+    const { tickvals, ticktext } = numbers({ ...trace.colorbar, range: [trace.zmin, trace.zmax] }, width, false, 30);
+    Object.assign(trace.colorbar, { tickvals, ticktext });
+  }
   function lines(axis, height) {
     // a low axis labels every second tick, or every third, and at least three
     const at = places(axis, height);
@@ -205,6 +209,7 @@
     const inside = width - layout.margin.l - layout.margin.r - 10;
     if (layout.meta && layout.meta.grids) arrange(layout, width);
     fitAxes(layout, inside, data.length && data[0].type === "heatmap");
+    for (const trace of data) if (trace.colorbar) fitColourBar(trace, trace.colorbar.len * inside);
     const notes = (layout.annotations || []).filter((note) => note.name === "marker");
     const below = layout.xaxis.tickangle ? Math.max(0, roomBelow(layout.xaxis) - 80) : 0;
     const extra = (layout.meta && layout.meta.grids ? 0 : below) + (notes.length ? restack(layout, notes, inside) : 0);
