@@ -147,7 +147,7 @@ def common_flags() -> list[FlagInfo]:
 
 def known_plan_keys() -> list[PlanKey]:
     """Return the keys of the plan language, except those that a transport adds."""
-    return [PlanKey(**item) for item in json.loads(INDEX.read_text(encoding="utf-8"))["plan_keys"].values()]
+    return [PlanKey(**item) for item in _index_document()["plan_keys"].values()]
 
 
 _PARTS: Final = {"settings": SettingInfo, "metrics": MetricInfo, "flags": FlagInfo}
@@ -155,9 +155,15 @@ _PARTS: Final = {"settings": SettingInfo, "metrics": MetricInfo, "flags": FlagIn
 
 
 @cache
+def _index_document() -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(INDEX.read_text(encoding="utf-8"))
+    return document
+
+
+@cache
 def _index() -> tuple[list[FlagInfo], dict[str, BenchmarkInfo]]:
     """Return the content of index.json: the common flags, and the benchmarks by name."""
-    document = json.loads(INDEX.read_text(encoding="utf-8"))
+    document = _index_document()
     parts: dict[str, dict[str, Any]] = {
         part: {key: kind(**item) for key, item in document[part].items()} for part, kind in _PARTS.items()
     }

@@ -86,6 +86,22 @@ def _make_parent(path: Path, folder: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
 
 
+def pictures_of(view: RunView, ending: str) -> dict[str, bytes]:
+    """Return the figures of a report as pictures of one kind (`png` or `svg`), keyed by file name. Raises UsageError
+    (E711) if there are none."""
+    from asct.analysis.pictures import pictures, source
+    from asct.analysis.report import build
+    from asct.figures.render import render_sections
+    from asct.figures.static import picture
+
+    figures = [section.figures for section in build(view).sections]
+    drawn = render_sections(figures, [host.name for host in view.run.hosts])
+    return {
+        f"{name}.{ending}": picture(drawn[figure.slug], figure.title, figure.caption, source(view), ending)
+        for name, figure in pictures(view).items()
+    }
+
+
 def _documents(module: ModuleType, view: RunView, folder: Path) -> Mapping[str, str | bytes]:
     """Return the contents of the files of a format, keyed by file name."""
     if hasattr(module, "documents"):

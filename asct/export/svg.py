@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from asct.analysis.pictures import pictures, source
-from asct.analysis.report import build
 from asct.analysis.view import RunView
-from asct.figures.render import render_sections
-from asct.figures.static import picture
+from asct.export import pictures_of
 
 NAME = "svg"
 FILE = "<benchmark>/<figure>.svg"
@@ -17,9 +14,4 @@ SUMMARY = "one scalable picture per figure, with text that can be searched"
 
 def documents(view: RunView, _folder: Path) -> dict[str, bytes]:
     """Return the pictures, keyed by file name. Raises UsageError (E711) if there are none."""
-    figures = [section.figures for section in build(view).sections]
-    drawn = render_sections(figures, [host.name for host in view.run.hosts])
-    return {
-        f"{name}.{NAME}": picture(drawn[figure.slug], figure.title, figure.caption, source(view), NAME)
-        for name, figure in pictures(view).items()
-    }
+    return pictures_of(view, NAME)
