@@ -43,6 +43,8 @@ EDGE = math.log(1.10)
 MIN_SIZES = 8
 MAX_LEVELS = 5
 MAX_NOISE = 0.12
+OPEN_END = "open-end"
+"""The keyword of the note that the curve still rises at its end."""
 _THINNED = 0.25
 """Spacing of a thinned curve in octaves."""
 _SLOPE_WINDOW = 0.51
@@ -377,5 +379,5 @@ def _notes(thin: _Curve, plateaus: Sequence[range], shoulders: Sequence[range], 
             "there is no level"
         )
     if open_end:
-        notes["open-end"] = "the latency still rises at the largest size: the sweep ends before the next level"
+        notes[OPEN_END] = "the latency still rises at the largest size: the sweep ends before the next level"
     return notes

@@ -142,7 +142,8 @@ def test_the_range_ends_at_what_is_free() -> None:
 
 
 @pytest.mark.parametrize(
-    ("caches", "size"), [([], 1 << 30), ([32 << 20], 1 << 29), ([128 << 20], 1 << 29), ([256 << 20], 1 << 30)]
+    ("caches", "size"),
+    [([], 1 << 30), ([32 << 20], 1 << 29), ([128 << 20], 1 << 29), ([256 << 20], 1 << 30), ([480 << 20], 1 << 31)],
 )
 def test_no_more_is_mapped_than_memory_needs(caches: list[int], size: int) -> None:
     known = [Cache(level=3, type="Unified", size_bytes=cache) for cache in caches]
@@ -452,9 +453,12 @@ def test_a_refusal_of_the_kernel_reaches_people() -> None:
         BENCHMARK.parse(settings, [output], bare_facts())
 
 
-def altered(case: str, change: Callable[[dict[str, Any]], None]) -> Sequence[Measurement]:
+def altered(
+    case: str, change: Callable[[dict[str, Any]], None], caches: Sequence[Cache] | None = None
+) -> Sequence[Measurement]:
     """The measurements of a recorded case with every sample changed."""
     settings, facts, outputs = recorded(case)
+    facts = facts if caches is None else facts.model_copy(update={"caches": list(caches)})
     for output in outputs:
         lines = [json.loads(line) for line in output.stdout.splitlines()]
         for line in lines:
@@ -462,6 +466,25 @@ def altered(case: str, change: Callable[[dict[str, Any]], None]) -> Sequence[Mea
                 change(line)
         output.files["stdout"] = "\n".join(map(json.dumps, lines)) + "\n"
     return BENCHMARK.parse(settings, outputs, facts)
+
+
+@pytest.mark.parametrize(("cache", "found"), [(480 << 20, True), (600 << 20, False)])
+def test_a_curve_that_rises_to_its_end_still_has_a_size_for_memory(cache: int, found: bool) -> None:
+    """A guest whose L3 cache had 480 MiB showed such a curve: the latency rose steadily from 64 MiB to 1 GiB."""
+
+    def rising(sample: dict[str, Any]) -> None:
+        if sample["size"] > 64 << 20:
+            slower = 110_000 * (sample["size"] / (64 << 20)) ** 0.7 / sample["median_ps"]
+            sample["ns"] = [round(one * slower) for one in sample["ns"]]
+            timed = [key for key in sample if key.endswith("_ps") or key.startswith("mcycles")]
+            sample.update({key: round(sample[key] * slower) for key in timed if sample[key] is not None})
+
+    values = altered("default", rising, [Cache(level=3, type="Unified", size_bytes=cache)])
+    assert "open-end" in next(item.flags for item in values if item.metric == "levels")
+    assert ("DRAM" in at_level(values, "latency")) is found
+    assert BENCHMARK.export(values).get("dram.optimum_size") == (1 << 30 if found else None)
+    doubted = [item.coords["level"] for item in values if "noisy-rising" in item.flags and item.metric == "latency"]
+    assert doubted == (["DRAM"] if found else [])
 
 
 def results_in_doubt(found: Sequence[Measurement]) -> set[object]:

@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from asct.sdk.facts import HostFacts
     from asct.statistics.levels import MemoryLevel
 
-LARGEST: Final = 1 << 30
-"""Largest working set if the caches are unknown or larger than `_LARGE_CACHE`."""
-_ENOUGH: Final = 512 << 20
-"""Largest working set if the caches are small, because mapping more memory takes longer than measuring it."""
-_LARGE_CACHE: Final = _ENOUGH // 4
-"""Largest cache for which `_ENOUGH` suffices. `_ENOUGH` is four times this size, so that the middle of the DRAM range
-is beyond twice the size of the cache."""
+_LARGEST: Final = 1 << 30
+"""Largest working set if the caches are unknown."""
+_LEAST: Final = 512 << 20
+"""Minimum of the largest working set."""
+_CACHES: Final = 4
+"""Largest working set as a multiple of the largest cache, so that the middle of the DRAM range is beyond twice the size
+of the cache. With a smaller multiple, so many loads still hit a cache of 480 MiB that the latency rises to the end."""
 EDGES: Final = "edges"
 """Name of the process of the first visit that measures additional sizes."""
 LOCAL: Final = "local"
@@ -65,8 +65,9 @@ class LatencySweepParams(VisitedParams):
     )
     max_size: AutoSize = setting(
         None,
-        "Largest working set, which determines how much memory is mapped; auto means 512 MiB if the host reports "
-        "caches of at most 128 MiB, otherwise 1 GiB; less if too little memory is free",
+        "Largest working set, which determines how much memory is mapped; auto means four times the largest cache "
+        "that the host reports, rounded up to a power of two, but at least 512 MiB; 1 GiB if the caches are unknown; "
+        "less if too little memory is free",
         aliases=("max_data_size",),
         ge=1024,
         le=MAX_SIZE,
@@ -123,8 +124,8 @@ def largest(params: LatencySweepParams, facts: HostFacts | None) -> int:
 
 
 def _wanted(facts: HostFacts | None) -> int:
-    caches = [] if facts is None else [cache.size_bytes for cache in facts.data_caches()]
-    return _ENOUGH if caches and max(caches) <= _LARGE_CACHE else LARGEST
+    cache = 0 if facts is None else max((cache.size_bytes for cache in facts.data_caches()), default=0)
+    return max(_LEAST, 1 << (_CACHES * cache - 1).bit_length()) if cache > 0 else _LARGEST
 
 
 def is_lowered(params: LatencySweepParams, facts: HostFacts) -> bool:

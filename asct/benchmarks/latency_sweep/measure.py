@@ -15,7 +15,7 @@ from asct.sdk.record import Measurement, Scalar
 from asct.sdk.samples import KernelRun, number, stats_of
 from asct.statistics.level_ends import LevelEnd
 from asct.statistics.level_names import CacheHint
-from asct.statistics.levels import LevelSearch, MemoryLevel
+from asct.statistics.levels import OPEN_END, LevelSearch, MemoryLevel
 
 if TYPE_CHECKING:
     from asct.benchmarks.latency_sweep.command import LatencySweepParams
@@ -35,7 +35,7 @@ NOTES: Final = {
     "scattered": "latencies vary too much between sizes: repeat the measurement on an idle host",
     "shoulder": "between levels, the latency rises more slowly without forming a plateau; this is not treated as a "
     "level",
-    "open-end": "the latency still rises at the largest size: raise max_size to reach the next level",
+    OPEN_END: "the latency still rises at the largest size: raise max_size to reach the next level",
     "ends-in-cache": "the largest size still fits into a cache that the host reports: raise max_size to reach DRAM",
     "smaller-memory": "there is too little free memory for the largest working set, so the sweep ends at the "
     "largest size that fits",
@@ -76,7 +76,10 @@ def measured_again(found: Survey, run: KernelRun) -> list[Measurement]:
     """Return the latencies that another visit measured for sizes and levels."""
     points = size_latencies([run])
     curve = [item for size in sorted(points) for item in _of_size(points[size], found.search)]
-    return [*curve, *(item for level in found.search.levels for item in _latency_of(level, points, run.end))]
+    return [
+        *curve,
+        *(item for level in found.search.levels for item in _latency_of(level, found.search, points, run.end)),
+    ]
 
 
 def _of_size(point: SizeLatency, search: LevelSearch) -> list[Measurement]:
@@ -107,7 +110,7 @@ def _of_level(level: MemoryLevel, found: Survey) -> list[Measurement]:
     flags = (*_gap_flags(gap), *_reported_flags(level, end, cache_hints(found.facts)))
     extra = {"tlb_end": end.tlb, "data_size": level.optimum if level.name == MEMORY_LEVEL else None}
     return [
-        *_latency_of(level, found.points, found.runs[0].end),
+        *_latency_of(level, found.search, found.points, found.runs[0].end),
         Measurement("lower_bound", float(level.lower), dict(at), flags=_gap_flags(level.lower_gap)),
         Measurement("upper_bound", float(end.cache), dict(at), flags=flags),
         Measurement("optimum_size", float(level.optimum), dict(at)),
@@ -124,7 +127,9 @@ def _reported_flags(level: MemoryLevel, end: LevelEnd, hints: Sequence[CacheHint
     return (UNLIKE_REPORTED,) if unlike else ()
 
 
-def _latency_of(level: MemoryLevel, points: Mapping[int, SizeLatency], end: Mapping[str, Any]) -> list[Measurement]:
+def _latency_of(
+    level: MemoryLevel, search: LevelSearch, points: Mapping[int, SizeLatency], end: Mapping[str, Any]
+) -> list[Measurement]:
     """Return the latency of a level in one visit: the median over the sizes of the level that every visit measures.
     Return an empty sequence if none of them was measured."""
     at: dict[str, Scalar] = {"level": level.name}
@@ -133,9 +138,10 @@ def _latency_of(level: MemoryLevel, points: Mapping[int, SizeLatency], end: Mapp
         return []
     noise = () if level.name in _PRIVATE else noise_flags(end)
     scattered = ("noisy",) if level.scatter > _NOISY_LEVEL and level.name != MEMORY_LEVEL else ()
+    rising = ("noisy-rising",) if level.name == MEMORY_LEVEL and OPEN_END in search.notes else ()
     in_time = stats_of([point.chase.latency.median for point in mine], independent=False)
     in_cycles = stats_of([point.chase.cycles.median for point in mine], independent=False)
-    flags = tuple(dict.fromkeys((*noise, *scattered)))
+    flags = tuple(dict.fromkeys((*noise, *scattered, *rising)))
     return [
         Measurement("latency", in_time.median, dict(at), in_time, flags),
         Measurement("latency_cycles", in_cycles.median, dict(at), in_cycles, flags),

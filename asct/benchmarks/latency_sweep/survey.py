@@ -14,7 +14,8 @@ from asct.instruments.memory.sizes import CACHES, MEMORY_LEVEL
 from asct.sdk.samples import KernelRun, number
 from asct.statistics.level_ends import LevelEnd, find_end
 from asct.statistics.level_names import CacheHint
-from asct.statistics.levels import LevelSearch, MemoryLevel, find_levels
+from asct.statistics.levels import OPEN_END, LevelSearch, MemoryLevel, find_levels
+from asct.statistics.robust import median
 
 if TYPE_CHECKING:
     from asct.sdk.facts import HostFacts
@@ -144,7 +145,24 @@ def search_levels(points: Mapping[int, SizeLatency], granule: int, facts: HostFa
         uncertain={size for size, point in points.items() if point.chase.lines <= FEW_LINES},
         granule=granule,
     )
-    return replace(found, levels=tuple(_in_memory(level, facts) for level in found.levels))
+    levels = (*found.levels, *_rising_memory(found, points, facts))
+    return replace(found, levels=tuple(_in_memory(level, facts) for level in levels))
+
+
+def _rising_memory(found: LevelSearch, points: Mapping[int, SizeLatency], facts: HostFacts) -> tuple[MemoryLevel, ...]:
+    """Return a DRAM level without a plateau: the sizes of at least `CACHES` times the largest cache, if the latency
+    still rises at the end of the curve.
+
+    Most loads from such a working set reach DRAM, and other benchmarks need a size to measure it. The level is empty if
+    the sizes are smaller or the host reports no caches.
+    """
+    largest = max((cache.size_bytes for cache in facts.data_caches()), default=0)
+    sizes = tuple(size for size in sorted(points) if size >= CACHES * largest and size not in found.suspects)
+    if not found.levels or OPEN_END not in found.notes or not largest or not sizes:
+        return ()
+    lower, upper, below = sizes[0], sizes[-1], max(size for size in points if size < sizes[0])
+    latencies = tuple(points[size].chase.latency.median for size in sizes)
+    return (MemoryLevel(MEMORY_LEVEL, lower, upper, upper, median(latencies), sizes, latencies, below=below),)
 
 
 def _in_memory(level: MemoryLevel, facts: HostFacts) -> MemoryLevel:
