@@ -235,6 +235,7 @@ def _count(place: MetricGroup, metric: Metric) -> str:
         text = f"{len(place.records)} repeats"
     elif stats is not None and (stats.visits is not None or stats.n > 1):
         text = counted(stats.n, "sample") if stats.visits is None else counted(stats.visits, "visit")
+        text += f", spread of {stats.runs} runs" if stats.runs else ""
     # the interval of a median over the sizes of a level includes differences between the sizes
     return f"{text} across sizes" if text and "size" in metric.coords and "size" not in place.at else text
 

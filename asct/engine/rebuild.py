@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from asct.diagnostics.model import Diagnostic
-from asct.engine.values import Origin, records_of, with_host_flag
+from asct.engine.values import Origin, for_next_run, records_of, with_host_flag
 from asct.errors import StoreError
 from asct.sdk.benchmark import Benchmark, Catalog
 from asct.sdk.facts import HostFacts
@@ -197,6 +197,7 @@ class _Builder:
             params = benchmark.params_model.model_validate(dict(command.settings))
             outputs = list(self._outputs(status, command))
             found = with_host_flag(benchmark.parse(params, outputs, self._facts[host]), status.host_state)
+            found = for_next_run(found, status.earlier)
             records = [_reused(one, status) for one in records_of(found, benchmark, origin)]
         except OSError as error:
             raise _LostError(f"a raw file is unreadable: {error.strerror}") from error

@@ -35,7 +35,7 @@ from asct.engine.resume import EarlierResults
 from asct.engine.services import RunContext
 from asct.engine.steps import StepNotes, StepOutputs, StepsChangedError, step_key
 from asct.engine.telemetry.summary import summarize
-from asct.engine.values import ContractBreachError, Origin, records_of, with_host_flag
+from asct.engine.values import ContractBreachError, Origin, for_next_run, records_of, with_host_flag
 from asct.errors import HostError, HostLost
 from asct.hosts.base import Process, Task, TaskResult
 from asct.planner.model import Job
@@ -43,7 +43,7 @@ from asct.sdk.benchmark import Benchmark, Context, Unsuitable
 from asct.sdk.needs import GUARD, SHORTEST_LIMIT_S
 from asct.sdk.record import Measurement, Record, Scalar
 from asct.sdk.step import Kernel, Output, Step
-from asct.store.model import CommandDocument, PointStatus, Status, Telemetry
+from asct.store.model import CommandDocument, EarlierValues, PointStatus, Status, Telemetry
 
 _MOST_STEPS = 10_000
 """Maximum number of steps in a repeat, as a safeguard against a benchmark that never ends."""
@@ -75,6 +75,7 @@ class Attempt:
     status: PointStatus = "ok"
     elapsed_s: float = 0.0
     measurements: Sequence[Measurement] = ()
+    earlier: Sequence[EarlierValues] = ()
     exported: Mapping[str, Scalar] = field(default_factory=dict)
     diagnostic: Diagnostic | None = None
     lost: bool = False
@@ -408,7 +409,9 @@ class RepeatRunner:
         point, raw = attempt.point, self._layout.relative(attempt.folder)
         try:
             measured = self._benchmark.parse(point.params, attempt.steps.outputs, self._context.facts)
+            attempt.earlier = self._earlier_values(point.id, measured)
             found = with_host_flag(measured, attempt.telemetry.verdict if attempt.telemetry else None)
+            found = for_next_run(found, attempt.earlier)
             records = records_of(found, self._benchmark, self._origin(attempt, raw))
             exported = self._benchmark.export(found) if found else {}
         except ContractBreachError as error:
@@ -424,6 +427,14 @@ class RepeatRunner:
         attempt.measurements, attempt.exported = found, exported
         attempt.status, attempt.diagnostic = judged(found, strict=self._job.strict)
         return records
+
+    def _earlier_values(self, point_id: str, measured: Sequence[Measurement]) -> Sequence[EarlierValues]:
+        if not self._benchmark.uses_earlier or self._earlier.pilots is None:
+            return ()
+        from asct.engine.reuse import earlier_values
+
+        version, facts = self._benchmark.version, self._context.facts
+        return earlier_values(self._earlier.pilots, self._job.host, point_id, version, facts, measured)
 
     def _origin(self, attempt: Attempt, raw: str) -> Origin:
         job, point = self._job, attempt.point
@@ -467,6 +478,7 @@ class RepeatRunner:
                 steps=done.commands,
             ),
             telemetry=attempt.telemetry,
+            earlier=list(attempt.earlier),
         )
         self._writer.finish_repeat(attempt.folder, status, records if attempt.repeat > 0 else ())
 

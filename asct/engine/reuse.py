@@ -18,20 +18,22 @@ from asct.engine.events import PointEnded, PointStarted, now
 from asct.engine.points import BoundPoint
 from asct.engine.reuse_key import can_be_reused, changes
 from asct.engine.services import RunContext
-from asct.engine.values import measurements_of
+from asct.engine.values import measurements_of, value_key
 from asct.errors import StoreError
 from asct.planner.costs import known_settings
 from asct.planner.model import Job, Point, ResolvedPlan
 from asct.sdk.benchmark import Benchmark, Catalog
 from asct.sdk.facts import HostFacts
-from asct.sdk.record import REUSED, Record, Scalar
+from asct.sdk.record import NOISY_HOST, REUSED, Measurement, Record, Scalar, is_invalid
 from asct.store.earlier import EarlierPoint, EarlierRepeat, EarlierRuns
-from asct.store.model import MEASURED, Status, accepted_statuses
+from asct.store.model import MEASURED, EarlierValues, Status, accepted_statuses
 from asct.values.timestamp import age
 
 _MOST_CHANGES: Final = 6
 _PILOT_RUNS: Final = 20
 _PILOT_DAYS: Final = 30
+_SPREAD_RUNS: Final = 9
+"""Earlier runs whose spread is used. More would hide a slow decline behind the spread that it causes."""
 
 
 def earlier_runs(results: Path, age_s: float, leave_out: Path | None = None) -> EarlierRuns:
@@ -54,6 +56,43 @@ def earlier_records(runs: EarlierRuns, host: str, point_id: str, version: str) -
             if records and records[0].version == version:
                 return records
     return ()
+
+
+def earlier_values(
+    runs: EarlierRuns, host: str, point_id: str, version: str, facts: HostFacts, measured: Sequence[Measurement]
+) -> list[EarlierValues]:
+    """Return what the newest earlier runs under the same conditions measured for those values that come from visits,
+    oldest first. Runs on a noisy host and reused results do not count."""
+    wanted = {
+        value_key(item.metric, item.coords): EarlierValues(metric=item.metric, coords=dict(item.coords), values=[])
+        for item in measured
+        if item.stats is not None and item.stats.visits is not None and not item.detail
+    }
+    used = 0
+    for found in runs.of(host, point_id, 1, MEASURED) if wanted else ():
+        if used == _SPREAD_RUNS:
+            break
+        with suppress(StoreError):
+            used += _collect(found, version, facts, wanted)
+    return [item for item in wanted.values() if item.values]
+
+
+def _collect(
+    found: EarlierPoint, version: str, facts: HostFacts, wanted: Mapping[tuple[object, ...], EarlierValues]
+) -> bool:
+    """Insert the values of an earlier run before those collected so far. Return whether the run counts. Raises
+    StoreError if it is damaged."""
+    before = found.facts()
+    if found.statuses[0].reused_from or before is None or changes(before, facts):
+        return False
+    records = found.repeats()[0].records
+    if not records or records[0].version != version or NOISY_HOST in records[0].flags:
+        return False
+    for record in records:
+        item = wanted.get(value_key(record.metric, record.coords))
+        if item is not None and not is_invalid(record.flags):
+            item.values.insert(0, record.value)
+    return True
 
 
 def _earlier_points(runs: EarlierRuns, job: Job, point_id: str) -> Iterator[EarlierPoint]:

@@ -4,13 +4,14 @@ to the original."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from asct.sdk.benchmark import Benchmark
 from asct.sdk.record import INVALID_HOST, NOISY_HOST, Measurement, Record, Scalar
-from asct.store.model import HostVerdict
+from asct.statistics.visits import RUNS_MIN, next_run_interval
+from asct.store.model import EarlierValues, HostVerdict
 
 
 class ContractBreachError(ValueError):
@@ -38,6 +39,25 @@ def with_host_flag(found: Iterable[Measurement], verdict: HostVerdict | None) ->
     which it runs; only the host state shows that another program uses caches, memory bandwidth or power."""
     flag = {"invalid": INVALID_HOST, "noisy": NOISY_HOST}.get(verdict.state if verdict else "unknown")
     return tuple(replace(item, flags=(*item.flags, flag)) if flag else item for item in found)
+
+
+def for_next_run(found: Iterable[Measurement], earlier: Iterable[EarlierValues]) -> tuple[Measurement, ...]:
+    """Return the measurements with intervals that hold for the next run. Values without visits do not change."""
+    known = {value_key(item.metric, item.coords): item.values for item in earlier}
+    return tuple(_for_next_run(item, known.get(value_key(item.metric, item.coords), ())) for item in found)
+
+
+def _for_next_run(item: Measurement, earlier: Sequence[float]) -> Measurement:
+    if item.stats is None or item.stats.ci95 is None or item.stats.visits is None:
+        return item
+    interval = next_run_interval(item.value, item.stats.ci95, earlier)
+    runs = len(earlier) + 1 if len(earlier) + 1 >= RUNS_MIN else None
+    return replace(item, stats=item.stats.model_copy(update={"ci95": interval, "runs": runs}))
+
+
+def value_key(metric: str, coords: Mapping[str, Scalar]) -> tuple[object, ...]:
+    """Return a key that identifies a value in the repeats of a point."""
+    return metric, *sorted(coords.items())
 
 
 def records_of(found: Iterable[Measurement], benchmark: Benchmark[Any], origin: Origin) -> list[Record]:

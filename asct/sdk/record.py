@@ -49,7 +49,8 @@ class Stats(BaseModel):
     variance of their medians, and `within` the mean of the variances within them, both in the unit squared. `states`
     contains the two groups into which the visits fall, if any, and `moved` is the number of visits in which a virtual
     CPU moved. `visit_values` contains the medians of the visits in order of time, which comparisons of runs use in
-    statistical tests.
+    statistical tests. `runs` is the number of runs, including this one, whose spread `ci95` covers; if it is not set,
+    `ci95` covers only the spread of the visits.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
@@ -66,6 +67,7 @@ class Stats(BaseModel):
     within: float | None = Field(None, exclude_if=_unknown)
     states: tuple[ValueState, ...] | None = Field(None, exclude_if=_unknown)
     moved: int | None = Field(None, exclude_if=_unknown)
+    runs: int | None = Field(None, exclude_if=_unknown)
 
     def scaled(self, factor: float) -> Stats:
         """Return the same statistics in another unit; `factor` is positive."""
@@ -84,6 +86,7 @@ class Stats(BaseModel):
             if self.states is None
             else tuple(ValueState(value=state.value * factor, share=state.share) for state in self.states),
             moved=self.moved,
+            runs=self.runs,
         )
 
 

@@ -20,6 +20,8 @@ from typing import NamedTuple
 
 VISITS_MIN = 6
 """Minimum number of visits for an interval."""
+RUNS_MIN = 3
+"""Minimum number of runs, including the current one, whose spread is used."""
 SAMPLES_MIN = 21
 """Minimum number of samples for a reliable median of a visit."""
 # Student's t, 0.975 quantile, for 1 to 30 degrees of freedom. Beyond that, the first terms of its expansion around the
@@ -108,6 +110,24 @@ def summarise_visits(medians: Sequence[float]) -> VisitSummary:
             low, high = min(low, *medians), max(high, *medians)
         interval = (low, high)
     return VisitSummary(count, middle, interval, between, drift, states)
+
+
+def next_run_interval(value: float, visits: tuple[float, float], earlier: Sequence[float]) -> tuple[float, float]:
+    """Return the interval in which the next run measures this value, given the interval over the visits of this run and
+    the values of earlier runs in order of time.
+
+    The visits of a run share what changes only from run to run, such as the neighbors on the host and the physical CPUs
+    behind virtual ones. From RUNS_MIN runs on, the half-width is therefore at least that of a t-interval with the
+    standard deviation between runs. If it is not yet known, both runs are assumed to have the error that the visits
+    show, so that their difference varies by sqrt(2) times as much (Hahn and Meeker, Statistical Intervals, 1991,
+    section 4.8).
+    """
+    low, high = visits
+    runs = [*earlier, value]
+    if len(runs) < RUNS_MIN:
+        return value - math.sqrt(2.0) * (value - low), value + math.sqrt(2.0) * (high - value)
+    reach = t_975(len(runs) - 1) * math.sqrt(variance(runs))
+    return min(low, value - reach), max(high, value + reach)
 
 
 def visits_needed(pilot: Sequence[Variation], target: float, most: int) -> int:

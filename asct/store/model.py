@@ -395,6 +395,14 @@ class CommandDocument(_Document):
     """The name, argv, cwd, env, files, companions (argv) and timeout_s of each step."""
 
 
+class EarlierValues(_Document):
+    """What earlier runs measured for one value of a repeat, in order of time and in the unit of the metric."""
+
+    metric: str
+    coords: dict[str, Scalar]
+    values: list[float]
+
+
 class Status(_Document):
     """jobs/<host>/<id>/<point>/r<k>/status.json: how one repeat ended, its command lines, the host state around it, and
     the checksums of its raw files and records. The file is written at the end of the repeat."""
@@ -429,6 +437,8 @@ class Status(_Document):
     """The command lines; null if they are unknown."""
     telemetry: Telemetry | None = None
     """The host state; null if no step was run."""
+    earlier: list[EarlierValues] = Field(default_factory=list)
+    """The values of earlier runs whose spread the intervals of this repeat cover."""
 
     @property
     def host_state(self) -> HostVerdict | None:

@@ -13,11 +13,13 @@ from tests.bench.table import Goal, note, row
 
 @dataclass(frozen=True)
 class Value:
-    """One value from one run."""
+    """One value from one run. `early` is whether too few earlier runs were known for its interval to cover the spread
+    between runs."""
 
     value: float
     ci95: tuple[float, float] | None
     flagged: bool
+    early: bool = False
 
 
 Place = tuple[str, str, str]
@@ -31,7 +33,12 @@ def report_intervals(runs: Runs) -> None:
     values, and the half-width."""
     for name in dict.fromkeys(place[0] for place in runs):
         series = [values for place, values in runs.items() if place[0] == name]
-        _report_inside(name, series)
+        pairs = [pair for values in series for pair in pairwise(values)]
+        _report_inside(name, [pair for pair in pairs if not pair[0].early])
+        early = [_holds(now.ci95, later) for now, later in pairs if now.early and now.ci95 is not None]
+        if early:
+            share = 100 * statistics.fmean(early)
+            note(f"{name}: {share:.0f} % of {len(early)} pairs of the first runs, flagged ones included")
         every = [value for values in series for value in values]
         without = sum(value.ci95 is None for value in every)
         if without:
@@ -44,8 +51,7 @@ def report_intervals(runs: Runs) -> None:
             row(f"  half-width, {name}", "SD", middle, min(widths), goal=Goal("at most 3 SD", middle <= 3))
 
 
-def _report_inside(name: str, series: Sequence[Sequence[Value]]) -> None:
-    pairs = [pair for values in series for pair in pairwise(values)]
+def _report_inside(name: str, pairs: Sequence[tuple[Value, Value]]) -> None:
     found = [(_holds(now.ci95, later), now.flagged or later.flagged) for now, later in pairs if now.ci95 is not None]
     sure = [holds for holds, flagged in found if not flagged]
     if sure:
@@ -64,6 +70,6 @@ def _holds(ci95: tuple[float, float], later: Value) -> bool:
 
 def _width(values: Sequence[Value]) -> float | None:
     """Return the median half-width of the intervals, in standard deviations between the runs."""
-    halves = [(value.ci95[1] - value.ci95[0]) / 2 for value in values if value.ci95 is not None]
+    halves = [(value.ci95[1] - value.ci95[0]) / 2 for value in values if value.ci95 is not None and not value.early]
     spread = statistics.stdev([value.value for value in values]) if len(values) > 1 else 0.0
     return statistics.median(halves) / spread if halves and spread > 0 else None

@@ -8,15 +8,17 @@ import pytest
 
 from asct.engine import events
 from asct.engine.events import Event
+from asct.engine.rebuild import survey
 from asct.instruments.memory.visits import VisitedBenchmark, VisitedParams
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.metric import Metric
 from asct.sdk.needs import Needs
 from asct.sdk.params import setting
-from asct.sdk.record import Measurement
+from asct.sdk.record import Measurement, Stats
 from asct.sdk.samples import KernelRun
 from asct.sdk.step import Output, Step, Tool
+from asct.statistics.visits import t_975
 from tests.engine import plant
 from tests.engine.conftest import Lab
 from tests.sshd import Sshd
@@ -82,6 +84,47 @@ def test_the_announced_visits_behind_a_failed_one_are_not_run(lab: Lab, sshd: Ss
     assert done.values() == [VISITS]
     ran = (shared / "log").read_text().split()
     assert ran == ["once", "once-visit2", "once", "once-visit2", "once-visit3", "once-visit4"]
+
+
+class SpreadProbe(plant.Probe):
+    """Its value is 10 times the number of its runs, and its visits have the interval of 1 on each side."""
+
+    name = "spread"
+    uses_earlier = True
+
+    def steps(self, params: plant.ProbeParams, context: Context) -> Sequence[Step]:
+        known = sum(record.value for record in context.earlier if not record.coords)
+        return () if context.done else (Step("probe", Tool("sh"), ("-c", f"echo {known + 10}")),)
+
+    def parse(self, params: plant.ProbeParams, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
+        value = float(outputs[0].stdout)
+        stats = Stats(n=6, median=value, mad=1, ci95=(value - 1, value + 1), min=value, max=value, visits=6)
+        return [
+            Measurement("value", value, stats=stats),
+            Measurement("value", value, {"of": "detail"}, stats, detail=True),
+        ]
+
+
+def test_intervals_cover_the_spread_between_runs_from_the_third_run_on(lab: Lab) -> None:
+    job = plant.job(plant.point("spread"), benchmark="spread")
+    ports = plant.collaborators(catalog=plant.Shelf((SpreadProbe(),)))
+    runs = [lab.run(job, ports=ports) for _ in range(3)]
+    stats = [record.stats for run in runs for record in run.stored.records() if not record.coords]
+    assert [(one.median, one.runs) for one in stats if one] == [(10, None), (20, None), (30, 3)]
+    widths = [one.ci95[1] - one.median for one in stats if one and one.ci95]
+    assert widths == pytest.approx([2**0.5, 2**0.5, t_975(2) * 10])
+
+
+def test_a_lost_record_is_rebuilt_with_the_spread_of_the_runs_before_it(lab: Lab) -> None:
+    job = plant.job(plant.point("spread"), benchmark="spread")
+    ports = plant.collaborators(catalog=plant.Shelf((SpreadProbe(),)))
+    *_, last = [lab.run(job, ports=ports) for _ in range(3)]
+    path = last.stored.layout.records
+    before = path.read_text()
+    path.write_text("")
+    found = survey(last.stored, ports.catalog)
+    assert found.text == before
+    assert '"runs":3' in before.replace(" ", "")
 
 
 class LearningProbe(plant.Probe):

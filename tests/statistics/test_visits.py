@@ -15,6 +15,7 @@ from asct.statistics.visits import (
     Variation,
     effective_count,
     moved,
+    next_run_interval,
     samples_needed,
     summarise_visits,
     t_975,
@@ -64,6 +65,27 @@ def share_inside(draw: Draw, count: int) -> float:
         low, high = summarise_visits(draw(rng, count)).ci95 or (0.0, 0.0)
         hits += low <= median(draw(rng, count)) <= high
     return hits / 1500
+
+
+@pytest.mark.parametrize("runs", [3, 4, 6, 10])
+def test_the_spread_between_runs_holds_for_the_next_run(runs: int) -> None:
+    """The runs differ five times as much as the visits of one run, as core-to-core latencies do in a guest."""
+    rng = random.Random(runs)
+    hits = hits_alone = 0
+    for _ in range(1500):
+        *earlier, value, following = (100 + rng.gauss(0, 5) for _ in range(runs + 1))
+        alone = summarise_visits([value + rng.gauss(0, 1) for _ in range(8)]).ci95
+        assert alone is not None
+        low, high = next_run_interval(value, alone, earlier)
+        hits += low <= following <= high
+        hits_alone += alone[0] <= following <= alone[1]
+    assert 0.86 <= hits / 1500 <= 0.97
+    assert hits_alone / 1500 < 0.3
+
+
+def test_an_interval_never_becomes_narrower_because_of_earlier_runs() -> None:
+    assert next_run_interval(10.0, (8.0, 11.0), [10.0, 10.1]) == (8.0, 11.0)
+    assert next_run_interval(10.0, (8.0, 11.0), [10.0]) == pytest.approx((10 - 2 * math.sqrt(2), 10 + math.sqrt(2)))
 
 
 def test_fewer_than_six_visits_give_no_interval() -> None:

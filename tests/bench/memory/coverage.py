@@ -26,7 +26,11 @@ _DOUBTS = ("noisy", "invalid", "drift", "two-states", "disagrees")
 
 def coverage() -> None:
     """Run the memory benchmarks repeatedly. Report how often the next value is within the interval, the share of
-    flagged values, and values that a disturbance changed without a flag."""
+    flagged values, and values that a disturbance changed without a flag.
+
+    All runs of a row are in one results folder, as a user would keep them, so that the intervals cover the spread
+    between runs from the third run on. A note reports the intervals of the first two runs.
+    """
     quiet = _runs(QUIET_RUNS)
     report_intervals(quiet)
     for title, arguments in _disturbances().items():
@@ -37,8 +41,8 @@ def coverage() -> None:
 
 def _runs(count: int) -> Runs:
     found: dict[Place, list[Value]] = defaultdict(list)
+    folder = scratch()
     for _ in range(count):
-        folder = scratch()
         command(asct("apply", str(PLAN), "--results", str(folder / "results"), "-q"))
         for line in (folder / "results" / "memory" / "latest" / "records.jsonl").open():
             record = json.loads(line)
@@ -47,7 +51,7 @@ def _runs(count: int) -> Runs:
                 continue
             place = record["id"], record["metric"], json.dumps(record["coords"], sort_keys=True)
             flagged = any(flag.startswith(_DOUBTS) for flag in record["flags"])
-            found[place].append(Value(record["value"], stats.get("ci95"), flagged))
+            found[place].append(Value(record["value"], stats.get("ci95"), flagged, early="runs" not in stats))
     return found
 
 
