@@ -1,10 +1,11 @@
 """Locate kernels/, templates/, results_schema/ and plans/, either inside the wheel or next to the package in a
-checkout."""
+checkout, and read the data files beside a module."""
 
 from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 
 @cache
@@ -16,3 +17,12 @@ def folder(name: str) -> Path:
         if path.is_dir():
             return path
     raise FileNotFoundError(f"{name}: neither {candidates[0]} nor {candidates[1]} exists; asct is not fully installed")
+
+
+@cache
+def data(module: str, name: str) -> Any:
+    """Return the content of a YAML file in the folder of a module, whose `__file__` is given. It is shared: never
+    change it."""
+    import yaml  # imported here, because few commands need it
+
+    return yaml.load(Path(module).with_name(name).read_text("utf-8"), yaml.CSafeLoader)

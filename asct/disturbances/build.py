@@ -10,12 +10,11 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from itertools import groupby
-from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from asct.disturbances.sample import ActivitySample
+from asct.resources import data
 from asct.sdk.disturbance import Certainty, Disturbance, Setting, Unseen
 from asct.sdk.facts import HostFacts
 
@@ -142,17 +141,13 @@ def rule(key: str) -> Callable[[Callable[[RuleInput], Evaluations]], Disturbance
     return lambda judge: DisturbanceRule(key, judge)
 
 
-@cache
 def descriptions() -> dict[str, dict[str, Any]]:
     """Return the entries of rules.yaml, by key.
 
     An entry contains the effect of a disturbance, the affected metrics, the source and, if it differs from the key, the
     name of the disturbance.
     """
-    import yaml  # imported here, because most commands do not look for disturbances
-
-    text = Path(__file__).with_name("rules.yaml").read_text("utf-8")
-    found: dict[str, dict[str, Any]] = yaml.load(text, yaml.CSafeLoader)
+    found: dict[str, dict[str, Any]] = data(__file__, "rules.yaml")
     return found
 
 

@@ -5,33 +5,27 @@ only root may read serial numbers and the UUID), or otherwise from the device tr
 model, compatible, serial-number of the root node). Linux Documentation/ABI/testing: sysfs-devices-platform-ipmi (BMC),
 sysfs-firmware-efi (boot).
 
-The cloud is read only from the firmware, never from the network: cloud-init, tools/ds-identify; Amazon EC2 User Guide,
-"Detect whether a host is an EC2 instance"; the chassis asset tags of Azure and Oracle virtual machines; Google Compute
-Engine, "Detect if a VM is running in Compute Engine".
+The cloud is read only from the firmware, never from the network. firmware.yaml contains the names that identify it.
 """
 
 from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import dataclass
-from typing import Literal, cast
+from collections.abc import Mapping
+from typing import Any, Literal, cast
 
 from asct.facts.kernel import kernel as of_kernel
 from asct.facts.snapshot import Snapshot
 from asct.facts.sources import BIG_ENDIAN, DMI
 from asct.facts.unknown import NEEDS_ROOT, UnknownFacts, fields, real, whole
+from asct.resources import data
 from asct.sdk.facts import Firmware, Product, System
 
 HIDDEN = "hidden by the container"
 _SILENT = "the firmware does not report it"
 _NO_DMI = f"there is no SMBIOS ({DMI})"
-_UNTOLD = frozenset({
-    "", "not specified", "to be filled by o.e.m.", "to be filled by o.e.m", "default string", "system product name",
-    "system manufacturer", "system version", "system serial number", "none", "n/a", "unknown", "not applicable",
-    "o.e.m.", "oem", "undefined", "not available", "x.x", "0", "0123456789", "empty", "no asset tag",
-})  # fmt: skip
-"""Placeholders in firmware for values that the vendor did not set."""
+_NAMES: Mapping[str, Any] = data(__file__, "firmware.yaml")
 _PRODUCT = {
     "manufacturer": "sys_vendor",
     "name": "product_name",
@@ -48,7 +42,7 @@ _BMC = r"/sys/devices/platform/ipmi_bmc\.[0-9]+/firmware_revision"
 def dmi(snapshot: Snapshot, name: str) -> str | None:
     """Return an SMBIOS value, or None if it is missing or a placeholder."""
     text = snapshot.line(f"{DMI}/{name}")
-    return None if text is None or text.lower() in _UNTOLD else text
+    return None if text is None or text.lower() in _NAMES["placeholders"] else text
 
 
 def product(snapshot: Snapshot, container: str | None, gaps: UnknownFacts) -> Product:
@@ -140,55 +134,15 @@ def _boot(snapshot: Snapshot, arch: str | None, container: str | None) -> Litera
 
 
 _UNASKED = "only the cloud's metadata service reports it, and asct does not query the network"
-AZURE_TAG = "7783-7084-3265-9085-8269-3286-77"
-
-
-@dataclass(frozen=True, slots=True)
-class _Mark:
-    """A text that identifies a cloud: the beginning of `file` in /sys/class/dmi/id. If `names_type` is True,
-    product_name is the instance type."""
-
-    file: str
-    text: str
-    cloud: str
-    names_type: bool = False
-
-
-_MARKS = (
-    _Mark("sys_vendor", "Amazon EC2", "aws", names_type=True),
-    _Mark("chassis_asset_tag", AZURE_TAG, "azure"),
-    _Mark("chassis_asset_tag", "OracleCloud.com", "oracle"),
-    _Mark("chassis_asset_tag", "HUAWEICLOUD", "huawei"),
-    _Mark("chassis_asset_tag", "OpenTelekomCloud", "open-telekom"),
-    _Mark("chassis_asset_tag", "SAP CCloud VM", "sap"),
-    _Mark("chassis_asset_tag", "ibmcloud", "ibm"),
-    _Mark("product_name", "Google Compute Engine", "gcp"),
-    _Mark("sys_vendor", "Google", "gcp"),
-    _Mark("sys_vendor", "Alibaba Cloud", "alibaba"),
-    _Mark("product_name", "Alibaba Cloud ECS", "alibaba"),
-    _Mark("sys_vendor", "Tencent Cloud", "tencent"),
-    _Mark("sys_vendor", "Hetzner", "hetzner"),
-    _Mark("sys_vendor", "DigitalOcean", "digitalocean"),
-    _Mark("sys_vendor", "Vultr", "vultr"),
-    _Mark("sys_vendor", "Scaleway", "scaleway", names_type=True),
-    _Mark("sys_vendor", "UpCloud", "upcloud"),
-    _Mark("sys_vendor", "Akamai", "akamai"),
-    _Mark("sys_vendor", "Linode", "akamai"),
-    _Mark("product_name", "Exoscale", "exoscale"),
-    _Mark("product_name", "CloudSigma", "cloudsigma"),
-    _Mark("product_name", "OpenStack Nova", "openstack"),
-    _Mark("product_name", "OpenStack Compute", "openstack"),
-    _Mark("sys_vendor", "OpenStack Foundation", "openstack"),
-)
-"""The texts in order of precedence. Clouds built on OpenStack have their own texts, which come first."""
 
 
 def cloud(snapshot: Snapshot, gaps: UnknownFacts) -> tuple[str | None, str | None]:
     """Return the cloud provider, and the provider's name for the instance type (`aws`, `c7g.metal`)."""
-    mark = next((one for one in _MARKS if (dmi(snapshot, one.file) or "").startswith(one.text)), None)
-    if mark is not None:
-        kind = dmi(snapshot, "product_name") if mark.names_type else None
-        return mark.cloud, gaps.known("system.instance_type", kind, _UNASKED)
+    marks = _NAMES["clouds"]
+    name = next((cloud for file, text, cloud in marks if (dmi(snapshot, file) or "").startswith(text)), None)
+    if name is not None:
+        kind = dmi(snapshot, "product_name") if name in _NAMES["product_is_instance_type"] else None
+        return name, gaps.known("system.instance_type", kind, _UNASKED)
     if (dmi(snapshot, "bios_version") or "").endswith(".amazon"):  # EC2 on Xen, before Nitro
         gaps.note("system.instance_type", _UNASKED)
         return "aws", None
@@ -209,28 +163,6 @@ _SOURCES = {
 }
 # include/linux/proc_ns.h: the inodes of the initial namespaces
 _FIRST_NAMESPACES = {"pid:[4026531836]", "uts:[4026531838]", "ipc:[4026531839]"}
-# systemd, src/basic/virt.c: vendors of virtual machines and of their firmware
-_VENDORS = {
-    "QEMU": "qemu",
-    "KVM": "kvm",
-    "OpenStack Foundation": "kvm",
-    "Google Compute Engine": "google",
-    "Amazon EC2": "amazon",
-    "VMware, Inc.": "vmware",
-    "VMware7,1": "vmware",
-    "innotek GmbH": "oracle",
-    "VirtualBox": "oracle",
-    "Oracle Corporation": "oracle",
-    "Xen": "xen",
-    "Bochs": "bochs",
-    "Parallels": "parallels",
-    "BHYVE": "bhyve",
-    "Virtual Machine": "microsoft",
-    "Apple Virtualization": "apple",
-}
-
-# util-linux, sys-utils/lscpu-virt.c: PCI functions that only a hypervisor has, by vendor and device
-_FUNCTIONS = {"80eebeef": "oracle", "80eecafe": "oracle", "15ad0405": "vmware", "15ad0710": "vmware", "58530001": "xen"}
 
 
 def system(snapshot: Snapshot, gaps: UnknownFacts) -> System:
@@ -307,16 +239,16 @@ def _virtualization(snapshot: Snapshot, gaps: UnknownFacts) -> str | None:
         return detected
     metal = (dmi(snapshot, "product_name") or "").endswith(".metal")  # Amazon EC2, without a hypervisor
     names = [] if metal else [dmi(snapshot, name) for name in ("product_name", "sys_vendor", "bios_vendor")]
-    known = snapshot.text("/sys/hypervisor/type") or next((_VENDORS[name] for name in names if name in _VENDORS), None)
+    known = snapshot.text("/sys/hypervisor/type") or next(filter(None, map(_NAMES["hypervisors"].get, names)), None)
     if known:
-        return known.strip()
+        return str(known).strip()
     if metal:
         return "none"
     if re.search(r"(?:^| )(?:qemu,|linux,dummy-virt\b)", device_tree(snapshot).get("compatible", "")):
         return "qemu"
     for line in (snapshot.text("/proc/bus/pci/devices") or "").split("\n"):  # from dumps only
-        if (found := _FUNCTIONS.get("".join(line.split()[1:2]))) is not None:
-            return found
+        if found := _NAMES["hypervisor_functions"].get("".join(line.split()[1:2])):
+            return str(found)
     flags = fields(snapshot.text("/proc/cpuinfo")).get("flags")
     if flags is None:
         gaps.note("system.virtualization", "systemd-detect-virt is missing, and nothing in /sys reports it")

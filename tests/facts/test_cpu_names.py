@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from asct.facts import designs
-from asct.facts.designs import ARCHITECTURES, IMPLEMENTERS, PARTS, Design, design, microarchitecture
+from asct.facts.designs import ARCHITECTURES, PARTS, Design, design, microarchitecture
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_arm(midr: str, vendor: str, model: str | None, architecture: str | None
 
 
 def test_each_table_of_parts_has_its_implementer() -> None:
-    assert {maker for maker, _ in PARTS} <= set(IMPLEMENTERS)
+    assert {maker for maker, _ in PARTS} <= set(designs._TABLES["implementers"])
     assert set(ARCHITECTURES) <= set(PARTS)
 
 

@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 from typing import Any, Final, Literal
 
 from asct.facts.cmn.model import MeshKind
+from asct.resources import data
 
 BitPlace = int | Mapping[str, int] | None
 """The position of a value: one for all revisions, or one for each major revision (`r0`)."""
@@ -134,32 +134,28 @@ def _at(place: BitPlace, revision: str | None) -> int | None:
     return place.get((revision or "")[:2]) if isinstance(place, Mapping) else place
 
 
-@cache
-def _data(name: str = "layouts") -> dict[str, Any]:
-    import yaml  # imported here, because few commands need it
-
-    text = Path(__file__).with_name(f"{name}.yaml").read_text("utf-8")
-    data: dict[str, Any] = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe
-    return data
+def _data(name: str) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = data(__file__, f"{name}.yaml")
+    return found
 
 
 @cache
 def node_types() -> Mapping[int, str]:
     """Return the name of each node type, by code."""
-    return {code: name for code, (name, _) in _data()["node_types"].items()}
+    return {code: name for code, (name, _) in _data("layouts")["node_types"].items()}
 
 
 @cache
 def devices() -> Mapping[int, tuple[str, str]]:
     """Return the family and full name of each device type, by code."""
-    return {code: (family, name) for code, (family, name) in _data()["devices"].items()}
+    return {code: (family, name) for code, (family, name) in _data("layouts")["devices"].items()}
 
 
 @cache
 def products() -> Mapping[int, MeshProduct]:
     """Return the known products, by part number."""
     made: dict[int, MeshProduct] = {}
-    for kind, entry in _data()["products"].items():
+    for kind, entry in _data("layouts")["products"].items():
         values: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value for name, value in entry.items()
         }
@@ -222,7 +218,7 @@ class _NodeScope:
         )
 
     def layouts(self, entry: Mapping[str, Any]) -> Iterator[RegisterLayout]:
-        prefix, reset = _data()["node_types"][self.code][1], entry.get("reset")
+        prefix, reset = _data("layouts")["node_types"][self.code][1], entry.get("reset")
         for suffix, shift in self._repeats(entry):
             for item, offset in self._offsets(entry):
                 name = self._spelled(entry, entry["name"]).format(n=item, prefix=prefix)
