@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar
 
 from asct.disturbances.sample import ActivitySample
 from asct.resources import data
-from asct.sdk.disturbance import Certainty, Disturbance, Setting, Unseen
+from asct.sdk.disturbance import Disturbance, Setting, Unseen
 from asct.sdk.facts import HostFacts
 
 
@@ -74,24 +74,15 @@ class RuleInput:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """A rule's observation on a host, the certainty that it is a disturbance, and the reason for that certainty.
+    """A rule's observation on a host: the values for the texts of its entry in rules.yaml, and the case that applies.
 
-    The fix writes `settings`, and the undo restores their old values. Without settings, `fix` and `undo` are shell
-    lines, which the script may run only if `scripted` is set. A rule with several findings sets `name` and `effect` to
-    override its own.
+    The fix writes `settings`, and the undo restores their old values. Without settings, the entry contains shell lines,
+    which the script may run only if `scripted` is set there.
     """
 
-    title: str
-    seen: str
-    sure: Certainty
-    why: str
+    values: Mapping[str, object]
     settings: Sequence[Setting] = ()
-    fix: Sequence[str] = ()
-    undo: Sequence[str] = ()
-    advice: str = ""
-    scripted: bool = False
-    name: str = ""
-    effect: str = ""
+    case: str = ""
 
 
 Evaluations = Iterable[Evaluation | Unseen]
@@ -120,19 +111,30 @@ class DisturbanceRule:
         such values.
         """
         chosen = [one for one in item.settings if one.value != one.was and _PRINTABLE.fullmatch(one.path + one.was)]
-        own = {"name": item.name, "effect": item.effect} if item.name else {}
+        entry = {"name": self.key, "fix": [], "undo": [], **descriptions()[self.key]}
+        cases = entry.pop("cases", {})
+        texts = _filled({**entry, **cases.get(item.case, {})}, item.values)
         return Disturbance(
-            **{"name": self.key, **descriptions()[self.key], **own},
-            title=item.title,
-            seen=item.seen,
-            sure=item.sure,
-            why=item.why,
-            fix=[*writes(chosen, "value"), *item.fix],
-            undo=[*writes(chosen, "was"), *item.undo],
-            advice=item.advice,
-            scripted=item.scripted or bool(chosen),
+            **{
+                **texts,
+                "fix": [*writes(chosen, "value"), *texts["fix"]],
+                "undo": [*writes(chosen, "was"), *texts["undo"]],
+                "scripted": texts.get("scripted", False) or bool(chosen),
+            },
             settings=chosen,
         )
+
+
+def _filled(texts: Mapping[str, Any], values: Mapping[str, object]) -> dict[str, Any]:
+    """Replace each `{name}` in the texts of a rule with its value."""
+    return {
+        key: item.format_map(values)
+        if isinstance(item, str)
+        else [line.format_map(values) for line in item]
+        if isinstance(item, list)
+        else item
+        for key, item in texts.items()
+    }
 
 
 def rule(key: str) -> Callable[[Callable[[RuleInput], Evaluations]], DisturbanceRule]:
@@ -144,8 +146,7 @@ def rule(key: str) -> Callable[[Callable[[RuleInput], Evaluations]], Disturbance
 def descriptions() -> dict[str, dict[str, Any]]:
     """Return the entries of rules.yaml, by key.
 
-    An entry contains the effect of a disturbance, the affected metrics, the source and, if it differs from the key, the
-    name of the disturbance.
+    An entry contains the fields of a Disturbance, whose name is the key unless the entry has another, and `cases`.
     """
     found: dict[str, dict[str, Any]] = data(__file__, "rules.yaml")
     return found

@@ -27,17 +27,9 @@ def _slow(seen: RuleInput) -> Evaluations:
     if source not in _SLOW:
         return
     better = next((name for name in _QUICK if name in system.clock_sources), None)
-    yield Evaluation(
-        title=f"clock source {source}",
-        seen=f"the clock source is {source}; available: {', '.join(system.clock_sources) or 'no others'}",
-        sure="certain",
-        why="programs cannot read this clock directly; the kernel falls back to it if it considers a faster clock "
-        "unreliable",
-        advice=""
-        if better
-        else "search the kernel log for the reason why the CPU's clock was rejected (dmesg: clocksource, tsc)",
-        settings=[Setting(path=_FILE, value=better, was=source)] if better else [],
-    )
+    values = {"source": source, "available": ", ".join(system.clock_sources) or "no others"}
+    settings = [Setting(path=_FILE, value=better, was=source)] if better else []
+    yield Evaluation(values, settings, "" if better else "no better")
 
 
 LONG_US: Final = 10
@@ -62,16 +54,8 @@ def _idle(seen: RuleInput) -> Evaluations:
     mixed = (
         len(cpu.kinds) > 1
     )  # a state number then means different states on different cores, and the facts contain no numbers
-    yield Evaluation(
-        title=f"idle states with a wake-up time of up to {longest} µs",
-        seen="; ".join(named),
-        sure="likely",
-        why="the kernel selects the state based on the expected idle time, which it may predict incorrectly",
-        advice=f"run cpupower idle-set -D {LONG_US} as root; cpupower idle-set -E enables all states again"
-        if mixed
-        else "",
-        settings=[] if mixed else settings,
-    )
+    values = {"longest": longest, "named": "; ".join(named), "least": LONG_US}
+    yield Evaluation(values, [] if mixed else settings, "mixed" if mixed else "")
 
 
 _NEAR: Final = 10.0
@@ -93,15 +77,7 @@ def _hot(seen: RuleInput) -> Evaluations:
     if not hot and not slowed:
         return
     told = [f"CPUs were thermally throttled {slowed} times within one second"] if slowed else []
-    yield Evaluation(
-        title="thermal throttling" if slowed else "near the temperature limit",
-        seen="; ".join([*told, *hot]),
-        sure="certain" if slowed else "likely",
-        why="the CPUs themselves count the throttling events"
-        if slowed
-        else "the measurement itself generates heat, and throttling starts below the limit",
-        advice="improve the cooling, or let the machine cool down and pause between measurements",
-    )
+    yield Evaluation({"hot": "; ".join([*told, *hot])}, case="throttled" if slowed else "")
 
 
 _POLICY: Final = "/sys/devices/system/cpu/cpu{}/cpufreq"
@@ -112,23 +88,17 @@ _SLACK: Final = 0.99
 """Tolerance for clock limits, because the Linux kernel rounds them to hardware steps."""
 
 
-def _judged(policy: FrequencyPolicy) -> tuple[Certainty, str] | None:
-    """Return how certain it is that a governor disturbs measurements, and the reason.
-
-    Returns None if the governor keeps the clock high, or is unknown.
-    """
+def _judged(policy: FrequencyPolicy) -> tuple[Certainty, str, str] | None:
+    """Return the certainty that the governor of a policy changes results, the case in rules.yaml and the driver; None
+    for the governor `performance`."""
     name = policy.governor
     if name in (None, "performance"):
         return None
     if name == "powersave" and policy.driver in _OWN_GOVERNORS:
-        return "possible", f"the algorithm of {policy.driver} follows the load within milliseconds"
+        return "possible", "own", policy.driver or ""
     if name == "powersave":
-        return "certain", "this governor requests the lowest permitted clock at any load"
-    if name == "userspace":
-        return "possible", "a program selects the clock, so the effect depends on the selected clock"
-    return "likely", (
-        "the clock follows the previous load, so it is low when a measurement starts or waits for a drive"
-    )
+        return "certain", "lowest", ""
+    return ("possible", "userspace", "") if name == "userspace" else ("likely", "", "")
 
 
 @rule("governor")
@@ -137,21 +107,22 @@ def _governor(seen: RuleInput) -> Evaluations:
     judged = [(policy, verdict) for policy in policies if (verdict := _judged(policy)) is not None]
     if not judged:
         return
-    sure, why = min((verdict for _, verdict in judged), key=lambda verdict: CERTAINTIES.index(verdict[0]))
+    _, case, driver = min((verdict for _, verdict in judged), key=lambda verdict: CERTAINTIES.index(verdict[0]))
     names = sorted({policy.governor or "" for policy, _ in judged})
     cpus = [cpu for policy, _ in judged for cpu in policy.cpus]
     drivers = sorted({policy.driver for policy, _ in judged if policy.driver})
     chosen = [policy for policy, _ in judged]
-    yield Evaluation(
-        title=f"governor {', '.join(names)}",
-        seen=f"CPU {format_cpulist(cpus)}: {', '.join(names)}" + (f" (driver {', '.join(drivers)})" if drivers else ""),
-        sure=sure,
-        why=why,
-        settings=[
-            *_settings(chosen, "scaling_governor", "performance", lambda policy: policy.governor),
-            *_settings(chosen, "energy_performance_preference", "performance", lambda policy: policy.energy_preference),
-        ],
-    )
+    values = {
+        "names": ", ".join(names),
+        "cpus": format_cpulist(cpus),
+        "drivers": f" (driver {', '.join(drivers)})" if drivers else "",
+        "driver": driver,
+    }
+    settings = [
+        *_settings(chosen, "scaling_governor", "performance", lambda policy: policy.governor),
+        *_settings(chosen, "energy_performance_preference", "performance", lambda policy: policy.energy_preference),
+    ]
+    yield Evaluation(values, settings, case)
 
 
 def _settings(
@@ -177,14 +148,8 @@ def _limit(seen: RuleInput) -> Evaluations:
     ]
     worst = min(held, key=lambda one: (one.max_hz or 0.0) / (one.highest_hz or 1.0))
     share = f"{_clock(worst.max_hz)} of {_clock(worst.highest_hz)}"
-    yield Evaluation(
-        title=f"clock limited to {share}",
-        seen=f"CPU {format_cpulist(cpu for one in held for cpu in one.cpus)}: at most {share}",
-        sure="certain",
-        why="the kernel never exceeds scaling_max_freq; the limit may be intentional, for example to compare "
-        "machines at the same clock",
-        settings=settings,
-    )
+    cpus = format_cpulist(cpu for one in held for cpu in one.cpus)
+    yield Evaluation({"share": share, "cpus": cpus}, settings)
 
 
 def _khz(clock: float | None) -> str:
@@ -205,13 +170,7 @@ def _boost(seen: RuleInput) -> Evaluations:
     setting = Setting(path="/sys/devices/system/cpu/cpufreq/boost", value="0", was="1")
     if intel:  # inverted: 1 switches boost off
         setting = Setting(path="/sys/devices/system/cpu/intel_pstate/no_turbo", value="1", was="0")
-    yield Evaluation(
-        title="boost on",
-        seen="the CPUs may exceed their base clock",
-        sure="possible",
-        why="a well-cooled machine may sustain the boost clock",
-        settings=[setting],
-    )
+    yield Evaluation({}, [setting])
 
 
 _MANY_INTERRUPTS: Final = 1000.0
@@ -223,15 +182,7 @@ time."""
 def _balanced(seen: RuleInput) -> Evaluations:
     if not seen.known(seen.facts.system.irqbalance, "irqbalance", "system.irqbalance"):
         return
-    yield Evaluation(
-        title="irqbalance runs",
-        seen="irqbalance is running and moves interrupts between CPUs",
-        sure="possible",
-        why="it acts only when the interrupt load changes, and cannot move the queue interrupts of NVMe drives",
-        fix=["systemctl stop irqbalance"],
-        undo=["systemctl start irqbalance"],
-        scripted=True,
-    )
+    yield Evaluation({})
 
 
 @rule("irq-affinity")
@@ -243,15 +194,9 @@ def _isolated(seen: RuleInput) -> Evaluations:
     hit, rest = isolated & set(system.irq_default_affinity), set(system.irq_default_affinity) - isolated
     if not hit or not rest:
         return
-    yield Evaluation(
-        title="interrupts on isolated CPUs",
-        seen=f"interrupts can be routed to isolated CPU {format_cpulist(hit)}",
-        sure="likely",
-        why="this is the default for new interrupts; existing interrupts keep their own smp_affinity",
-        settings=[
-            Setting(path="/proc/irq/default_smp_affinity", value=mask(rest), was=mask(system.irq_default_affinity))
-        ],
-    )
+    was = mask(system.irq_default_affinity)
+    setting = Setting(path="/proc/irq/default_smp_affinity", value=mask(rest), was=was)
+    yield Evaluation({"cpus": format_cpulist(hit)}, [setting])
 
 
 def mask(cpus: Collection[int]) -> str:
@@ -267,11 +212,4 @@ def _many(seen: RuleInput) -> Evaluations:
     rates = {cpu: rate for cpu, rate in seen.sample.interrupts.items() if rate >= _MANY_INTERRUPTS}
     if not rates:
         return
-    yield Evaluation(
-        title=f"up to {max(rates.values()):,.0f} interrupts per second",
-        seen=f"CPU {format_cpulist(rates)}: up to {max(rates.values()):,.0f} device interrupts per second",
-        sure="likely",
-        why="the devices are busy even though nothing is being measured",
-        advice="stop the network and drive traffic, or move these interrupts to other CPUs "
-        "(/proc/irq/N/smp_affinity_list)",
-    )
+    yield Evaluation({"most": max(rates.values()), "cpus": format_cpulist(rates)})

@@ -56,15 +56,8 @@ def _busy(seen: RuleInput) -> Evaluations:
     sure = min((sure for sure, _ in signs), key=CERTAINTIES.index)
     running = seen.sample.running
     more = f"; {running} other task{' was' if running == 1 else 's were'} runnable" if running else ""
-    yield Evaluation(
-        title="CPUs busy with other processes",
-        seen="; ".join(sign for _, sign in signs) + more + _named(seen.sample),
-        sure=sure,
-        why="other processes used the CPUs immediately before the measurement"
-        if sure == "certain"
-        else "the load average reacts to changes with a delay",
-        advice="measure when the machine is idle, or stop the other processes if they are yours",
-    )
+    values = {"signs": "; ".join(sign for _, sign in signs), "more": more, "named": _named(seen.sample), "sure": sure}
+    yield Evaluation(values, case="certain" if sure == "certain" else "")
 
 
 def _named(sample: ActivitySample) -> str:
@@ -89,13 +82,7 @@ def _steal(seen: RuleInput) -> Evaluations:
     share = seen.sample.steal_share
     if share is None or share < _STEAL:
         return
-    yield Evaluation(
-        title=f"{share * 100:.0f} % of the CPU time stolen",
-        seen=f"within one second, the hypervisor gave {share * 100:.1f} % of the CPU time to other guests",
-        sure="certain",
-        why="the hypervisor reports stolen time",
-        advice="use a guest with dedicated CPUs, or measure when other guests are idle",
-    )
+    yield Evaluation({"share": share * 100})
 
 
 @rule("smt-siblings")
@@ -108,41 +95,26 @@ def _siblings(seen: RuleInput) -> Evaluations:
     if not shared:
         return
     off = [Setting(path="/sys/devices/system/cpu/smt/control", value="off", was="on")] if cpu.smt == "on" else []
-    yield Evaluation(
-        title="SMT siblings busy",
-        seen=f"idle CPUs whose SMT sibling is busy: CPU {format_cpulist(shared)}",
-        sure="likely",
-        why="benchmarks select idle CPUs, and these CPUs appear to be idle",
-        advice="" if off else "measure when the machine is idle, or stop the other processes if they are yours",
-        settings=off,
-    )
+    yield Evaluation({"cpus": format_cpulist(shared)}, off, "" if off else "always on")
 
 
 @rule("memory-pressure")
 def _memory(seen: RuleInput) -> Evaluations:
-    waited = seen.facts.load.memory_pressure_avg10
-    yield from _short(seen, "memory", waited, "short of memory", "memory", "stop processes that use a lot of memory")
+    yield from _short(seen, "memory", seen.facts.load.memory_pressure_avg10)
 
 
 @rule("io-pressure")
 def _io(seen: RuleInput) -> Evaluations:
-    waited, advice = seen.facts.load.io_pressure_avg10, "stop the processes that read or write, or let them finish"
-    yield from _short(seen, "io", waited, "drives in use by other processes", "reads and writes", advice)
+    yield from _short(seen, "io", seen.facts.load.io_pressure_avg10)
 
 
-def _short(seen: RuleInput, what: str, waited: float | None, title: str, on: str, advice: str) -> Evaluations:
+def _short(seen: RuleInput, what: str, waited: float | None) -> Evaluations:
     """Report a shortage if tasks waited too long. `waited` is the percentage of time that the Linux kernel reports."""
     if waited is None:
         yield from seen.unseen(f"pressure on {what}", f"load.{what}_pressure_avg10")
     share = max(waited or 0.0, seen.sample.pressure.get(what, 0.0) * 100)
     if share >= _SHORTAGE[what]:
-        yield Evaluation(
-            title=title,
-            seen=f"tasks waited for {on} during {share:.0f} % of the time",
-            sure="likely",
-            why="this is the state of the host immediately before the measurement",
-            advice=advice,
-        )
+        yield Evaluation({"share": share})
 
 
 @rule("cpu-quota")
@@ -152,13 +124,7 @@ def _quota(seen: RuleInput) -> Evaluations:
     quota = seen.known(cpu.quota, "the CPU time quota", "cpu.quota")
     if usable is not None and quota >= usable:
         return
-    yield Evaluation(
-        title=f"CPU time limited to {quota:g} CPUs",
-        seen=f"the account's control group allows the CPU time of {quota:g} of {usable} CPUs",
-        sure="certain",
-        why="the kernel enforces the quota",
-        advice="measure outside the container, or raise its limit (cpu.max) temporarily",
-    )
+    yield Evaluation({"quota": quota, "usable": usable})
 
 
 @rule("cpu-mask")
@@ -168,13 +134,8 @@ def _mask(seen: RuleInput) -> Evaluations:
     left = sorted(set(cpu.online) - set(allowed) - set(cpu.isolated))
     if not left:
         return
-    yield Evaluation(
-        title=f"{len(left)} CPU{'s' if len(left) > 1 else ''} excluded",
-        seen=f"the account is not permitted to use CPU {format_cpulist(left)}",
-        sure="certain",
-        why="the kernel enforces the CPU mask; it may be intentional on a shared machine",
-        advice="measure with an account, container or service without a CPU mask (taskset, cpuset, CPUAffinity=)",
-    )
+    number = f"{len(left)} CPU{'s' if len(left) > 1 else ''}"
+    yield Evaluation({"number": number, "cpus": format_cpulist(left)})
 
 
 @rule("memory-limit")
@@ -183,10 +144,4 @@ def _memory_limit(seen: RuleInput) -> Evaluations:
     limit = seen.known(seen.facts.memory.limit_bytes, "the memory limit", "memory.limit_bytes")
     if total is None or limit >= total:
         return
-    yield Evaluation(
-        title=f"memory limited to {format_size(limit)}",
-        seen=f"the account's control group allows {format_size(limit)} of {format_size(total)}",
-        sure="possible",
-        why="the limit matters only if memory use comes close to it",
-        advice="measure outside the container, or raise its limit (memory.max) temporarily",
-    )
+    yield Evaluation({"limit": format_size(limit), "total": format_size(total)})

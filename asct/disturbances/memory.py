@@ -30,25 +30,13 @@ def _transparent(seen: RuleInput, wanted: str) -> list[Setting]:
 @rule("transparent-huge-pages")
 def _never(seen: RuleInput) -> Evaluations:
     if settings := _transparent(seen, "never"):
-        yield Evaluation(
-            title="transparent huge pages: never",
-            seen="transparent_hugepage/enabled is never",
-            sure="likely",
-            why="the benchmarks request huge pages with madvise, which `never` ignores",
-            settings=settings,
-        )
+        yield Evaluation({}, settings)
 
 
 @rule("transparent-huge-pages-always")
 def _always(seen: RuleInput) -> Evaluations:
     if seen.facts.memory.thp is not None and (settings := _transparent(seen, "always")):
-        yield Evaluation(
-            title="transparent huge pages: always",
-            seen="transparent_hugepage/enabled is always",
-            sure="possible",
-            why="this matters only if other processes allocate memory during the measurement",
-            settings=settings,
-        )
+        yield Evaluation({}, settings)
 
 
 @rule("huge-pages")
@@ -60,16 +48,8 @@ def _pool(seen: RuleInput) -> Evaluations:
         return  # as root, the benchmarks themselves reserve and release huge pages
     size, missing = pool.page_bytes, -(-_POOL_BYTES // pool.page_bytes) - pool.free
     path = f"/sys/kernel/mm/hugepages/hugepages-{size >> 10}kB/nr_hugepages"
-    yield Evaluation(
-        title="no pool of huge pages",
-        seen=f"{pool.free} of {pool.total} pages of {format_size(size)} are free, and the account is not root",
-        sure="possible",
-        why="a recently booted machine has enough contiguous memory; `page_size` in the results is the page size that "
-        "was used",
-        advice="alternatively, set `sudo: true` for the host: the benchmarks then reserve the pages that they need and "
-        "release them afterwards",
-        settings=[Setting(path=path, value=str(pool.total + missing), was=str(pool.total))],
-    )
+    setting = Setting(path=path, value=str(pool.total + missing), was=str(pool.total))
+    yield Evaluation({"free": pool.free, "total": pool.total, "size": format_size(size)}, [setting])
 
 
 def _default(memory: Memory) -> HugePages | None:
@@ -85,27 +65,15 @@ def _balancing(seen: RuleInput) -> Evaluations:
     mode = seen.known(memory.numa_balancing_mode, "NUMA balancing", *fields)
     if mode == 0:
         return
-    yield Evaluation(
-        title="NUMA balancing on",
-        seen=f"kernel.numa_balancing is {mode} and the host has {len(seen.facts.nodes)} nodes",
-        sure="possible",
-        why="memory that a benchmark binds to a node is not affected, but fio and others do not bind their memory",
-        settings=[Setting(path="/proc/sys/kernel/numa_balancing", value="0", was=str(mode))],
-    )
+    setting = Setting(path="/proc/sys/kernel/numa_balancing", value="0", was=str(mode))
+    yield Evaluation({"mode": mode, "nodes": len(seen.facts.nodes)}, [setting])
 
 
 @rule("address-layout")
 def _layout(seen: RuleInput) -> Evaluations:
     if seen.facts.memory.address_randomization != 0:
         return
-    yield Evaluation(
-        title="address randomization off",
-        seen="kernel.randomize_va_space is 0",
-        sure="possible",
-        why="every process gets the same virtual addresses, so their effects do not average out over the visits; "
-        "physical addresses still vary",
-        settings=[Setting(path="/proc/sys/kernel/randomize_va_space", value="2", was="0")],
-    )
+    yield Evaluation({}, [Setting(path="/proc/sys/kernel/randomize_va_space", value="2", was="0")])
 
 
 @rule("swap")
@@ -118,22 +86,10 @@ def _swap(seen: RuleInput) -> Evaluations:
     used = total - seen.known(memory.swap_free_bytes, "swap usage", "memory.swap_free_bytes")
     if used < _SWAPPED and (swappiness is None or swappiness <= 1):
         return
-    used_text = format_quantity(used, "B") if used else "none"
-    much = used >= _SWAPPED
+    case = "much" if used >= _SWAPPED else "little" if used else ""
     settings = [Setting(path=f"{_VM}/swappiness", value="1", was=str(swappiness))] if (swappiness or 0) > 1 else []
-    yield Evaluation(
-        title=f"{used_text} swapped out" if much else "swap on",
-        seen=f"{used_text} of {format_quantity(total, 'B')} swap is in use, and vm.swappiness is {swappiness}",
-        sure="likely" if much else "possible",
-        why="the host was short of memory at some point in the past"
-        if much
-        else "the kernel may swap during a measurement"
-        + (", but such a small amount is usual: idle daemons are swapped out" if used else ""),
-        advice="free some memory; if the swapped-out data fits into memory, run swapoff -a and then swapon -a as root"
-        if much
-        else "",
-        settings=settings,
-    )
+    values = {"used": format_quantity(used, "B") if used else "none", "total": format_quantity(total, "B")}
+    yield Evaluation({**values, "swappiness": swappiness}, settings, case)
 
 
 @rule("zone-reclaim")
@@ -141,10 +97,4 @@ def _reclaim(seen: RuleInput) -> Evaluations:
     mode = seen.facts.memory.zone_reclaim
     if not mode:
         return
-    yield Evaluation(
-        title="zone reclaim on",
-        seen=f"vm.zone_reclaim_mode is {mode}",
-        sure="possible",
-        why="memory is reclaimed only if a node is full",
-        settings=[Setting(path=f"{_VM}/zone_reclaim_mode", value="0", was=str(mode))],
-    )
+    yield Evaluation({"mode": mode}, [Setting(path=f"{_VM}/zone_reclaim_mode", value="0", was=str(mode))])

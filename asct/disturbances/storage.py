@@ -79,15 +79,8 @@ def _mounted(seen: RuleInput) -> Evaluations:
         places = [place for one in parts for place in one.mounted_at]
         if not places:
             continue
-        yield Evaluation(
-            title=f"{path} mounted",
-            seen=f"{path} ({name}) is mounted at {', '.join(places)}",
-            sure="likely",
-            why="this matters only if the file system is used during the measurement",
-            advice="use another drive; this one contains the operating system"
-            if "/" in places
-            else f"if it is not in use, run {shlex.join(['umount', *places])}, and mount it again after measuring",
-        )
+        values = {"path": path, "name": name, "places": ", ".join(places), "umount": shlex.join(["umount", *places])}
+        yield Evaluation(values, case="root" if "/" in places else "")
 
 
 @rule("memory-file-system")
@@ -103,14 +96,7 @@ def _memory_file_system(seen: RuleInput) -> Evaluations:
     held = [f"{place} ({kind})" for place, kind in kinds.items() if kind in _IN_MEMORY]
     if not held:
         return
-    yield Evaluation(
-        title="temporary files in memory",
-        seen=f"on a file system in memory: {', '.join(held)}",
-        sure="certain",
-        why="this file system is not backed by a drive",
-        advice="set the host's `workdir` to a folder on the drive that you want to measure, or set `file_names` to "
-        "files on it",
-    )
+    yield Evaluation({"held": ", ".join(held)})
 
 
 @rule("dirty-pages")
@@ -118,15 +104,7 @@ def _dirty(seen: RuleInput) -> Evaluations:
     waiting = seen.known(seen.facts.memory.dirty_bytes, "dirty pages", "memory.dirty_bytes")
     if waiting < _DIRTY:
         return
-    yield Evaluation(
-        title=f"{format_quantity(waiting, 'B')} of dirty pages",
-        seen=f"{format_quantity(waiting, 'B')} of the page cache have not been written to the drives yet",
-        sure="likely",
-        why="the kernel writes them within about thirty seconds, possibly to a drive that is not measured",
-        fix=["sync"],
-        advice="nothing to undo",
-        scripted=True,
-    )
+    yield Evaluation({"waiting": format_quantity(waiting, "B")})
 
 
 @rule("io-uring")
@@ -136,17 +114,7 @@ def _io_uring(seen: RuleInput) -> Evaluations:
         return
     limit = facts.io_uring_disabled
     setting = Setting(path="/proc/sys/kernel/io_uring_disabled", value="0", was=str(limit))
-    yield Evaluation(
-        title="io_uring not permitted",
-        seen=f"kernel.io_uring_disabled is {limit}" if limit else "the account cannot create an io_uring",
-        sure="possible",
-        why="only fast drives are affected; io_uring may have been disabled for security reasons",
-        advice=""
-        if limit
-        else "run outside the container or system call filter (seccomp) that denies io_uring, or use a Linux kernel "
-        "that supports it",
-        settings=[setting] if limit else [],
-    )
+    yield Evaluation({"limit": limit}, [setting] if limit else [], "" if limit else "denied")
 
 
 @rule("io-scheduler")
@@ -159,13 +127,11 @@ def _scheduler(seen: RuleInput) -> Evaluations:
         for one in slow
         if _NAME.fullmatch(one.name)
     ]
-    yield Evaluation(
-        title=f"scheduler {', '.join(sorted({one.scheduler or '' for one in slow}))}",
-        seen=", ".join(f"{one.name}: {one.scheduler}" for one in slow),
-        sure="likely",
-        why="slow drives are not affected",
-        settings=settings,
-    )
+    values = {
+        "names": ", ".join(sorted({one.scheduler or "" for one in slow})),
+        "drives": ", ".join(f"{one.name}: {one.scheduler}" for one in slow),
+    }
+    yield Evaluation(values, settings)
 
 
 @rule("pcie-link")
@@ -173,13 +139,8 @@ def _links(seen: RuleInput) -> Evaluations:
     slow = [one for one in below(seen) if one.link and one.link_max and one.link != one.link_max]
     if not slow:
         return
-    yield Evaluation(
-        title=f"slow PCIe link: {', '.join(one.name for one in slow)}",
-        seen="; ".join(f"{one.name}: {one.link}, but it supports {one.link_max}" for one in slow),
-        sure="likely",
-        why="the link may be slow only because an idle drive saves power",
-        advice="check the slot's number of lanes and PCIe generation, and whether the drive is seated properly",
-    )
+    links = "; ".join(f"{one.name}: {one.link}, but it supports {one.link_max}" for one in slow)
+    yield Evaluation({"names": ", ".join(one.name for one in slow), "links": links})
 
 
 @rule("drive-health")
@@ -189,13 +150,7 @@ def _health(seen: RuleInput) -> Evaluations:
     ]
     if not ill:
         return
-    yield Evaluation(
-        title="unhealthy drives",
-        seen="; ".join(ill),
-        sure="likely",
-        why="the drive reports its own health",
-        advice="cool or replace the drive before you compare its results",
-    )
+    yield Evaluation({"ill": "; ".join(ill)})
 
 
 _WARNINGS: Final = (
