@@ -20,9 +20,15 @@ def folder(name: str) -> Path:
 
 
 @cache
+def text(module: str, name: str) -> str:
+    """Return the content of a text file in the folder of a module, whose `__file__` is given."""
+    return Path(module).with_name(name).read_text("utf-8")
+
+
+@cache
 def data(module: str, name: str) -> Any:
     """Return the content of a YAML file in the folder of a module, whose `__file__` is given. It is shared: never
     change it."""
     import yaml  # imported here, because few commands need it
 
-    return yaml.load(Path(module).with_name(name).read_text("utf-8"), yaml.CSafeLoader)
+    return yaml.load(text(module, name), yaml.CSafeLoader)

@@ -10,34 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
-SECONDS: Final = 1
-_FILES: Final = (
-    "/proc/stat /proc/pressure/cpu /proc/pressure/memory /proc/pressure/io"
-    " /sys/devices/system/cpu/cpu[0-9]*/thermal_throttle/*_throttle_count"
-)
-# /proc/interrupts has a column for each CPU and a row for each of its devices, thousands by thousands on a large host:
-# awk sums the columns of the numbered rows, which are those of devices (proc_interrupts(5)). For each process that has
-# used CPU time, awk prints the number, the start time and the time used (fields 22, 14 and 15 of /proc/PID/stat,
-# proc_pid_stat(5)) and its name, which may contain blanks and parentheses.
-SCRIPT: Final = rf"""LC_ALL=C; export LC_ALL
-look() {{
-  echo "look $1"
-  read -r up rest </proc/uptime && echo "uptime:$up"
-  grep -vE '^(intr|softirq)' /dev/null {_FILES} 2>/dev/null
-  awk 'NR == 1 {{ split($0, cpu); n = NF; next }}
-    $1 ~ /^[0-9]+:$/ {{ for (i = 1; i <= n; i++) sum[i] += $(i + 1) }}
-    END {{ for (i = 1; i <= n; i++) printf "interrupts:%s %.0f\n", cpu[i], sum[i] }}' /proc/interrupts 2>/dev/null
-  cat /proc/[0-9]*/stat 2>/dev/null | awk 'match($0, /\(.*\)/) {{
-    n = split(substr($0, RSTART + RLENGTH + 1), f, " ")
-    if (n >= 20 && f[12] + f[13] > 0)
-      printf "process:%d %.0f %.0f %s\n", $1, f[20], f[12] + f[13], substr($0, RSTART + 1, RLENGTH - 2)
-  }}'
-}}
-look 1
-sleep {SECONDS}
-look 2
-"""
-"""Script for `sh -s` that takes both readings. It needs one round trip, starts few processes and changes nothing."""
+from asct.resources import text
+
+SCRIPT: Final = text(__file__, "sample.sh")
+"""Script for `sh -s` that takes both readings."""
 
 _CPU: Final = re.compile(r"cpu(\d{1,6})((?: \d{1,19}){7,})", re.ASCII)
 _NUMBER: Final = re.compile(r"\d{1,18}(?:\.\d{1,9})?", re.ASCII)
@@ -96,9 +72,9 @@ class _Counters:
     """The CPU time in ticks and the name of each process, keyed by process number and start time."""
 
 
-def sample_of(text: str) -> ActivitySample | None:
+def sample_of(output: str) -> ActivitySample | None:
     """Parse the output of SCRIPT, skipping unknown lines; return None unless it contains two readings."""
-    _, first, second = (*re.split(r"^look [12]$", text, flags=re.MULTILINE), "", "")[:3]
+    _, first, second = (*re.split(r"^look [12]$", output, flags=re.MULTILINE), "", "")[:3]
     if not first.strip() or not second.strip():
         return None
     before, after = _counters(first), _counters(second)
@@ -151,14 +127,14 @@ def _shares(before: tuple[int, ...], after: tuple[int, ...]) -> tuple[float, flo
     return (total - grown[_IDLE] - grown[_IOWAIT] - steal) / total, steal / total
 
 
-def _counters(text: str) -> _Counters:
+def _counters(output: str) -> _Counters:
     uptime, running = None, None
     ticks: dict[int, tuple[int, ...]] = {}
     interrupts: dict[int, int] = {}
     waited: dict[str, int] = {}
     throttles: list[int] = []
     processes: dict[tuple[int, int], tuple[int, str]] = {}
-    for line in text.splitlines():
+    for line in output.splitlines():
         path, _, rest = line.partition(":")
         if path == "uptime":
             uptime = float(rest) if _NUMBER.fullmatch(rest) else None

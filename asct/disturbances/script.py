@@ -5,87 +5,19 @@ It is a POSIX shell script that must be run as root. It does not use sudo, and i
 
 from __future__ import annotations
 
+import re
 import shlex
 import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Final
 
 from asct.disturbances.build import counted
+from asct.resources import text
 from asct.sdk.disturbance import Disturbance, Setting
 
 LAST: Final = "smt-siblings"
 """The fix that is applied last and undone first, because it takes CPUs offline that other fixes configure."""
 _WIDTH: Final = 100
-_HEAD: Final = """\
-#!/bin/sh
-# Removes disturbances on one host, and reverts these changes.
-#
-#   sh %(file)s apply [NAME...]    apply the fixes that are likely to matter, or only the named ones
-#   sh %(file)s undo [NAME...]     restore the state that asct found, for all fixes or only the named ones
-#
-# Requires root. Safe to run twice. Settings that a reboot has reset need not be undone.
-%(about)s
-"""
-_BEGIN: Final = """\
-set -u
-root=${ASCT_ROOT:-} # use this folder instead of /, for a trial run
-failed=0
-"""
-_PUT: Final = """\
-put() { # VALUE FILE
-    if [ ! -f "$root$2" ]; then
-        echo "asct: $2 does not exist" >&2
-        failed=1
-    elif ! printf '%s\\n' "$1" 2>/dev/null >"$root$2"; then
-        echo "asct: $2 cannot be set to $1" >&2
-        failed=1
-    fi
-}
-"""
-_RUN: Final = """\
-run() { # COMMAND...
-    if ! "$@"; then
-        echo "asct: failed: $*" >&2
-        failed=1
-    fi
-}
-"""
-_TAIL: Final = """\
-usage() {
-    echo "usage: $0 apply|undo [NAME...]; names: %(all)s" >&2
-    exit 2
-}
-
-case ${1-} in
-apply)
-    part=apply
-    shift
-    [ $# -gt 0 ] || %(sure)s
-    ;;
-undo)
-    part=undo
-    shift
-    [ $# -gt 0 ] || set --%(every)s
-    ;;
-*) usage ;;
-esac
-for name; do
-    case $name in
-    %(pattern)s) ;;
-    *) usage ;;
-    esac
-done
-if [ -z "$root" ] && [ "$(id -u)" != 0 ]; then
-    echo "asct: root is required; nothing was changed" >&2
-    exit 1
-fi
-for name; do
-    case $part-$name in
-%(cases)s
-    esac
-done
-exit $failed
-"""
 
 
 def script(host: str, when: str, findings: Sequence[Disturbance], file: str = "FILE") -> str:
@@ -94,18 +26,19 @@ def script(host: str, when: str, findings: Sequence[Disturbance], file: str = "F
     able = sorted((item for item in findings if item.scripted), key=lambda item: item.name == LAST)
     by_hand = [item for item in findings if not item.scripted]
     about = [f"Created for {host} from its state at {when}.", *_by_hand(by_hand)]
-    parts = [_HEAD % {"file": file, "about": "\n".join(map(_comment, about))}]
-    parts += [_BEGIN] if able else []
-    parts += [_PUT] if any(item.settings for item in able) else []
-    parts += [_RUN] if any(not item.settings for item in able) else []
+    parts = [_part("head", file=file, about="\n".join(map(_comment, about)))]
+    parts += [_part("begin")] if able else []
+    parts += [_part("put")] if any(item.settings for item in able) else []
+    parts += [_part("run")] if any(not item.settings for item in able) else []
     parts += [_functions(item) for item in able]
-    return "\n".join([*parts, _tail(able) if able else _NOTHING])
+    return "\n".join([*parts, _tail(able) if able else _part("nothing")])
 
 
-_NOTHING: Final = """\
-echo "asct: no finding on this host has a fix that a script can apply" >&2
-exit 0
-"""
+def _part(name: str, **values: str) -> str:
+    """Return a part of script.sh, with each `@name@` replaced by its value."""
+    _, *parts = re.split(r"^#: (\w+)\n", text(__file__, "script.sh"), flags=re.MULTILINE)
+    found = dict(zip(parts[::2], parts[1::2], strict=True))[name]
+    return re.sub(r"@(\w+)@", lambda match: values[match[1]], found)
 
 
 def _by_hand(findings: Iterable[Disturbance]) -> list[str]:
@@ -146,16 +79,17 @@ def _tail(able: Sequence[Disturbance]) -> str:
     sure = [item.name for item in able if item.sure != "possible" and item.touches]
     none = '{ echo "asct: no fix is likely to matter; name the fixes to apply" >&2; usage; }'
     cases = [f"    {part}-{name}) {part}_{name.replace('-', '_')} ;;" for part in ("apply", "undo") for name in names]
-    return _TAIL % {
-        "all": ", ".join(names),
-        "sure": " ".join(["set", "--", *sure]) if sure else none,
-        "every": "".join(f" {name}" for name in reversed(names)),
-        "pattern": " | ".join(names),
-        "cases": "\n".join(cases),
-    }
+    return _part(
+        "tail",
+        all=", ".join(names),
+        sure=" ".join(["set", "--", *sure]) if sure else none,
+        every="".join(f" {name}" for name in reversed(names)),
+        pattern=" | ".join(names),
+        cases="\n".join(cases),
+    )
 
 
-def _comment(text: str) -> str:
+def _comment(line: str) -> str:
     """Format text from a host as a shell comment that cannot end the line, control a terminal or execute commands."""
-    plain = "".join(mark if mark.isprintable() else " " for mark in text)
+    plain = "".join(mark if mark.isprintable() else " " for mark in line)
     return textwrap.fill(plain, _WIDTH, initial_indent="# ", subsequent_indent="#   ", break_on_hyphens=False)

@@ -14,6 +14,7 @@ from asct.disturbances.tools import PACKAGES
 from asct.errors import HostError, HostLost
 from asct.hosts.base import Host
 from asct.instruments.memory.topology import usable_cpus
+from asct.resources import text
 from asct.sdk.disturbance import Disturbances
 from asct.sdk.facts import HostFacts
 from asct.sdk.needs import Needs, Privilege, is_device_path
@@ -140,21 +141,12 @@ Kind = Literal["file", "device", "folder", "other", "absent", "homeless"]
 """The type of a path on a host. `absent` means that it does not exist; `homeless` means that its folder is missing
 too."""
 
-_LOOK = """for p do
-  if [ -f "$p" ]; then echo file
-  elif [ -b "$p" ]; then echo device
-  elif [ -d "$p" ]; then echo folder
-  elif [ -e "$p" ] || [ -h "$p" ]; then echo other
-  elif [ -d "$(dirname -- "$p")" ]; then echo absent
-  else echo homeless
-  fi
-done"""
 _KINDS: dict[str, Kind] = {kind: kind for kind in get_args(Kind)}
 
 
 def target_kinds(host: Host, paths: Collection[str]) -> dict[str, Kind]:
     """Return the kind of each path on the host after following links, in one exchange. Raises HostError."""
-    found = _lines(host, _LOOK, paths)
+    found = _lines(host, text(__file__, "kinds.sh"), paths)
     return {path: _KINDS.get(found.get(path, ""), "other") for path in paths}
 
 

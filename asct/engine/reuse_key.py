@@ -20,6 +20,7 @@ from asct.errors import HostTimeout
 from asct.hosts.base import Host
 from asct.planner.identity import digest
 from asct.planner.model import Job
+from asct.resources import text
 from asct.sdk.benchmark import Benchmark
 from asct.sdk.facts import HostFacts
 from asct.sdk.needs import Needs
@@ -133,33 +134,6 @@ def _tool(name: str, programs: Programs) -> list[str | None]:
     return [programs.found[name]] if name in programs.found else []
 
 
-_FACTS = (
-    "size ro partition serial dm/uuid md/uuid loop/backing_file queue/rotational queue/scheduler queue/write_cache"
-    " queue/logical_block_size queue/zoned device/vendor device/model device/serial device/wwid device/rev"
-    " device/firmware_rev"
-)
-_LOOK = f"""tell() {{
-  for fact in {_FACTS}; do
-    [ ! -f "$1/$fact" ] || printf '%s: %s\\n' "$fact" "$(tr '\\n' ' ' 2>/dev/null <"$1/$fact")"
-  done
-  [ ! -e "$1/partition" ] || (tell "$(readlink -f -- "$1/..")")
-  for below in "$1"/slaves/*; do [ ! -e "$below" ] || (tell "$(readlink -f -- "$below")"); done
-}}
-for path do
-  echo =
-  [ ! -f "$path" ] || LC_ALL=C ls -lnL -- "$path" | awk 'NR == 1 {{print "bytes: " $5}}'
-  if [ -b "$path" ]; then drive=$path
-  else drive=$(df -P -- "$path" 2>/dev/null | awk 'END {{print $1}}'); echo "file system on: $drive"
-  fi
-  drive=$(readlink -f -- "$drive")
-  [ ! -b "$drive" ] || tell "/sys/class/block/${{drive##*/}}"
-done"""
-"""Shell script that prints the model, serial number, firmware and similar facts for each path.
-
-For a block device, the facts include those of its parent drive and of the devices below it; for a file, its size and
-file system.
-"""
-
 _HEAD = re.compile(r"^=\n", re.MULTILINE)
 
 
@@ -168,6 +142,6 @@ def drives(host: Host, paths: Collection[str]) -> dict[str, str]:
     if not paths:
         return {}
     names = list(paths)
-    answer = host.execute(["sh", "-c", _LOOK, "sh", *names])
+    answer = host.execute(["sh", "-c", text(__file__, "targets.sh"), "sh", *names])
     texts = _HEAD.split(answer.stdout)[1:]
     return dict(zip(names, [*texts, *[""] * len(names)], strict=False))

@@ -10,6 +10,7 @@ from typing import Final
 
 from asct.facts.unknown import real, whole
 from asct.hosts.base import ReadingSpec
+from asct.resources import text
 from asct.store.model import Moment
 
 Sources = Mapping[tuple[str, str], int]
@@ -51,11 +52,11 @@ class CounterReading:
             counters[name] = counters.get(name, 0) + value // per
 
 
-def parse_reading(text: str) -> CounterReading:
+def parse_reading(content: str) -> CounterReading:
     """Parse a reading, which consists of lines `path:text`, ignoring unknown lines."""
     found = CounterReading()
-    kinds = dict(_kinds(text))
-    for path, line in _lines(text):
+    kinds = dict(_kinds(content))
+    for path, line in _lines(content):
         read = _reader(path)
         if read is not None:
             read(found, path, line, kinds)
@@ -74,16 +75,16 @@ def counter_growth(before: CounterReading, after: CounterReading) -> dict[str, i
     return growth
 
 
-def _lines(text: str) -> Iterator[tuple[str, str]]:
-    for row in text.split("\n"):
+def _lines(content: str) -> Iterator[tuple[str, str]]:
+    for row in content.split("\n"):
         path, _, line = row.rpartition(":")  # the path may contain colons (in a PCI address), but the text cannot
         if path and line.strip():
             yield path, line.strip()
 
 
-def _kinds(text: str) -> Iterator[tuple[str, str]]:
+def _kinds(content: str) -> Iterator[tuple[str, str]]:
     """Yield the folder and type of each sensor, thermal zone and cooling device."""
-    for path, line in _lines(text):
+    for path, line in _lines(content):
         folder, _, name = path.rpartition("/")
         if name in ("name", "type"):
             yield folder, line
@@ -200,77 +201,6 @@ _ENDINGS: Final[Mapping[str, ReadLine]] = {
 }
 
 
-_FIND: Final = r"""
-there() { for one in "$@"; do if [ -r "$one" ]; then printf '%s\n' "$one"; fi; done; }
-cpus=/sys/devices/system/cpu
-there /proc/uptime /proc/loadavg /proc/stat /proc/vmstat /proc/pressure/cpu /proc/pressure/memory /proc/pressure/io \
-    $cpus/online /sys/devices/system/clocksource/clocksource0/current_clocksource
-
-clock() { there "$1/scaling_cur_freq" "$1/scaling_max_freq" "$1/scaling_governor"; }
-first= last=
-for policy in $cpus/cpufreq/policy[0-9]*; do first=${first:-$policy} last=$policy; done
-clock "$first"
-[ "$first" = "$last" ] || clock "$last"
-
-packages=" "
-if [ -d $cpus/cpu0/thermal_throttle ]; then
-    for cpu in $cpus/cpu[0-9]*; do
-        read -r package 2>/dev/null <"$cpu/topology/physical_package_id" || continue
-        case $packages in *" $package "*) continue ;; esac
-        packages="$packages$package "
-        there "$cpu/thermal_throttle/package_throttle_count"
-    done
-    there $cpus/cpu[0-9]/thermal_throttle/core_throttle_count
-fi
-
-left=16
-for zone in /sys/class/thermal/thermal_zone[0-9]*; do
-    read -r kind 2>/dev/null <"$zone/type" || continue
-    case $kind in *cpu* | *CPU* | *soc* | *SoC* | *SOC* | x86_pkg_temp | acpitz) ;; *) continue ;; esac
-    there "$zone/type" "$zone/temp"
-    for trip in "$zone"/trip_point_*_type; do
-        read -r kind 2>/dev/null <"$trip" || continue
-        [ "$kind" != critical ] || there "${trip%type}temp"
-    done
-    left=$((left - 1)); [ "$left" -gt 0 ] || break
-done
-left=16
-for sensor in /sys/class/hwmon/hwmon[0-9]*; do
-    read -r kind 2>/dev/null <"$sensor/name" || continue
-    case $kind in coretemp | k10temp | zenpower | cpu_thermal | nvme | drivetemp) ;; *) continue ;; esac
-    sensor=$(cd -P -- "$sensor" && pwd)
-    there "$sensor/name" "$sensor/temp1_input" "$sensor/temp1_crit"
-    left=$((left - 1)); [ "$left" -gt 0 ] || break
-done
-left=16
-for cooler in /sys/class/thermal/cooling_device[0-9]*; do
-    read -r kind 2>/dev/null <"$cooler/type" || continue
-    case $kind in cpufreq-* | thermal-cpufreq-*) ;; *) continue ;; esac
-    there "$cooler/type" "$cooler/cur_state"
-    left=$((left - 1)); [ "$left" -gt 0 ] || break
-done
-
-while IFS=: read -r number names path; do
-    case ,$names, in
-    ,,) root=/sys/fs/cgroup ;;
-    *,cpu,*) root=/sys/fs/cgroup/cpu; [ -d $root ] || root=/sys/fs/cgroup/$names ;;
-    *) continue ;;
-    esac
-    path=${path%/}
-    while :; do
-        there "$root$path/cpu.stat"
-        [ -n "$path" ] || break
-        path=${path%/*}
-    done
-done </proc/self/cgroup
-"""
-"""Shell text that lists the files to read before and after each task.
-
-Reading the frequency of a CPU interrupts that CPU, or takes 10 ms on older Linux kernels; therefore, only the first and
-the last policy are read. The Linux kernel queries an NVMe drive at most once per second. A control group limits all
-groups below it, so the ancestors of the current group are read too.
-"""
-
 _KEEP: Final = (
     r"^(cpu [0-9 ]+"
     r"|(ctxt|intr|softirq|procs_running) [0-9]+"
@@ -282,4 +212,4 @@ _KEEP: Final = (
     r"|[A-Za-z][A-Za-z0-9_.-]*$)"
 )
 
-READING: Final = ReadingSpec(find=_FIND, keep=_KEEP)
+READING: Final = ReadingSpec(find=text(__file__, "readings.sh"), keep=_KEEP)
