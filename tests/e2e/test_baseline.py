@@ -80,6 +80,22 @@ def test_from_the_first_run_to_an_accepted_change(tmp_path: Path) -> None:
     assert found["baseline"]["run"] == f"gate/{second.name}"  # type: ignore[index]
 
 
+def check_second_measurement(folder: Path, hosts: str) -> None:
+    """Run the plan on another host until a regression is measured there for the second time."""
+    for _ in range(UNCHANGED):
+        ended = apply(hosts + PLAN, folder)
+        assert ended.code in (0, 3), ended.err
+    quicken(folder)
+    assert asct("results", "label", "latest", "golden", cwd=folder).code == 0
+    ended = apply(hosts + PLAN, folder)
+    run = latest(folder, "gate")
+    found = verdict(ended, run)
+    assert (ended.code, found["outcome"]) == (1, "fail"), found
+    assert str(found["reason"]).startswith("measured again: confirmed, ")
+    assert len(list(run.glob("jobs/*/tiny/*/r*"))) == 12
+    assert asct("results", "verify", "latest", cwd=folder).code == 0
+
+
 def test_a_plan_may_fail_at_the_first_measurement(tmp_path: Path) -> None:
     for _ in range(UNCHANGED):
         apply(PLAN, tmp_path)

@@ -15,6 +15,7 @@ import pytest
 
 from tests.awaiting import until
 from tests.e2e.running import apply, asct, environment, latest, lines
+from tests.e2e.test_baseline import check_second_measurement
 from tests.slurm import Slurm
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slurm]
@@ -82,6 +83,11 @@ def test_two_nodes_side_by_side_with_a_job_that_needs_another(slurm: Slurm, tmp_
     for about in ("look on lab-n1", "look on lab-n2", "first on lab-n1", "second on lab-n1", "third on lab-n2"):
         row = done[f"asct: {about}"]
         assert (row[2], row[3]) == ("COMPLETED", about[-2:])
+    assert left(slurm, own_state) == []
+
+
+def test_a_regression_is_measured_again_in_a_job_of_its_own(slurm: Slurm, tmp_path: Path, own_state: Path) -> None:
+    check_second_measurement(tmp_path, "hosts: {lab: {transport: slurm, nodelist: n1}}\n")
     assert left(slurm, own_state) == []
 
 

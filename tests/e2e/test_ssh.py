@@ -14,6 +14,7 @@ import yaml
 
 from tests.awaiting import PATIENCE_S, until
 from tests.e2e.running import COMPILERS, apply, asct, environment, hiding, latest, lines
+from tests.e2e.test_baseline import check_second_measurement
 from tests.sshd import Sshd, keygen
 
 pytestmark = [pytest.mark.e2e, pytest.mark.ssh, pytest.mark.fio, pytest.mark.kernels]
@@ -53,6 +54,11 @@ def running_from(server: Sshd) -> list[str]:
             if place.startswith(str(server.folder / "account")):
                 found.append(text)
     return found
+
+
+def test_a_regression_is_measured_again_over_ssh(sshd: Sshd, tmp_path: Path) -> None:
+    check_second_measurement(tmp_path, hosts(sshd))
+    assert leftovers(sshd) == []
 
 
 def test_the_example_plan_measures_over_ssh(sshd: Sshd, tmp_path: Path) -> None:
