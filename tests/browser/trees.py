@@ -188,7 +188,7 @@ TREES: Final[Mapping[str, Tree]] = {
         SERVER, base="golden",
     ),
     "storage": Tree("the four storage sweeps, with bounds", _plan("storage", _STORAGE_GATE), SERVER),
-    "points-64": Tree("request size x read share x queue depth", _plan("fio-matrix"), SERVER),
+    "points-64": Tree("request size x read share x queue depth", _plan("seeds/fio-matrix"), SERVER),
     "points-5000": Tree("the same in 5,000 points", _LARGE_STUDY, SERVER, brief=True),
     "qualification": Tree(
         "every test of a drive in its steady state", _plan("tkperf-ssd", **{"profiles:": _QUALIFICATION}), SERVER
@@ -206,9 +206,9 @@ TREES: Final[Mapping[str, Tree]] = {
 }  # fmt: skip
 
 
-def write_tree(name: str, results: Path) -> Path:
+def write_tree(name: str | Tree, results: Path) -> Path:
     """Write the run of this name below `results`, and return its folder."""
-    tree = TREES[name]
+    tree = TREES[name] if isinstance(name, str) else name
     if tree.base:
         _write(tree, results, label=tree.base, slow=0.97, started=STARTED - timedelta(days=1))
     return _write(tree, results)

@@ -71,7 +71,7 @@ def test_a_pattern_that_writes_is_refused_on_a_file_of_ones_own(tmp_path: Path) 
 
 
 def test_the_matrix_becomes_its_charts(tmp_path: Path) -> None:
-    ended = apply("fio-matrix", tmp_path, runtime="150ms", size="32M")
+    ended = apply("seeds/fio-matrix", tmp_path, runtime="150ms", size="32M")
     run = latest(tmp_path, "fio-matrix")
     require_measured(ended, run)
     assert len(points_of(run)) == 64

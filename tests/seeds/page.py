@@ -1,0 +1,152 @@
+"""The page of a study: its tables and figures beside those of a run made here."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from asct.analysis.grid import TextTable, slug
+from asct.analysis.markup import escape, prose, table
+from asct.analysis.pictures import pictures
+from asct.analysis.report import build
+from asct.analysis.view import RunView
+from asct.export import pictures_of
+from tests.seeds.original import Original, OriginalTable
+from tests.seeds.pairing import figure_of, job_of, paired, table_of
+
+FOLDER: Final = Path(__file__).parents[2] / "docs" / "seeds"
+_LIMITS: Final = {"riops": "reads", "wiops": "writes", "rbps": "bytes read", "wbps": "bytes written"}
+_COLORS: Final = 48
+"""A palette of this size makes pictures small; letters stay smooth."""
+
+
+def write_page(name: str, seed: Original, view: RunView) -> Path:
+    """Write docs/seeds/NAME.md and its pictures, and return the path of the page."""
+    drawn, plan = _pictures(name, seed, view), f"plans/{seed.plan}.yaml"
+    lines = [
+        f"# {escape(seed.title)}",
+        "",
+        f"Written by `python -m tests.seeds {name}`; do not edit. Plan: [{plan}](../../{plan}).",
+        "",
+        *_circumstances(seed, view),
+        *_contents(seed),
+        *(line for item in seed.tables for line in _table(item, view)),
+        *_figures(seed, view, drawn),
+        *_references(view),
+        *_flags(view),
+    ]
+    path = FOLDER / f"{name}.md"
+    path.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
+    return path
+
+
+def _circumstances(seed: Original, view: RunView) -> Iterator[str]:
+    run, drive, described = view.run, seed.drive, ("git", "describe", "--always", "--abbrev=12", "--dirty")
+    limits = ", ".join(f"{value:,} {_LIMITS[key]}" for key, value in drive.limits.items()) if drive else ""
+    target = (
+        f"a loop device of {drive.mib} MiB" + (f", limited to {limits} a second" if limits else "") if drive else ""
+    )
+    commit = subprocess.run(described, check=True, cwd=FOLDER, capture_output=True, text=True).stdout.strip()
+    facts = [
+        ("Original", seed.source),
+        ("Measured there", seed.machine),
+        ("Measured here", "; ".join(host.description for host in run.hosts)),
+        ("Target here", target),
+        ("Profile", seed.profile),
+        ("Started", run.started_at),
+        ("asct", f"{run.tool_version}, commit {commit}"),
+        ("Outcome", f"exit code {run.exit_code}; " + ", ".join(f"{n} {state}" for state, n in run.counts.items() if n)),
+    ]
+    yield "| | |"
+    yield "| --- | --- |"
+    yield from (f"| {label} | {escape(text)} |" for label, text in facts if text)
+    yield ""
+    yield from (f"- {text}" for text in seed.differs)
+    yield ""
+
+
+def _contents(seed: Original) -> Iterator[str]:
+    yield "| in the original | place | here |"
+    yield "| --- | --- | --- |"
+    shown = [("table", item.title, item.place, item.entry, item.table) for item in seed.tables]
+    shown += [("figure", item.title, item.place, item.entry, item.figure) for item in seed.figures]
+    for kind, title, place, entry, ours in shown:
+        yield f"| {kind}: [{escape(title)}](#{slug(title)}) | {escape(place)} | `{entry}`, {kind} `{ours}` |"
+    yield ""
+
+
+def _table(item: OriginalTable, view: RunView) -> Iterator[str]:
+    yield f'<a id="{slug(item.title)}"></a>'
+    yield ""
+    yield f"## {escape(item.title)}"
+    yield ""
+    found = table_of(view, item)
+    yield table(paired(item, found), most=len(item.rows) * 8)
+    yield from ("Here: no such table, because this machine has one NUMA node.", "") if found is None else ()
+    yield from (item.why, "") if item.why else ()
+
+
+def _figures(seed: Original, view: RunView, drawn: dict[tuple[str, str], str]) -> Iterator[str]:
+    yield from ("## Figures", "") if seed.figures else ()
+    shown: set[str] = set()
+    for item in seed.figures:
+        yield f'<a id="{slug(item.title)}"></a>'
+        yield ""
+        yield f"### {escape(item.title)}"
+        yield ""
+        yield from (f"Original: {item.says}", "") if item.says else ()
+        yield from (item.why, "") if item.why else ()
+        found, picture = figure_of(view, item), drawn.get((item.entry, item.figure), "")
+        if found is None:
+            yield f"Here: not drawn, because this machine has fewer than {item.cpus} CPUs."
+        elif picture in shown:
+            yield f"Here: in the figure “{found.title}” above."
+        elif picture:
+            shown.add(picture)
+            yield f"![{escape(found.title)}: {escape(found.caption)}](pictures/{picture})"
+        else:
+            yield f"Here: in the report, the figure “{found.title}” of `{item.entry}`."
+        yield ""
+
+
+def _references(view: RunView) -> Iterator[str]:
+    grids: list[tuple[str, TextTable | None]] = [
+        ("Rated values", build(view).references), ("Expectations", build(view).expectations)
+    ]  # fmt: skip
+    for title, grid in grids:
+        yield from (f"## {title}", "", table(grid)) if grid else ()
+
+
+def _flags(view: RunView) -> Iterator[str]:
+    flags = dict(pair for section in build(view).sections for pair in section.flags)
+    yield from ("## Flags", "") if flags else ()
+    yield from (f"- `{name}`: {prose(meaning)}" for name, meaning in sorted(flags.items()))
+
+
+def _pictures(name: str, seed: Original, view: RunView) -> dict[tuple[str, str], str]:
+    """Write the pictures that the page shows, and return the names of their files by entry and figure."""
+    wanted = {(item.entry, item.figure) for item in seed.figures if item.drawn and figure_of(view, item)}
+    sections = {section.id: section.slug for section in build(view).sections}
+    slugs = {f"{sections[job_of(view, entry).entry.id]}-{figure}": (entry, figure) for entry, figure in wanted}
+    folder = FOLDER / "pictures"
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob(f"{name}.*.png"):
+        old.unlink()
+    files = {}
+    found = pictures_of(view, "png") if wanted else {}
+    for path, figure in pictures(view).items() if wanted else ():
+        if figure.slug in slugs:
+            files[slugs[figure.slug]] = f"{name}.{figure.slug}.png"
+            _save(found[f"{path}.png"], folder / f"{name}.{figure.slug}.png")
+    return files
+
+
+def _save(picture: bytes, path: Path) -> None:
+    """Write a picture with a palette, at half of its resolution."""
+    from PIL import Image
+
+    image = Image.open(io.BytesIO(picture)).convert("RGB")
+    image.quantize(_COLORS, dither=Image.Dither.NONE).save(path, optimize=True)
