@@ -77,10 +77,13 @@ def execute(
         views.append(view)
         for name in report_names(resolved.report.formats) if ci else dict.fromkeys(resolved.report.formats):
             try:
-                reports[name] = write_report(view, name, layout.root)[0]
+                paths = write_report(view, name, layout.root)
             except (AsctError, MemoryError) as problem:  # it must not hide the results
                 known = problem if isinstance(problem, AsctError) else exhausted(problem)
                 options.console.diagnostics(known.diagnostics if known else ())
+            else:  # a run without values has no CSV files and no pictures
+                if paths:
+                    reports[name] = paths[0]
         return {name: str(path) for name, path in reports.items()}
 
     # A run creates many small objects and few cycles. With the default thresholds, garbage collection takes a tenth of

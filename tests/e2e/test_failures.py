@@ -49,6 +49,16 @@ def test_a_bad_plan_ends_with_2_and_a_place(tmp_path: Path, plan: str, says: str
     assert not (tmp_path / "results").exists()
 
 
+def test_a_run_without_values_writes_the_reports_that_need_none(tmp_path: Path) -> None:
+    hosts = "hosts: {far: {transport: ssh, address: 127.0.0.1, port: 1, known_hosts: ./known}}\n"
+    (tmp_path / "known").write_text("")
+    (tmp_path / "plan.yaml").write_text(NOOP + hosts + "report: {formats: [csv, png, html]}\n")
+    ended = asct("apply", "plan.yaml", "--json", cwd=tmp_path)
+    assert ended.code == 3, ended.err
+    assert "E970" not in ended.err
+    assert set(json.loads(ended.out.splitlines()[-1])["reports"]) == {"html"}
+
+
 @pytest.mark.parametrize(
     "content", [b"\x7fELF\x00\x01\x02\xff\xfe", b"\xff\xfe\x00p\x00l", b"plan: \x01\n", os.urandom(4096)]
 )
