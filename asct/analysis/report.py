@@ -12,6 +12,7 @@ from functools import lru_cache
 from asct.analysis.cause import Cause, first_cause
 from asct.analysis.combined import combined_figures
 from asct.analysis.disturbances import DisturbanceCard, DisturbanceLink, DisturbanceSummary, beside, findings_of
+from asct.analysis.features import feature_grid
 from asct.analysis.grid import TextTable, distinct, from_table, plain, slug, without_empty_columns
 from asct.analysis.headline import HeadlineMetric, headline_grids, headlines
 from asct.analysis.keyresults import KeyResults, key_results
@@ -126,6 +127,8 @@ class RunReport:
     expectations: TextTable | None
     references: TextTable | None
     """The values for which the plan contains a reference."""
+    features: TextTable | None
+    """What the plan states about the measured things, side by side."""
     warnings: tuple[Caution, ...]
     hosts: tuple[HostCard, ...]
     findings: tuple[DisturbanceCard, ...]
@@ -158,6 +161,7 @@ def build(view: RunView) -> RunReport:
         cause=first_cause(view),
         expectations=without_empty_columns(verdict_grid(run.verdicts)) if run.verdicts else None,
         references=reference_grid(rated),
+        features=feature_grid(view.resolved),
         warnings=tuple(_warnings(view)),
         hosts=tuple(_host_cards(view, findings)),
         findings=findings.cards,

@@ -55,6 +55,7 @@ def _parts(report: RunReport) -> list[Part]:
         *headlines(report, 2, "## Key results"),
         *warnings(report, 2, "## Warnings"),
         Part("coverage", 2, (_coverage(report),)),
+        *tables("features", 3, "**Features**", _given(report.features)),
         Part("facts of the hosts", 4, (_hosts(report),)),
         Part("disturbances", 4, (_findings(report.findings, few, len(report.hosts) > 1),)),
         *(_section(section, len(report.hosts)) for section in report.sections),

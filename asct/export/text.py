@@ -45,7 +45,7 @@ def render(view: RunView, width: int = WIDTH) -> str:
     blocks = [_wrapped(report.summary.sentence + "".join(f". {text}" for text in report.summary.details), width)]
     blocks.append("\n".join(_verdict(item, width) for item in by_outcome(view.run.verdicts)))
     blocks.append("\n".join(_key_lines(report.key_results, width)))
-    blocks += [_titled(report.references, width)] if report.references is not None else []
+    blocks += [_titled(grid, width) for grid in (report.references, report.features) if grid is not None]
     for item in report.warnings:
         host = f"{item.host}: " if item.host else ""
         hint = f"\n{_wrapped(item.hint, width, '    ')}" if item.hint else ""

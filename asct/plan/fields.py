@@ -238,6 +238,18 @@ class Section:
         self.wrong(node, f"`{key}`", "a map", "write `name: value` pairs")
         return {}
 
+    def labels(self, key: str, what: str) -> dict[str, str]:
+        """Return a map of texts and numbers, all as text. `what` is the word for one of them in errors."""
+        labels: dict[str, str] = {}
+        for name, node in self.mapping(key).items():
+            value = self.context.settled(node)
+            if isinstance(value.value, str | int | float):
+                labels[name] = str(value.value).lower() if isinstance(value.value, bool) else str(value.value)
+            else:
+                self.findings.gaps.add((*self.path, key, name))
+                self.wrong(value, f"{what} `{shown(name)}`", "text")
+        return labels
+
     def items(self, key: str) -> list[Node]:
         """Return the items of a list with unevaluated templates. A single text is treated as a list with one item."""
         node = self.members.get(key)

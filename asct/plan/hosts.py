@@ -160,7 +160,7 @@ def _host(name: str, section: Section, span: Span) -> HostSpec:
         known_hosts=_path(section, "known_hosts"),
         jump=_checked(section, "jump", _jump_problem),
         sudo=section.flag("sudo") or False,
-        labels=_labels(section),
+        labels=section.labels("labels", "label"),
         options=_options(section, transport_of(transport).options),
         span=span,
     )
@@ -243,18 +243,6 @@ def _workdir(section: Section) -> str | None:
     hint = "write an absolute path on the host: `/var/tmp/asct`"
     section.findings.error("E112", f"`{shown(text)}` is not a valid work folder", section.members["workdir"].span, hint)
     return None
-
-
-def _labels(section: Section) -> Mapping[str, str]:
-    labels: dict[str, str] = {}
-    for key, node in section.mapping("labels").items():
-        value = section.context.settled(node)
-        if isinstance(value.value, str | int | float):
-            labels[key] = str(value.value).lower() if isinstance(value.value, bool) else str(value.value)
-        else:
-            section.findings.gaps.add((*section.path, "labels", key))
-            section.wrong(value, f"label `{shown(key)}`", "text")
-    return labels
 
 
 def _options(section: Section, declared: Mapping[str, Option]) -> Mapping[str, Any]:

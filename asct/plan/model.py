@@ -208,6 +208,8 @@ class ReportSpec(NamedTuple):
 
     title: str | None = None
     formats: tuple[str, ...] = ("html", "markdown")
+    features: Mapping[str, Mapping[str, str]] = {}
+    """What the user states about the measured things, such as drives: the features of each, as texts by name."""
 
 
 class Plan(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, Literal, cast
 
 from asct.plan.fields import ParseContext, Section, kind_of
@@ -164,12 +164,20 @@ def read_report(node: Node | None, context: ParseContext) -> ReportSpec:
     """Read the `report:` section; the default formats are html and markdown."""
     if node is None:
         return ReportSpec()
-    section = Section(context, node, "`report`", ("title", "formats"), ("report",))
+    section = Section(context, node, "`report`", ("title", "formats", "features"), ("report",))
     known = tuple(report_formats())
     formats = [section.chosen(item, "formats", known) for item in section.text_nodes("formats")]
-    if "formats" not in section.members:
-        return ReportSpec(title=section.text("title"))
-    return ReportSpec(section.text("title"), tuple(dict.fromkeys(name for name in formats if name is not None)))
+    given = tuple(dict.fromkeys(name for name in formats if name is not None))
+    chosen = given if "formats" in section.members else ReportSpec().formats
+    return ReportSpec(section.text("title"), chosen, _features(section))
+
+
+def _features(report: Section) -> Mapping[str, Mapping[str, str]]:
+    node = report.members.get("features")
+    if node is None:
+        return {}
+    section = Section(report.context, node, "`features`", None, ("report", "features"))
+    return {name: section.labels(name, "feature") for name in section.members}
 
 
 def read_baseline(node: Node | None, context: ParseContext) -> tuple[Node | None, bool]:

@@ -66,6 +66,7 @@ class Sample:
     status: str = "complete"
     quiet: bool = False
     checks: tuple[dict[str, Any], ...] = ()
+    features: Any = None
 
 
 def write_sample(results: Path, sample: Sample = Sample()) -> Path:
@@ -238,6 +239,7 @@ def _resolved(sample: Sample) -> dict[str, Any]:
             for host in sample.hosts
         ],
         "checks": list(sample.checks),
+        "report": {"features": sample.features},
     }
 
 

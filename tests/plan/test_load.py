@@ -146,13 +146,15 @@ def test_templates_of_vars_in_structure() -> None:
     plan = plan_of(
         HEAD + "vars: {n: 2, t: 30s, f: html, twice: '${vars.n * 2}', who: '${plan.name}'}\n"
         "benchmarks: [{uses: x, repeats: '${vars.twice}', timeout: '${vars.t * 2}', config: {a: '${vars.n}'}}]\n"
-        "report: {title: 'run of ${vars.who}', formats: ['${vars.f}']}\n"
+        "report: {title: 'run of ${vars.who}', formats: ['${vars.f}'], "
+        "features: {x: {size: '${vars.n}', fast: true}}}\n"
         "expect: [{metric: x.m, max: '${vars.n}', at: {d: '${vars.n}'}}]\n"
     )
     (entry,) = plan.benchmarks
     assert (entry.execution.repeats, entry.execution.timeout_s) == (4, 60.0)
     assert entry.config["a"].value == "${vars.n}"
     assert (plan.report.title, plan.report.formats) == ("run of t", ("html",))
+    assert plan.report.features == {"x": {"size": "2", "fast": "true"}}
     assert plan.expect[0].bound.max is not None
     assert (plan.expect[0].bound.max.value, plan.expect[0].at["d"].value) == (2, 2)
 

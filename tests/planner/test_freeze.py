@@ -36,7 +36,7 @@ expect:
   - {metric: "*", versus: baseline, no_worse_than: 5%}
 baseline: {run: x}
 safety: {destroys: [{host: a, device: /dev/disk/by-id/nvme-X, serial: S1, reason: scratch}], max_written: 2TiB}
-report: {title: T, formats: [html]}
+report: {title: T, formats: [html], features: {X: {b: 1, a: yes}, W: {}}}
 """
 
 
