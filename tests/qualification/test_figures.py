@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from asct.instruments.qualification.compared import compared_figures, compared_tables
 from asct.instruments.qualification.figures import phase_figures
 from asct.sdk.figure import Figure, Heatmap, Line
 from asct.sdk.record import Record
@@ -140,3 +141,41 @@ def test_too_many_mixes_and_sizes_are_selected_evenly_and_told() -> None:
 def test_without_rounds_of_the_quantity_there_are_no_courses() -> None:
     records = [one for one in qualified() if not one.metric.startswith(("round_", "window_"))]
     assert list(figures_of(records)) == ["measurement-iops", "matrix-iops"]
+
+
+def two_drives(metric: str = "iops") -> list[Record]:
+    """The same records twice, as points of two drives, of which the second reaches half as much."""
+    first, second = ({"file_names": f"/dev/{name}"} for name in ("fast", "slow"))
+    factor = {metric: 0.5}
+    return [
+        one.model_copy(update={"point": point, "point_id": name, "value": one.value * share.get(one.metric, 1.0)})
+        for point, name, share in ((first, "1", {}), (second, "2", factor))
+        for one in qualified()
+    ]
+
+
+def test_several_drives_stand_side_by_side_with_a_line_and_a_column_each() -> None:
+    records = two_drives()
+    (chart,) = compared_figures(records, ("iops",))
+    lines = {item.name: item for item in line(chart).series}
+    assert len(lines) == 2 * len(MIXES)
+    fast, slow = (lines[f"0/100, file_names /dev/{name}"] for name in ("fast", "slow"))
+    assert fast.x == slow.x == tuple(sorted(SIZES))
+    assert slow.y == tuple((y or 0.0) / 2 for y in fast.y)
+    (table,) = compared_tables(records, "storage-iops", ("iops",))
+    assert [column.title for column in table.columns] == [
+        "Block Size", "R/W Mix %", "file_names /dev/fast", "file_names /dev/slow"
+    ]  # fmt: skip
+    assert [row["block_size"] for row in table.rows[:2]] == ["1024k", "128k"] and len(table.rows) == 56
+    assert all(float(row["p1"] or 0) == float(row["p0"] or 0) / 2 for row in table.rows)
+
+
+def test_a_drive_that_skips_a_block_size_has_an_empty_cell() -> None:
+    records = [one for one in two_drives() if one.point_id == "1" or one.coords.get("block_size") != 512]
+    (table,) = compared_tables(records, "storage-iops", ("iops",))
+    cells = [row["p1"] for row in table.rows if row["block_size"] == "512"]
+    assert cells == [None] * len(MIXES)
+
+
+def test_a_single_drive_is_not_compared() -> None:
+    assert compared_tables(qualified(), "storage-iops", ("iops",)) == compared_figures(qualified(), ("iops",)) == []

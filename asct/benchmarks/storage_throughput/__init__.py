@@ -8,6 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from asct.instruments.qualification.benchmark import Qualification
+from asct.instruments.qualification.compared import compared_tables
 from asct.instruments.qualification.settings import (
     MIB,
     Phase,
@@ -89,8 +90,9 @@ class StorageThroughput(Qualification[ThroughputParams]):
         return tuple(_phase(params, group, len(groups) > 1) for group in groups)
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
-        """Return a table of reads and writes by block size, and a table of the steady states."""
-        return (*(_averages(view, self.name) for view in views(records)), *phase_tables(records, self.name, ()))
+        """Return tables of reads and writes by block size, of several points side by side, and of the steady states."""
+        averages = (_averages(view, self.name) for view in views(records))
+        return (*compared_tables(records, self.name, self.charts), *averages, *phase_tables(records, self.name, ()))
 
 
 def _phase(params: ThroughputParams, sizes: Sequence[int], several: bool) -> Phase:

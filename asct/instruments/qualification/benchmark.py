@@ -15,6 +15,7 @@ from asct.instruments.fio.metrics import FLAGS as FIO_FLAGS
 from asct.instruments.fio.params import SCRATCH_NAME, FioParams
 from asct.instruments.fio.process import INSPECTION, layout_steps
 from asct.instruments.fio.sections import scratch_bytes
+from asct.instruments.qualification.compared import compared_figures, compared_tables
 from asct.instruments.qualification.figures import phase_figures
 from asct.instruments.qualification.journal import StepJournal
 from asct.instruments.qualification.purge import NOT_PURGED, TOOLS, UNVERIFIED
@@ -227,12 +228,12 @@ class Qualification(Benchmark[Q]):
         return ()
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
-        """Return tables of the averages over the window, and of the steady state."""
-        return phase_tables(records, self.name, self.matrices)
+        """Return tables of the averages over the window, of several points side by side, and of the steady state."""
+        return (*compared_tables(records, self.name, self.charts), *phase_tables(records, self.name, self.matrices))
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
-        """Return the figures for convergence, steady-state verification and averages."""
-        return phase_figures(records, self.quantity, self.charts)
+        """Return the figures for several points side by side, convergence, steady-state verification and averages."""
+        return (*compared_figures(records, self.charts), *phase_figures(records, self.quantity, self.charts))
 
 
 def _loads(params: QualificationParams) -> list[FioParams]:

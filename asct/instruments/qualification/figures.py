@@ -14,7 +14,7 @@ from asct.sdk.record import Record
 from asct.sdk.rows import at, series_of
 from asct.statistics.steady import window_of
 
-_TITLES: Final = {
+TITLES: Final = {
     "iops": "IOPS", "bandwidth": "Bandwidth", "latency": "Mean latency", "latency_max": "Maximum latency",
 }  # fmt: skip
 _WINDOW: Final = "measurement window"
@@ -25,7 +25,7 @@ def phase_figures(records: Sequence[Record], quantity: str, metrics: Sequence[st
     verification of each dependent variable, and the averages of each of `metrics` as lines and as a map."""
     found: list[Figure] = []
     for view in views(records):
-        mixes = _mixes(view)
+        mixes = mixes_of(view)
         found += [*_courses(view, quantity, mixes), *(_verification(view, what, mixes) for what in view.variables())]
         for metric in metrics:
             values = view.cells(metric)
@@ -34,7 +34,7 @@ def phase_figures(records: Sequence[Record], quantity: str, metrics: Sequence[st
     return tuple(found)
 
 
-def _mixes(view: QualificationView) -> dict[int, str]:
+def mixes_of(view: QualificationView) -> dict[int, str]:
     """Return the name of each mix: the percentages of reads and writes, or the direction if nothing is mixed."""
     shares = dict.fromkeys(int(record.coords["rwmixread"]) for record in at(view.records, "iops"))
     pure = {100: "reads", 0: "writes"}
@@ -53,7 +53,7 @@ def _courses(view: QualificationView, quantity: str, mixes: Mapping[int, str]) -
     first = {float(view.window_rounds(phase)[0]) for phase in view.phases}
     marked = tuple(Marker(number, _WINDOW) for number in first) if len(first) == 1 else ()
     note = f" The vertical line is at the first round of the {_WINDOW}." if marked else ""
-    title = _TITLES[quantity]
+    title = TITLES[quantity]
     convergence = Line(
         f"convergence-{quantity}{view.slug}",
         f"Steady state convergence{view.suffix}",
@@ -64,7 +64,7 @@ def _courses(view: QualificationView, quantity: str, mixes: Mapping[int, str]) -
             series_of(f"{mixes[mix]}, {size_name(size)}", list(rounds), [[record] for record in rounds.values()])
             for (size, mix), rounds in shown.items()
         ),
-        marked, better=_better(quantity),
+        marked, better=better(quantity),
     )  # fmt: skip
     series = tuple(_window_course(view, place, rounds, mixes) for place, rounds in shown.items())
     half = 100.0 * _half(view, view.phases[0])
@@ -105,19 +105,19 @@ def _verification(view: QualificationView, what: Variable, mixes: Mapping[int, s
     numbers = list(rounds)
     window = window_of([record.value for record in rounds.values()])
     half, line = _half(view, what.phase), window.line()
-    name = f"{_TITLES[what.quantity]} of {size_name(what.place[0])} {mixes[what.place[1]]}"
+    name = f"{TITLES[what.quantity]} of {size_name(what.place[0])} {mixes[what.place[1]]}"
     place = f"{phase_label(what.phase)}-{what.quantity}-{size_name(what.place[0])}-r{what.place[1]}".strip("-")
     return Line(
         f"verification-{place}{view.slug}",
         f"Steady state verification, {name}{view.suffix}",
         f"The rounds in the {_WINDOW}. The excursion is {100 * window.excursion:.1f} % and the change in the "
         f"fitted line {100 * window.drift:.1f} % of the average.",
-        Axis("Round"), Axis(_TITLES[what.quantity], UNITS[what.quantity], from_zero=False),
+        Axis("Round"), Axis(TITLES[what.quantity], UNITS[what.quantity], from_zero=False),
         (
             series_of("Values", numbers, [[record] for record in rounds.values()]),
             Series("Fitted line", (numbers[0], numbers[-1]), (line[0], line[-1])),
         ),
-        better=_better(what.quantity),
+        better=better(what.quantity),
         rated=(Rated(window.mean, "average"),),
         bands=(
             Band(
@@ -139,10 +139,10 @@ def _averages(
         series.append(series_of(mixes[reads], sizes, repeats))
     return Line(
         f"measurement-{metric.replace('_', '-')}{view.slug}",
-        f"{_TITLES[metric]} by block size and mix{view.suffix}",
-        f"{_over_window(metric)}, with a line for each mix of reads and writes in percent.",
-        Axis("Block size", "B", "log2"), Axis(_TITLES[metric], UNITS[metric], "log10"), tuple(series),
-        better=_better(metric),
+        f"{TITLES[metric]} by block size and mix{view.suffix}",
+        f"{over_window(metric)}, with a line for each mix of reads and writes in percent.",
+        Axis("Block size", "B", "log2"), Axis(TITLES[metric], UNITS[metric], "log10"), tuple(series),
+        better=better(metric),
     )  # fmt: skip
 
 
@@ -154,19 +154,21 @@ def _heatmap(
     sizes = sorted({size for size, _ in values}, reverse=True)
     return Heatmap(
         f"matrix-{metric.replace('_', '-')}{view.slug}",
-        f"{_TITLES[metric]}, matrix{view.suffix}",
-        f"{_over_window(metric)}.",
+        f"{TITLES[metric]}, matrix{view.suffix}",
+        f"{over_window(metric)}.",
         "Reads/writes (%)", "Block size",
         tuple(mixes[reads] for reads in shares),
         tuple(size_name(size) for size in sizes),
         tuple(tuple(values.get((size, reads)) for reads in shares) for size in sizes),
-        UNITS[metric], better=_better(metric), logarithmic=True,
+        UNITS[metric], better=better(metric), logarithmic=True,
     )  # fmt: skip
 
 
-def _over_window(metric: str) -> str:
+def over_window(metric: str) -> str:
+    """Return how a value summarizes the rounds of the measurement window."""
     return f"The slowest request in the {_WINDOW}" if metric == "latency_max" else f"Averages over the {_WINDOW}"
 
 
-def _better(metric: str) -> Literal["lower", "higher"]:
+def better(metric: str) -> Literal["lower", "higher"]:
+    """Return whether lower or higher values of a metric are better."""
     return "lower" if metric.startswith("latency") else "higher"

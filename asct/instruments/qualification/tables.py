@@ -121,7 +121,7 @@ def _key(record: Record) -> WorkloadKey:
 
 
 UNITS: Final = {"iops": "ops/s", "bandwidth": "B/s", "latency": "s", "latency_max": "s"}
-_MATRICES: Final = {
+MATRICES: Final = {
     "iops": ("Average IOPS", 1.0, 1),
     "bandwidth": ("Average Bandwidth (MB/s)", 1e6, 3),
     "latency": ("Average Latency (ms)", 1e-3, 3),
@@ -151,7 +151,7 @@ def phase_tables(records: Sequence[Record], slug: str, metrics: Sequence[str]) -
 
 def _matrix(view: QualificationView, slug: str, metric: str) -> Table:
     """Return a table by block size and mix. Latencies are sorted in the opposite order, as in other reports."""
-    title, scale, digits = _MATRICES[metric]
+    title, scale, digits = MATRICES[metric]
     values = view.cells(metric)
     mixes = list(dict.fromkeys(reads for _, reads in values))
     sizes = sorted({size for size, _ in values})

@@ -1,0 +1,80 @@
+"""The averages of several points of a qualification, usually several drives, side by side: a table and a figure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from asct.instruments.fio.rows import MOST_PANELS, MOST_SERIES, capped
+from asct.instruments.qualification.figures import TITLES, better, mixes_of, over_window
+from asct.instruments.qualification.settings import size_name
+from asct.instruments.qualification.tables import MATRICES, UNITS, QualificationView, WorkloadKey, views
+from asct.sdk.figure import Axis, Column, Figure, Line, Series, Table
+from asct.sdk.record import Record, Scalar
+from asct.sdk.rows import at, series_of
+
+_SIDE_BY_SIDE: Final = "side by side"
+
+
+def compared_tables(records: Sequence[Record], slug: str, metrics: Sequence[str]) -> list[Table]:
+    """Return a table for each metric, with a row for each workload and a column for each point; none if there is only
+    one point."""
+    shown = views(records)
+    return [_table(shown, slug, metric) for metric in metrics if _several(shown, metric)]
+
+
+def compared_figures(records: Sequence[Record], metrics: Sequence[str]) -> list[Figure]:
+    """Return a figure for each metric over the block size, with a line for each mix and point; none if there is only
+    one point."""
+    shown = views(records)
+    return [_figure(shown, metric) for metric in metrics if _several(shown, metric)]
+
+
+def _several(shown: Sequence[QualificationView], metric: str) -> bool:
+    return sum(1 for view in shown if view.cells(metric)) > 1
+
+
+def _workloads(shown: Sequence[QualificationView], metric: str) -> list[WorkloadKey]:
+    """Return all workloads by mix, with large requests first."""
+    found = dict.fromkeys(key for view in shown for key in view.cells(metric))
+    reads = list(dict.fromkeys(mix for _, mix in found))
+    return sorted(found, key=lambda key: (reads.index(key[1]), -key[0]))
+
+
+def _table(shown: Sequence[QualificationView], slug: str, metric: str) -> Table:
+    title, scale, digits = MATRICES[metric]
+    names = {f"p{number}": view for number, view in enumerate(shown)}
+    cells = {name: view.cells(metric) for name, view in names.items()}
+    columns = (
+        Column("block_size", "Block Size", format="text"),
+        Column("mix", "R/W Mix %", format="text"),
+        *(Column(name, view.label, scale, digits, kept=True) for name, view in names.items()),
+    )
+    rows: list[dict[str, Scalar | None]] = [
+        {"block_size": size_name(size), "mix": f"{reads}/{100 - reads}"}
+        | {name: values.get((size, reads)) for name, values in cells.items()}
+        for size, reads in _workloads(shown, metric)
+    ]
+    flags = tuple(dict.fromkeys(flag for view in shown for flag in view.flags(metric)))
+    name = f"{slug}-{metric}-compared".replace("_", "-")
+    return Table(name, f"{title}, {_SIDE_BY_SIDE}", columns, tuple(rows), flags=flags)
+
+
+def _figure(shown: Sequence[QualificationView], metric: str) -> Figure:
+    mixes = {reads: name for view in shown for reads, name in mixes_of(view).items()}
+    reads, told = capped(list(mixes), MOST_PANELS, "mixes")
+    chosen, also = capped(list(shown), MOST_SERIES, "points")
+    series = [_series(view, metric, share, mixes[share]) for share in reads for view in chosen]
+    return Line(
+        f"compared-{metric.replace('_', '-')}",
+        f"{TITLES[metric]}, {_SIDE_BY_SIDE}",
+        f"{over_window(metric)}, for each mix of reads and writes in percent.{told}{also}",
+        Axis("Block size", "B", "log2"), Axis(TITLES[metric], UNITS[metric], "log10"),
+        tuple(line for line in series if line.x), better=better(metric),
+    )  # fmt: skip
+
+
+def _series(view: QualificationView, metric: str, reads: int, mix: str) -> Series:
+    sizes = sorted(size for size, share in view.cells(metric) if share == reads)
+    repeats = [at(view.records, metric, block_size=size, rwmixread=reads) for size in sizes]
+    return series_of(f"{mix}, {view.label}", sizes, repeats)
