@@ -94,6 +94,8 @@ def _core(kind: CoreKind) -> str:
 def _cpu(cpu: Cpu) -> Iterator[Row]:
     yield "Processor", processor(cpu)
     yield "Microarchitecture", cpu.microarchitecture or ""
+    named = (", ".join(f"{name} {value}" for name, value in kind.identity.items()) for kind in cpu.kinds)
+    yield "Identification", "; ".join(dict.fromkeys(filter(None, named)))
     yield "Instruction set", cpu.instruction_set or ""
     if cpu.cpus is not None:
         several = [counted(count, word) for count, word in ((cpu.dies, "die"), (cpu.clusters, "cluster")) if count]
