@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from asct.benchmarks.storage_recovery.demand import DemandLoad, operating_points
 from asct.benchmarks.storage_recovery.idle import Burst, next_delay, settling_seconds
 from asct.benchmarks.storage_recovery.params import RecoveryParams
 from asct.benchmarks.storage_recovery.stimulus import Group, RecoveryRound, _spells, level, recovery_seconds
+from asct.instruments.qualification.demand import DemandLoad, operating_points
 from asct.instruments.qualification.journal import TimeSlot
 
 

@@ -47,6 +47,12 @@ CASES: dict[str, dict[str, dict[str, Any]]] = {
             "histogram_time": 0.6, "latency_bound": "25ms", **BRIEF,
         },
     },
+    "storage-composite-workload": {
+        "fast": {
+            "threads": "1,2", "depths": "2", "prewrite_time": 0.3, "settle_time": 0.3, "histogram_time": 0.6,
+            "latency_bound": "25ms", "matrix_rounds": 2, "excursion": 50, "slope": 50, **BRIEF,
+        },
+    },
     "storage-hdd": {
         "written": {
             "zones": 4, "duration": 0.4, "block_sizes": "4K", "sequential_block_sizes": "64K", "mixes": "100,50",

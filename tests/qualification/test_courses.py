@@ -10,15 +10,17 @@ from typing import Any
 
 import pytest
 
+from asct.benchmarks.storage_composite_workload import BENCHMARK as COMPOSITE
 from asct.benchmarks.storage_hdd import BENCHMARK as HDD
 from asct.benchmarks.storage_recovery import BENCHMARK as RECOVERY
 from asct.benchmarks.storage_throughput import BENCHMARK as THROUGHPUT
 from asct.benchmarks.storage_write_saturation import BENCHMARK as SATURATION
+from asct.instruments.fio.point import read_point
 from asct.instruments.fio.process import JOB_FILE
 from asct.sdk.record import Measurement, Scalar
 from asct.sdk.step import Output
 from tests.disks.loop import kept, loop_device, throttle
-from tests.qualification.test_disks import run, sectors_written
+from tests.qualification.test_disks import facts, run, sectors_written
 
 pytestmark = [pytest.mark.disks, pytest.mark.fio, pytest.mark.rates]
 MIB = 2**20
@@ -142,6 +144,27 @@ def test_operating_points_keep_the_bound_of_latency(folder: Path, memory: Path) 
     assert latencies[most.coords["numjobs"], most.coords["iodepth"]] < 0.030
     assert latencies[2, 8] > 0.030, "16 requests in flight at 400 a second"
     assert {"histogram-max", "histogram-mid", "histogram-min"} < {one.step.name for one in outputs}
+
+
+def test_the_composite_workload_has_its_sizes_and_ranges(folder: Path, memory: Path) -> None:
+    """Requests of the mix, most of which go to the first parts of a device that held nothing but zeros."""
+    with loop_device(memory, 64) as loop, throttle(loop, wiops=400, riops=800):
+        params = COMPOSITE.params_model(
+            file_names=str(loop.path), profile="fast", threads="1,2", depths="1,4", prewrite_time=0.3, settle_time=0.3,
+            histogram_time=1, latency_bound="1s", precondition=0, steady_volume=0, excursion=100, slope=100, **SHORT,
+        )  # fmt: skip
+        outputs, measured = run(COMPOSITE, params, folder / "work", loop)
+        content = loop.backing.read_bytes()
+    blocks = [any(content[start : start + 4096]) for start in range(0, len(content), 4096)]
+    first, second = round(0.05 * len(blocks)), round(0.2 * len(blocks))
+    shares = [sum(part) / len(part) for part in (blocks[:first], blocks[first:second], blocks[second:])]
+    assert shares[0] > 2 * shares[1] > 4 * shares[2] > 0, "10, 2 and 0.25 requests per block of the range"
+    [run_of_max] = [one for one in outputs if one.step.name == "histogram-max"]
+    sides = read_point(params.on(512).fio(64 * MIB, iodepth=4, numjobs=2), run_of_max, facts()).sides
+    assert 5_500 < sides[""].io_bytes / sides[""].ios < 11_000, "7,818 bytes on average"
+    assert 0.25 < sides["read"].ios / sides[""].ios < 0.55, "40 % reads"
+    assert value(measured, "point_iops", point="max").value > 400
+    assert not [one for one in measured if one.metric == "left_out"]
 
 
 def test_each_block_size_has_a_steady_state_of_its_own(folder: Path, memory: Path) -> None:

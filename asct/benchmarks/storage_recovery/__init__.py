@@ -4,25 +4,19 @@ different loads."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import ClassVar, Final, NamedTuple
+from typing import ClassVar, Final
 
-from asct.benchmarks.storage_recovery.demand import demand_steps, demand_values
 from asct.benchmarks.storage_recovery.idle import idle_steps, idle_values
-from asct.benchmarks.storage_recovery.params import SCATTER, STREAM, WRITES, RecoveryParams
+from asct.benchmarks.storage_recovery.params import SCATTER, STREAM, RecoveryParams
 from asct.benchmarks.storage_recovery.report import all_tables, recovery_figures
 from asct.benchmarks.storage_recovery.stimulus import stimulus_steps, stimulus_values
-from asct.instruments.fio.benchmark import ASSUMED_WRITE_BYTES_PER_S, likely_rate
-from asct.instruments.qualification.benchmark import (
-    FLAGS,
-    START_SECONDS,
-    Qualification,
-    assumed_span,
-    longest_seconds,
-    usual_seconds,
-)
+from asct.instruments.fio.benchmark import likely_rate
+from asct.instruments.qualification.benchmark import FLAGS, START_SECONDS, Qualification, longest_seconds
+from asct.instruments.qualification.demand import FLAGS as DEMAND_FLAGS
+from asct.instruments.qualification.demand import METRICS as DEMAND_METRICS
+from asct.instruments.qualification.demand import MOST, demand_steps, demand_values
+from asct.instruments.qualification.demand_plan import WRITES, RunCost, after_steady, demand_cost, loads_at_odds
 from asct.instruments.qualification.journal import StepJournal
-from asct.instruments.qualification.responses import response_metrics
 from asct.instruments.qualification.results import TARGET, opening_flags
 from asct.instruments.qualification.rounds import FAST
 from asct.instruments.qualification.settings import Phase
@@ -35,52 +29,21 @@ from asct.sdk.record import Measurement, Record
 from asct.sdk.step import Step
 
 
-class RunCost(NamedTuple):
-    """The cost of a test: its usual and longest duration, the longest time that it spends writing (all in seconds), and
-    the number of bytes that an ordinary drive is likely to receive."""
-
-    usual: float
-    longest: float
-    writing: float
-    likely_bytes: float
-
-
 def cost_of(params: RecoveryParams) -> RunCost:
     """Return the cost of the selected test, without preconditioning."""
-    load = params.load()
-    own, repeated, writing = _after_steady(load)
-    form = params.form()
+    load, form = params.load(), params.form()
+    if params.test == "demand":
+        return demand_cost(load)
     if params.test == "stimulus":
-        streams = 2 * form.sequential_time * likely_rate(STREAM.block_size)
-        likely = streams + form.random_time * likely_rate(SCATTER.block_size)
+        writing = 2 * form.sequential_time + form.random_time
+        own = writing * (1.0 + START_SECONDS / params.round_time) + params.round_time
+        likely = 2 * form.sequential_time * likely_rate(STREAM.block_size)
+        likely += form.random_time * likely_rate(SCATTER.block_size)
         return RunCost(own, longest_seconds(load, ()) + own, writing, likely)
-    steady = load.model_copy(update={"profile": "pts"})
-    usual, longest = usual_seconds(steady, (load.phase,)), longest_seconds(steady, (load.phase,))
-    usual_writing = load.window * load.round_time + writing
-    return RunCost(
-        usual + own,
-        longest + own + repeated,
-        load.rounds_max * load.round_time + writing + repeated,
-        usual_writing * likely_rate(params.demand_block_size if params.test == "demand" else WRITES.block_size),
-    )
-
-
-def _after_steady(params: RecoveryParams) -> tuple[float, float, float]:
-    """Return the seconds after the steady state: the usual time, the extra time for more rounds, and the time spent
-    writing."""
-    form = params.form()
-    if params.test == "idle":
-        bursts = form.bursts * len(form.waits)
-        writing = bursts * form.burst_time + form.baseline_time * len(form.waits)
-        return writing + bursts * START_SECONDS + form.bursts * sum(form.waits), 0.0, writing
-    if params.test == "stimulus":
-        phases = 2 * form.sequential_time + form.random_time
-        return phases * (1.0 + START_SECONDS / params.round_time) + params.round_time, 0.0, phases
-    cells = len(form.threads) * len(form.depths)
-    matrix = form.prewrite_time + cells * (params.round_time + START_SECONDS)
-    points = 3 * (form.settle_time + form.histogram_time + 2 * START_SECONDS)
-    rounds = min(form.matrix_rounds, params.window)
-    return rounds * matrix + points, (form.matrix_rounds - rounds) * matrix, rounds * matrix + points
+    bursts = form.bursts * len(form.waits)
+    writing = bursts * form.burst_time + form.baseline_time * len(form.waits)
+    own = writing + bursts * START_SECONDS + form.bursts * sum(form.waits)
+    return after_steady(load, RunCost(own, own, writing, writing * likely_rate(WRITES.block_size)))
 
 
 Coords = dict[str, tuple[str, ...] | None]
@@ -88,8 +51,6 @@ _WAIT: Final[Coords] = {"wait": None}
 _BURST: Final[Coords] = {"wait": None, "burst": None}
 _SPELL: Final[Coords] = {"spell": ("before", "between", "after")}
 _ROUND: Final[Coords] = {**_SPELL, "round": None}
-_LOAD: Final[Coords] = {"numjobs": None, "iodepth": None}
-_POINT: Final[Coords] = {"point": ("max", "mid", "min", "none")}
 
 METRICS: Final[tuple[Metric, ...]] = (
     Metric(
@@ -119,22 +80,13 @@ METRICS: Final[tuple[Metric, ...]] = (
         _ROUND,
         False,
     ),
-    Metric("point_iops", "ops/s", "higher", "IOPS at an operating point", {**_POINT, **_LOAD}),
-    Metric("point_latency", "s", "lower", "Mean latency at an operating point", _POINT),
-    *response_metrics(_POINT),
-    Metric("demand_iops", "ops/s", "higher", "IOPS at one load in the matrix", _LOAD),
-    Metric("demand_latency", "s", "lower", "Mean latency at one load in the matrix", _LOAD),
-    Metric("matrix_rounds", "1", "neither", "Number of rounds in which the matrix was measured", comparable=False),
-    Metric("steady", "1", "higher", "1 if the steady state was reached before the test, otherwise 0", {}, False),
-    Metric("rounds", "1", "neither", "Number of rounds until the steady state", {}, False),
-    Metric("steady_iops", "ops/s", "higher", "IOPS in the steady state"),
+    *DEMAND_METRICS,
     *TARGET,
 )
 
 
 _Steps = Callable[[RecoveryParams, StepJournal, Context], Sequence[Step]]
 _Values = Callable[[RecoveryParams, StepJournal, tuple[str, ...]], Iterator[Measurement]]
-_MOST: Final = {"point": "max", "numjobs": None, "iodepth": None}
 _RUNS: Final[Mapping[str, tuple[_Steps, _Values]]] = {
     "idle": (idle_steps, idle_values),
     "stimulus": (stimulus_steps, stimulus_values),
@@ -158,13 +110,12 @@ class StorageRecovery(Qualification[RecoveryParams]):
         "pause": "the test was interrupted before this burst or round; the drive may have recovered while idle",
         "invalid-pause": "the actual pauses differ from the setting, because fio starts too slowly or the host is too "
         "busy",
-        "invalid-no-point": "no workload in the matrix has a mean latency within latency_bound, so no histogram exists",
-        "noisy-matrix": "the highest load was not steady over the rounds of the matrix",
+        **DEMAND_FLAGS,
     }
     highlights = (
         Highlight("idle_gain", "IOPS after a pause, relative to IOPS without pauses", {"wait": None}),
         Highlight("recovery_time", "Time until the stream recovered", subject="storage"),
-        Highlight("point_iops", "Highest IOPS within the latency limit", _MOST),
+        Highlight("point_iops", "Highest IOPS within the latency limit", MOST),
     )
     metrics = METRICS
 
@@ -178,23 +129,13 @@ class StorageRecovery(Qualification[RecoveryParams]):
         form = params.form()
         if not all(form.waits) or len(set(form.waits)) < len(form.waits):
             yield "waits", "each pause must be longer than 0s and appear once"
-        if not all((*form.threads, *form.depths)):
-            yield "threads", "the numbers of jobs and the queue depths must be at least 1"
+        yield from loads_at_odds(params)
 
     def needs(self, params: RecoveryParams, facts: HostFacts | None) -> Needs:
         """Return the resources required: the duration of the test, and the number of bytes that a fast drive would
         write in that time."""
-        cost = cost_of(params)
         load = params.load()
-        found = super().needs(load, facts)
-        opening = load.precondition * assumed_span(load)
-        return replace(
-            found,
-            seconds=cost.usual,
-            longest_s=cost.longest,
-            writes_bytes=((params.target_name, opening + round(cost.writing * ASSUMED_WRITE_BYTES_PER_S)),),
-            likely_bytes=((params.target_name, opening + round(cost.likely_bytes)),),
-        )
+        return cost_of(params).needs(super().needs(load, facts), load)
 
     def phases(self, params: RecoveryParams, logical_block: int) -> Sequence[Phase]:
         """Return no phases, because each test has its own sequence of steps."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from asct.benchmarks.storage_recovery.params import WRITES, RecoveryParams
+from asct.benchmarks.storage_recovery.params import RecoveryParams
 from asct.instruments.fio.counters import window_of
 from asct.instruments.fio.document import read_document
 from asct.instruments.fio.histogram import NS
@@ -19,6 +19,7 @@ from asct.instruments.fio.params import FioParams
 from asct.instruments.fio.point import read_point
 from asct.instruments.fio.process import JOB_FILE, RESULT_FILE, fio_step, limit_s
 from asct.instruments.guard_output import read_guard_output
+from asct.instruments.qualification.demand_plan import WRITES
 from asct.instruments.qualification.journal import StepJournal, TimeSlot, fio_process, joined, slots_of, time_slot_of
 from asct.instruments.qualification.results import steady_flags, steady_values
 from asct.instruments.qualification.rounds import phase_steps

@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import BeforeValidator, Field
 
-from asct.instruments.fio.params import Counts
-from asct.instruments.qualification.settings import (
-    MIB,
-    SEQUENTIAL_BLOCK,
-    Phase,
-    QualificationParams,
-    TrackedMetric,
-    Workload,
-)
+from asct.instruments.qualification.demand_plan import WRITES, DemandParams
+from asct.instruments.qualification.settings import MIB, SEQUENTIAL_BLOCK, Workload
 from asct.sdk.params import Count, Duration, Size, listed, setting
 
 _MINUTE: Final = 60.0
@@ -25,7 +18,8 @@ _HOUR: Final = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class TestPlan:
-    """The durations (in seconds) and counts that the tests use. Each field is named after the corresponding setting."""
+    """The durations (in seconds) and counts of the idle and stimulus tests. Each field is named after its
+    setting."""
 
     waits: tuple[float, ...]
     burst_time: float
@@ -33,26 +27,16 @@ class TestPlan:
     baseline_time: float
     sequential_time: float
     random_time: float
-    threads: tuple[int, ...]
-    depths: tuple[int, ...]
-    prewrite_time: float
-    matrix_rounds: int
-    settle_time: float
-    histogram_time: float
 
 
 TEST_PLANS: Final[Mapping[str, TestPlan]] = {
     "pts": TestPlan(
         waits=(5.0, 10.0, 15.0, 25.0, 50.0), burst_time=5.0, bursts=360, baseline_time=30 * _MINUTE,
         sequential_time=8 * _HOUR, random_time=6 * _HOUR,
-        threads=(1, 2, 4, 6, 8, 16, 32), depths=(1, 2, 4, 6, 8, 16, 32), prewrite_time=5 * _MINUTE,
-        matrix_rounds=25, settle_time=_HOUR, histogram_time=10 * _MINUTE,
     ),
     "fast": TestPlan(
         waits=(2.0, 5.0), burst_time=2.0, bursts=10, baseline_time=20.0,
         sequential_time=_MINUTE, random_time=_MINUTE,
-        threads=(1, 4, 16), depths=(1, 4, 16), prewrite_time=5.0,
-        matrix_rounds=1, settle_time=5.0, histogram_time=10.0,
     ),
 }  # fmt: skip
 """Test plans by profile. SNIA's PTS 2.0 specifies the plan `pts`."""
@@ -60,12 +44,11 @@ TEST_PLANS: Final[Mapping[str, TestPlan]] = {
 
 Test = Literal["idle", "stimulus", "demand"]
 TESTS: Final[tuple[Test, ...]] = ("idle", "stimulus", "demand")
-WRITES: Final = Workload(4096, 0)
 STREAM: Final = Workload(MIB, 0, random=False)
 SCATTER: Final = Workload(8192, 0)
 
 
-class RecoveryParams(QualificationParams):
+class RecoveryParams(DemandParams):
     """The settings of the three tests; each test is a separate point."""
 
     step_settings: ClassVar[dict[str, str]] = {"tests": "test"}
@@ -96,30 +79,8 @@ class RecoveryParams(QualificationParams):
         gt=0,
         lt=100,
     )
-    threads: Counts | None = setting(
-        None, "demand: numbers of jobs (pts: 1,2,4,6,8,16,32; fast: 1,4,16)", aliases=("thread_counts",), min_length=1
-    )
-    depths: Counts | None = setting(
-        None, "demand: queue depths per job (pts: 1,2,4,6,8,16,32; fast: 1,4,16)", min_length=1
-    )
     demand_block_size: Size = setting(8192, "demand: bytes per request", ge=512, le=128 * MIB)
     demand_rwmixread: Count = setting(65, "demand: percentage of reads", le=100)
-    prewrite_time: Duration | None = setting(
-        None, "demand: duration of the random writes before each round of the matrix (pts: 5m; fast: 5s)", le=86400
-    )
-    matrix_rounds: Count | None = setting(
-        None,
-        "demand: maximum number of rounds of the matrix if it does not become steady (pts: 25; fast: 1)",
-        ge=1,
-        le=1000,
-    )
-    settle_time: Duration | None = setting(
-        None, "demand: duration of the random writes before each histogram (pts: 1h; fast: 5s)", le=86400
-    )
-    histogram_time: Duration | None = setting(
-        None, "demand: duration of each histogram run (pts: 10m; fast: 10s)", gt=0, le=86400
-    )
-    latency_bound: Duration = setting(0.005, "demand: maximum mean latency of an operating point", gt=0, le=60)
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -129,12 +90,16 @@ class RecoveryParams(QualificationParams):
     @property
     def queue_depths(self) -> tuple[int, ...]:
         """All queue depths per job that the test uses."""
-        return self.form().depths if self.test == "demand" else (self.load().iodepth,)
+        return self.demand_plan().depths if self.test == "demand" else (self.load().iodepth,)
+
+    @property
+    def demanded(self) -> Workload:
+        """The workload that is measured at each load of the matrix."""
+        return Workload(self.demand_block_size, self.demand_rwmixread)
 
     def form(self) -> TestPlan:
         """Return the test plan of the profile, overridden by the durations and counts in the settings."""
-        given = {one.name: getattr(self, one.name) for one in fields(TestPlan)}
-        return replace(TEST_PLANS[self.profile], **{name: one for name, one in given.items() if one is not None})
+        return self.filled(TEST_PLANS[self.profile])
 
     def load(self) -> RecoveryParams:
         """Return the settings with the load that the specification requires.
@@ -142,14 +107,8 @@ class RecoveryParams(QualificationParams):
         This is one job with 32 requests in flight for streams, and the highest load of the matrix for the writes before
         the matrix.
         """
-        form = self.form()
         if self.test == "stimulus":
             return self.model_copy(update={"numjobs": 1, "iodepth": 32, "precondition": 0})
         if self.test == "demand":
-            return self.model_copy(update={"numjobs": max(form.threads), "iodepth": max(form.depths)})
+            return self.at_highest()
         return self
-
-    @property
-    def phase(self) -> Phase:
-        """The phase that brings the drive to steady state with 4 KiB random writes."""
-        return Phase("", (WRITES,), (TrackedMetric(WRITES, "iops"),), SEQUENTIAL_BLOCK, self.round_time, self.ramp_time)

@@ -9,9 +9,9 @@ from typing import Final
 
 from asct.benchmarks.storage_recovery.params import SCATTER, STREAM
 from asct.instruments.fio.devices import device_table
-from asct.instruments.qualification.responses import PERCENTILES, response_figure
+from asct.instruments.qualification.demand_report import demand_figures, demand_tables
 from asct.instruments.qualification.settings import size_name
-from asct.sdk.figure import Axis, Column, Figure, Heatmap, Line, Series, Table
+from asct.sdk.figure import Axis, Column, Figure, Line, Series, Table
 from asct.sdk.record import Record
 from asct.sdk.rows import FLAGS_COLUMN, Row, at, by_point, flag_cell, flags_of, middle, point_label, rows_by, series_of
 from asct.values.grouping import grouped
@@ -35,21 +35,6 @@ _SPELLS: Final = (
     Column("max_latency", "MRT (us)", _US, help="maximum response time"),
     Column("recovered_share", "Share of first", digits=3, help="level relative to the first stream"),
     Column("recovery_time", "Recovered after (s)", digits=1),
-)
-_POINTS: Final = (
-    Column("point", "Point", format="text"),
-    Column("numjobs", "Jobs", format="integer"),
-    Column("iodepth", "Depth", format="integer"),
-    Column("point_iops", "IOPS", digits=0),
-    Column("point_latency", "Mean lat. (us)", _US),
-    *(Column(f"response_{name}", f"p{percent:g} (us)", _US) for name, percent in PERCENTILES.items()),
-    Column("response_max", "Max lat. (us)", _US),
-)
-_MATRIX: Final = (
-    Column("numjobs", "Jobs", format="integer"),
-    Column("iodepth", "Depth", format="integer"),
-    Column("demand_iops", "IOPS", digits=0),
-    Column("demand_latency", "Mean lat. (us)", _US),
 )
 _BURSTS: Final = (
     Column("wait", "Pause (s)", digits=1),
@@ -80,8 +65,7 @@ def all_tables(records: Sequence[Record]) -> tuple[Table, ...]:
     tables = (
         _table("storage-recovery-idle", f"Host idle recovery{form}", _PAUSES, records, ("wait",)),
         _spell_table(records, form),
-        _point_table(records, form),
-        _table("storage-recovery-demand", f"Demand by jobs and depth{form}", _MATRIX, records, ("numjobs", "iodepth")),
+        *demand_tables(records, "storage-recovery", form),
         _table("storage-recovery-bursts", "Every burst", _BURSTS, records, ("wait", "burst"), bulk=True),
         _table("storage-recovery-rounds", "Every round", _ROUNDS, records, ("spell", "round"), bulk=True),
     )
@@ -121,23 +105,6 @@ def _spell_table(records: Sequence[Record], form: str) -> Table:
     )  # fmt: skip
 
 
-def _point_table(records: Sequence[Record], form: str) -> Table:
-    rows: list[Row] = []
-    for mine in by_point(records):
-        for name in dict.fromkeys(str(record.coords["point"]) for record in at(mine, "point_iops")):
-            rates = at(mine, "point_iops", point=name)
-            cells: Row = {column.key: middle(at(mine, column.key, point=name)) for column in _POINTS}
-            cells |= {"point": name, **{key: rates[0].coords.get(key) for key in ("numjobs", "iodepth")}}
-            rows.append(cells | flag_cell(rates))
-    note = (
-        "max, mid and min: the highest, the middle and the lowest IOPS of the workloads whose mean latency is "
-        "within the limit"
-    )
-    title = f"Operating points and their response times{form}"
-    flags = flags_of(at(records, "point_iops"))
-    return Table("storage-recovery-points", title, (*_POINTS, FLAGS_COLUMN), tuple(rows), (note,), flags)
-
-
 _RATE: Final = Axis("IOPS", "ops/s")
 
 
@@ -149,7 +116,7 @@ def recovery_figures(records: Sequence[Record]) -> Sequence[Figure]:
     for number, mine in enumerate(points, 1):
         label = f", {point_label(mine[0], '')}" if several and point_label(mine[0], "") else ""
         slug = f"-{number}" if several else ""
-        found += [*_bursts(mine, label, slug), *_spells(mine, label, slug), *_demand(mine, label, slug)]
+        found += [*_bursts(mine, label, slug), *_spells(mine, label, slug), *demand_figures(mine, label, slug)]
     return tuple(found)
 
 
@@ -216,38 +183,3 @@ def _course(mine: Sequence[Record], metric: str, spell: str) -> Series:
     times = {record.coords["round"]: record.value for record in at(records, "spell_time", spell=spell)}
     rounds = sorted(at(records, metric, spell=spell), key=lambda one: int(one.coords["round"]))
     return series_of(spell, [times[one.coords["round"]] for one in rounds], [[one] for one in rounds])
-
-
-def _demand(mine: Sequence[Record], label: str, slug: str) -> list[Figure]:
-    cells = {(int(record.coords["numjobs"]), int(record.coords["iodepth"])) for record in at(mine, "demand_iops")}
-    if not cells:
-        return []
-    jobs, depths = sorted({one for one, _ in cells}), sorted({one for _, one in cells})
-    rates = {cell: middle(at(mine, "demand_iops", numjobs=cell[0], iodepth=cell[1])) for cell in cells}
-    curves = []
-    for count in jobs:
-        known = [depth for depth in depths if (count, depth) in cells]
-        latencies = [at(mine, "demand_latency", numjobs=count, iodepth=depth) for depth in known]
-        line = series_of(
-            f"{count} job{'' if count == 1 else 's'}", [rates[count, depth] or 0.0 for depth in known], latencies
-        )
-        curves.append(replace(line, labels=tuple(map(str, known))))
-    histogram = response_figure(
-        grouped(at(mine, "response_share"), lambda one: str(one.coords["point"])),
-        f"demand-responses{slug}",
-        f"Response times by demand{label}",
-    )
-    return [
-        Line(
-            f"demand-intensity{slug}", f"Demand intensity{label}",
-            "Mean latency against IOPS, with one line for each number of jobs; the number beside each mark is the "
-            "queue depth per job.",
-            Axis("IOPS", "ops/s"), Axis("Mean latency", "s", "log10"), tuple(curves), better="lower",
-        ),
-        Heatmap(
-            f"demand-variation{slug}", f"Demand variation{label}", "IOPS at each load.",
-            "Queue depth per job", "Jobs", tuple(map(str, depths)), tuple(map(str, jobs)),
-            tuple(tuple(rates.get((count, depth)) for depth in depths) for count in jobs), "ops/s", better="higher",
-        ),
-        *(() if histogram is None else (histogram,)),
-    ]  # fmt: skip

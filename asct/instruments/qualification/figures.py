@@ -101,23 +101,31 @@ def _half(view: QualificationView, phase: str) -> float:
 def _verification(view: QualificationView, what: Variable, mixes: Mapping[int, str]) -> Figure:
     """Return a figure of the values in the window with their average, the fitted line, and the range within which they
     may differ from the average."""
-    rounds = view.window(what)
-    numbers = list(rounds)
-    window = window_of([record.value for record in rounds.values()])
-    half, line = _half(view, what.phase), window.line()
     name = f"{TITLES[what.quantity]} of {size_name(what.place[0])} {mixes[what.place[1]]}"
     place = f"{phase_label(what.phase)}-{what.quantity}-{size_name(what.place[0])}-r{what.place[1]}".strip("-")
+    return verification_figure(
+        f"verification-{place}{view.slug}", f"Steady state verification, {name}{view.suffix}",
+        list(view.window(what).values()), _half(view, what.phase), what.quantity,
+    )  # fmt: skip
+
+
+def verification_figure(slug: str, title: str, rounds: Sequence[Record], half: float, quantity: str) -> Figure:
+    """Return a figure of the `rounds` in a window with their average, the fitted line, and the range of `half` (a
+    fraction of the average) on both sides of the average."""
+    numbers = [int(record.coords["round"]) for record in rounds]
+    window = window_of([record.value for record in rounds])
+    line = window.line()
     return Line(
-        f"verification-{place}{view.slug}",
-        f"Steady state verification, {name}{view.suffix}",
+        slug,
+        title,
         f"The rounds in the {_WINDOW}. The excursion is {100 * window.excursion:.1f} % and the change in the "
         f"fitted line {100 * window.drift:.1f} % of the average.",
-        Axis("Round"), Axis(TITLES[what.quantity], UNITS[what.quantity], from_zero=False),
+        Axis("Round"), Axis(TITLES[quantity], UNITS[quantity], from_zero=False),
         (
-            series_of("Values", numbers, [[record] for record in rounds.values()]),
+            series_of("Values", numbers, [[record] for record in rounds]),
             Series("Fitted line", (numbers[0], numbers[-1]), (line[0], line[-1])),
         ),
-        better=better(what.quantity),
+        better=better(quantity),
         rated=(Rated(window.mean, "average"),),
         bands=(
             Band(

@@ -124,6 +124,7 @@ class StepJournal:
             duration=phase.seconds,
             ramp_time=phase.ramp_s,
             seed=(self.params.seed + seed) % 2**32,
+            **dict(cell.options),
         )
 
     def point(self, name: str, params: FioParams) -> FioPoint:

@@ -58,9 +58,9 @@ def response_values(
         yield Measurement("response_share", share, coords | {"latency": 2**octave * NS}, flags=flags, detail=True)
 
 
-def response_figure(records: Mapping[str, Sequence[Record]], slug: str, title: str) -> Figure | None:
+def response_figure(records: Mapping[str, Sequence[Record]], slug: str, title: str, note: str = "") -> Figure | None:
     """Return the histogram as bars, or None if it is empty. `records` contains the records of `response_share` of each
-    series, from all repeats."""
+    series, from all repeats. `note` is appended to the caption."""
     found = {name: grouped(mine, lambda one: float(one.coords["latency"])) for name, mine in records.items()}
     lows = sorted({low for shares in found.values() for low in shares})
     if not lows:
@@ -68,4 +68,5 @@ def response_figure(records: Mapping[str, Sequence[Record]], slug: str, title: s
     labels = [format_quantity(low, "s") for low in lows]
     series = tuple(series_of(name, labels, [shares.get(low, ()) for low in lows]) for name, shares in found.items())
     caption = "Share of the requests by latency: each bar covers the latencies from its label to twice that value."
+    caption += note
     return Bars(slug, title, caption, Axis("Response time from", "", "category"), Axis("Requests", "%"), series)

@@ -21,11 +21,17 @@ Quantity = Literal["iops", "bandwidth", "latency"]
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """One workload: block size, percentage of reads, and whether the offsets are random."""
+    """One workload: block size, percentage of reads, and whether the offsets are random.
+
+    A workload with requests of several sizes or patterns has a `title`, which replaces the block size in names, and
+    further fio settings (`options`). Its `block_size` is the mean size.
+    """
 
     block_size: int
     reads: int
     random: bool = True
+    title: str = ""
+    options: tuple[tuple[str, str | int], ...] = ()
 
     @property
     def rw(self) -> Pattern:
@@ -38,12 +44,12 @@ class Workload:
     def name(self) -> str:
         """The name used in step names: `randrw65-64K`."""
         mixed = str(self.reads) if 0 < self.reads < 100 else ""
-        return f"{self.rw}{mixed}-{size_name(self.block_size)}"
+        return f"{self.rw}{mixed}-{self.title or size_name(self.block_size)}"
 
     @property
     def label(self) -> str:
         """The label used in reports: `64k 65/35`."""
-        return cell_label(self.block_size, self.reads)
+        return f"{self.title or size_name(self.block_size)} {_shares(self.reads)}"
 
     @property
     def coords(self) -> dict[str, Scalar]:
@@ -53,7 +59,11 @@ class Workload:
 
 def cell_label(block_size: int, reads: int) -> str:
     """Format a block size with the percentages of reads and writes: `64k 65/35`."""
-    return f"{size_name(block_size)} {reads}/{100 - reads}"
+    return f"{size_name(block_size)} {_shares(reads)}"
+
+
+def _shares(reads: int) -> str:
+    return f"{reads}/{100 - reads}"
 
 
 def size_name(size: int) -> str:

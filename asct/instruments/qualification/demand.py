@@ -1,28 +1,29 @@
 """Demand intensity: a matrix of jobs and queue depths, its operating points, and their response time histograms.
 
-SNIA Solid State Storage Performance Test Specification 2.0, "Demand intensity / response time histogram".
+SNIA Solid State Storage Performance Test Specification 2.0, "Demand intensity / response time histogram". The composite
+block size workload has the same sequence.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from asct.benchmarks.storage_recovery.params import WRITES, RecoveryParams
 from asct.instruments.fio.histogram import NS, merged
 from asct.instruments.fio.params import FioParams
 from asct.instruments.fio.point import FioPoint
-from asct.instruments.qualification.journal import StepJournal, fio_process
-from asct.instruments.qualification.responses import response_values
+from asct.instruments.qualification.demand_plan import DemandParams
+from asct.instruments.qualification.journal import FioSummary, StepJournal, fio_process
+from asct.instruments.qualification.responses import response_metrics, response_values
 from asct.instruments.qualification.results import steady_flags, steady_values
-from asct.instruments.qualification.rounds import phase_steps
-from asct.instruments.qualification.settings import Workload
+from asct.instruments.qualification.rounds import RoundHistory, phase_steps
 from asct.sdk.benchmark import Context
+from asct.sdk.metric import Metric
 from asct.sdk.record import Measurement, Scalar
 from asct.sdk.samples import stats_of
 from asct.sdk.step import Step
-from asct.statistics.steady import last_window
+from asct.statistics.steady import SteadyWindow, last_window
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,22 +74,22 @@ Cell = tuple[int, int]
 class DemandMatrix:
     """The matrix and the results of the rounds completed so far."""
 
-    def __init__(self, params: RecoveryParams, journal: StepJournal) -> None:
+    def __init__(self, params: DemandParams, journal: StepJournal) -> None:
         self.params = params
         self.journal = journal
-        self.form = params.form()
-        cells = {(jobs, depth) for jobs in self.form.threads for depth in self.form.depths}
+        self.plan = params.demand_plan()
+        cells = {(jobs, depth) for jobs in self.plan.threads for depth in self.plan.depths}
         self.cells: list[Cell] = sorted(cells, key=lambda cell: (-cell[0] * cell[1], -cell[0]))
         """The loads in the matrix, from highest to lowest."""
 
     def prewrite(self, number: int) -> tuple[str, FioParams]:
         """Return the step name and settings of the writes before a round (numbered from 1)."""
-        return f"matrix{number:02}-prewrite", self.writes(self.form.prewrite_time, number)
+        return f"matrix{number:02}-prewrite", self.writes(self.plan.prewrite_time, number)
 
     def writes(self, seconds: float, number: int) -> FioParams:
-        """Return the settings of random writes at the highest load."""
+        """Return the settings of the writes at the highest load."""
         phase = replace(self.params.phase, seconds=seconds, ramp_s=0.0)
-        return self.journal.fio(WRITES, phase, _SEED + number)
+        return self.journal.fio(self.params.prewrites, phase, _SEED + number)
 
     def step(self, number: int, cell: Cell) -> tuple[str, FioParams]:
         """Return the step name and the settings for a load in a round."""
@@ -97,8 +98,7 @@ class DemandMatrix:
 
     def workload(self, cell: Cell, seconds: float, seed: int) -> FioParams:
         """Return the settings of the workload under test at a load in the matrix."""
-        workload = Workload(self.params.demand_block_size, self.params.demand_rwmixread)
-        settings = self.journal.fio(workload, replace(self.params.phase, seconds=seconds), seed)
+        settings = self.journal.fio(self.params.demanded, replace(self.params.phase, seconds=seconds), seed)
         return settings.model_copy(update={"numjobs": cell[0], "iodepth": cell[1]})
 
     @property
@@ -110,22 +110,30 @@ class DemandMatrix:
         return number
 
     @property
+    def window(self) -> SteadyWindow | None:
+        """The last rounds of the highest load, which the specification tracks, or None if there are too few."""
+        rates = [self.summary(number, self.cells[0]).iops for number in range(1, self.rounds + 1)]
+        return last_window(rates, self.params.rule)
+
+    @property
     def steady(self) -> bool:
-        """Whether the highest load, which the specification tracks, was steady in the last rounds."""
-        rates = [point.sides[""].iops for point in self.points(self.cells[0], 1)]
-        window = last_window(rates, self.params.rule)
+        """Whether the highest load was steady in the last rounds."""
+        window = self.window
         return window is not None and window.holds(self.params.rule)
+
+    def summary(self, number: int, cell: Cell) -> FioSummary:
+        """Return the summary of a load in a round."""
+        return self.journal.summary(*self.step(number, cell))
 
     @property
     def over(self) -> bool:
         """Whether enough rounds have been completed."""
-        return self.rounds >= self.form.matrix_rounds or self.steady
+        return self.rounds >= self.plan.matrix_rounds or self.steady
 
-    def points(self, cell: Cell, first: int | None = None) -> list[FioPoint]:
-        """Return the results for a load in all rounds from `first` on. By default, return those in the last rounds,
-        whose mean is reported."""
+    def points(self, cell: Cell) -> list[FioPoint]:
+        """Return the results for a load in the last rounds, whose mean is reported."""
         rounds = self.rounds
-        start = max(1, rounds - self.params.window + 1) if first is None else first
+        start = max(1, rounds - self.params.window + 1)
         return [self.journal.point(*self.step(number, cell)) for number in range(start, rounds + 1)]
 
     def operating(self) -> dict[str, DemandLoad]:
@@ -133,7 +141,7 @@ class DemandMatrix:
         return operating_points([_load(cell, self.points(cell)) for cell in self.cells], self.params.latency_bound)
 
 
-def demand_steps(params: RecoveryParams, journal: StepJournal, context: Context) -> Sequence[Step]:
+def demand_steps(params: DemandParams, journal: StepJournal, context: Context) -> Sequence[Step]:
     """Return the next steps, or an empty sequence when the histograms are complete."""
     before = phase_steps(journal, params.phase, context)
     if before:
@@ -142,7 +150,7 @@ def demand_steps(params: RecoveryParams, journal: StepJournal, context: Context)
     if not (matrix.rounds and matrix.over):
         number = matrix.rounds + 1
         wanted = [matrix.prewrite(number), *(matrix.step(number, cell) for cell in matrix.cells)]
-        return _missing(journal, context, wanted if matrix.form.prewrite_time else wanted[1:])
+        return _missing(journal, context, wanted if matrix.plan.prewrite_time else wanted[1:])
     wanted = [one for name in POINTS for one in _histogram(matrix, name)]
     return _missing(journal, context, wanted)[:1]
 
@@ -158,24 +166,25 @@ def _histogram(matrix: DemandMatrix, name: str) -> list[tuple[str, FioParams]]:
     if load is None:
         return []
     number = POINTS.index(name)
-    workload = matrix.workload((load.numjobs, load.iodepth), matrix.form.histogram_time, 2 * _SEED + number)
+    workload = matrix.workload((load.numjobs, load.iodepth), matrix.plan.histogram_time, 2 * _SEED + number)
     run = (f"histogram-{name}", workload)
-    settle = (f"settle-{name}", matrix.writes(matrix.form.settle_time, _SEED + number))
-    return [settle, run] if matrix.form.settle_time else [run]
+    settle = (f"settle-{name}", matrix.writes(matrix.plan.settle_time, _SEED + number))
+    return [settle, run] if matrix.plan.settle_time else [run]
 
 
-def demand_values(params: RecoveryParams, journal: StepJournal, marks: tuple[str, ...]) -> Iterator[Measurement]:
+def demand_values(params: DemandParams, journal: StepJournal, marks: tuple[str, ...]) -> Iterator[Measurement]:
     """Yield the values of the steady state, of every load in the matrix, and of the operating points with their
     response times."""
     yield from steady_values(journal, params.phase, marks)
     matrix = DemandMatrix(params, journal)
     if not matrix.rounds:
         raise ValueError("no round of the matrix was completed")
-    unsteady = () if matrix.steady or matrix.form.matrix_rounds < params.window else ("noisy-matrix",)
+    unsteady = () if matrix.steady or matrix.plan.matrix_rounds < params.window else (NOISY,)
     flags = (*marks, *steady_flags(journal, params.phase), *unsteady)
     yield Measurement("matrix_rounds", float(matrix.rounds), flags=flags)
     for cell in matrix.cells:
         yield from _cell_values(cell, matrix.points(cell), flags)
+    yield from _courses(params, journal, matrix)
     operating = matrix.operating()
     for name, load in operating.items():
         point = journal.point(*_histogram(matrix, name)[-1])
@@ -186,7 +195,7 @@ def demand_values(params: RecoveryParams, journal: StepJournal, marks: tuple[str
         if latency is not None:
             yield from response_values(latency, at, (*flags, *point.flags))
     if not operating:
-        yield Measurement("point_iops", 0.0, {"point": "none"}, flags=(*flags, "invalid-no-point"))
+        yield Measurement("point_iops", 0.0, {"point": "none"}, flags=(*flags, NO_POINT))
 
 
 def _cell_values(cell: Cell, points: Sequence[FioPoint], flags: tuple[str, ...]) -> Iterator[Measurement]:
@@ -204,3 +213,60 @@ def _load(cell: Cell, points: Sequence[FioPoint]) -> DemandLoad:
         raise ValueError("fio reports no latency")
     rate = sum(point.sides[""].iops for point in points) / len(points)
     return DemandLoad(*cell, rate, latency.mean_ns * NS)
+
+
+def _courses(params: DemandParams, journal: StepJournal, matrix: DemandMatrix) -> Iterator[Measurement]:
+    """Yield the rates of all rounds, and the windows of the writes before the matrix and of its highest load."""
+    history = RoundHistory(journal, params.phase)
+    highest: Cell = (params.numjobs, params.iodepth)
+    for number in range(1, history.rounds + 1):
+        yield _round(history.summary(number - 1, params.prewrites), "writes", highest, number)
+    for number in range(1, matrix.rounds + 1):
+        for cell in matrix.cells:
+            yield _round(matrix.summary(number, cell), "matrix", cell, number)
+    rule: dict[str, Scalar] = {"window": params.window, "excursion": params.excursion}
+    windows = [("writes", window) for _, window in history.verdict().windows]
+    windows += [("matrix", matrix.window)] if matrix.window is not None else []
+    for stage, window in windows:
+        yield Measurement("window_excursion", 100.0 * window.excursion, {"stage": stage, **rule})
+        yield Measurement("window_slope", 100.0 * window.drift, {"stage": stage})
+
+
+def _round(summary: FioSummary, stage: str, cell: Cell, number: int) -> Measurement:
+    at: dict[str, Scalar] = {"stage": stage, "numjobs": cell[0], "iodepth": cell[1], "round": number}
+    return Measurement("round_iops", summary.iops, at, flags=summary.flags, detail=True)
+
+
+Coords = dict[str, tuple[str, ...] | None]
+_LOAD: Final[Coords] = {"numjobs": None, "iodepth": None}
+_POINT: Final[Coords] = {"point": ("max", "mid", "min", "none")}
+_STAGE: Final[Coords] = {"stage": ("writes", "matrix")}
+NO_POINT: Final = "invalid-no-point"
+NOISY: Final = "noisy-matrix"
+FLAGS: Final[Mapping[str, str]] = {
+    NO_POINT: "no workload in the matrix has a mean latency within latency_bound, so no histogram exists",
+    NOISY: "the highest load was not steady over the rounds of the matrix",
+}
+METRICS: Final[tuple[Metric, ...]] = (
+    Metric("point_iops", "ops/s", "higher", "IOPS at an operating point", {**_POINT, **_LOAD}),
+    Metric("point_latency", "s", "lower", "Mean latency at an operating point", _POINT),
+    *response_metrics(_POINT),
+    Metric("demand_iops", "ops/s", "higher", "IOPS at one load in the matrix", _LOAD),
+    Metric("demand_latency", "s", "lower", "Mean latency at one load in the matrix", _LOAD),
+    Metric("matrix_rounds", "1", "neither", "Number of rounds in which the matrix was measured", comparable=False),
+    Metric(
+        "round_iops", "ops/s", "higher", "IOPS in a round of the writes before the matrix, or of a load in the matrix",
+        {**_STAGE, **_LOAD, "round": None}, False,
+    ),
+    Metric("window_excursion", "%", "lower", "Largest minus smallest value, relative to the average",
+           {**_STAGE, "window": None, "excursion": None}, False),
+    Metric(
+        "window_slope", "%", "neither", "Change in the fitted line over the window, relative to the average",
+        _STAGE, False,
+    ),
+    Metric("steady", "1", "higher", "1 if the steady state was reached before the test, otherwise 0", {}, False),
+    Metric("rounds", "1", "neither", "Number of rounds until the steady state", {}, False),
+    Metric("steady_iops", "ops/s", "higher", "IOPS in the steady state"),
+)  # fmt: skip
+MOST: Final = {"point": "max", "numjobs": None, "iodepth": None}
+"""The coordinates of the operating point with the highest rate."""

@@ -1,0 +1,102 @@
+"""The settings of storage-composite-workload: the block sizes, access ranges and read share of the workload."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Final
+
+from pydantic import StringConstraints
+
+from asct.instruments.fio.params import Distribution
+from asct.instruments.qualification.demand_plan import DemandParams
+from asct.instruments.qualification.settings import SEQUENTIAL_BLOCK, Workload
+from asct.sdk.benchmark import Unsuitable
+from asct.sdk.params import Count, Size, setting
+from asct.values.size import parse_size
+
+Mix = Annotated[str, StringConstraints(max_length=500, pattern=r"^[0-9]+[KM]?/[0-9]{1,3}(:[0-9]+[KM]?/[0-9]{1,3})*$")]
+JESD219_SIZES: Final = "512/4:1K/1:1536/1:2K/1:2560/1:3K/1:3584/1:4K/67:8K/10:16K/7:32K/3:64K/3"
+JESD219_RANGES: Final = "zoned:50/5:30/15:20/80"
+"""The enterprise workload of JEDEC JESD219, which SNIA uses: half of the requests go to the first 5 % of the range,
+30 % to the next 15 %, and 20 % to the rest."""
+_LARGEST: Final = 128 * 2**20
+_SECTOR: Final = 512
+
+
+class CompositeParams(DemandParams):
+    """The demand test, and the composite workload."""
+
+    bssplit: Mix = setting(
+        JESD219_SIZES, "Request sizes and their shares in percent, as size/percent:size/percent", aliases=("mix",)
+    )
+    random_distribution: Distribution = setting(
+        JESD219_RANGES, "Distribution of the offsets; zoned:50/5 directs 50 % of the requests to 5 % of the range"
+    )
+    rwmixread: Count = setting(40, "Percentage of reads in the measured workload", le=100)
+    blockalign: Size = setting(
+        4096,
+        "Alignment of the requests",
+        ge=_SECTOR,
+        le=2**20,
+        pitfalls="With 512, most requests span two pages of the flash memory, which slows down every drive.",
+    )
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The block sizes that divide the active range. The other requests of the mix have random offsets."""
+        return (SEQUENTIAL_BLOCK,)
+
+    @property
+    def queue_depths(self) -> tuple[int, ...]:
+        """All queue depths per job in use."""
+        return self.demand_plan().depths
+
+    @property
+    def shares(self) -> dict[int, int]:
+        """The share of each request size in percent, by size in bytes."""
+        pairs = (part.split("/") for part in self.bssplit.split(":"))
+        return {parse_size(size): int(share) for size, share in pairs}
+
+    @property
+    def prewrites(self) -> Workload:
+        """The composite workload without reads."""
+        return self._workload(0)
+
+    @property
+    def demanded(self) -> Workload:
+        """The composite workload."""
+        return self._workload(self.rwmixread)
+
+    def _workload(self, reads: int) -> Workload:
+        mean = sum(size * share for size, share in self.shares.items()) / 100.0
+        options: dict[str, str | int] = {
+            "bssplit": ":".join(f"{size}/{share}" for size, share in self.shares.items()),
+            "random_distribution": self.random_distribution, "blockalign": self.blockalign,
+        }  # fmt: skip
+        return Workload(round(mean / _SECTOR) * _SECTOR, reads, title="mix", options=tuple(options.items()))
+
+    def on(self, logical_block: int) -> CompositeParams:
+        """Return the settings for a target with this logical block size: smaller requests are left out, and the
+        smallest of the others gets their share. Raises Unsuitable if the target supports none of the sizes."""
+        kept = {size: share for size, share in self.shares.items() if size % logical_block == 0}
+        if not kept:
+            raise Unsuitable(
+                f"no request size in `bssplit` is a multiple of a logical block of the target ({logical_block} "
+                "bytes); use 4K or more"
+            )
+        kept[min(kept)] += 100 - sum(kept.values())
+        split = ":".join(f"{size}/{share}" for size, share in kept.items())
+        return self.model_copy(update={"bssplit": split, "blockalign": max(self.blockalign, logical_block)})
+
+
+def mix_at_odds(params: CompositeParams) -> Iterator[tuple[str, str]]:
+    """Yield each contradictory setting with a message and a hint."""
+    shares = params.shares
+    if len(shares) <= params.bssplit.count(":"):
+        yield "bssplit", "contains a size twice; add the shares of equal sizes"
+    elif sum(shares.values()) != 100:
+        yield "bssplit", f"the shares add up to {sum(shares.values())} %, but must add up to 100 %"
+    if any(size % _SECTOR or not 0 < size <= _LARGEST for size in shares):
+        yield "bssplit", "the size of direct requests must be a multiple of 512 bytes, at most 128 MiB"
+    if params.blockalign % _SECTOR:
+        yield "blockalign", "is not a multiple of 512; round it"
