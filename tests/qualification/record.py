@@ -53,6 +53,10 @@ CASES: dict[str, dict[str, dict[str, Any]]] = {
             "latency_bound": "25ms", "matrix_rounds": 2, "excursion": 50, "slope": 50, **BRIEF,
         },
     },
+    "storage-streams": {
+        "pts": {**SHORT, "streams": "SEQ 64K W, RND 4K W", "steady_volume": 0},
+        "fast": {**BRIEF, "streams": "SEQ 16K W 25%, RND 4K R 75%", "excursion": 100, "slope": 100},
+    },
     "storage-hdd": {
         "written": {
             "zones": 4, "duration": 0.4, "block_sizes": "4K", "sequential_block_sizes": "64K", "mixes": "100,50",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from asct.benchmarks.storage_composite_workload.params import CompositeParams, mix_at_odds
 from asct.instruments.fio.devices import device_table
@@ -25,6 +25,8 @@ from asct.sdk.needs import Needs
 from asct.sdk.record import Measurement, Record
 from asct.sdk.rows import at, by_point, point_label
 from asct.sdk.step import Step
+
+_WORKLOAD: Final = ("bssplit", "random_distribution", "rwmixread")
 
 
 class StorageCompositeWorkload(Qualification[CompositeParams]):
@@ -81,13 +83,18 @@ class StorageCompositeWorkload(Qualification[CompositeParams]):
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
         """Return tables of the operating points, the matrix, the steady states and the drive."""
         form = " (fast: short form)" if any(FAST in record.flags for record in records) else ""
+        tables = demand_tables(records, self.name, form)
+        shown = [replace(table, notes=(*table.notes, *self._notes(records))) for table in tables[:1]]
+        return (*(table for table in (*shown, *tables[1:]) if table.rows), *device_table(records, self.name))
+
+    def _notes(self, records: Sequence[Record]) -> Iterator[str]:
+        """Yield the workload of each point, and the request sizes that were skipped."""
+        for point in dict.fromkeys(record.point_id for record in records):
+            sizes, ranges, reads = (self.shown(point, name) for name in _WORKLOAD)
+            yield f"Requests: {sizes}; {ranges}; {reads} % reads"
         left_out = sorted({round(record.value) for record in at(records, "left_out")})
-        tables = [table for table in demand_tables(records, self.name, form) if table.rows]
-        if left_out and tables:
-            sizes = ", ".join(map(size_name, left_out))
-            note = f"Skipped: {sizes}, smaller than a logical block of the target"
-            tables[0] = replace(tables[0], notes=(*tables[0].notes, note))
-        return (*tables, *device_table(records, self.name))
+        if left_out:
+            yield f"Skipped: {', '.join(map(size_name, left_out))}, smaller than a logical block of the target"
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
         """Return the figures of the demand test, for each point."""

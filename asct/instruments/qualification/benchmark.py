@@ -211,8 +211,12 @@ class Qualification(Benchmark[Q]):
             raise Unsuitable("the target was not inspected")
         journal = StepJournal(params, outputs, facts)
         phases = self.phases(params, journal.logical_block)
-        found = [value for phase in phases for value in phase_values(journal, phase)]
+        found = [value for phase in phases for value in self.phase_values(journal, phase)]
         return [*self.target_values(journal), *found, *self.closing_values(journal, params)]
+
+    def phase_values(self, journal: StepJournal, phase: Phase) -> Iterable[Measurement]:
+        """Return the values of a phase."""
+        return phase_values(journal, phase)
 
     def target_values(self, journal: StepJournal) -> Iterator[Measurement]:
         """Yield the properties of the target, its health before and after the test, and the block sizes that it does

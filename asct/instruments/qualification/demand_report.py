@@ -10,6 +10,7 @@ from typing import Final
 from asct.instruments.qualification.demand import NOISY
 from asct.instruments.qualification.figures import verification_figure
 from asct.instruments.qualification.responses import PERCENTILES, response_figure
+from asct.instruments.qualification.tables import window_row, windows_table
 from asct.sdk.figure import Axis, Column, Figure, Heatmap, Line, Series, Table
 from asct.sdk.record import Record
 from asct.sdk.rows import FLAGS_COLUMN, Row, at, by_point, flag_cell, flags_of, middle, rows_by, series_of
@@ -38,15 +39,6 @@ _ROUNDS: Final = (
     Column("iodepth", "Depth", format="integer"),
     Column("round", "Round", format="integer"),
     Column("round_iops", "IOPS"),
-)
-_STEADY: Final = (
-    Column("stage", "Stage", format="text"),
-    Column("reached", "Steady State", format="text"),
-    Column("rounds", "Rounds", format="text"),
-    Column("values", "IOPS in Window", format="text"),
-    Column("average", "Average", digits=0),
-    Column("window_excursion", "Excursion (%)"),
-    Column("window_slope", "Slope (%)"),
 )
 _STAGES: Final = {"writes": "writes before the matrix", "matrix": "highest load of the matrix"}
 Load = tuple[int, int]
@@ -97,21 +89,10 @@ def _steady_table(records: Sequence[Record], slug: str, form: str) -> Table:
     for mine in by_point(records):
         for stage, label in _STAGES.items():
             window = _window(mine, stage)
-            if not window:
-                continue
-            values = [record.value for record in window]
-            shares = {key: middle(at(mine, key, stage=stage)) for key in ("window_excursion", "window_slope")}
-            rows.append(
-                {
-                    "stage": label,
-                    "reached": "reached" if _reached(mine, stage) else "NOT reached",
-                    "rounds": f"{window[0].coords['round']} to {window[-1].coords['round']}",
-                    "values": ", ".join(format_quantity(value, "", 4) for value in values),
-                    "average": sum(values) / len(values),
-                    **shares,
-                }
-            )
-    return Table(f"{slug}-steady-state", f"Steady State Information{form}", _STEADY, tuple(rows))
+            if window:
+                shares: Row = {key: middle(at(mine, key, stage=stage)) for key in ("window_excursion", "window_slope")}
+                rows.append(window_row(label, _reached(mine, stage), window) | shares)
+    return windows_table(slug, form, rows)
 
 
 def _reached(mine: Sequence[Record], stage: str) -> bool:

@@ -33,7 +33,7 @@ class FioSummary:
     processes.
 
     `latency` is the mean time from call to completion in seconds, or None if fio does not report it. `written` counts
-    only the bytes written.
+    only the bytes written, and `job_bytes` all bytes of each job.
     """
 
     iops: float
@@ -42,6 +42,7 @@ class FioSummary:
     io_bytes: int
     written: int
     flags: tuple[str, ...]
+    job_bytes: tuple[int, ...]
 
     @classmethod
     def of(cls, point: FioPoint) -> FioSummary:
@@ -54,6 +55,7 @@ class FioSummary:
             io_bytes=whole.io_bytes,
             written=writes.io_bytes if writes else 0,
             flags=point.flags,
+            job_bytes=tuple(sum(part.io_bytes for part in job.directions.values()) for job in point.document.jobs),
         )
 
     def value(self, quantity: Quantity) -> float:

@@ -9,7 +9,7 @@ from asct.instruments.fio.histogram import NS, LatencyCourse, merged, percentile
 from asct.instruments.fio.metrics import DEVICE_METRICS
 from asct.instruments.fio.point import FioPoint
 from asct.instruments.fio.sections import chosen_engine
-from asct.instruments.qualification.journal import StepJournal
+from asct.instruments.qualification.journal import FioSummary, StepJournal
 from asct.instruments.qualification.purge import purge_of
 from asct.instruments.qualification.rounds import FAST, MOVED, Passes, RoundHistory, SteadyVerdict, precondition_flags
 from asct.instruments.qualification.settings import Phase, TrackedMetric, Workload
@@ -73,26 +73,40 @@ ENOUGH_ROUNDS: Final = 3
 
 def phase_values(journal: StepJournal, phase: Phase) -> Iterator[Measurement]:
     """Yield all values of a phase. Raises ValueError if a step failed or too few rounds have finished."""
-    fast = journal.params.profile == "fast"
-    passes = Passes(journal, phase) if fast else None
-    history = passes.history if passes else RoundHistory(journal, phase)
-    verdict = _whole_window(history)
-    flags = (*opening_flags(journal, phase), *_state_flags(history, verdict))
-    if passes:
-        flags = (FAST, *flags, *((MOVED,) if passes.moved(passes.count) else ()))
-    yield from _about_phase(journal, phase, history, verdict, flags)
-    window = range(history.rounds - journal.params.window, history.rounds)
+    found = PhaseResults(journal, phase)
+    passes, flags = found.passes, found.flags
+    yield from _about_phase(journal, phase, found.history, found.verdict, flags)
     for cell in phase.cells:
-        points = [passes.point(passes.count, cell)] if passes else [history.point(index, cell) for index in window]
-        yield from cell_values(cell, points, flags)
-    for tracked, steady in verdict.windows:
+        yield from cell_values(cell, found.points(cell), flags)
+    for tracked, steady in found.verdict.windows:
         at = _coords(phase, tracked)
         yield Measurement("window_excursion", 100.0 * steady.excursion, at, flags=flags)
         yield Measurement("window_slope", 100.0 * steady.drift, at, flags=flags)
         drifts = [passes.drift(number, tracked) for number in range(1, passes.count + 1)] if passes else []
         for number, drift in enumerate(drifts, 1):
             yield Measurement("sentinel_drift", 100.0 * drift, at | {"pass": number})
-    yield from _rounds(history)
+    yield from _rounds(found.history)
+
+
+class PhaseResults:
+    """The results of a complete phase: its rounds, its verdict, and the flags that apply to all of its values. Raises
+    ValueError if too few rounds have finished."""
+
+    def __init__(self, journal: StepJournal, phase: Phase) -> None:
+        self.passes = Passes(journal, phase) if journal.params.profile == "fast" else None
+        self.history = self.passes.history if self.passes else RoundHistory(journal, phase)
+        self.verdict = _whole_window(self.history)
+        self.flags = (*opening_flags(journal, phase), *_state_flags(self.history, self.verdict))
+        if self.passes:
+            self.flags = (FAST, *self.flags, *((MOVED,) if self.passes.moved(self.passes.count) else ()))
+
+    def points(self, cell: Workload) -> list[FioPoint]:
+        """Return the results of a workload that are reported: those in the window or, with the `fast` profile, that of
+        the last pass."""
+        if self.passes:
+            return [self.passes.point(self.passes.count, cell)]
+        last = self.history.rounds
+        return [self.history.point(index, cell) for index in range(last - self.history.journal.params.window, last)]
 
 
 def opening_flags(journal: StepJournal, phase: Phase) -> tuple[str, ...]:
@@ -185,5 +199,10 @@ def _rounds(history: RoundHistory) -> Iterator[Measurement]:
         for cell in history.phase.cells:
             summary = history.summary(index, cell)
             at = cell.coords | {"round": index + 1}
-            for name in QUANTITIES:
-                yield Measurement(f"round_{name}", summary.value(name), at, flags=summary.flags, detail=True)
+            yield from round_values(summary, at)
+
+
+def round_values(summary: FioSummary, at: dict[str, Scalar]) -> Iterator[Measurement]:
+    """Yield the values of one round."""
+    for name in QUANTITIES:
+        yield Measurement(f"round_{name}", summary.value(name), at, flags=summary.flags, detail=True)

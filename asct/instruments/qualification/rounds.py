@@ -14,6 +14,7 @@ from asct.instruments.fio.counters import FIELDS, device_rates
 from asct.instruments.fio.params import FioParams
 from asct.instruments.fio.point import FioPoint
 from asct.instruments.fio.process import INSPECTION
+from asct.instruments.fio.sections import sections_of
 from asct.instruments.qualification.journal import FioSummary, StepJournal, fio_process
 from asct.instruments.qualification.purge import purge_steps
 from asct.instruments.qualification.settings import Phase, TrackedMetric, Workload
@@ -106,6 +107,20 @@ def continued(params: FioParams, volumes: Iterable[int]) -> FioParams:
     return params.model_copy(update=changes | ({"io_size": walk.size} if walk.once else {}))
 
 
+def continued_sections(params: FioParams, rounds: Sequence[Sequence[int]]) -> FioParams:
+    """Return the settings of concurrent sections for the next round. `rounds` are the bytes of each job in each
+    previous round. A sequential section with a single job continues where it ended; at the end of the range, it starts
+    again."""
+    text, first = params.job_file, 0
+    for name, section in sections_of(params):
+        if section.sequential and section.numjobs == 1 and section.filesize is not None:
+            walk = next_position(section.filesize, [jobs[first] for jobs in rounds], section.block_size)
+            own = f"[{name}]\noffset={section.offset + walk.offset}\nsize={walk.size}\n"
+            text = text.replace(f"[{name}]\n", own)
+        first += section.numjobs
+    return params.model_copy(update={"job_file": text})
+
+
 Reason = Literal["", "rounds", "pause", "volume", "excursion", "slope"]
 
 
@@ -152,6 +167,8 @@ class RoundHistory:
         fresh = self.journal.fio(cell, self.phase, self.seed(index, cell))
         if cell.random:
             return fresh
+        if fresh.job_file:
+            return continued_sections(fresh, [self.summary(before, cell).job_bytes for before in range(index)])
         return continued(fresh, [self.summary(before, cell).io_bytes for before in range(index)])
 
     def point(self, index: int, cell: Workload) -> FioPoint:

@@ -24,7 +24,8 @@ class Workload:
     """One workload: block size, percentage of reads, and whether the offsets are random.
 
     A workload with requests of several sizes or patterns has a `title`, which replaces the block size in names, and
-    further fio settings (`options`). Its `block_size` is the mean size.
+    further fio settings (`options`). Its `block_size` only serves for estimates. `place` contains the coordinates of
+    its values if they differ from the block size and the percentage of reads.
     """
 
     block_size: int
@@ -32,6 +33,7 @@ class Workload:
     random: bool = True
     title: str = ""
     options: tuple[tuple[str, str | int], ...] = ()
+    place: tuple[tuple[str, Scalar], ...] = ()
 
     @property
     def rw(self) -> Pattern:
@@ -54,7 +56,7 @@ class Workload:
     @property
     def coords(self) -> dict[str, Scalar]:
         """The coordinates of the values of the workload."""
-        return {"block_size": self.block_size, "rwmixread": self.reads}
+        return dict(self.place) or {"block_size": self.block_size, "rwmixread": self.reads}
 
 
 def cell_label(block_size: int, reads: int) -> str:

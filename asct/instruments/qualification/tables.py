@@ -11,7 +11,7 @@ from asct.instruments.qualification.results import BURST
 from asct.instruments.qualification.settings import cell_label, size_name
 from asct.sdk.figure import Column, Table
 from asct.sdk.record import Record, Scalar
-from asct.sdk.rows import at, by_point, flags_of, middle, point_label
+from asct.sdk.rows import Row, at, by_point, flags_of, middle, point_label
 from asct.values.duration import format_duration
 from asct.values.quantity import format_quantity
 from asct.values.size import about_size
@@ -231,6 +231,34 @@ def _rule(run: dict[str, Scalar]) -> str:
         f"{run['steady_volume']:g} times since the purge or the rate has fallen by half; at most "
         f"{run['rounds_max']} rounds"
     )
+
+
+_WINDOWS: Final = (
+    Column("stage", "Stage", format="text"),
+    Column("reached", "Steady State", format="text"),
+    Column("rounds", "Rounds", format="text"),
+    Column("values", "IOPS in Window", format="text"),
+    Column("average", "Average", digits=0),
+    Column("window_excursion", "Excursion (%)"),
+    Column("window_slope", "Slope (%)"),
+)
+
+
+def windows_table(slug: str, suffix: str, rows: Sequence[Row]) -> Table:
+    """Return the table of the steady states of a test whose workloads are not told apart by block size and mix."""
+    return Table(f"{slug}-steady-state", f"Steady State Information{suffix}", _WINDOWS, tuple(rows))
+
+
+def window_row(stage: str, reached: bool, window: Sequence[Record]) -> Row:
+    """Return the row of a steady state, without its excursion and slope. `window` are the rounds in the window."""
+    values = [record.value for record in window]
+    return {
+        "stage": stage,
+        "reached": "reached" if reached else "NOT reached",
+        "rounds": f"{window[0].coords['round']} to {window[-1].coords['round']}",
+        "values": ", ".join(format_quantity(value, "ops/s", 4) for value in values),
+        "average": sum(values) / len(values),
+    }
 
 
 def _steady_row(view: QualificationView, what: Variable) -> dict[str, Scalar | None]:

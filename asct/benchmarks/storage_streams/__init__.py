@@ -1,0 +1,140 @@
+"""storage-streams: concurrent streams of sequential and random requests, together and alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from asct.benchmarks.storage_streams.params import (
+    ALL,
+    ALONE,
+    TOGETHER,
+    Stream,
+    StreamParams,
+    streams_at_odds,
+    together,
+)
+from asct.benchmarks.storage_streams.report import stream_figures, stream_tables
+from asct.instruments.fio.point import FioPoint, results_of
+from asct.instruments.qualification.benchmark import Qualification
+from asct.instruments.qualification.journal import FioSummary, StepJournal
+from asct.instruments.qualification.results import CELL, METRICS, PhaseResults, cell_values, round_values
+from asct.instruments.qualification.settings import Phase, Workload
+from asct.sdk.facts import HostFacts
+from asct.sdk.figure import Figure, Table
+from asct.sdk.metric import Highlight, Metric
+from asct.sdk.needs import Needs
+from asct.sdk.record import Measurement, Record, Scalar
+
+_PLACE: dict[str, tuple[str, ...] | None] = {"stream": None, "load": (ALONE, TOGETHER)}
+
+
+def _placed(metric: Metric) -> Metric:
+    """Return a metric of all qualifications with the coordinates of a stream instead of a block size and a mix."""
+    if not CELL.keys() <= metric.coords.keys():
+        return metric
+    others = {name: values for name, values in metric.coords.items() if name not in CELL}
+    return metric._replace(coords=_PLACE | others)
+
+
+class StorageStreams(Qualification[StreamParams]):
+    """A qualification that measures all streams together, and each stream alone."""
+
+    name = "storage-streams"
+    title = "Concurrent streams of a drive"
+    version = "1"
+    summary = "Sequential and random streams at the same time and alone (SNIA RWSW Multi-WSAT, Individual Streams-WSAT)"
+    aliases = ("sstreams", "rwsw")
+    keywords = ("ssd", "qualification", "long-runtime")
+    params_model = StreamParams
+    highlights = (
+        Highlight("bandwidth", "All streams together", {"stream": ALL, "load": TOGETHER}),
+        Highlight("kept_bandwidth", "Bandwidth that a stream keeps beside the others", {"stream": None}),
+    )
+    metrics = (
+        Metric(
+            "kept_bandwidth", "%", "higher", "Bandwidth of a stream together with the others, relative to its "
+            "bandwidth alone", {"stream": None},
+        ),
+        Metric("request_share", "%", "neither", "Share of a stream in all requests", {"stream": None}),
+        *map(_placed, METRICS),
+    )  # fmt: skip
+
+    def check(self, params: StreamParams) -> Iterable[tuple[str, str]]:
+        """Yield the errors that all qualifications check for, and errors for contradictory streams."""
+        yield from list(streams_at_odds(params)) or super().check(params)
+
+    def needs(self, params: StreamParams, facts: HostFacts | None) -> Needs:
+        """Return the required resources, with buffers for the requests of all streams."""
+        base = super().needs(params, facts)
+        buffers = params.numjobs * params.iodepth * sum(stream.block_size for stream in params.parsed())
+        return replace(base, memory_bytes=base.memory_bytes + buffers)
+
+    def phases(self, params: StreamParams, logical_block: int) -> Sequence[Phase]:
+        """Return the phases, which end when the rates of all requests are steady."""
+        return params.phases(logical_block)
+
+    def phase_values(self, journal: StepJournal, phase: Phase) -> Iterator[Measurement]:
+        """Yield the values of a phase, with those of each stream among the others."""
+        yield from super().phase_values(journal, phase)
+        mixed = next((cell for cell in phase.cells if cell.title == TOGETHER), None)
+        if mixed is None:
+            return
+        found = PhaseResults(journal, phase)
+        for stream in _streams(journal):
+            cell = replace(stream.alone, place=(("stream", stream.name), ("load", TOGETHER)))
+            yield from cell_values(cell, [_only(point, stream) for point in found.points(mixed)], found.flags)
+            for index in range(found.history.rounds):
+                summary = FioSummary.of(_only(found.history.point(index, mixed), stream))
+                yield from round_values(summary, cell.coords | {"round": index + 1})
+
+    def closing_values(self, journal: StepJournal, params: StreamParams) -> Iterator[Measurement]:
+        """Yield how much of its bandwidth each stream keeps, and its share of all requests."""
+        streams = _streams(journal)
+        phases = params.phases(journal.logical_block)
+        mixed, flags = _points(journal, phases, together(streams))
+        ios = sum(point.sides[""].ios for point in mixed)
+        for stream in streams:
+            own, own_flags = _points(journal, phases, stream.alone)
+            parts = [_only(point, stream) for point in mixed]
+            marks = tuple(dict.fromkeys((*flags, *own_flags)))
+            at: dict[str, Scalar] = {"stream": stream.name}
+            yield Measurement("kept_bandwidth", 100.0 * _bandwidth(parts) / _bandwidth(own), at, flags=marks)
+            share = 100.0 * sum(part.sides[""].ios for part in parts) / ios
+            yield Measurement("request_share", share, at, flags=flags)
+
+    def tables(self, records: Sequence[Record]) -> Sequence[Table]:
+        """Return tables of the rates and latencies of each stream, of the steady states and of the drive."""
+        return stream_tables(records, self.name)
+
+    def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
+        """Return figures of each stream alone and together, and of the rounds."""
+        return stream_figures(records)
+
+
+def _streams(journal: StepJournal) -> tuple[Stream, ...]:
+    assert isinstance(journal.params, StreamParams)
+    return journal.params.supported(journal.logical_block)
+
+
+def _only(point: FioPoint, stream: Stream) -> FioPoint:
+    """Return the part of a result that belongs to one stream. Raises ValueError if the stream issued no requests."""
+    jobs = [job for job in point.document.jobs if job.name == stream.slug and job.directions]
+    if not jobs:
+        raise ValueError(f"the stream {stream.name} issued no requests")
+    return replace(point, sides=results_of(replace(point.document, jobs=jobs, reports=()), ()), seconds=())
+
+
+def _points(journal: StepJournal, phases: Sequence[Phase], cell: Workload) -> tuple[list[FioPoint], tuple[str, ...]]:
+    """Return the results of a workload that are reported, and their flags."""
+    phase = next(phase for phase in phases if cell in phase.cells)
+    found = PhaseResults(journal, phase)
+    points = found.points(cell)
+    return points, tuple(dict.fromkeys((*found.flags, *(flag for point in points for flag in point.flags))))
+
+
+def _bandwidth(points: Sequence[FioPoint]) -> float:
+    return sum(point.sides[""].bandwidth for point in points) / len(points)
+
+
+BENCHMARK = StorageStreams()

@@ -1,0 +1,163 @@
+"""The settings of storage-streams: the streams, and the workloads that run them alone and together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+from pydantic import BeforeValidator, StringConstraints
+
+from asct.instruments.fio.params import Pattern
+from asct.instruments.qualification.settings import (
+    SEQUENTIAL_BLOCK,
+    Phase,
+    QualificationParams,
+    TrackedMetric,
+    Workload,
+    size_name,
+)
+from asct.sdk.benchmark import Unsuitable
+from asct.sdk.params import Count, listed, setting
+from asct.values.size import parse_size
+
+_STREAM: Final = re.compile(r"(RND|SEQ) ([0-9]+[KM]?) ([RW])(?: ([0-9]{1,2})%)?")
+StreamText = Annotated[str, StringConstraints(pattern=rf"^{_STREAM.pattern}$")]
+StreamTexts = Annotated[tuple[StreamText, ...], BeforeValidator(listed)]
+ALL: Final = "all"
+ALONE: Final = "alone"
+TOGETHER: Final = "together"
+_SECTOR: Final = 512
+_LARGEST: Final = 128 * 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """A stream of requests of one kind. `share` is its share of all requests in percent, or None if it is not
+    limited."""
+
+    random: bool
+    block_size: int
+    reads: bool
+    share: int | None
+
+    @classmethod
+    def of(cls, text: str) -> Stream:
+        """Read a stream such as `RND 4K W` or `SEQ 128K R 20%`. Raises ValueError for anything else."""
+        found = _STREAM.fullmatch(text)
+        if found is None:
+            raise ValueError(f"`{text}` is not a stream")
+        access, size, direction, share = found.groups()
+        return cls(access == "RND", parse_size(size), direction == "R", int(share) if share else None)
+
+    @property
+    def name(self) -> str:
+        """SNIA's notation, without the share: `RND 4k W`."""
+        return f"{'RND' if self.random else 'SEQ'} {size_name(self.block_size)} {'R' if self.reads else 'W'}"
+
+    @property
+    def slug(self) -> str:
+        """The name in step names and in the job file."""
+        return self.name.lower().replace(" ", "-")
+
+    @property
+    def rw(self) -> Pattern:
+        """fio's name for the pattern."""
+        return self.alone.rw
+
+    @property
+    def alone(self) -> Workload:
+        """The workload with only this stream."""
+        place = (("stream", self.name), ("load", ALONE))
+        return Workload(self.block_size, 100 if self.reads else 0, self.random, title=self.slug, place=place)
+
+    @property
+    def section(self) -> str:
+        """The section of the job file."""
+        flow = "" if self.share is None else f"flow={self.share}\n"
+        return f"[{self.slug}]\nrw={self.rw}\nbs={self.block_size}\n{flow}"
+
+
+def together(streams: Sequence[Stream]) -> Workload:
+    """Return the workload in which all streams run at the same time. It counts as writes if any stream writes."""
+    sections = "".join(stream.section for stream in streams)
+    return Workload(
+        max(stream.block_size for stream in streams),
+        100 if all(stream.reads for stream in streams) else 0,
+        random=False,
+        title=TOGETHER,
+        options=(("job_file", sections),),
+        place=(("stream", ALL), ("load", TOGETHER)),
+    )
+
+
+class StreamParams(QualificationParams):
+    """The shared settings, and the streams."""
+
+    streams: StreamTexts = setting(
+        ("SEQ 128K W", "RND 4K W"),
+        "Streams as `RND` or `SEQ`, request size, `R` or `W` and, optionally, the share of all requests, such as "
+        "`RND 4K W 80%`",
+        aliases=("io_streams",),
+        min_length=2,
+        max_length=16,
+        pitfalls="Without shares, each stream issues as many requests as its queue depth permits.",
+    )
+    numjobs: Count = setting(
+        1,
+        "Number of concurrent processes for each stream",
+        aliases=("nj",),
+        ge=1,
+        le=1024,
+        pitfalls="Each round of a sequential stream continues where the previous one stopped only if the stream has "
+        "a single process.",
+    )
+    iodepth: Count = setting(32, "Queue depth per job", aliases=("iod", "queue_depth"), ge=1, le=65536)
+
+    def parsed(self) -> tuple[Stream, ...]:
+        """Return the streams."""
+        return tuple(map(Stream.of, self.streams))
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """All block sizes in use."""
+        return (SEQUENTIAL_BLOCK, *(stream.block_size for stream in self.parsed()))
+
+    def supported(self, logical_block: int) -> tuple[Stream, ...]:
+        """Return the streams that the target supports. Raises Unsuitable if it does not support all of them, because
+        fewer streams are another workload."""
+        small = [stream.name for stream in self.parsed() if stream.block_size % logical_block]
+        if small:
+            raise Unsuitable(
+                f"the requests of {', '.join(small)} are not multiples of a logical block of the target "
+                f"({logical_block} bytes); use 4K or more"
+            )
+        return self.parsed()
+
+    def phases(self, logical_block: int) -> tuple[Phase, ...]:
+        """Return a phase for all streams together and for each stream alone (with the `pts` profile), or a single phase
+        that tracks all streams together (with the `fast` profile)."""
+        streams = self.supported(logical_block)
+        cells = (together(streams), *(stream.alone for stream in streams))
+        groups = [cells] if self.profile == "fast" else [(cell,) for cell in cells]
+        return tuple(self._phase(group, len(groups) > 1) for group in groups)
+
+    def _phase(self, cells: tuple[Workload, ...], several: bool) -> Phase:
+        name = f"{cells[0].title}-" if several else ""
+        tracked = (TrackedMetric(cells[0], "iops"),)
+        return Phase(name, cells, tracked, SEQUENTIAL_BLOCK, self.round_time, self.ramp_time)
+
+
+def streams_at_odds(params: StreamParams) -> Iterator[tuple[str, str]]:
+    """Yield each contradictory setting with a message and a hint."""
+    streams = params.parsed()
+    shares = [stream.share for stream in streams if stream.share is not None]
+    if len({stream.name for stream in streams}) < len(streams):
+        yield "streams", "contains a stream twice; raise numjobs, or name each stream once"
+    if shares and len(shares) < len(streams):
+        yield "streams", "some streams have a share and others do not; give all streams a share, or none"
+    elif shares and (sum(shares) != 100 or not all(shares)):
+        yield "streams", f"the shares add up to {sum(shares)} %; they must be at least 1 % and add up to 100 %"
+    if any(stream.block_size % _SECTOR or not 0 < stream.block_size <= _LARGEST for stream in streams):
+        yield "streams", "the size of direct requests must be a multiple of 512 bytes, at most 128 MiB"
