@@ -7,7 +7,6 @@ import pytest
 from asct.benchmarks.storage_streams import BENCHMARK
 from asct.benchmarks.storage_streams.params import Stream, StreamParams, together
 from asct.instruments.fio.benchmark import ASSUMED_WRITE_BYTES_PER_S
-from asct.instruments.fio.params import FioParams
 from asct.instruments.fio.sections import sections_of
 from asct.instruments.qualification.rounds import continued_sections
 from asct.sdk.benchmark import Unsuitable
@@ -17,15 +16,15 @@ MIB = 2**20
 
 
 def test_a_stream_is_read_as_the_specification_writes_it() -> None:
-    assert Stream.of("RND 4K W") == Stream(True, 4096, reads=False, share=None)
-    assert Stream.of("SEQ 512 R 20%") == Stream(False, 512, reads=True, share=20)
+    assert Stream.of("RND 4K W") == Stream(True, 4096, reads=False, depth=None)
+    assert Stream.of("SEQ 512 R Q20") == Stream(False, 512, reads=True, depth=20)
     assert [Stream.of(text).rw for text in ("SEQ 1M R", "SEQ 1M W", "RND 1M R", "RND 1M W")] == [
         "read", "write", "randread", "randwrite",
     ]  # fmt: skip
-    assert Stream.of("SEQ 128K W 5%").name == "SEQ 128k W"
+    assert Stream.of("SEQ 128K W Q5").name == "SEQ 128k W"
 
 
-@pytest.mark.parametrize("text", ["RND 4K", "RND 4K RW", "rnd 4K W", "RND 4K W 100%", "RND 4K W 20"])
+@pytest.mark.parametrize("text", ["RND 4K", "RND 4K RW", "rnd 4K W", "RND 4K W 100%", "RND 4K W 20", "RND 4K W Q"])
 def test_other_notations_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is not a stream"):
         Stream.of(text)
@@ -37,9 +36,8 @@ def test_other_notations_are_refused(text: str) -> None:
     ("streams", "told"),
     [
         ("RND 4K W, RND 4K W", "contains a stream twice"),
-        ("RND 4K W 50%, SEQ 64K W", "give all streams a share, or none"),
-        ("RND 4K W 50%, SEQ 64K W 40%", "the shares add up to 90 %"),
-        ("RND 4K W 0%, SEQ 64K W 99%", "at least 1 %"),
+        ("RND 4K W Q0, SEQ 64K W", "must be at least 1 and at most 65536"),
+        ("RND 4K W, RND 4K W Q8", "contains a stream twice"),
         ("RND 700 W, SEQ 64K W", "must be a multiple of 512 bytes"),
     ],
 )
@@ -49,16 +47,16 @@ def test_contradictory_streams_are_refused(streams: str, told: str) -> None:
 
 
 def test_every_stream_is_a_section_with_the_settings_of_the_point() -> None:
-    params = StreamParams.model_validate({"streams": "SEQ 64K W 25%, RND 4K R 75%"})
+    params = StreamParams.model_validate({"streams": "SEQ 64K W Q8, RND 4K R"})
     cell = together(params.parsed())
     job = params.fio(64 * MIB, rw=cell.rw, block_size=cell.block_size, **dict(cell.options))
     found = dict(sections_of(job))
-    assert {name: (one.rw, one.block_size, one.flow) for name, one in found.items()} == {
-        "seq-64k-w": ("write", 65536, 25), "rnd-4k-r": ("randread", 4096, 75),
+    assert {name: (one.rw, one.block_size, one.iodepth) for name, one in found.items()} == {
+        "seq-64k-w": ("write", 65536, 8), "rnd-4k-r": ("randread", 4096, 32),
     }  # fmt: skip
-    assert {(one.iodepth, one.numjobs, one.filesize, one.paced) for one in found.values()} == {(32, 1, 64 * MIB, True)}
-    free = together(StreamParams().parsed())
-    assert "flow" not in str(free.options) and not FioParams(**dict(free.options)).paced
+    assert {(one.numjobs, one.filesize) for one in found.values()} == {(1, 64 * MIB)}
+    assert params.queue_depths == (8, 32) and StreamParams().queue_depths == (32, 32)
+    assert dict(params.parsed()[0].alone.options) == {"iodepth": 8}, "alone as well"
 
 
 def test_a_sequential_stream_goes_on_where_it_ended_and_random_ones_stay() -> None:

@@ -55,7 +55,7 @@ CASES: dict[str, dict[str, dict[str, Any]]] = {
     },
     "storage-streams": {
         "pts": {**SHORT, "streams": "SEQ 64K W, RND 4K W", "steady_volume": 0},
-        "fast": {**BRIEF, "streams": "SEQ 16K W 25%, RND 4K R 75%", "excursion": 100, "slope": 100},
+        "fast": {**BRIEF, "streams": "SEQ 16K W Q1, RND 4K R", "excursion": 100, "slope": 100},
     },
     "storage-hdd": {
         "written": {

@@ -101,8 +101,9 @@ def _point(params: FioParams, ios: int, seconds: float, course: Sequence[Counter
     )
     sides = {"": whole} | ({"write": whole} if params.writes else {"read": whole})
     watch = SimpleNamespace(samples=course)
+    document = SimpleNamespace(jobs=())
     window = MeasuredWindow(0.0, float("inf"), 0.0)
-    return cast(FioPoint, SimpleNamespace(sides=sides, flags=(), watch=watch, window=window))
+    return cast(FioPoint, SimpleNamespace(sides=sides, flags=(), watch=watch, window=window, document=document))
 
 
 class Run:

@@ -169,10 +169,10 @@ def test_the_composite_workload_has_its_sizes_and_ranges(folder: Path, memory: P
 
 
 def test_streams_share_the_drive_that_each_has_alone(folder: Path, memory: Path) -> None:
-    """400 writes a second, of any size: alone, each stream has them all; together, they have what they ask for."""
+    """400 writes a second, of any size: alone, each stream has them all; together, both wait in the same queue."""
     with loop_device(memory, 64) as loop, throttle(loop, wiops=400):
         params = STREAMS.params_model(
-            file_names=str(loop.path), streams="SEQ 64K W 25%, RND 4K W 75%", precondition=0, steady_volume=0,
+            file_names=str(loop.path), streams="SEQ 64K W Q4, RND 4K W Q12", precondition=0, steady_volume=0,
             excursion=100, slope=100, **SHORT | {"round_time": 1.0},
         )  # fmt: skip
         outputs, measured = run(STREAMS, params, folder / "work", loop)
@@ -181,9 +181,9 @@ def test_streams_share_the_drive_that_each_has_alone(folder: Path, memory: Path)
     assert kept(value(measured, "iops", stream="all", load="together").value, 400)
     parts = [value(measured, "iops", stream=name, load="together").value for name in ("SEQ 64k W", "RND 4k W")]
     assert sum(parts) == pytest.approx(value(measured, "iops", stream="all", load="together").value, rel=0.05)
-    assert parts[1] == pytest.approx(3 * parts[0], rel=0.15)
-    assert value(measured, "request_share", stream="SEQ 64k W").value == pytest.approx(25.0, rel=0.15)
-    assert 15 < value(measured, "kept_bandwidth", stream="SEQ 64k W").value < 40, "100 of 400 a second"
+    assert parts[1] == pytest.approx(3 * parts[0], rel=0.5)
+    assert value(measured, "request_share", stream="SEQ 64k W").value == pytest.approx(25.0, rel=0.4)
+    assert 10 < value(measured, "kept_bandwidth", stream="SEQ 64k W").value < 40, "100 of 400 a second"
     offsets = [option(one, "offset") for one in outputs if one.step.name.startswith("together-round")]
     assert offsets[0] == 0 and sorted(set(offsets)) == offsets, "the sequential stream goes on"
     assert [one.step.name for one in outputs if one.step.name.endswith("round01-write-seq-64k-w")]

@@ -67,7 +67,8 @@ class StorageStreams(Qualification[StreamParams]):
     def needs(self, params: StreamParams, facts: HostFacts | None) -> Needs:
         """Return the required resources, with buffers for the requests of all streams."""
         base = super().needs(params, facts)
-        buffers = params.numjobs * params.iodepth * sum(stream.block_size for stream in params.parsed())
+        pairs = zip(params.parsed(), params.queue_depths, strict=True)
+        buffers = params.numjobs * sum(depth * stream.block_size for stream, depth in pairs)
         return replace(base, memory_bytes=base.memory_bytes + buffers)
 
     def phases(self, params: StreamParams, logical_block: int) -> Sequence[Phase]:
@@ -105,7 +106,7 @@ class StorageStreams(Qualification[StreamParams]):
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
         """Return tables of the rates and latencies of each stream, of the steady states and of the drive."""
-        return stream_tables(records, self.name)
+        return stream_tables(records, self.name, lambda point_id: self.shown(point_id, "streams"))
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
         """Return figures of each stream alone and together, and of the rounds."""

@@ -22,38 +22,38 @@ from asct.sdk.benchmark import Unsuitable
 from asct.sdk.params import Count, listed, setting
 from asct.values.size import parse_size
 
-_STREAM: Final = re.compile(r"(RND|SEQ) ([0-9]+[KM]?) ([RW])(?: ([0-9]{1,2})%)?")
+_STREAM: Final = re.compile(r"(RND|SEQ) ([0-9]+[KM]?) ([RW])(?: Q([0-9]{1,5}))?")
 StreamText = Annotated[str, StringConstraints(pattern=rf"^{_STREAM.pattern}$")]
 StreamTexts = Annotated[tuple[StreamText, ...], BeforeValidator(listed)]
 ALL: Final = "all"
 ALONE: Final = "alone"
 TOGETHER: Final = "together"
 _SECTOR: Final = 512
+_DEEPEST: Final = 65536
 _LARGEST: Final = 128 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """A stream of requests of one kind. `share` is its share of all requests in percent, or None if it is not
-    limited."""
+    """A stream of requests of one kind. `depth` is its queue depth per job, or None for that of the settings."""
 
     random: bool
     block_size: int
     reads: bool
-    share: int | None
+    depth: int | None
 
     @classmethod
     def of(cls, text: str) -> Stream:
-        """Read a stream such as `RND 4K W` or `SEQ 128K R 20%`. Raises ValueError for anything else."""
+        """Read a stream such as `RND 4K W` or `SEQ 128K R Q8`. Raises ValueError for anything else."""
         found = _STREAM.fullmatch(text)
         if found is None:
             raise ValueError(f"`{text}` is not a stream")
-        access, size, direction, share = found.groups()
-        return cls(access == "RND", parse_size(size), direction == "R", int(share) if share else None)
+        access, size, direction, depth = found.groups()
+        return cls(access == "RND", parse_size(size), direction == "R", int(depth) if depth else None)
 
     @property
     def name(self) -> str:
-        """SNIA's notation, without the share: `RND 4k W`."""
+        """SNIA's notation, without the queue depth: `RND 4k W`."""
         return f"{'RND' if self.random else 'SEQ'} {size_name(self.block_size)} {'R' if self.reads else 'W'}"
 
     @property
@@ -70,13 +70,14 @@ class Stream:
     def alone(self) -> Workload:
         """The workload with only this stream."""
         place = (("stream", self.name), ("load", ALONE))
-        return Workload(self.block_size, 100 if self.reads else 0, self.random, title=self.slug, place=place)
+        options = () if self.depth is None else (("iodepth", self.depth),)
+        return Workload(self.block_size, 100 if self.reads else 0, self.random, self.slug, options, place)
 
     @property
     def section(self) -> str:
         """The section of the job file."""
-        flow = "" if self.share is None else f"flow={self.share}\n"
-        return f"[{self.slug}]\nrw={self.rw}\nbs={self.block_size}\n{flow}"
+        depth = "" if self.depth is None else f"iodepth={self.depth}\n"
+        return f"[{self.slug}]\nrw={self.rw}\nbs={self.block_size}\n{depth}"
 
 
 def together(streams: Sequence[Stream]) -> Workload:
@@ -97,12 +98,13 @@ class StreamParams(QualificationParams):
 
     streams: StreamTexts = setting(
         ("SEQ 128K W", "RND 4K W"),
-        "Streams as `RND` or `SEQ`, request size, `R` or `W` and, optionally, the share of all requests, such as "
-        "`RND 4K W 80%`",
+        "Streams as `RND` or `SEQ`, request size, `R` or `W` and, optionally, the queue depth per job: `RND 4K W`, "
+        "`SEQ 128K R Q8`",
         aliases=("io_streams",),
         min_length=2,
         max_length=16,
-        pitfalls="Without shares, each stream issues as many requests as its queue depth permits.",
+        pitfalls="Each stream issues as many requests as its queue depth permits. To give a stream a smaller share of "
+        "the requests, lower its queue depth.",
     )
     numjobs: Count = setting(
         1,
@@ -123,6 +125,11 @@ class StreamParams(QualificationParams):
     def sizes(self) -> tuple[int, ...]:
         """All block sizes in use."""
         return (SEQUENTIAL_BLOCK, *(stream.block_size for stream in self.parsed()))
+
+    @property
+    def queue_depths(self) -> tuple[int, ...]:
+        """All queue depths per job in use."""
+        return tuple(self.iodepth if stream.depth is None else stream.depth for stream in self.parsed())
 
     def supported(self, logical_block: int) -> tuple[Stream, ...]:
         """Return the streams that the target supports. Raises Unsuitable if it does not support all of them, because
@@ -152,12 +159,9 @@ class StreamParams(QualificationParams):
 def streams_at_odds(params: StreamParams) -> Iterator[tuple[str, str]]:
     """Yield each contradictory setting with a message and a hint."""
     streams = params.parsed()
-    shares = [stream.share for stream in streams if stream.share is not None]
     if len({stream.name for stream in streams}) < len(streams):
         yield "streams", "contains a stream twice; raise numjobs, or name each stream once"
-    if shares and len(shares) < len(streams):
-        yield "streams", "some streams have a share and others do not; give all streams a share, or none"
-    elif shares and (sum(shares) != 100 or not all(shares)):
-        yield "streams", f"the shares add up to {sum(shares)} %; they must be at least 1 % and add up to 100 %"
+    if not all(0 < depth <= _DEEPEST for depth in params.queue_depths):
+        yield "streams", f"the queue depth of a stream must be at least 1 and at most {_DEEPEST}"
     if any(stream.block_size % _SECTOR or not 0 < stream.block_size <= _LARGEST for stream in streams):
         yield "streams", "the size of direct requests must be a multiple of 512 bytes, at most 128 MiB"

@@ -3,7 +3,7 @@ the same values and of the rounds."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from asct.benchmarks.storage_streams.params import ALL, ALONE, TOGETHER
@@ -39,13 +39,15 @@ def _streams(view: QualificationView) -> list[str]:
     return list(dict.fromkeys(str(record.coords["stream"]) for record in at(view.records, "request_share")))
 
 
-def stream_tables(records: Sequence[Record], slug: str) -> Sequence[Table]:
-    """Return the tables of each point, or an empty sequence if there are no records."""
+def stream_tables(records: Sequence[Record], slug: str, streams_of: Callable[[str], Sequence[str]]) -> Sequence[Table]:
+    """Return the tables of each point, or an empty sequence if there are no records. `streams_of` returns the streams in
+    the settings of a point."""
     found: list[Table] = []
     for view in views(records):
         rates = tuple(_rates(view, stream) for stream in (*_streams(view), ALL))
         flags = view.flags("bandwidth", load=TOGETHER)
-        notes = ("MB = 1,000,000 bytes", *notes_of(view))
+        streams = ", ".join(streams_of(view.records[0].point_id))
+        notes = ("MB = 1,000,000 bytes", f"Streams: {streams}", *notes_of(view))
         title = f"Streams alone and together{view.suffix}"
         found.append(Table(f"{slug}{view.slug}", title, (*_RATES, FLAGS_COLUMN), rates, notes, flags))
         latencies = tuple(

@@ -101,11 +101,6 @@ class RateParams(Params):
     rate_process: Literal["linear", "poisson"] | None = passed(
         "Issue rate-limited requests at regular or at random intervals"
     )
-    flow: Count | None = passed(
-        "Weight of the jobs of a section: the sections of a job file issue requests in proportion to their weights",
-        ge=1,
-        le=1000,
-    )
     thinktime: Duration | None = passed("Pause of a job between requests", time=True)
     thinktime_spin: Duration | None = passed("Part of thinktime that is spent computing instead of sleeping", time=True)
     thinktime_blocks: Count | None = passed("Number of requests before each thinktime", ge=1)
@@ -118,9 +113,7 @@ class RateParams(Params):
     @property
     def paced(self) -> bool:
         """Whether a setting delays requests even after earlier requests have completed."""
-        return any(value is not None for value in (
-            self.rate, self.rate_iops, self.flow, self.thinktime, self.latency_target,
-        ))  # fmt: skip
+        return any(value is not None for value in (self.rate, self.rate_iops, self.thinktime, self.latency_target))
 
 
 class OffsetParams(Params):

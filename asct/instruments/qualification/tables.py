@@ -256,7 +256,7 @@ def window_row(stage: str, reached: bool, window: Sequence[Record]) -> Row:
         "stage": stage,
         "reached": "reached" if reached else "NOT reached",
         "rounds": f"{window[0].coords['round']} to {window[-1].coords['round']}",
-        "values": ", ".join(format_quantity(value, "ops/s", 4) for value in values),
+        "values": ", ".join(f"{value:.0f}" for value in values),
         "average": sum(values) / len(values),
     }
 
