@@ -40,8 +40,8 @@ def _streams(view: QualificationView) -> list[str]:
 
 
 def stream_tables(records: Sequence[Record], slug: str, streams_of: Callable[[str], Sequence[str]]) -> Sequence[Table]:
-    """Return the tables of each point, or an empty sequence if there are no records. `streams_of` returns the streams in
-    the settings of a point."""
+    """Return the tables of each point, or an empty sequence if there are no records. `streams_of` returns the streams
+    in the settings of a point."""
     found: list[Table] = []
     for view in views(records):
         rates = tuple(_rates(view, stream) for stream in (*_streams(view), ALL))
