@@ -126,6 +126,21 @@ def test_a_shallow_queue_is_told_from_20_requests_per_place_on(requests: int, fl
     assert ("depth-not-reached" in found["iops"].flags) == flagged
 
 
+@pytest.mark.parametrize("shallow", [0, 1])
+def test_every_section_of_a_job_file_is_compared_with_its_own_depth(shallow: int) -> None:
+    sample = depth_sample()
+    common = "[global]\nrw=randread\nbs=4k\nnumjobs=1\n"
+    sample["settings"] |= {"job_file": f"{common}[a]\niodepth=32\n[b]\niodepth=32\n"}
+
+    def one(document: dict[str, Any]) -> None:
+        document["jobs"][shallow]["iodepth_level"] = {"1": 80.0, "32": 20.0}
+
+    found = parse(sample, output_of(sample, fio_json=changed(sample, one)), "storage-fio")
+    assert "depth-not-reached" in found["iops"].flags
+    whole = parse(sample, output_of(sample), "storage-fio")
+    assert "depth-not-reached" not in whole["iops"].flags
+
+
 @pytest.mark.parametrize(("after", "flagged"), [(0.5, True), (1, False), (2, False)])
 def test_a_target_that_became_smaller_is_told(after: float, flagged: bool) -> None:
     sample = depth_sample()

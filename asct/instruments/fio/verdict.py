@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import Final
 
 from asct.instruments.fio.counters import Coverage, CpuLoad
@@ -97,7 +98,7 @@ def _any_shallow(params: FioParams, document: Document, facts: HostFacts) -> boo
     """Return whether fio counted a queue shallower than `iodepth`. fio counts in powers of two, on each submission."""
     jobs = iter(document.jobs)
     for _, section in sections_of(params):
-        own = [job for job, _ in zip(jobs, range(section.numjobs), strict=False)]
+        own = list(islice(jobs, section.numjobs))
         held = section.keeps_depth and chosen_engine(section, facts) not in SYNCHRONOUS
         if held and any(is_shallow(job, section.iodepth) for job in own):
             return True
