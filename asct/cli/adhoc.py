@@ -18,6 +18,7 @@ from asct.plan.findings import Findings
 from asct.plan.model import REJECTED
 from asct.store.files import reason_of
 from asct.values.cpulist import parse_integers
+from asct.values.error import shown
 
 if TYPE_CHECKING:
     from asct.plan.model import Node
@@ -28,17 +29,24 @@ _FORM = "write BENCHMARK.SETTING=VALUE, e.g. `sids.duration=2s`"
 _YES, _NO = ("1", "true", "yes"), ("0", "false", "no")
 
 
-def user_settings(items: Sequence[str], catalog: Registry, findings: Findings) -> dict[str, dict[str, Node]]:
+def user_settings(
+    items: Sequence[str], catalog: Registry, findings: Findings, selected: Collection[str] = ()
+) -> dict[str, dict[str, Node]]:
     """Parse strings such as `bench.setting=value`, and return the settings by benchmark. A setting without `=` is set
     to true.
 
-    Report strings that contain no dot or name an unknown benchmark. The planner reports unknown settings.
+    Report strings that contain no dot or name an unknown benchmark. The planner reports unknown settings. `selected`
+    are the benchmarks that a setting without its benchmark is probably meant for.
     """
     found: dict[str, dict[str, Node]] = {}
     for number, item in enumerate(items):
         path, has_value, text = item.partition("=")
         owner, _, name = path.partition(".")
         span = Span(OPTION, number + 1, 1, max(1, len(owner)))
+        if not name and (meant := _having(owner, catalog, selected)):
+            hint = f"write `{meant}.{shown(item)}`"
+            findings.error("E910", f"`{shown(owner)}` is a setting without its benchmark", span, hint)
+            continue
         benchmark = _owner(owner, span, catalog, findings)
         if benchmark is not None and name:
             value = convert(benchmark, name, text) if has_value else True
@@ -46,6 +54,12 @@ def user_settings(items: Sequence[str], catalog: Registry, findings: Findings) -
         elif benchmark is not None:
             findings.error("E910", f"`{owner}` does not name a setting", span, _FORM)
     return found
+
+
+def _having(setting: str, catalog: Registry, selected: Collection[str]) -> str | None:
+    """Return a benchmark that has a setting, preferably a selected one; None if `setting` is no setting."""
+    infos = sorted(catalog.infos, key=lambda info: info.name not in selected)
+    return next((info.name for info in infos if info.setting(setting) and not catalog.get(setting)), None)
 
 
 def _owner(name: str, span: Span, catalog: Registry, findings: Findings) -> Benchmark[Any] | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import os
 import pkgutil
+import re
 import signal
 import sys
 from collections.abc import Mapping, Sequence
@@ -174,12 +175,42 @@ def _usage(problem: click.ClickException, options: GlobalOptions) -> int:
         hint = f"`{problem.ctx.command_path} --help` shows the usage"
     if isinstance(problem, click.exceptions.NoSuchOption | click.exceptions.NoSuchCommand):
         message = problem.message.rstrip(".").replace("'", "`")
+        if isinstance(problem, click.exceptions.NoSuchOption) and (having := _commands_with(problem.option_name)):
+            hint = f"commands with this option: {', '.join(f'`{PROGRAM} {name}`' for name in having)}"
         if problem.possibilities:
             hint = f"did you mean {' or '.join(f'`{name}`' for name in problem.possibilities)}?"
+    if isinstance(problem, click.BadParameter):
+        hint = _near(problem) or hint
+    said, _, advice = message.partition("; ")
+    if advice.startswith(("write ", "did you mean ")):
+        message, hint = said, advice
     if isinstance(problem, click.BadParameter):
         message += _variable(problem)
     options.console.diagnostics([Diagnostic("E910", message[:1].lower() + message[1:], hint=hint)])
     return 2
+
+
+def _near(problem: click.BadParameter) -> str:
+    """Return a hint with the choice or file that is probably meant; empty if there is none."""
+    from asct.diagnostics.suggest import nearest
+    from asct.plan.sources import meant_file
+
+    found = re.search(r"'([^']*)' (?:is not one of|does not exist)", problem.message)
+    kind = problem.param.type if problem.param is not None else None
+    if found is None or not isinstance(kind, click.Choice | click.Path):
+        return ""
+    if isinstance(kind, click.Choice):
+        near = nearest(found[1], map(str, kind.choices))
+        return f"did you mean `{near}`?" if near else ""
+    near = meant_file(found[1], Path(found[1]))
+    return f"did you mean `{near}`?" if near else "check the path"
+
+
+def _commands_with(option: str) -> list[str]:
+    """Return the commands that have an option."""
+    ctx = click.Context(root)
+    commands = {name: root.get_command(ctx, name) for name in root.list_commands(ctx)}
+    return [name for name, one in commands.items() if one and any(option in param.opts for param in one.params)]
 
 
 def _variable(problem: click.BadParameter) -> str:

@@ -4,6 +4,7 @@ typed."""
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Callable
@@ -41,6 +42,7 @@ _LIMIT: Final = re.compile(r"or set `(?:limits|safety): \{[^`]*\}` in the plan; 
 _RAISE: Final = re.compile(r", or raise the limit: `limits: [^`]*`")
 _UNCONSENTED: Final = re.compile(r"would overwrite (?P<device>/dev/(?:disk/by-id/|loop)\S+) on (?P<host>\S+) without")
 _DEFAULT_RESULTS: Final = Path("results")
+_OF_RUN: Final = re.compile(r"`(asct resume|asct results rebuild)`")
 _RESUME: Final = re.compile(r"(?<!continue it with )`asct resume`")
 
 
@@ -63,6 +65,16 @@ def wording_of(plan: str, folder: Path | None = None) -> Callable[[Diagnostic], 
     def reword(diagnostic: Diagnostic) -> Diagnostic:
         found = for_run(diagnostic) if plan == WITHOUT_PLAN else diagnostic
         return found if folder is None else replace(found, hint=_RESUME.sub(f"`{resume_command(folder)}`", found.hint))
+
+    return reword
+
+
+def naming(folder: Path) -> Callable[[Diagnostic], Diagnostic]:
+    """Return the function that adds the run in `folder` to the commands in hints that need it."""
+    near = os.path.relpath(folder) if folder.is_relative_to(Path.cwd()) else str(folder)
+
+    def reword(diagnostic: Diagnostic) -> Diagnostic:
+        return replace(diagnostic, hint=_OF_RUN.sub(rf"`\1 {shlex.quote(near)}`", diagnostic.hint))
 
     return reword
 

@@ -186,7 +186,8 @@ def _read(text: str, number: int, findings: Findings) -> Assignment | None:
     path, equals, written = line.partition("=")
     place = Span(FILE, number + 1, 1, max(1, len(path)))
     if not equals or not path.strip():
-        findings.error("E119", f"`--set {shown(line)}` is not PATH=VALUE", place, _HINT)
+        hint = f"write `--set {shown(path.strip())}=VALUE`" if "." in path.strip() else _HINT
+        findings.error("E119", f"`--set {shown(line)}` is not PATH=VALUE", place, hint)
         return None
     if not written.strip():
         findings.error("E119", f"`--set {shown(path)}` has no value", place, 'write `""` for empty text')

@@ -17,6 +17,8 @@ from asct.values.error import shown
 
 ENTRY_KEYS = ("id", "uses", "extends", "hosts", "tags", "config", "sweep", "needs", *EXECUTION_KEYS)
 _SWEEP_WORDS = ("zip", "where", "exclude", "include")
+_DASHED = re.compile(r"(\w+) *(?:-|\.\.|:) *(\w+)")
+"""Matches a range as other tools write it: `1-4`, `1..4`, `1:4`."""
 
 
 def collect_entries(node: Node, findings: Findings) -> dict[str, Node]:
@@ -63,7 +65,8 @@ def _items(node: Node, findings: Findings) -> list[Node]:
         findings.error("E106", message, node.span, f"write `[{', '.join(forms[:3])}{', ...' * (len(forms) > 3)}]`")
         return [_with_settings(key, item) for key, item in node.value.items()]
     if node.value is not REJECTED:
-        findings.error("E106", message, node.span, "write `[name, name]`")
+        form = f"[{shown(node.value)}]" if isinstance(node.value, str) else "[name, name]"
+        findings.error("E106", message, node.span, f"write `{form}`")
     if isinstance(node.value, str):
         return [node]
     findings.gaps.add(("benchmarks",))
@@ -254,6 +257,11 @@ def _axis(sweep: Section, key: str, item: Node) -> Node:
     as an error."""
     if isinstance(item.value, list | dict) or (isinstance(item.value, str) and "${" in item.value):
         return item
+    if isinstance(item.value, str) and (found := _DASHED.fullmatch(item.value)):
+        ends = f"from: {shown(found[1])}, to: {shown(found[2])}"
+        hint = f"write `{{{ends}, times: 2}}`, or `step` instead of `times` to add instead of multiplying"
+        sweep.wrong(item, f"axis `{shown(key)}`", "a list or a range", hint)
+        return item.rejected()
     hint = f"write `[{shown(item.value)}]`, or move a single value under `config`"
     sweep.wrong(item, f"axis `{shown(key)}`", "a list or a range", hint)
     return item if item.value is REJECTED else item._replace(value=[item._replace(key_span=None)])

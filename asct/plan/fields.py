@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeVar
 
 from asct.diagnostics.suggest import did_you_mean, nearest
@@ -72,6 +72,18 @@ def flow(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else "null" if value is None else shown(value)
 
 
+def _unindented(members: Mapping[str, Node], known: Collection[str]) -> dict[str, str]:
+    """Map unknown keys that follow a known key without a value to that key, below which they probably belong."""
+    found: dict[str, str] = {}
+    above: str | None = None
+    for key, item in members.items():
+        if key in known:
+            above = key if item.value is None else None
+        elif above is not None:
+            found[key] = above
+    return found
+
+
 class Section:
     """A map in the plan. `name` describes the map in messages. A node that is not a map is reported and treated as
     empty.
@@ -95,19 +107,24 @@ class Section:
             self.wrong(node, name, "a map", _FORMS.get(name, "write `key: value` pairs"))
             return
         known = {key: item for key, item in node.value.items() if keys is None or key in keys}
-        self.members = {key: self._present(key, item) for key, item in known.items()}
+        above = _unindented(node.value, known)
+        self.members = {key: self._present(key, item, key in above.values()) for key, item in known.items()}
         for key, item in node.value.items():
             if key not in known:
-                self._unknown(key, item, keys or ())
+                self._unknown(key, item, keys or (), above.get(key))
 
-    def _present(self, key: str, item: Node) -> Node:
+    def _present(self, key: str, item: Node, unindented: bool) -> Node:
+        """Return the value of a known key. Report that it has none, unless the next key should be indented below it."""
         if item.value is not None:
             return item
+        if unindented:
+            return item.rejected()
         self.findings.error("E106", f"`{shown(key)}` has no value", item.location, "add a value, or remove the line")
         return item.rejected()
 
-    def _unknown(self, key: str, item: Node, keys: Sequence[str]) -> None:
-        """Report an unknown key, and treat its value as the value of the key that was probably meant."""
+    def _unknown(self, key: str, item: Node, keys: Sequence[str], above: str | None) -> None:
+        """Report an unknown key, and treat its value as the value of the key that was probably meant. `above` is the
+        key below which it probably belongs."""
         if item.value is REJECTED:
             return
         other = _ELSEWHERE.get(key)
@@ -115,8 +132,8 @@ class Section:
         hint = did_you_mean(key, keys, f"known: {', '.join(sorted(keys))}")
         if item.value is None and ":" in key:
             hint = f"add a space after the colon of `{shown(key)}`"
-        elif empty := next((name for name, other in self.node.value.items() if other.value is None), None):
-            hint = f"indent it below `{shown(empty)}`, which has no value"
+        elif above is not None:
+            hint = f"indent it below `{shown(above)}`, which has no value"
         elif key in _EXECUTION and "defaults" in keys:
             hint = "move it under `defaults`, or into a benchmark"
         elif meant is not None:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
 from asct.diagnostics.model import Span
@@ -16,7 +17,7 @@ from asct.plan.findings import Findings
 from asct.plan.model import REJECTED, HostSpec, Node
 from asct.plan.names import MAX_HOSTS, alike, expand_range, folder_name
 from asct.plan.scope import hidden_names
-from asct.plan.sources import path_near
+from asct.plan.sources import meant_file, path_near
 from asct.plan.templates import resolved_vars
 from asct.transports import Option, sources
 from asct.transports import transport as transport_of
@@ -184,8 +185,10 @@ def _path(section: Section, key: str) -> str | None:
     if not reason and not os.access(path, os.R_OK):
         reason = "permission denied"
     if reason:
+        near = meant_file(text, Path(path)) if reason == "no such file" else None
         hint = f"check the path of `{key}`; a relative path starts at the folder of the file that contains it"
-        section.findings.error("E101", f"cannot read `{shown(text)}`: {reason}", node.span, hint)
+        message = f"cannot read `{shown(text)}`: {reason}"
+        section.findings.error("E101", message, node.span, f"did you mean `{near}`?" if near else hint)
     return path
 
 

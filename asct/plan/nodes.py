@@ -273,7 +273,6 @@ def _joined(first: Node, second: Node) -> Node:
 
 
 _BREAKS: Final = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
-_QUOTE_TEMPLATE: Final = 'quote templates inside `{...}` and `[...]`: "${vars.name}"'
 _HINTS: Final = (
     (re.compile(r"\{\{"), "write templates as `${vars.name}`, not `{{ name }}`"),
     (re.compile(r"[\w-]\[[0-9]+:[0-9]+"), 'quote host ranges: "node[01:16]"'),
@@ -290,7 +289,7 @@ _BY_PROBLEM: Final = (
     ("did not find expected alphabetic or numeric character", 'quote a pattern that begins with `*`: "*"'),
     ("block sequence entries are not allowed", "start the list on a new line"),
 )
-_UNQUOTED_TEMPLATE: Final = re.compile(r"(?<![\"'\w])\$\{")
+_UNQUOTED_TEMPLATE: Final = re.compile(r"(?<![\"'\w])\$\{[^}\n]*\}?")
 
 
 def _report_syntax(problem: Exception, text: str, file: str, findings: Findings) -> None:
@@ -315,8 +314,10 @@ def _report_syntax(problem: Exception, text: str, file: str, findings: Findings)
 def _syntax_hint(reason: str, lines: list[str]) -> str:
     if "cannot start any token" in reason and any(re.match(r" *\t", line) for line in lines):
         return "this line is indented with a tab; indent with spaces"
-    if any(_UNQUOTED_TEMPLATE.search(line) and re.search(r"[\[{]", line.replace("${", "")) for line in lines):
-        return _QUOTE_TEMPLATE
+    for line in lines:
+        found = _UNQUOTED_TEMPLATE.search(line)
+        if found and re.search(r"[\[{]", line.replace("${", "")):
+            return f'quote templates inside `{{...}}` and `[...]`: "{found[0]}"'
     for pattern, hint in _HINTS:
         if any(pattern.search(line) for line in lines):
             return hint

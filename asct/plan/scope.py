@@ -7,7 +7,7 @@ import os
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from asct.diagnostics.suggest import did_you_mean
+from asct.diagnostics.suggest import did_you_mean, nearest
 from asct.plan.model import REJECTED, Gap, HostSpec, Node, Plan
 
 ROOTS = ("vars", "host", "needs", "plan", "env")
@@ -68,7 +68,9 @@ class Scope(NamedTuple):
 
     def _vars(self, path: str, rest: list[str]) -> Any:
         if rest[0] not in self.vars:
-            raise UndefinedError(f"`{path}` is not defined", did_you_mean(rest[0], self.vars, "add it under `vars`"))
+            near = nearest(rest[0], self.vars)
+            hint = f"did you mean `{'.'.join(('vars', near, *rest[1:]))}`?" if near else "add it under `vars`"
+            raise UndefinedError(f"`{path}` is not defined", hint)
         return _descend(self.vars[rest[0]], path, rest[1:])
 
     def _host(self, path: str, rest: list[str]) -> Any:

@@ -4,16 +4,20 @@ of the files."""
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from asct.diagnostics.model import Span
-from asct.diagnostics.suggest import did_you_mean
+from asct.diagnostics.suggest import did_you_mean, nearest
 from asct.plan.findings import Findings
 from asct.plan.model import Node
 from asct.plan.nodes import MAX_BYTES, decode, parse_yaml
 from asct.resources import folder
 from asct.values.error import shown
+
+_SUFFIXES = (".yaml", ".yml", ".json")
 
 
 @dataclass(slots=True)
@@ -63,7 +67,7 @@ class PlanFiles:
         try:
             resolved, roots = path.resolve(), (self.root.resolve(), plans().resolve())
         except (OSError, RuntimeError) as problem:
-            self._unreadable(node.value, problem, node.span)
+            self._unreadable(node.value, problem, node.span, path)
             return None
         if not any(map(resolved.is_relative_to, roots)):
             hint = f"move the file into the folder of the plan ({shown(str(self.root))})"
@@ -79,16 +83,28 @@ class PlanFiles:
             with path.open("rb") as file:
                 data = file.read(MAX_BYTES + 1)
         except (OSError, ValueError) as problem:
-            self._unreadable(name, problem, span)
+            self._unreadable(name, problem, span, path)
             return None
         return decode(data, name, self.findings)
 
-    def _unreadable(self, name: str, problem: Exception, span: Span | None) -> None:
+    def _unreadable(self, name: str, problem: Exception, span: Span | None, path: Path) -> None:
         reason = str(getattr(problem, "strerror", None) or problem).lower()
         hint = "check the path" if isinstance(problem, FileNotFoundError) else "check the path and the permissions"
-        if span is None and not Path(name).suffix:
+        if isinstance(problem, FileNotFoundError) and (near := meant_file(name, path, _SUFFIXES)):
+            hint = f"did you mean `{near}`?"
+        elif span is None and not Path(name).suffix:
             hint = did_you_mean(name, shipped_names(), f"{hint}; plans of asct: {', '.join(shipped_names())}")
         self.findings.error("E101", f"cannot read {shown(name)}: {reason}", span, hint)
+
+
+def meant_file(text: str, path: Path, suffixes: Sequence[str] = ()) -> str | None:
+    """Return how to write the file that `text` probably means, from the names in the folder of `path`; None if there is
+    none. With `suffixes`, only files with one of these are considered."""
+    with suppress(OSError, ValueError):
+        names = [one.name for one in path.parent.iterdir() if not suffixes or one.suffix in suffixes]
+        name = nearest(path.name, names)
+        return None if name is None else os.path.join(os.path.dirname(text), name)  # noqa: PTH118, PTH120 - as written
+    return None
 
 
 def _is_stream(path: Path) -> bool:

@@ -88,7 +88,7 @@ def _matched(context: ResolveContext, expectation: Expectation, drafts: Sequence
     meant = _named(drafts, job)
     found = _metrics(meant, name)
     if meant and not found:
-        names = {item.name for draft in meant for item in draft.benchmark.metrics}
+        names = {item.name for draft in meant for item in draft.benchmark.metrics if item.comparable}
         hint = f"`asct list metrics {meant[0].benchmark.name}` lists them"
         context.findings.error("E231", f"`{job}` has no metric `{name}`", span, did_you_mean(name, names, hint))
         found = _metrics(meant, nearest(name, names, ALIKE) or "")

@@ -79,7 +79,9 @@ def chosen_by(
         chosen = {item.name for item in _matching("default", benchmarks)}
     chosen -= {name for word in words if word.startswith("^") for name in matches[word]}
     if not chosen and not findings.hides("benchmarks"):
-        findings.error(code, f"no benchmark matches `{' '.join(words)}`", None, _HINT)
+        excluding = next((word for word in words if wanted and word.startswith("^")), None)
+        hint = f"remove `{excluding}`, which excludes the rest of the selection" if excluding else _HINT
+        findings.error(code, f"no benchmark matches `{' '.join(words)}`", words.get(excluding or ""), hint)
     return [
         Chosen(item, [word for word in wanted if item.name in matches[word]])
         for item in benchmarks

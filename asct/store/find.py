@@ -11,6 +11,7 @@ from pathlib import Path
 from asct.diagnostics.model import Diagnostic
 from asct.diagnostics.suggest import did_you_mean
 from asct.errors import NoSuchRun, StoreError
+from asct.store.documents import way_out
 from asct.store.layout import RUN_ID, RunLayout
 from asct.store.model import Run
 from asct.store.reader import StoredRun, read_run, real_folders
@@ -83,8 +84,12 @@ def open_run(results: Path, name: str = "latest") -> StoredRun:
         return _latest(results, name.removesuffix("latest").rstrip("/"))
     runs, labeled = list_runs(results), _labeled(results, name)
     matches = [item for item in runs if item.layout.root in labeled] or [item for item in runs if _matches(item, name)]
+    if not matches and os.path.isfile(name):  # noqa: PTH113 - Path.is_file raises if a name is too long
+        hint = "name the folder of a run, or create a run from fio results: `asct import fio FILE`"
+        raise NoSuchRun(Diagnostic("E505", f"{as_path} is a file, not the folder of a run", hint=hint))
     if not matches and os.path.isdir(name):  # noqa: PTH112 - Path.is_dir raises if a name is too long
-        hint = "name the folder of a run; `asct results list` lists them"
+        damaged = (as_path / "journal.jsonl").exists()
+        hint = way_out("run.json") if damaged else "name the folder of a run; `asct results list` lists them"
         raise NoSuchRun(Diagnostic("E505", f"{as_path} is not a run: it contains no run.json", hint=hint))
     return read_run(_only(matches, name, results).layout.root)
 

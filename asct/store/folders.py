@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import re
 import shutil
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
@@ -12,7 +13,7 @@ from datetime import datetime
 from pathlib import Path
 
 from asct.diagnostics.model import Diagnostic
-from asct.errors import SafetyError, StoreError
+from asct.errors import SafetyError, StoreError, UsageError
 from asct.store.checksums import scan
 from asct.store.documents import unreadable
 from asct.store.files import is_full, reason_of, write_error, writing
@@ -107,16 +108,17 @@ def link_latest(root: Path) -> Diagnostic | None:
 def link_label(root: Path, label: str) -> Path:
     """Atomically make the link `label` next to `root` point to `root`, and return it.
 
-    Raises StoreError: E520 if the label is not a valid name or names something that is not a link, E502 if the link
-    cannot be created.
+    Raises UsageError (E520) if the label is not a valid name or names something that is not a link, and StoreError
+    (E502) if the link cannot be created.
     """
     link = root.with_name(label)
     try:
         safe_name(label)
     except ValueError as error:
-        raise StoreError(Diagnostic("E520", str(error))) from None
+        legal = re.sub(r"[^\w.@+:-]+|\.\.+", "-", label, flags=re.ASCII).strip("-.") or "golden"
+        raise UsageError(Diagnostic("E520", str(error), hint=f"write `{legal}`")) from None
     if label == "latest" or RUN_ID.fullmatch(label) or (os.path.lexists(link) and not link.is_symlink()):
-        raise StoreError(Diagnostic("E520", f"`{label}` cannot be a label", hint="choose another name: `golden`"))
+        raise UsageError(Diagnostic("E520", f"`{label}` cannot be a label", hint="choose another name: `golden`"))
     with writing(link):
         _point(link, root)
     return link

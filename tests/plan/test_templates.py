@@ -109,7 +109,7 @@ def test_values(text: str, expected: object) -> None:
 @pytest.mark.parametrize(
     ("text", "code", "column", "length", "message", "hint"),
     [
-        ("${vars.qdd}", "E121", 3, 8, "`vars.qdd` is not defined", "did you mean `qd`?"),
+        ("${vars.qdd}", "E121", 3, 8, "`vars.qdd` is not defined", "did you mean `vars.qd`?"),
         ("a ${qd}", "E121", 5, 2, "`qd` is not defined", "did you mean `vars.qd`?"),
         ("${vars}", "E121", 3, 4, "`vars` is not a value", "`vars.name`"),
         ("${vars.disk.serail}", "E121", 3, 16, "is not defined", "did you mean `serial`?"),

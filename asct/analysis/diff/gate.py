@@ -17,6 +17,7 @@ _CONDITION: Final = re.compile(
     r"\s*(?P<what>[A-Za-z_-]*)\s*(?P<sign>[^\w\s.]*)\s*(?P<number>[^\s%]*)\s*(?P<unit>.*?)\s*"
 )
 _EXAMPLE: Final = 'write `regression>3%`, quoted (--fail-on "regression>3%")'
+_UNLIKE: Final = "the comparison lists the reasons; compare runs of the same benchmarks on like machines"
 _FEWEST, _MOST = 0.0, 1000.0
 
 
@@ -52,7 +53,7 @@ def doubts(diff: Diff, *, gated: bool) -> Iterator[Diagnostic]:
     for run in diff.runs:
         if not run.judged:
             message = f"no value of {run.run.name} can be compared with {diff.base.name}"
-            yield Diagnostic("E706", message, hint="the comparison lists the reasons; -k selects other benchmarks")
+            yield Diagnostic("E706", message, hint=_UNLIKE)
         elif gated and run.undecided:
             values = "1 value" if run.undecided == 1 else f"{run.undecided} values"
             message = f"{run.run.name}: a regression cannot be ruled out for {values}"

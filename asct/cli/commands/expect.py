@@ -105,7 +105,7 @@ def _share(text: str) -> float:
         if not text.endswith("%") or not 0.0 <= share < 1.0:
             raise ValueError
     except ValueError:
-        message = f"`{text}` is not a percentage from 0% to 99%"
+        message = f"`{text}` is not a percentage from 0% to 99%" + f"; write `{text}%`" * text.isdecimal()
         raise click.BadParameter(message, param_hint="--margin") from None
     return share
 

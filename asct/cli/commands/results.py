@@ -15,6 +15,7 @@ from asct.cli.completion_context import runs as run_names
 from asct.cli.options import GlobalOptions, results_option, shared_options
 from asct.cli.text import counted
 from asct.diagnostics.model import Diagnostic
+from asct.diagnostics.wording import naming
 from asct.errors import StoreError
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def verify_(options: GlobalOptions, run: str, results: str) -> int:
     from asct.store.verify import verify
 
     stored = open_run(Path(results), run)
-    findings = verify(stored)
+    findings = [*map(naming(stored.layout.root), verify(stored))]
     bad = [item for item in findings if item.severity == "error"]
     if options.json:
         document = {"schema": "asct.verify/1", "run": str(stored.layout.root), "ok": not bad}
@@ -158,7 +159,7 @@ def rebuild_(options: GlobalOptions, run: str, results: str) -> int:
 
     stored = open_run(Path(results), run)
     found = rebuild(stored, installed())
-    findings = [replace(item, severity="error") for item in found.findings]
+    findings = [replace(naming(stored.layout.root)(item), severity="error") for item in found.findings]
     records = sum(map(len, found.lines.values()))
     if options.json:
         counts = {"kept": len(found.done) - len(found.rebuilt), "rebuilt": len(found.rebuilt), "records": records}

@@ -165,7 +165,7 @@ def _plan(options: GlobalOptions, request: _Request, findings: Findings) -> Reso
     texts[OPTION] = "\n".join(request.assignments)
     chosen = {item.info.name: item for item in chosen_by(spans, catalog.infos, findings)}
     from_file = adhoc.file_settings(request.config, catalog, texts, findings) if request.config else {}
-    given = adhoc.user_settings(request.assignments, catalog, findings)
+    given = adhoc.user_settings(request.assignments, catalog, findings, chosen)
     written = {name: {**from_file.get(name, {}), **given.get(name, {})} for name in {**from_file, **given}}
     values = adhoc.plain(written)
     spec = _host(request.address, findings)

@@ -1,0 +1,5 @@
+"""The fixture `asct` runs commands as in tests/cli."""
+
+from tests.cli.conftest import asct
+
+__all__ = ["asct"]

@@ -1,0 +1,71 @@
+"""Typical mistakes about hosts, with a real ssh server on loopback."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tests.awaiting import PATIENCE_S, until
+from tests.e2e.running import asct, environment
+from tests.mistakes.cases import corpus, judge
+from tests.sshd import Sshd
+
+pytestmark = [pytest.mark.e2e, pytest.mark.ssh, pytest.mark.kernels, pytest.mark.fio]
+_OWN_MOUNTS = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--map-root-user", "--mount"]
+
+
+@pytest.mark.parametrize("name", corpus("hosts"))
+def test_the_message_leads_from_the_mistake_to_a_fix_that_works(own_sshd: Sshd, tmp_path: Path, name: str) -> None:
+    server = own_sshd
+    places = {"port": str(server.port), "user": server.user, "folder": str(server.folder), "here": str(tmp_path)}
+    case = corpus("hosts", **places)[name]
+    (server.folder / "small").mkdir()
+    case.prepare(tmp_path)
+    subprocess.run(case.shell, shell=True, check=True, cwd=tmp_path)
+    if case.server:
+        server.stop()
+        server.start([*_OWN_MOUNTS, *shlex.split(case.server)])
+
+    def mend() -> None:
+        if case.server and not case.swap:
+            server.stop()
+            server.start()
+
+    with _held(case.holder, tmp_path / "elsewhere"):
+        judge(case, partial(asct, cwd=tmp_path, env={"COLUMNS": "80"}), tmp_path, mend)
+
+
+@contextmanager
+def _held(plan: str, folder: Path) -> Iterator[None]:
+    """Run `plan`, if there is one, from another folder. It holds the host by the time that the context is entered."""
+    if not plan:
+        yield
+        return
+    folder.mkdir()
+    (folder / "plan.yaml").write_text(plan)
+    journal = folder / "results/holder/latest/journal.jsonl"
+    other = subprocess.Popen(
+        [sys.executable, "-m", "asct", "apply", "plan.yaml"],
+        cwd=folder, env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        until(lambda: journal.exists() and _measuring(journal), "the other run measured nothing")
+        yield
+        assert other.wait(PATIENCE_S) == 0
+    finally:
+        other.terminate()
+        other.wait(PATIENCE_S)
+
+
+def _measuring(journal: Path) -> bool:
+    lines = journal.read_text().splitlines()
+    return any(json.loads(line)["t"] == "step-started" for line in lines[:-1])
