@@ -177,7 +177,8 @@ def judge(case: Case, asct: Asct, folder: Path, meanwhile: Callable[[], object] 
     assert ended.code == case.code, ended.err
     assert scored(case, found) == FULL, ended.err
     assert len(found) == case.errors, ended.err
-    assert [line for text in found for line in text.splitlines() if len(line) > WIDTH and " " in line.strip()] == []
+    wide = [line for text in found for line in text.splitlines() if len(line) > WIDTH and " " in line.strip()]
+    assert len(wide) == bool(case.paste), ended.err
     kept = {
         name: what for name, what in after.items() if name in before or not (case.adds and name.startswith(case.adds))
     }

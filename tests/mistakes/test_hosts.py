@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import subprocess
@@ -24,7 +23,9 @@ _OWN_MOUNTS = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--ma
 
 
 @pytest.mark.parametrize("name", corpus("hosts"))
-def test_the_message_leads_from_the_mistake_to_a_fix_that_works(own_sshd: Sshd, tmp_path: Path, name: str) -> None:
+def test_the_message_leads_from_the_mistake_to_a_fix_that_works(
+    own_sshd: Sshd, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, name: str
+) -> None:
     server = own_sshd
     places = {"port": str(server.port), "user": server.user, "folder": str(server.folder), "here": str(tmp_path)}
     case = corpus("hosts", **places)[name]
@@ -40,7 +41,7 @@ def test_the_message_leads_from_the_mistake_to_a_fix_that_works(own_sshd: Sshd, 
             server.stop()
             server.start()
 
-    with _held(case.holder, tmp_path / "elsewhere"):
+    with _held(case.holder, tmp_path_factory.mktemp("elsewhere")):
         judge(case, partial(asct, cwd=tmp_path, env={"COLUMNS": "80"}), tmp_path, mend)
 
 
@@ -50,15 +51,14 @@ def _held(plan: str, folder: Path) -> Iterator[None]:
     if not plan:
         yield
         return
-    folder.mkdir()
     (folder / "plan.yaml").write_text(plan)
-    journal = folder / "results/holder/latest/journal.jsonl"
     other = subprocess.Popen(
         [sys.executable, "-m", "asct", "apply", "plan.yaml"],
         cwd=folder, env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     try:
-        until(lambda: journal.exists() and _measuring(journal), "the other run measured nothing")
+        until(lambda: _measuring(folder) or other.poll() is not None)
+        assert other.poll() is None
         yield
         assert other.wait(PATIENCE_S) == 0
     finally:
@@ -66,6 +66,7 @@ def _held(plan: str, folder: Path) -> Iterator[None]:
         other.wait(PATIENCE_S)
 
 
-def _measuring(journal: Path) -> bool:
-    lines = journal.read_text().splitlines()
-    return any(json.loads(line)["t"] == "step-started" for line in lines[:-1])
+def _measuring(folder: Path) -> bool:
+    """Return whether a run below `folder` has started to measure."""
+    journals = folder.glob("results/holder/*/journal.jsonl")
+    return any('"t":"job-started"' in journal.read_text() for journal in journals)
