@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +19,11 @@ from asct.sdk.facts import Cache, Cpu, HostFacts, Load, Memory, NumaNode, System
 FOLDER = plans() / "platforms"
 PARTS = {"base", "common"}
 """Files that are no plan of their own."""
+WITHOUT_BANDWIDTH = {"generic", "ampereone", "axion", "cobalt"}
+"""Plans that know no theoretical bandwidth."""
+PRODUCT = re.compile(r"# (\d+) \w+ x ([\d.]+e\d+) \S+(?: x (\d+) bytes)? = ([\d.]+e9) B/s")
+"""Matches the arithmetic behind a bandwidth, such as `# 8 channels x 3200e6 transfers/s x 8 bytes = 204.8e9 B/s`."""
+SOURCE = re.compile(r"# Source: .+, .*[\w-]+\.\w{2,3}\b.* \(seen \d{4}-\d\d-\d\d\)")
 K, M, G = 1 << 10, 1 << 20, 1 << 30
 FOUND = {
     "dram.optimum_size": 512 * M,
@@ -51,7 +57,7 @@ MACHINES = {
     "graviton2": Machine("Neoverse-N1", "aarch64", 1, 64, 1, 64 * K, M, 32 * M, 256 * G),
     "graviton3": Machine("Neoverse-V1", "aarch64", 1, 64, 1, 64 * K, M, 32 * M, 256 * G),
     "graviton4": Machine("Neoverse-V2", "aarch64", 2, 192, 2, 64 * K, 2 * M, 36 * M, 1536 * G),
-    "grace": Machine("Neoverse-V2", "aarch64", 2, 144, 2, 64 * K, M, 114 * M, 480 * G),
+    "grace": Machine("Neoverse-V2", "aarch64", 2, 144, 2, 64 * K, M, 117 * M, 480 * G),
     "cobalt": Machine("Neoverse-N2", "aarch64", 1, 96, 1, 64 * K, M, 128 * M, 384 * G),
     "axion": Machine("Neoverse-V2", "aarch64", 1, 72, 1, 64 * K, 2 * M, 80 * M, 288 * G),
     "kunpeng-920": Machine("TaiShan-v110", "aarch64", 2, 128, 4, 64 * K, 512 * K, 32 * M, 512 * G),
@@ -123,7 +129,7 @@ def test_its_points_fit_such_a_machine(name: str) -> None:
         assert [point.unfit for point in points] == [None] * len(points)
 
 
-@pytest.mark.parametrize("name", sorted(set(MACHINES) - {"generic", "cobalt", "axion"}))
+@pytest.mark.parametrize("name", sorted(set(MACHINES) - WITHOUT_BANDWIDTH))
 def test_the_theoretical_bandwidth_is_that_of_all_sockets(name: str) -> None:
     one = _theoretical(resolved(FOLDER / f"{name}.yaml", ("vars.sockets=1",)))
     assert one > 10e9
@@ -135,8 +141,32 @@ def _theoretical(plan: ResolvedPlan) -> float:
     return float(job.points[0].settings["theoretical_bandwidth"])
 
 
-def test_each_judged_bound_of_a_platform_names_its_source() -> None:
+def test_each_expectation_and_bandwidth_of_a_platform_names_its_source() -> None:
+    """A source has a title, an address and the day on which it was read."""
+    found = 0
     for path in FOLDER.glob("*.yaml"):
         lines = path.read_text(encoding="utf-8").splitlines()
-        bounds = [number for number, line in enumerate(lines) if line.startswith("  - {id:")]
-        assert all(lines[number - 1].startswith("  #") for number in bounds), path.name
+        for number, line in enumerate(lines):
+            if line.startswith(("  - {id:", "  socket_bandwidth: ")) and path.stem != "base":
+                found += 1
+                assert SOURCE.search(_comment_above(lines, number)), f"{path.name}:{number + 1}"
+    assert found > len(MACHINES)
+
+
+@pytest.mark.parametrize("name", sorted(set(MACHINES) - WITHOUT_BANDWIDTH - {"grace"}))
+def test_the_arithmetic_behind_a_bandwidth_is_right(name: str) -> None:
+    lines = (FOLDER / f"{name}.yaml").read_text(encoding="utf-8").splitlines()
+    number = next(number for number, line in enumerate(lines) if line.startswith("  socket_bandwidth: "))
+    found = PRODUCT.search(_comment_above(lines, number))
+    assert found is not None
+    product = float(found[1]) * float(found[2]) * float(found[3] or 1)
+    written = float(lines[number].split(":")[1])
+    assert float(found[4]) == written
+    assert written == pytest.approx(product, rel=0.003)
+
+
+def _comment_above(lines: list[str], number: int) -> str:
+    start = number
+    while lines[start - 1].lstrip().startswith("#"):
+        start -= 1
+    return "\n".join(lines[start:number])
