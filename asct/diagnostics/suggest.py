@@ -11,16 +11,19 @@ _LISTED = 12
 def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
     """Return the known name that is most similar to `word`, ignoring case and the difference between `_` and `-`; None
     if no name is similar enough."""
-    names = sorted(set(known))
+    return next(iter(near_names(word, known, cutoff, limit=1)), None)
+
+
+def near_names(word: str, known: Iterable[str], cutoff: float = 0.6, limit: int = 5) -> list[str]:
+    """Return up to `limit` known names that are similar to `word`, the most similar one first."""
     if len(word) > _LONGEST:
-        return None
+        return []
     folded: dict[str, str] = {}
-    for name in names:
+    for name in sorted(set(known)):
         folded.setdefault(_fold(name), name)
     from difflib import get_close_matches
 
-    close = get_close_matches(_fold(word), list(folded), n=1, cutoff=cutoff)
-    return folded[close[0]] if close else None
+    return [folded[close] for close in get_close_matches(_fold(word), list(folded), n=limit, cutoff=cutoff)]
 
 
 def did_you_mean(word: str, known: Iterable[str], otherwise: str = "") -> str:

@@ -18,6 +18,15 @@ from asct.registry import installed, known_plan_keys
 from tests.cli.conftest import Asct
 
 ROOT = Path(__file__).parents[2]
+COMPLETED = """\
+plan: 1
+name: t
+vars: {runtime: 2s}
+hosts: {left: {transport: local}}
+groups: {lab: [left]}
+benchmarks: [{id: deep, uses: latency-sweep, tags: [nightly]}]
+profiles: {quick: {vars: {runtime: 1s}}}
+"""
 COMMANDS = ["apply", "check", "completion", "explain", "help", "init", "list", "plan", "report", "results", "run"]
 
 
@@ -152,6 +161,16 @@ def test_version(asct: Asct) -> None:
         ("asct plan --s", ["--show-commands", "--set"], ["--origin"]),
         ("asct report -f m", ["markdown"], ["html"]),
         ("asct results ", ["list", "show", "verify"], []),
+        ("asct apply p.yaml --profile q", ["quick"], []),
+        ("asct apply p.yaml --profile=q", ["quick"], []),
+        ("asct apply p.yaml --benchmark d", ["deep"], []),
+        ("asct check p.yaml --host l", ["lab", "left"], []),
+        ("asct plan p.yaml --set deep.cyc", ["deep.cycle_base=true", "deep.cycle_base=false"], []),
+        ("asct plan p.yaml --set deep.cycle_base=", ["true", "false"], []),
+        ("asct plan p.yaml --set deep.cycle_base=t", ["true"], ["false"]),
+        ("asct run ls --user-config ls.pages=", ["auto", "thp"], []),
+        ("asct report go", ["golden"], []),
+        ("asct results show t/g", ["t/golden"], []),
     ],
 )
 def test_bash_completes(asct: Asct, tmp_path: Path, line: str, some: list[str], none: list[str]) -> None:
@@ -160,11 +179,13 @@ def test_bash_completes(asct: Asct, tmp_path: Path, line: str, some: list[str], 
     program = tmp_path / "asct"
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m asct "$@"\n')
     program.chmod(0o755)
-    words = line.split(" ")
-    quoted = " ".join(f"'{word}'" for word in words)
-    asked = f"source {script}; COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}; _asct_completion asct"
+    (tmp_path / "p.yaml").write_text(COMPLETED)
+    (tmp_path / "results/t/golden").mkdir(parents=True)
+    (tmp_path / "results/t/golden/run.json").touch()
+    asked = f"source {script}; COMP_LINE='{line}'; COMP_POINT=${{#COMP_LINE}}; _asct_completion asct"
     ended = subprocess.run(
         ["bash", "--norc", "-c", f'{asked}; printf "%s\\n" "${{COMPREPLY[@]}}"'],
+        cwd=tmp_path,
         env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)},
         capture_output=True, text=True, check=True,
     )  # fmt: skip
@@ -227,9 +248,38 @@ def test_a_log_in_a_new_output_directory_and_quiet(asct: Asct, tmp_path: Path) -
     assert not (tmp_path / "elsewhere").exists()
 
 
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("latncy", ["latency", "latency_p99"]),
+        ("bandwith", ["bandwidth"]),
+        ("storage-fio.iodeph", ["storage-fio.iodepth", "storage-fio.iodepth_batch"]),
+        ("sfio.blok_size", ["sfio.block_size"]),
+        ("benchmarks[].sweap", ["benchmarks[].sweep", "benchmarks[].sweep.zip"]),
+        ("latency-swep", ["latency-sweep"]),
+    ],
+)
+def test_an_unknown_topic_lists_near_ones(asct: Asct, name: str, near: list[str]) -> None:
+    ended = asct("explain", name)
+    hint = " ".join(ended.err.split()).partition("hint: did you mean ")[2]
+    assert ended.code == 2
+    assert [topic for topic in near if f"`{topic}`" not in hint] == []
+    assert hint.count("`") <= 10
+
+
+def test_width_touch_and_access_size_explain_one_another(asct: Asct) -> None:
+    names = ("width", "touch", "access_size")
+    texts = {name: " ".join(asct("explain", name).out.split()) for name in names}
+    assert all(f"`{other}`" in texts[name] for name in names for other in names)
+    assert "Bytes per load or store" in texts["access_size"] and "Bytes that a load thread" in texts["access_size"]
+
+
+def test_an_ambiguous_size_is_refused_with_the_binary_one_first(asct: Asct, tmp_path: Path) -> None:
+    (tmp_path / "p.yaml").write_text("plan: 1\nname: t\nbenchmarks: [{uses: storage-fio, config: {block_size: 4k}}]\n")
+    assert "hint: write `4K` (binary, as in fio) or `4kB`" in asct("check", "p.yaml").err
+
+
 def test_a_name_from_elsewhere_leads_to_similar_settings(asct: Asct, tmp_path: Path) -> None:
-    text = " ".join(asct("explain", "access_size").err.split())
-    assert "similar settings are `width`" in text and "`touch`: Bytes that a load thread" in text
     plan = "plan: 1\nname: t\nbenchmarks:\n- {uses: loaded-latency, config: {access_size: 128}}\n"
     (tmp_path / "p.yaml").write_text(plan + "- {uses: bandwidth-sweep, config: {touch: 128}}\n")
     text = " ".join(asct("check", "p.yaml").err.split())
@@ -255,10 +305,7 @@ def test_a_name_from_elsewhere_leads_to_similar_settings(asct: Asct, tmp_path: P
 def test_completion_reads_the_plan_and_the_results(
     asct: Asct, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, offered: set[str]
 ) -> None:
-    (tmp_path / "p.yaml").write_text(
-        "plan: 1\nname: t\nvars: {runtime: 2s}\nhosts: {left: {transport: local}}\ngroups: {lab: [left]}\n"
-        "benchmarks: [{id: deep, uses: latency-sweep, tags: [nightly]}]\nprofiles: {quick: {vars: {runtime: 1s}}}\n"
-    )
+    (tmp_path / "p.yaml").write_text(COMPLETED)
     golden = tmp_path / "results" / "t" / "golden"
     golden.mkdir(parents=True)
     (golden / "run.json").touch()

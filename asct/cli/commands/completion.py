@@ -6,6 +6,28 @@ import click
 
 from asct.cli.options import PROGRAM, GlobalOptions, shared_options
 
+_BASH = r"""_asct_completion() {
+    local IFS=$' \t\n' type value words current prefix=
+    local line=${COMP_LINE:0:COMP_POINT} breaks=${COMP_WORDBREAKS//[^=:@]/}
+    read -ra words <<< "$line"
+    [[ $line == *[[:space:]] ]] && words+=("")
+    current=${words[-1]}
+    [[ -n $breaks ]] && prefix=${current%"${current##*[$breaks]}"}
+    COMPREPLY=()
+    while IFS=, read -r type value; do
+        case $type in
+            dir) compopt -o dirnames ;;
+            file) compopt -o default ;;
+            plain) COMPREPLY+=("${value#"$prefix"}") ;;
+        esac
+    done < <(env COMP_WORDS="$line" COMP_CWORD=$((${#words[@]} - 1)) _ASCT_COMPLETE=bash_complete "$1")
+    [[ ${#COMPREPLY[@]} == 1 && ${COMPREPLY[0]} == *= ]] && compopt -o nospace
+    return 0
+}
+complete -o nosort -F _asct_completion asct"""
+"""Unlike the script of click, this one joins words that bash splits at `=`, `:` and `@`, so that the values of settings
+are completed: bash replaces only what follows the last of these characters."""
+
 
 @click.command("completion")
 @click.argument("shell", type=click.Choice(("bash", "zsh", "fish")))
@@ -19,10 +41,16 @@ def command(options: GlobalOptions, shell: str) -> None:
     """
     from click.shell_completion import get_completion_class
 
+    if shell == "bash":
+        _print(options, shell, _BASH)
+        return
     kind = get_completion_class(shell)
     assert kind is not None  # click supports every shell that the option accepts
     group = click.get_current_context().find_root().command
-    script = kind(group, {}, PROGRAM, f"_{PROGRAM.upper()}_COMPLETE").source()
+    _print(options, shell, kind(group, {}, PROGRAM, f"_{PROGRAM.upper()}_COMPLETE").source())
+
+
+def _print(options: GlobalOptions, shell: str, script: str) -> None:
     if options.json:
         options.console.document({"schema": "asct.completion/1", "shell": shell, "script": script})
     else:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import re
-import textwrap
+import os
+import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
 
 from asct.cli.completion import completing, topics
+from asct.cli.console import wants_colour
+from asct.cli.markdown import reflowed
 from asct.cli.options import GlobalOptions, shared_options
 
 if TYPE_CHECKING:
-    from asct.registry import BenchmarkInfo, FlagInfo
-
-_ITEMS = ("* ", "- ", "1. ")
+    from asct.registry import BenchmarkInfo, FlagInfo, SettingInfo
 
 
 @click.command("explain", short_help="Explain a benchmark, metric, setting, flag, plan key or error code.")
@@ -29,70 +30,14 @@ def command(options: GlobalOptions, name: str) -> None:
     if options.json:
         options.console.document({"schema": "asct.explain/1", "name": name, "title": title, "text": body})
         return
-    options.console.result(reflowed(body, options.console.width).rstrip("\n"))
+    colour = wants_colour(options.colour, sys.stdout, os.environ)
+    text = reflowed(body, options.console.width, colour=colour).rstrip("\n")
+    if not colour:
+        options.console.result(text)
+        return
+    from rich.text import Text
 
-
-def reflowed(text: str, width: int) -> str:
-    """Format Markdown for a terminal: headings in capitals, indented code, and paragraphs, items and tables wrapped to
-    `width` columns."""
-    blocks = []
-    for block in re.split(r"\n{2,}", _without_marks(text)):
-        if block.startswith("|"):
-            blocks.append(_table(block, width))
-        elif block.startswith(_ITEMS):
-            blocks.append("\n".join(_wrap(item, width, "  ") for item in _items(block)))
-        else:
-            blocks.append(block if block.startswith(" ") or "\n  " in block else _wrap(block, width))
-    return "\n\n".join(blocks)
-
-
-def _without_marks(text: str) -> str:
-    """Return the headings and code blocks without `#` and fences."""
-    lines: list[str] = []
-    fenced = False
-    for line in text.split("\n"):
-        if line.startswith("```"):
-            fenced = not fenced
-            lines.append("")
-        elif fenced:
-            lines.append(f"    {line}".rstrip())
-        elif line.startswith("#"):
-            heading = line.lstrip("# ")
-            lines += [heading if line.startswith("# ") else heading.upper(), ""]
-        else:
-            lines.append(line)
-    return "\n".join(lines)
-
-
-def _table(block: str, width: int) -> str:
-    """Return a Markdown table unchanged if it fits; otherwise, return each row as indented text below its first
-    cell."""
-    lines = block.split("\n")
-    if max(map(len, lines)) <= width:
-        return block
-    head, *rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in lines)
-    if len(rows) < 2:
-        return _wrap(", ".join(head), width)
-    found = []
-    for first, *further in rows[1:]:
-        found.append(first)
-        found += [_wrap(f"    {cell}", width, "    ") for cell in further if cell]
-    return "\n".join(found)
-
-
-def _items(block: str) -> list[str]:
-    """Return the items of a list, each as one line."""
-    items: list[str] = []
-    for line in block.split("\n"):
-        if line.startswith(_ITEMS) or not items:
-            items.append(line)
-        else:
-            items[-1] += f" {line.strip()}"
-    return items
-
-
-def _wrap(text: str, width: int, indent: str = "") -> str:
-    return textwrap.fill(text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    options.console.result(Text.from_ansi(text))
 
 
 def _explanation(name: str) -> tuple[str, str]:
@@ -101,7 +46,7 @@ def _explanation(name: str) -> tuple[str, str]:
         if found is not None:
             return found
     texts = [found for found in (_part(name), _key(name)) if found is not None]
-    texts = texts or [found for found in (_key(name, of_transports=True),) if found is not None]
+    texts = texts or [found for found in (_key(name, of_transports=True), _foreign(name)) if found is not None]
     if not texts:
         raise _unknown(name)
     return texts[0][0], "\n\n".join(text for _, text in texts)
@@ -183,8 +128,10 @@ def _part_texts(benchmark: BenchmarkInfo, name: str) -> list[str]:
     if setting is not None:
         aliases = f"\n* aliases: {' '.join(setting.aliases)}" if setting.aliases else ""
         pitfalls = f"\n* pitfalls: {setting.pitfalls}" if setting.pitfalls else ""
+        similar = ", ".join(f"`{other}`" for other in _similar(setting))
+        see = f"\n* see also: {similar}" if similar else ""
         head = f"setting `{setting.name}` ({setting.type}, default {setting.default})"
-        texts.append(f"{head}\n\n* {setting.help}{aliases}{pitfalls}")
+        texts.append(f"{head}\n\n* {setting.help}{aliases}{pitfalls}{see}")
     return texts + [_flag_text(flag) for flag in benchmark.flags if flag.name == name]
 
 
@@ -193,13 +140,49 @@ def _flag_text(flag: FlagInfo) -> str:
     return f"flag `{flag.name}`, {doubt}\n\n* {flag.help}"
 
 
-def _unknown(name: str) -> click.UsageError:
-    from asct.diagnostics.suggest import did_you_mean
+def _similar(setting: SettingInfo) -> list[str]:
+    """Return the names of settings, here and elsewhere, that could be mistaken for this one."""
     from asct.registry import installed
 
-    settings = (setting for item in installed().infos for setting in item.settings if name in setting.resembles)
-    similar = dict.fromkeys(f"`{setting.name}`: {setting.help}" for setting in settings)
-    if similar:
-        return click.UsageError(f"unknown topic `{name}`; similar settings are {'; '.join(similar)}")
-    hint = did_you_mean(name, topics(), "a topic is a benchmark, metric, setting, flag, plan key or error code")
-    return click.UsageError(f"unknown topic `{name}`; {hint}")
+    own = {setting.name, *setting.aliases}
+    found = dict.fromkeys(setting.resembles)
+    for item in installed().infos:
+        for other in item.settings:
+            if not own.isdisjoint(other.resembles) or not set(setting.resembles).isdisjoint(other.resembles):
+                found[other.name] = None
+    known = {alias: item.name for info in installed().infos for item in info.settings for alias in item.aliases}
+    return [name for name in dict.fromkeys(known.get(name, name) for name in found) if name not in own]
+
+
+def _foreign(name: str) -> tuple[str, str] | None:
+    """Explain the name of a setting elsewhere by the settings that resemble it; None if there are none."""
+    from asct.registry import installed
+
+    similar = dict.fromkeys(
+        setting.name for item in installed().infos for setting in item.settings if name in setting.resembles
+    )
+    parts = [found[1] for found in map(_part, similar) if found is not None]
+    return (name, "\n\n".join([f"asct has no setting `{name}`. Similar settings are:", *parts])) if parts else None
+
+
+def _unknown(name: str) -> click.UsageError:
+    from asct.diagnostics.suggest import near_names
+
+    near = [f"`{topic}`" for topic in near_names(name, _all_topics(name))]
+    hint = f"did you mean {' or '.join(filter(None, (', '.join(near[:-1]), near[-1])))}?" if near else ""
+    otherwise = "a topic is a benchmark, metric, setting, flag, plan key or error code"
+    return click.UsageError(f"unknown topic `{name}`; {hint or otherwise}")
+
+
+def _all_topics(name: str) -> Iterator[str]:
+    """Yield every topic; for a name with a dot, yield the paths of plan keys and the parts of the named benchmark."""
+    from asct.registry import installed, known_plan_keys
+
+    if "." not in name:
+        yield from topics()
+        return
+    yield from (key.path for key in known_plan_keys())
+    info = installed().info(name.partition(".")[0])
+    if info is not None:
+        parts = (info.settings, info.metrics, info.flags)
+        yield from (f"{name.partition('.')[0]}.{part.name}" for group in parts for part in group)

@@ -1,0 +1,121 @@
+"""Markdown as text for a terminal: headings in capitals, aligned tables, and wrapped paragraphs and items.
+
+Inline code keeps its backquotes, as in messages, and emphasis loses its asterisks. With colour, escape sequences take
+the place of both, and headings are bold.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator, Sequence
+
+_ITEM = re.compile(r"(?:[*-]|\d+\.) ")
+_CODE = re.compile(r"`[^`]+`")
+_STRONG = re.compile(r"(?<![\w*])\*\*(\S(?:[^*]*\S)?)\*\*(?![\w*])")
+_EMPHASIS = re.compile(r"(?<![\w*])\*(\S(?:[^*]*\S)?)\*(?![\w*])")
+_LINK = re.compile(r"\[([^\]]+)\]\(([^)\s]+)\)")
+_CELL = re.compile(r"(?<!\\)\|")
+_MARKS = {"\x01": "\x1b[36m", "\x02": "\x1b[1m", "\x03": "\x1b[3m", "\x04": "\x1b[0m"}
+"""Characters that stand for escape sequences until the text is wrapped: code, strong, emphasis, and the end of each."""
+_CUT = "\x05"
+"""Stands for inline code while other marks are replaced, because its asterisks are not marks."""
+_UNSEEN = dict.fromkeys(map(ord, _MARKS))
+
+
+def reflowed(text: str, width: int, *, colour: bool = False) -> str:
+    """Return Markdown as text of at most `width` columns. Lines of code and long words may be wider."""
+    blocks = "\n\n".join(_blocks(text, width, colour))
+    for mark, sequence in _MARKS.items():
+        blocks = blocks.replace(mark, sequence)
+    return blocks
+
+
+def _blocks(text: str, width: int, colour: bool) -> Iterator[str]:
+    for block in re.split(r"\n{2,}", _unfenced(text).strip("\n")):
+        if block.startswith("#"):
+            title = block.lstrip("# ")
+            title = title if block.startswith("# ") else title.upper()
+            yield f"\x02{title}\x04" if colour else title
+        elif block.startswith(" ") or (not _ITEM.match(block) and "\n  " in block):
+            yield block
+        elif block.startswith("|"):
+            yield _table(_inline(block, colour), width)
+        elif _ITEM.match(block):
+            yield "\n".join(_wrap_item(item, width) for item in _items(_inline(block, colour)))
+        else:
+            yield _wrap(_inline(block, colour), width)
+
+
+def _unfenced(text: str) -> str:
+    """Indent code blocks instead of fencing them, and separate headings from what follows."""
+    lines: list[str] = []
+    fenced = False
+    for line in text.split("\n"):
+        if line.startswith("```"):
+            fenced = not fenced
+            lines.append("")
+        elif fenced:
+            lines.append(f"    {line}".rstrip())
+        else:
+            lines += [line, ""] if line.startswith("#") else [line]
+    return "\n".join(lines)
+
+
+def _inline(text: str, colour: bool) -> str:
+    """Replace the marks of links, emphasis and code."""
+    codes = iter(_CODE.findall(text))
+    strong, emphasis = ("\x02\\g<1>\x04", "\x03\\g<1>\x04") if colour else (r"\g<1>", r"\g<1>")
+    text = _LINK.sub(r"\1 (\2)", _CODE.sub(_CUT, text))
+    text = _EMPHASIS.sub(emphasis, _STRONG.sub(strong, text))
+    return re.sub(_CUT, lambda _: f"\x01{next(codes)[1:-1]}\x04" if colour else next(codes), text)
+
+
+def _table(block: str, width: int) -> str:
+    """Return a table with aligned columns if it fits; otherwise, return each row as indented text below its first
+    cell."""
+    lines = [_CELL.split(line.strip().strip("|")) for line in block.split("\n")]
+    rows = [[cell.strip().replace("\\|", "|") for cell in line] for line in lines]
+    head, body = rows[0], [row for row in rows[1:] if not all(re.fullmatch(r":?-+:?", cell) for cell in row)]
+    if not body:
+        return _wrap(", ".join(head), width)
+    aligned = _aligned([head, *body])
+    if max(map(_columns, aligned)) <= width:
+        return "\n".join(aligned)
+    found = []
+    for first, *further in body:
+        found.append(first)
+        found += [_wrap(f"    {cell}", width, "    ") for cell in further if cell]
+    return "\n".join(found)
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(map(_columns, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(cell + " " * (wide - _columns(cell)) for cell, wide in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+
+
+def _columns(text: str) -> int:
+    return len(text.translate(_UNSEEN))
+
+
+def _items(block: str) -> list[str]:
+    """Return the items of a list, each as one line."""
+    items: list[str] = []
+    for line in block.split("\n"):
+        if _ITEM.match(line) or not items:
+            items.append(line)
+        else:
+            items[-1] += f" {line.strip()}"
+    return items
+
+
+def _wrap_item(item: str, width: int) -> str:
+    marker = _ITEM.match(item)
+    return _wrap(item, width, " " * (marker.end() if marker else 2))
+
+
+def _wrap(text: str, width: int, indent: str = "") -> str:
+    return textwrap.fill(text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
