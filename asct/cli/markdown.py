@@ -84,7 +84,7 @@ def _table(block: str, width: int) -> str:
         return "\n".join(aligned)
     found = []
     for first, *further in body:
-        found.append(first)
+        found.append(_wrap(first, width, "  "))
         found += [_wrap(f"    {cell}", width, "    ") for cell in further if cell]
     return "\n".join(found)
 
