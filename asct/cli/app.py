@@ -12,7 +12,7 @@ import pkgutil
 import re
 import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Final, NoReturn
@@ -40,14 +40,26 @@ def on_terminate(number: int, _frame: FrameType | None) -> NoReturn:
     raise Terminated
 
 
-ASCT_NAMES: Final[Mapping[tuple[str, ...], tuple[str, ...]]] = {
-    ("report", "system-info"): ("system-info",),
-    ("report", "cmn"): ("cmn",),
-    ("run", "cmn"): ("cmn",),
-    ("run", "system-info"): ("system-info",),
-    ("view",): ("report", "--format", "stdout"),
-}
-"""Commands of Arm's ASCT 0.6 and 0.4 that have another name here."""
+ASCT_REPORTS: Final = {
+    "system-info": "system-info", "sysinfo": "system-info", "cmn": "cmn", "network-info": "network-info",
+    "netinfo": "network-info",
+}  # fmt: skip
+"""The reports of Arm's ASCT 0.6, which follow `report` there, and their commands."""
+ASCT_OPTIONS: Final = dict.fromkeys(
+    ("--no-cache", "--clear-cache"), "remove it: results are reused only with `asct apply --reuse AGE`"
+) | dict.fromkeys(("--log-level-console", "--log-level-file"), "`--log-level` applies to both stderr and the log file")
+"""Options of Arm's ASCT 0.6 that have no equivalent, and what to do instead."""
+
+
+def own_words(args: list[str]) -> list[str]:
+    """Replace the commands of Arm's ASCT 0.6 that have another name here: reports, and `view`, which prints a run if it
+    is given no format."""
+    if args[:1] in (["report"], ["run"]) and args[1:2] and args[1] in ASCT_REPORTS:
+        return [ASCT_REPORTS[args[1]], *args[2:]]
+    if args[:1] == ["view"]:
+        given = any(word.startswith(("-f", "--format")) for word in args)
+        return ["report", *(() if given else ("--format", "stdout")), *args[1:]]
+    return args
 
 
 class Commands(click.Group):
@@ -67,9 +79,7 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        for foreign, own in ASCT_NAMES.items():
-            if tuple(args[: len(foreign)]) == foreign:
-                args = [*own, *args[len(foreign) :]]
+        args = own_words(args)
         try:
             return super().resolve_command(ctx, args)
         except click.exceptions.NoSuchCommand:
@@ -151,14 +161,26 @@ def _run(arguments: Sequence[str], options: GlobalOptions) -> int:
     except SystemExit as end:  # click and rich exit with 1 if the pipe is closed; here 1 is a failed expectation
         return _closed_pipe() if end.code else 0
     except AsctError as problem:
-        options.console.diagnostics(problem.diagnostics)
+        _report(options, problem.diagnostics)
         return 128 + problem.signal_number if isinstance(problem, Interrupted) else problem.exit_code
     except Exception as problem:  # noqa: BLE001 - a bug ends in a short message and a log
         known = exhausted(problem)
         if known is None:
             return _bug(problem, options)
-        options.console.diagnostics(known.diagnostics)
+        _report(options, known.diagnostics)
         return known.exit_code
+
+
+def _report(options: GlobalOptions, diagnostics: Sequence[Diagnostic]) -> None:
+    """Print the errors that ended a command, and log them to `--log-file`."""
+    options.console.diagnostics(diagnostics)
+    if options.log_file is not None:
+        import logging
+
+        from asct.diagnostics.render import one_line
+
+        for item in diagnostics:
+            logging.getLogger(PROGRAM).error("%s", one_line(item))
 
 
 def _closed_pipe() -> int:
@@ -179,6 +201,8 @@ def _usage(problem: click.ClickException, options: GlobalOptions) -> int:
             hint = f"commands with this option: {', '.join(f'`{PROGRAM} {name}`' for name in having)}"
         if problem.possibilities:
             hint = f"did you mean {' or '.join(f'`{name}`' for name in problem.possibilities)}?"
+    if isinstance(problem, click.exceptions.NoSuchOption):
+        hint = ASCT_OPTIONS.get(problem.option_name, hint)
     if isinstance(problem, click.BadParameter):
         hint = _near(problem) or hint
     said, _, advice = message.partition("; ")
@@ -186,7 +210,7 @@ def _usage(problem: click.ClickException, options: GlobalOptions) -> int:
         message, hint = said, advice
     if isinstance(problem, click.BadParameter):
         message += _variable(problem)
-    options.console.diagnostics([Diagnostic("E910", message[:1].lower() + message[1:], hint=hint)])
+    _report(options, [Diagnostic("E910", message[:1].lower() + message[1:], hint=hint)])
     return 2
 
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from rich.console import Console as RichConsole
     from rich.text import Text
 
+_LEVELS = {"debug": 10, "note": 20, "info": 20, "warning": 30, "error": 40, "critical": 50}
+"""Log levels and severities, as numbers of the module `logging`, which is not imported at start-up."""
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _CONTROL = dict.fromkeys(
     (
@@ -100,6 +102,7 @@ class OutputStyle:
 
     verbosity: int = 0
     quiet: bool = False
+    log_level: str = "info"
     json: bool = False
     colour: Literal["auto", "always", "never"] = "auto"
     progress: bool = True
@@ -152,6 +155,11 @@ class Console:
         plain = self.style.quiet or self.style.json or not self.style.progress
         return not plain and sys.stderr.isatty() and os.environ.get("TERM", "") != "dumb" and not os.environ.get("CI")
 
+    def tells(self, level: str) -> bool:
+        """Return whether messages of this level (a log level or a severity) go to stderr, given --quiet and
+        --log-level."""
+        return not self.style.quiet and _LEVELS[level] >= _LEVELS[self.style.log_level]
+
     def result(self, text: str | Text = "") -> None:
         """Print a result to stdout."""
         if isinstance(text, str):
@@ -178,8 +186,8 @@ class Console:
         _write(sys.stdout, _json(document))
 
     def line(self, text: str | Text = "", style: str = "", *, always: bool = False) -> None:
-        """Print progress or a remark to stderr, unless --quiet is set. With `always`, print it even then."""
-        if self.style.quiet and not always:
+        """Print progress or a remark to stderr if `tells("info")`. With `always`, print it in any case."""
+        if not (always or self.tells("info")):
             return
         if isinstance(text, str) and not style and "err" not in vars(self):  # rich, once loaded, may show progress
             _write(sys.stderr, f"{harmless(text)}\n")
@@ -194,8 +202,9 @@ class Console:
         _write(sys.stderr, f"\r\x1b[K{harmless(text)}")
 
     def diagnostics(self, findings: Iterable[Diagnostic]) -> None:
-        """Print diagnostics ordered by location: to stderr, or with --json to stdout as JSON Lines."""
-        chosen = [item for item in findings if item.severity == "error" or not self.style.quiet]
+        """Print errors, and other diagnostics if their level is to be told, ordered by location: to stderr, or with
+        --json to stdout as JSON Lines."""
+        chosen = [item for item in findings if item.severity == "error" or self.tells(item.severity)]
         if self.style.json:
             for item in chosen:
                 self.json_line(item.to_json())

@@ -20,12 +20,12 @@ from asct.analysis.view import RunView
 from asct.cli.ci import folded, publish, report_names
 from asct.cli.console import discard_closed_outputs
 from asct.cli.options import PROGRAM, GlobalOptions
-from asct.cli.progress import choose, describe
+from asct.cli.progress import choose, describe, repeat_line
 from asct.cli.reports import view_of
 from asct.cli.summary import print_summary
 from asct.cli.text import counted
 from asct.diagnostics.model import Diagnostic
-from asct.diagnostics.render import printable
+from asct.diagnostics.render import one_line, printable
 from asct.engine import events
 from asct.engine.options import RunOptions
 from asct.engine.rebuild import survey
@@ -39,6 +39,7 @@ from asct.planner.model import ResolvedPlan
 from asct.registry import installed
 from asct.store.documents import store_error, way_out
 from asct.store.find import open_run
+from asct.store.folders import open_logs
 from asct.store.layout import RunLayout
 from asct.store.model import Verdict
 from asct.store.reader import StoredRun, read_run
@@ -185,12 +186,9 @@ class RunLog(AbstractContextManager["RunLog"]):
         diagnostic = getattr(event, "diagnostic", None)
         if diagnostic is not None:
             host = getattr(event, "host", None) or "run"
-            hint = f" ({diagnostic.hint})" if diagnostic.hint else ""
-            text = f"{host}: {diagnostic.code} {diagnostic.message}{hint}"
-            self._write(_LEVELS[diagnostic.severity], text.replace("\n", " "))
+            self._write(_LEVELS[diagnostic.severity], f"{host}: {one_line(diagnostic)}")
         elif isinstance(event, events.PointEnded):
-            repeat = f"{event.host}/{event.id} {event.point_id} repeat {event.repeat}"
-            self._write(logging.DEBUG, f"{repeat}: {event.status} in {event.elapsed_s:.3f} s {event.headline}")
+            self._write(logging.DEBUG, repeat_line(event))
         elif isinstance(event, events.RunEnded):
             self._write(logging.INFO, f"{event.status}, exit code {event.exit_code}, {event.elapsed_s:.1f} s")
         elif text := describe(event):
@@ -202,6 +200,8 @@ class RunLog(AbstractContextManager["RunLog"]):
         self._log.log(level, "%s", printable(text))
 
     def _open(self, path: Path) -> None:
+        if path.resolve() in open_logs():  # as `--log-file`
+            return
         try:
             self._handler = logging.FileHandler(path, encoding="utf-8")
         except OSError:

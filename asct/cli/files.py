@@ -2,57 +2,52 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from asct.diagnostics.model import Diagnostic
 from asct.errors import StoreError, UsageError
+from asct.store.folders import occupant
 from asct.store.outputs import check_output, write_output
+from asct.store.outputs import output_folder as make_folder
 
 if TYPE_CHECKING:
     from asct.cli.console import Console
 
 
 def output_folder(name: str, force: bool) -> Path:
-    """Create the directory.
+    """Create the output directory. Raises the errors of `check_folder`, and StoreError if it cannot be created."""
+    check_folder(name, force)
+    make_folder(Path(name))
+    return Path(name)
 
-    Raises UsageError if it exists and `force` is not set, and StoreError if it cannot be created.
-    """
+
+def check_folder(name: str, force: bool) -> None:
+    """Check an output directory before anything is done. Raises UsageError if the path is not a directory or, unless
+    `force` is set, if it contains anything but the log of this command, and StoreError if it cannot be read."""
     folder = Path(name)
-    if not force:
-        refuse_existing(name)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        exists = folder.exists() or folder.is_symlink()
+        used = not force and folder.is_dir() and occupant(folder)
     except OSError as problem:
-        raise StoreError(
-            Diagnostic(
-                "E912",
-                f"cannot create the output directory {name}: {problem.strerror}",
-                hint="choose another directory",
-            )
-        ) from problem
-    return folder
-
-
-def refuse_existing(name: str) -> None:
-    """Raise UsageError if the directory exists."""
-    if os.path.lexists(name):
-        raise UsageError(
-            Diagnostic(
-                "E911",
-                f"the output directory {name} already exists",
-                hint="choose another directory, or add `--force` to use it",
-            )
-        )
+        message = f"cannot read the output directory {name}: {problem.strerror}"
+        raise StoreError(Diagnostic("E912", message, hint="choose another directory")) from problem
+    if exists and not folder.is_dir():
+        message, hint = f"{name} is not a directory", "choose another output directory"
+        raise UsageError(Diagnostic("E911", message, hint=hint))
+    if used:
+        hint = "choose another directory, or add `--force` to replace the results in it"
+        raise UsageError(Diagnostic("E911", f"the output directory {name} is not empty", hint=hint))
 
 
 def write_texts(console: Console, folder: Path, texts: Mapping[str, str], form: str, *, force: bool) -> None:
     """Write all files to a folder, then print their paths, so that a closed output does not prevent files from being
-    written. If the format is csv or json, write only the tables of this format and the pictures."""
-    others = {"csv": ".json", "json": ".csv"}.get(form)
-    texts = {name: text for name, text in texts.items() if not others or not name.endswith(others)}
+    written. With `--format stdout`, write the documents in all formats, else only the one that was asked for.
+    Pictures are always written."""
+    kinds = {"csv": ".csv", "json": ".json", "markdown": ".md", "html": ".html"}
+    others = tuple(kind for name, kind in kinds.items() if form in kinds and name != form)
+    texts = {name: text for name, text in texts.items() if not name.endswith(others)}
     for name in texts:
         check_output(folder / name, force=force)
     for name, text in texts.items():

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import shlex
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, fields
@@ -12,8 +14,9 @@ from typing import Any, TypeVar
 
 import click
 
+from asct import __version__
 from asct.cli.completion_context import assignments, completing_from, entries, hosts, profiles, tags
-from asct.cli.console import Console, OutputStyle
+from asct.cli.console import Console, OutputStyle, harmless
 from asct.engine.options import FORKS as DEFAULT_FORKS
 
 PROGRAM = "asct"
@@ -23,6 +26,7 @@ FORMAT = click.option(
     "-f", "--format", "form", type=click.Choice(["stdout", "csv", "json"]), default="stdout", show_default=True,
     help="Output format.",
 )  # fmt: skip
+FORCE_HELP = "Allow an output directory that is not empty."
 CI = click.option(
     "--ci",
     is_flag=True,
@@ -49,7 +53,6 @@ class GlobalOptions(OutputStyle):
     """The values of the shared options. All output goes through `console`."""
 
     log_file: str | None = None
-    log_level: str = "info"
     kept: bool = False
     """Whether the command stores its results in a results tree, so that lost output does not matter."""
 
@@ -61,8 +64,8 @@ class GlobalOptions(OutputStyle):
 
 _LEVELS = click.Choice(["debug", "info", "warning", "error", "critical"], case_sensitive=False)
 _SHARED: tuple[Callable[[F], F], ...] = (
-    click.option("-v", "--verbose", "verbosity", count=True, help="Print more; -vv for debugging."),
-    click.option("-q", "--quiet", is_flag=True, help="Print results and errors only."),
+    click.option("-v", "--verbose", "verbosity", count=True, help="Print more; -vv implies --log-level debug."),
+    click.option("-q", "--quiet", is_flag=True, help="Print only errors, and what is not written to files."),
     click.option("--json", is_flag=True, help="Print JSON instead of text."),
     click.option(
         "--color", "colour", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True,
@@ -71,7 +74,8 @@ _SHARED: tuple[Callable[[F], F], ...] = (
     click.option("--no-progress", "--no-progress-bar", "no_progress", is_flag=True, help="Do not show progress."),
     click.option("--log-file", type=click.Path(dir_okay=False), metavar="FILE", help="Append a log to FILE."),
     click.option(
-        "-L", "--log-level", type=_LEVELS, default="info", show_default=True, help="Minimum level of logged messages."
+        "-L", "--log-level", type=_LEVELS, default="info", show_default=True,
+        help="Minimum level of messages on stderr and in the log. Errors are always printed.",
     ),
 )  # fmt: skip
 
@@ -153,6 +157,7 @@ def _start_log(options: GlobalOptions, output_dir: str | None) -> None:
     log = logging.getLogger(PROGRAM)
     log.addHandler(handler)
     log.setLevel(options.log_level.upper())
+    log.info("asct %s: %s", __version__, harmless(shlex.join(sys.argv[1:])))
 
 
 @dataclass(frozen=True)
@@ -174,11 +179,11 @@ class ReportRequest:
         return next(iter(self.hosts), None)
 
     def check(self) -> None:
-        """Reject an existing output directory before a host is contacted. Raises UsageError."""
-        from asct.cli.files import refuse_existing
+        """Reject an unusable output directory before a host is contacted. Raises UsageError and StoreError."""
+        from asct.cli.files import check_folder
 
-        if self.output_dir is not None and not self.force:
-            refuse_existing(self.output_dir)
+        if self.output_dir is not None:
+            check_folder(self.output_dir, self.force)
 
     def folder(self) -> Path | None:
         """Create and return the output directory; None if none is requested. Raises UsageError or StoreError."""
@@ -215,7 +220,7 @@ def report_options(*files: str, several: bool = False) -> Callable[[F], F]:
         click.option(
             "-o", "--output-dir", type=click.Path(file_okay=False), help=f"Write {' and '.join(files)} to DIRECTORY."
         ),
-        click.option("--force", is_flag=True, help="Allow an existing output directory."),
+        click.option("--force", is_flag=True, help=FORCE_HELP),
     )  # fmt: skip
     return _gathered("request", ReportRequest, options)
 

@@ -8,11 +8,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from asct.cli.options import GlobalOptions
-from asct.cli.text import counted, short_time
+from asct.cli.text import counted, short_time, wrapped
 from asct.values.grouping import grouped
 
 if TYPE_CHECKING:
     from asct.cli.console import Console
+    from asct.planner.costs import Cost
     from asct.planner.model import Job, ResolvedPlan
     from asct.planner.preview import Destroyed, HostPreview, Preview
 
@@ -64,24 +65,31 @@ def require_confirmation(plans: Sequence[ResolvedPlan]) -> None:
 
 
 def _print(console: Console, shown: Preview, resolved: ResolvedPlan) -> None:
-    about = short_time(shown.seconds)
-    console.result(
+    _say(
+        console,
         f"plan {shown.name} ({shown.hash[:12]}): {counted(shown.jobs, 'job')}, {counted(shown.points, 'point')}, "
-        f"{counted(shown.measurements, 'measurement')} on {counted(len(shown.hosts), 'host')}, about {about}"
+        f"{counted(shown.measurements, 'measurement')} on {counted(len(shown.hosts), 'host')}, {_time(shown)}",
     )
     if shown.reusable is not None:
-        console.result(f"of these, up to {counted(shown.reusable, 'point')} can be reused from earlier runs")
+        _say(console, f"of these, at most {counted(shown.reusable, 'point')} can be reused from earlier runs")
     for host in shown.hosts:
         _print_host(console, host)
+    _print_privileges(console, shown)
     ordered = sorted(resolved.checks, key=lambda check: not check.bounded)
     for noun, checks in grouped(ordered, lambda check: "expectation" if check.bounded else "reference").items():
-        console.result("")
-        console.result(f"{counted(len(checks), noun)}:")
+        _say(console, "")
+        _say(console, f"{counted(len(checks), noun)}:")
         for check in checks:
-            console.result(f"  {check.text}" + (f" (not planned: {check.unplanned})" if check.unplanned else ""))
+            _say(console, f"  {check.text}" + (f" (not planned: {check.unplanned})" if check.unplanned else ""))
 
     if resolved.confirm and (number := _suspectable(resolved)):
-        console.result(f"  up to {counted(number, 'point')} may be measured again to confirm regressions")
+        _say(console, f"  at most {counted(number, 'point')} may be measured again to confirm regressions")
+
+
+def _time(part: Preview | HostPreview | Cost) -> str:
+    """Return the likely time, and the longest one if it differs: `about 4h43m, at most 47h39m`."""
+    about, most = short_time(part.seconds), short_time(part.longest_s)
+    return f"about {about}" if most == about else f"about {about}, at most {most}"
 
 
 def _suspectable(resolved: ResolvedPlan) -> int:
@@ -103,16 +111,16 @@ def _suspectable(resolved: ResolvedPlan) -> int:
 
 def _print_host(console: Console, host: HostPreview) -> None:
     address = f" ({host.transport} {host.address})" if host.address else f" ({host.transport})"
-    console.result("")
-    console.result(f"{host.name}{address}: about {short_time(host.seconds)}")
+    _say(console, "")
+    _say(console, f"{host.name}{address}: {_time(host)}")
     for item in host.jobs:
         job = item.job
-        reusable = f"; up to {item.reusable} reusable" if item.reusable else ""
-        console.result(f"  {job.id}: {_size_of(job)}, about {short_time(item.cost.seconds)}; {job.reason}{reusable}")
+        reusable = f"; at most {item.reusable} reusable" if item.reusable else ""
+        _say(console, f"  {job.id}: {_size_of(job)}, {_time(item.cost)}; {job.reason}{reusable}")
         for name, values in item.swept.items():
-            console.result(f"      {name}: {_values(job, name, values)}")
+            _say(console, f"      {name}: {_values(job, name, values)}")
     for line in _effects(host):
-        console.result(f"  {line}")
+        _say(console, f"  {line}")
 
 
 def _size_of(job: Job) -> str:
@@ -138,7 +146,7 @@ def _written(benchmark: str, setting: str, value: object) -> str:
 
 
 def _effects(host: HostPreview) -> list[str]:
-    """Return what the run uses and changes on the host: memory, disk space, bytes written, privileges."""
+    """Return what the run uses and changes on the host: memory, disk space, bytes written."""
     from asct.values.quantity import format_alike, format_quantity
     from asct.values.size import format_size
 
@@ -146,7 +154,7 @@ def _effects(host: HostPreview) -> list[str]:
     memory = max((item.cost.memory_bytes for item in host.jobs), default=0)
     scratch = max((item.cost.scratch_bytes for item in host.jobs), default=0)
     if memory:
-        lines.append(f"memory: up to {format_quantity(memory, 'B')}")
+        lines.append(f"memory: about {format_quantity(memory, 'B')}")
     if scratch:
         lines.append(f"temporary file: {format_size(scratch)} ({scratch:,} bytes), removed at the end")
     likely = host.likely_writes
@@ -155,8 +163,25 @@ def _effects(host: HostPreview) -> list[str]:
         lines.append(f"writes: about {about}, at most {most}, to {target or 'the temporary file'}")
     for item in host.destroys:
         lines += _destroyed(item)
-    lines += [f"privileges: {text}" for text in host.privileges]
     return lines
+
+
+def _print_privileges(console: Console, shown: Preview) -> None:
+    """Print each operation that requires root once, with its jobs and, if it is not for all of them, its hosts."""
+    from asct.analysis.outcomes import short_names
+
+    if shown.privileges:
+        _say(console, "")
+    for item in shown.privileges:
+        where = "" if len(item.hosts) == len(shown.hosts) else f" on {short_names(item.hosts)}"
+        _say(console, f"privileges: {item}{where}")
+
+
+def _say(console: Console, text: str) -> None:
+    """Print a line of the preview, wrapped if it goes to a terminal."""
+    inner = text.lstrip()
+    for line in wrapped(inner, console.width, text[: len(text) - len(inner)]) if console.folds and inner else [text]:
+        console.result(line)
 
 
 def _destroyed(item: Destroyed) -> list[str]:

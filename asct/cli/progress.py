@@ -154,6 +154,10 @@ class Progress(AbstractContextManager["Progress"]):
     def show(self, event: events.Event) -> None:
         """Display the change caused by an event."""
 
+    def detail(self, event: events.Event) -> str:
+        """Return a line that is shown only with `--log-level debug`; empty if there is none."""
+        return repeat_line(event) if isinstance(event, events.PointEnded) and self.console.tells("debug") else ""
+
     def __exit__(self, *_: object) -> None:
         return None
 
@@ -194,7 +198,7 @@ class Lines(_Ticking):
         self._last = time.monotonic()
 
     def show(self, event: events.Event) -> None:
-        text = describe(event)
+        text = describe(event) or self.detail(event)
         if text:
             self._last = time.monotonic()
             self.console.line(text)
@@ -246,6 +250,8 @@ class Live(_Ticking):
         self._changed = self._changed or not isinstance(event, events.DriveRates)
         if failed or isinstance(event, (events.HostReady, events.JobEnded, events.MeasuringAgain)):
             self.console.line(describe(event))
+        elif text := self.detail(event):
+            self.console.line(text)
         elif isinstance(event, events.Notice) and event.diagnostic:
             self.console.diagnostics([event.diagnostic])
         elif self._changed and time.monotonic() - self._drawn >= _SHORTEST_S:
@@ -325,6 +331,12 @@ def rate_text(event: events.DriveRates) -> str:
 def _measured(event: events.PointEnded) -> bool:
     """Return whether the repeat counts as measured. A noisy repeat that `strict` rejects has a diagnostic."""
     return event.status in MEASURED and event.diagnostic is None
+
+
+def repeat_line(event: events.PointEnded) -> str:
+    """Describe the end of a repeat in one line."""
+    repeat = f"{event.host}/{event.id} {event.point_id} repeat {event.repeat}"
+    return f"{repeat}: {event.status} in {event.elapsed_s:.3f} s {event.headline}"
 
 
 def describe(event: events.Event) -> str:

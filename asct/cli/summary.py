@@ -39,7 +39,7 @@ _LONGEST_NAMES: Final = 32
 def print_summary(console: Console, view: RunView, reports: Mapping[str, Path], *, results: bool = True) -> None:
     """Print the outcome to stderr, and then the key results (with `results`) and the paths to stdout.
 
-    With --quiet, the outcome is printed only if the exit code is not 0.
+    With --quiet, only an outcome whose exit code is not 0 is printed.
     """
     if console.style.json:
         return
@@ -47,6 +47,8 @@ def print_summary(console: Console, view: RunView, reports: Mapping[str, Path], 
     _matrix(console, view.run)
     _verdicts(console, view.run)
     _outcome(console, view)
+    if console.style.quiet:
+        return
     console.line()
     if results:
         for line in result_lines(build(view), console.width):
@@ -79,12 +81,12 @@ def _verdicts(console: Console, run: Run) -> None:
 
 
 def _outcome(console: Console, view: RunView) -> None:
-    """Print the verdict from the reports in its color, its details, and the exit code. With --quiet, print only the
-    verdict and the first cause of a failure."""
+    """Print the verdict from the reports in its color, its details, and the exit code. Without messages
+    of the level info, print only the verdict and the first cause of a failure."""
     run, found = view.run, summarize(view)
     sentence = Text().append(f"{run.status}: {found.sentence}", style=f"bold {_STYLES[found.tone]}")
     console.line(sentence, always=bool(run.exit_code))
-    if console.style.quiet:
+    if not console.tells("info"):
         _cause(console, first_cause(view))
         return
     for detail in found.details:

@@ -77,6 +77,12 @@ def printable(text: str) -> str:
     return "".join(mark if mark.isprintable() else "\N{REPLACEMENT CHARACTER}" for mark in text)
 
 
+def one_line(item: Diagnostic) -> str:
+    """Return a diagnostic as one line for a log: its code, message and hint."""
+    text = f"{item.cause} ({item.hint})" if item.hint else item.cause
+    return printable(text.replace("\n", " "))
+
+
 def _wrapped(first: str, text: str, width: int, indent: str | None = None) -> list[str]:
     rest = " " * len(first) if indent is None else indent
     lines = textwrap.wrap(

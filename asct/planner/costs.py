@@ -32,6 +32,9 @@ class Cost:
     """
 
     seconds: float = 0.0
+    """The likely time."""
+    longest_s: float = 0.0
+    """The longest time in seconds, where the number of rounds depends on the drive; elsewhere the likely one."""
     writes: Mapping[str, int] = field(default_factory=dict)
     likely_writes: Mapping[str, int] = field(default_factory=dict)
     purges: tuple[str, ...] = ()
@@ -56,7 +59,7 @@ def cost(job: Job, benchmark: Benchmark[Any], facts: HostFacts | None = None) ->
     Raises pydantic.ValidationError only if this version of the benchmark rejects the job's settings.
     """
     times = job.repeats + job.warmup
-    seconds, scratch, memory = 0.0, 0, 0
+    seconds, longest, scratch, memory = 0.0, 0.0, 0, 0
     writes: Counter[str] = Counter()
     likely: Counter[str] = Counter()
     seen: dict[str, dict[str, None]] = {"targets": {}, "purges": {}, "kernels": {}, "tools": {}}
@@ -64,6 +67,7 @@ def cost(job: Job, benchmark: Benchmark[Any], facts: HostFacts | None = None) ->
     for point in job.points:
         needs = _needs(benchmark, point, facts)
         seconds += needs.seconds * times
+        longest += max(needs.seconds, min(needs.longest_s, job.timeout_s or needs.longest_s)) * times
         memory = max(memory, needs.memory_bytes)
         scratch = max(scratch, needs.scratch.bytes if needs.scratch else 0)
         for target, amount in needs.writes_bytes:
@@ -78,6 +82,7 @@ def cost(job: Job, benchmark: Benchmark[Any], facts: HostFacts | None = None) ->
     named = {key: tuple(values) for key, values in seen.items()}
     return Cost(
         seconds=seconds,
+        longest_s=longest,
         writes=dict(writes),
         likely_writes=dict(likely),
         scratch_bytes=scratch,

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from asct.plan.model import Destroys
 from asct.planner.costs import Cost, shared_costs
 from asct.planner.model import Job, ResolvedPlan
 from asct.sdk.benchmark import Catalog
 from asct.sdk.facts import HostFacts
+from asct.values.grouping import grouped
 
 SCHEMA = "asct.preview/1"
 
@@ -94,6 +95,11 @@ class HostPreview:
         return sum(item.cost.seconds for item in self.jobs)
 
     @property
+    def longest_s(self) -> float:
+        """The longest time in seconds; see `Cost`."""
+        return sum(item.cost.longest_s for item in self.jobs)
+
+    @property
     def writes(self) -> dict[str, int]:
         """The estimated maximum number of bytes written to each target path ("" stands for temporary files)."""
         total: Counter[str] = Counter()
@@ -132,14 +138,38 @@ class HostPreview:
         )
 
     @property
-    def privileges(self) -> tuple[str, ...]:
-        """The operations that require root, without duplicates. They use sudo if the plan allows sudo on the host."""
-        wanted = [right for item in self.jobs for right in item.cost.privileges]
-        texts = (
-            f"sudo -n {item.kernel}: {item.why}" if self.sudo and item.kernel else f"root: {item.why}"
-            for item in wanted
+    def privileges(self) -> tuple[NeededPrivilege, ...]:
+        """The operations that require root, each of them once."""
+        return _privileges([self])
+
+
+class NeededPrivilege(NamedTuple):
+    """An operation that requires root: what it does, the kernels that perform it through sudo (none if it requires an
+    account with root), and the jobs and hosts that it is for."""
+
+    why: str
+    sudo: tuple[str, ...]
+    jobs: tuple[str, ...]
+    hosts: tuple[str, ...]
+
+    def __str__(self) -> str:
+        how = f"sudo -n {', '.join(self.sudo)}" if self.sudo else "root"
+        return f"{how}: {self.why} ({', '.join(self.jobs)})"
+
+
+def _privileges(hosts: Iterable[HostPreview]) -> tuple[NeededPrivilege, ...]:
+    """Merge the operations of all jobs. They use sudo if the plan allows sudo on the host."""
+    wanted = [(host, item.job, right) for host in hosts for item in host.jobs for right in item.cost.privileges]
+    groups = grouped(wanted, lambda one: (one[2].why, one[0].sudo and bool(one[2].kernel)))
+    return tuple(
+        NeededPrivilege(
+            why,
+            tuple(dict.fromkeys(right.kernel for _, _, right in found if sudo)),
+            tuple(dict.fromkeys(job.id for _, job, _ in found)),
+            tuple(dict.fromkeys(host.name for host, _, _ in found)),
         )
-        return tuple(dict.fromkeys(texts))
+        for (why, sudo), found in groups.items()
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,12 +207,22 @@ class Preview:
         """The estimated time in seconds until the last host finishes."""
         return max((host.seconds for host in self.hosts), default=0.0)
 
+    @property
+    def longest_s(self) -> float:
+        """The longest time in seconds until the last host finishes."""
+        return max((host.longest_s for host in self.hosts), default=0.0)
+
+    @property
+    def privileges(self) -> tuple[NeededPrivilege, ...]:
+        """The operations that require root, each of them once."""
+        return _privileges(self.hosts)
+
     def to_json(self) -> dict[str, Any]:
         """Return the preview as an asct.preview/1 document, including totals."""
         return {
             "schema": SCHEMA,
             "plan": self.name,
-            **_values(self, "hash", "jobs", "points", "measurements", "reusable", "seconds"),
+            **_values(self, "hash", "jobs", "points", "measurements", "reusable", "seconds", "longest_s"),
             "hosts": [_host_json(host) for host in self.hosts],
             "warnings": list(self.warnings),
         }
@@ -194,9 +234,9 @@ def _values(item: object, *names: str) -> dict[str, Any]:
 
 def _host_json(host: HostPreview) -> dict[str, Any]:
     return {
-        **_values(host, "name", "transport", "address", "points", "measurements", "seconds"),
+        **_values(host, "name", "transport", "address", "points", "measurements", "seconds", "longest_s"),
         **_values(host, "writes", "likely_writes", "sudo"),
-        "privileges": list(host.privileges),
+        "privileges": [str(item) for item in host.privileges],
         "destroys": [asdict(item) for item in host.destroys],
         "jobs": [item.to_json() for item in host.jobs],
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import logging
 import os
 import re
 import shutil
@@ -12,6 +13,7 @@ from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 
+import asct
 from asct.diagnostics.model import Diagnostic
 from asct.errors import SafetyError, StoreError, UsageError
 from asct.store.checksums import scan
@@ -43,13 +45,26 @@ def given_folder(folder: Path) -> Path:
     """Create `folder`, or use an existing empty one. Raises StoreError (E501, E516)."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        occupied = next(folder.iterdir(), None)
+        content = occupant(folder)
     except OSError as error:
         raise _cannot_make(folder, error) from error
-    if occupied is not None:
-        message = f"{folder}: the folder is not empty (`{occupied.name}`)"
+    if content:
+        message = f"{folder}: the folder is not empty (`{content}`)"
         raise StoreError(Diagnostic("E516", message, hint="use a new folder, or `--force` to replace an earlier run"))
     return folder
+
+
+def occupant(folder: Path) -> str:
+    """Return the name of a file or folder in `folder`; empty if there is only the log of this command (`--log-file`).
+    Raises OSError."""
+    logs = {log.relative_to(folder.resolve()).parts[0] for log in open_logs() if log.is_relative_to(folder.resolve())}
+    return next((path.name for path in folder.iterdir() if path.name not in logs), "")
+
+
+def open_logs() -> set[Path]:
+    """Return the files to which this process logs."""
+    handlers = logging.getLogger(asct.__name__).handlers
+    return {Path(one.baseFilename).resolve() for one in handlers if isinstance(one, logging.FileHandler)}
 
 
 def _cannot_make(folder: Path, error: OSError) -> StoreError:
@@ -69,21 +84,23 @@ _PICTURES = ("*.png", "*.svg")
 
 
 def clear_run(folder: Path) -> None:
-    """Remove an earlier run from `folder` (`--force`): only files that asct writes, and only if there is a run.json.
+    """Remove an earlier run from `folder` (`--force`): only files that asct writes, except the log of this command, and
+    only if there is a run.json.
 
     Raises StoreError if there are files but no run.json; in that case, nothing is removed.
     """
     if not (folder / "run.json").is_file():
-        if folder.is_dir() and any(folder.iterdir()):
+        if folder.is_dir() and occupant(folder):
             message = f"{folder}: the folder contains files but no asct run; nothing was replaced"
             raise StoreError(Diagnostic("E516", message, hint="use a new or empty folder"))
         return
     try:
+        logs = open_logs()
         reports = [path for pattern in _REPORTS for path in folder.glob(pattern)]
         for path in [folder / name for name in _OWN] + reports:
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path)
-            else:
+            elif path.resolve() not in logs:
                 path.unlink(missing_ok=True)
         for entry in [path for path in folder.iterdir() if path.is_dir() and not path.is_symlink()]:
             for path in (path for pattern in _PICTURES for path in entry.glob(pattern)):

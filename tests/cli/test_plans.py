@@ -123,6 +123,24 @@ def test_plan_previews_points_repeats_and_values(asct: Asct, plan_file: Path, tm
     assert asct("plan", "small.yaml", "--json").document["schema"] == "asct.preview/1"
 
 
+def test_plan_tells_likely_figures_from_limits_and_a_privilege_once(asct: Asct, tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(
+        "plan: 1\nname: a\nbenchmarks: [latency-sweep, idle-latency, peak-bandwidth, storage-iops]\n"
+    )
+    shown = asct("plan", "a.yaml")
+    lines = shown.out.splitlines()
+    assert " ".join(lines[:2]).endswith("on 1 host, about 4h44m,   at most 47h39m")
+    assert "local (local): about 4h44m, at most 47h39m" in lines
+    assert "  latency-sweep: 1 point, about 9s; named in the plan" in lines
+    text = " ".join(shown.out.split())
+    assert "storage-iops: 1 point, about 4h43m, at most 47h39m; named in the plan" in text
+    assert "writes: about 5.77 TiB, at most 77.4 TiB, to the temporary file" in text
+    assert text.count("reserves 2 MiB pages") == 1 and "(latency-sweep, idle-latency, peak-bandwidth)" in text
+    assert max(map(len, lines)) <= 80
+    host = asct("plan", "a.yaml", "--json").document["hosts"][0]
+    assert host["seconds"] < host["longest_s"] and len(host["privileges"]) == 2
+
+
 def test_plan_says_where_settings_come_from(asct: Asct, tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(
         "plan: 1\nname: a\nbenchmarks:\n  - {id: l, uses: latency-sweep, config: {max_size: 1M}}\n"

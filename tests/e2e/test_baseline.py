@@ -102,7 +102,7 @@ def test_a_plan_may_fail_at_the_first_measurement(tmp_path: Path) -> None:
     quicken(tmp_path)
     assert asct("results", "label", "latest", "golden", cwd=tmp_path).code == 0
     preview = asct("plan", "plan.yaml", cwd=tmp_path)
-    assert "up to 1 point may be measured again to confirm regressions" in preview.out
+    assert "at most 1 point may be measured again to confirm regressions" in preview.out
     once = PLAN.replace("run: golden", "run: golden, confirm: false")
     ended = apply(once, tmp_path)
     found = verdict(ended, latest(tmp_path, "gate"))

@@ -35,10 +35,32 @@ def test_a_preview_sums_up_by_host() -> None:
     assert [(item.job.id, item.cost.seconds, item.job.reason) for item in b.jobs] == [
         ("disk", 80.0, "named in the plan"), ("levels", 8.0, "needed by peak"), ("peak", 20.0, "named in the plan"),
     ]  # fmt: skip
-    assert b.privileges == ("root: reserves 2 MiB pages",) and a.privileges == ()
+    assert list(map(str, b.privileges)) == ["root: reserves 2 MiB pages (levels)"] and a.privileges == ()
     assert found.seconds == b.seconds == 108.0
     assert (found.jobs, found.points, found.measurements) == (4, 6, 18)
     assert a.jobs[0].swept == {"iodepth": (1, 2)}
+
+
+def test_a_privilege_is_told_once_with_its_jobs_kernels_and_hosts() -> None:
+    text = """
+hosts: {a: {transport: local}, b: {address: b.lab, sudo: true}, c: {address: c.lab, sudo: true}}
+benchmarks: [{id: one, uses: levels}, {id: two, uses: levels, hosts: [b, c]}]
+"""
+    with_root, with_sudo = preview(resolved(text), CATALOG).privileges
+    assert str(with_root) == "root: reserves 2 MiB pages (one)" and with_root.hosts == ("a",)
+    assert str(with_sudo) == "sudo -n chase: reserves 2 MiB pages (one, two)" and with_sudo.hosts == ("b", "c")
+
+
+def test_the_longest_time_counts_rounds_up_to_the_time_limit() -> None:
+    class Rounds(Disk):
+        def needs(self, params: DiskParams, facts: HostFacts | None) -> Needs:
+            return replace(super().needs(params, facts), longest_s=7200.0)
+
+    job = resolved(TEXT).jobs[0]
+    for limit, longest in ((None, 7200.0), (60.0, 60.0), (5.0, 10.0)):
+        spent = cost(job._replace(timeout_s=limit), Rounds())
+        assert (spent.seconds, spent.longest_s) == (80.0, 8 * longest)
+    assert preview(resolved(TEXT), CATALOG).longest_s == 108.0
 
 
 def test_facts_reach_the_benchmark() -> None:

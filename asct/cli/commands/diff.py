@@ -14,7 +14,7 @@ import click
 from asct.cli.completion import completing, selectors
 from asct.cli.completion_context import completing_from
 from asct.cli.completion_context import runs as run_names
-from asct.cli.options import GlobalOptions, results_option, shared_options
+from asct.cli.options import FORCE_HELP, GlobalOptions, results_option, shared_options
 
 if TYPE_CHECKING:
     from asct.analysis.diff.build import Diff
@@ -61,9 +61,9 @@ def _repeated(args: list[str]) -> list[str]:
 )
 @click.option(
     "-o", "--output-dir", type=click.Path(file_okay=False),
-    help="Write diff.csv, diff.json, diff.md and diff.html to DIRECTORY.",
+    help="Write diff.csv, diff.json, diff.md and diff.html to DIRECTORY, or only the file of --format.",
 )  # fmt: skip
-@click.option("--force", is_flag=True, help="Allow an existing output directory.")
+@click.option("--force", is_flag=True, help=FORCE_HELP)
 @results_option(file_okay=False)
 @shared_options
 def command(options: GlobalOptions, runs: tuple[str, ...], form: str, fail_on: str | None, **given: Any) -> int:
@@ -80,17 +80,18 @@ def command(options: GlobalOptions, runs: tuple[str, ...], form: str, fail_on: s
     compared.
     """
     from asct.analysis.diff.gate import OPTION, SMALLEST, doubts, exit_code, limit_of
-    from asct.cli.files import refuse_existing
+    from asct.cli.files import check_folder
 
     options.console.files[OPTION] = fail_on or ""
     limit = SMALLEST if fail_on is None else limit_of(fail_on)
-    if given["output_dir"] is not None and not given["force"]:
-        refuse_existing(given["output_dir"])
+    if given["output_dir"] is not None:
+        check_folder(given["output_dir"], given["force"])
     diff = _compare(runs, limit, given)
     texts = _Texts(diff, options)
     if given["output_dir"] is not None:
-        _write(options, texts, given["output_dir"], given["force"])
-    _print(options, texts, form)
+        _write(options, texts, given["output_dir"], form, given["force"])
+    if not (options.quiet and given["output_dir"]):
+        _print(options, texts, form)
     if not options.json:
         options.console.diagnostics(note for source in diff.sources for note in source.notes)
         options.console.diagnostics(doubts(diff, gated=fail_on is not None))
@@ -160,14 +161,14 @@ class _Texts:
         return render(self.report(MOST_ROWS), self.document)
 
 
-def _write(options: GlobalOptions, texts: _Texts, folder: str, force: bool) -> None:
-    """Write all files, after all of them have been rendered."""
+def _write(options: GlobalOptions, texts: _Texts, folder: str, form: str, force: bool) -> None:
+    """Write the files, after all of them have been rendered."""
     from asct.cli.files import output_folder, write_texts
 
     files = {
         "diff.csv": texts.csv(), "diff.json": texts.json(), "diff.md": texts.markdown(), "diff.html": texts.html(),
     }  # fmt: skip
-    write_texts(options.console, output_folder(folder, force), files, "text", force=force)
+    write_texts(options.console, output_folder(folder, force), files, form, force=force)
 
 
 def _print(options: GlobalOptions, texts: _Texts, form: str) -> None:

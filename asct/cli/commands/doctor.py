@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from asct.cli.options import GlobalOptions, PlanSelection, shared_options
+from asct.cli.options import FORCE_HELP, GlobalOptions, PlanSelection, shared_options
 from asct.engine.options import FORKS
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ _UNREADABLE = 3
     type=click.Path(file_okay=False),
     help="With --fix-script: write one file per host to DIRECTORY.",
 )
-@click.option("--force", is_flag=True, help="Allow an existing output directory.")
+@click.option("--force", is_flag=True, help=FORCE_HELP)
 @shared_options
 def command(
     options: GlobalOptions,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from asct.cli.completion import benchmark_names, completing
-from asct.cli.options import FORMAT, GlobalOptions, shared_options
+from asct.cli.options import FORCE_HELP, FORMAT, GlobalOptions, shared_options
 
 if TYPE_CHECKING:
     from asct.cli.console import Console
@@ -38,6 +39,11 @@ class Listing:
         """The columns, in the order of the CSV file."""
         return _COLUMNS[self.name]
 
+    @property
+    def document(self) -> dict[str, Any]:
+        """The list as a JSON document."""
+        return {"schema": f"asct.list.{self.name}/1", self.name: self.rows}
+
 
 @click.command(
     "list", short_help="List benchmarks, settings, metrics, measurement kernels, report formats or transports."
@@ -48,7 +54,7 @@ class Listing:
 @click.option(
     "-o", "--output-dir", type=click.Path(file_okay=False), help="Write the list as CSV or JSON to DIRECTORY."
 )
-@click.option("--force", is_flag=True, help="Allow an existing output directory.")
+@click.option("--force", is_flag=True, help=FORCE_HELP)
 @shared_options
 def command(
     options: GlobalOptions, what: str, benchmark: str | None, form: str, output_dir: str | None, force: bool
@@ -57,38 +63,22 @@ def command(
 
     `asct list settings BENCHMARK` and `asct list metrics BENCHMARK` list those of one benchmark.
     """
+    from asct.cli.files import csv_text, output_folder, write_texts
+
     listing = Listing(what, _rows(what, benchmark))
     if output_dir is not None:
-        _write(options.console, listing, output_dir, form, force)
-    elif options.json or form == "json":
-        options.console.document(_document(listing))
+        stem = "benchmark_list" if what == "benchmarks" else f"{what}_list"
+        text = json.dumps(listing.document, indent=2, allow_nan=False) + "\n"
+        files = {f"{stem}.csv": csv_text(listing.columns, listing.rows), f"{stem}.json": text}
+        write_texts(options.console, output_folder(output_dir, force), files, form, force=force)
+        if options.quiet:
+            return
+    if options.json or form == "json":
+        options.console.document(listing.document)
     elif form == "csv":
-        from asct.cli.files import csv_text
-
         options.console.result(csv_text(listing.columns, listing.rows).rstrip("\n"))
     else:
         _print(options, listing)
-
-
-def _document(listing: Listing) -> dict[str, Any]:
-    return {"schema": f"asct.list.{listing.name}/1", listing.name: listing.rows}
-
-
-def _write(console: Console, listing: Listing, folder: str, form: str, force: bool) -> None:
-    """Write the listing as CSV or JSON to `folder` and print the path."""
-    import json
-
-    from asct.cli.files import csv_text, output_folder
-    from asct.store.outputs import write_output
-
-    stem = "benchmark_list" if listing.name == "benchmarks" else f"{listing.name}_list"
-    if form == "csv":
-        text = csv_text(listing.columns, listing.rows)
-    else:
-        text = json.dumps(_document(listing), indent=2, allow_nan=False) + "\n"
-    path = output_folder(folder, force) / f"{stem}.{'csv' if form == 'csv' else 'json'}"
-    write_output(path, text, force=force)
-    console.result(str(path))
 
 
 def _rows(what: str, benchmark: str | None) -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,7 +14,7 @@ from asct.cli.completion_context import completing_from, settings
 from asct.cli.options import FORMAT, SHOW_COMMANDS, WAIT, YES, GlobalOptions, PlanSelection, shared_options
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from asct.analysis.view import RunView
     from asct.cli.adhoc import Settings
@@ -73,6 +74,7 @@ def command(
     tree, and contains a picture of each figure (PNG).
     """
     from asct.cli.execution import execute
+    from asct.cli.files import check_folder
     from asct.cli.preview_text import dry_run, require_confirmation
     from asct.cli.reports import view_of, write_pictures
     from asct.engine.options import RunOptions
@@ -85,7 +87,8 @@ def command(
     folder = Path(output_dir or f"data.{datetime.now(UTC):%Y%m%d_%H%M%S_%f}")
     findings = Findings()
     if not only_shown:
-        _check_folder(folder, more["force"], findings)
+        with _reporting(findings):
+            check_folder(str(folder), more["force"])
     resolved = _plan(options, request, findings)
     if only_shown:
         return dry_run(options, [resolved], more["show_commands"])
@@ -109,7 +112,7 @@ def _print_results(options: GlobalOptions, view: RunView, form: str) -> None:
         for paths in write_all(view, (form,), view.root).values():
             for path in paths:
                 options.console.line(str(path))
-    elif not options.json:
+    elif not (options.json or options.quiet):
         print_tables(options.console, view)
 
 
@@ -119,23 +122,15 @@ def _names_setting(word: str) -> bool:
     return "=" in word or "." in word
 
 
-def _check_folder(folder: Path, force: bool, findings: Findings) -> None:
-    """Report a path that is not a directory and, without `force`, a directory that is not empty. Raises StoreError if
-    it cannot be read."""
-    from asct.diagnostics.model import Diagnostic
-    from asct.errors import StoreError
+@contextmanager
+def _reporting(findings: Findings) -> Iterator[None]:
+    """Add wrong usage to `findings`, so that it is reported together with the other errors."""
+    from asct.errors import UsageError
 
     try:
-        if folder.exists() and not folder.is_dir():
-            findings.error("E911", f"{folder} is not a directory", None, "choose another output directory")
-            return
-        used = not force and folder.exists() and any(folder.iterdir())
-    except OSError as problem:
-        message = f"cannot read the output directory {folder}: {problem.strerror}"
-        raise StoreError(Diagnostic("E912", message, hint="choose another directory")) from problem
-    if used:
-        hint = "choose another directory, or add `--force` to replace the run in it"
-        findings.error("E911", f"the output directory {folder} is not empty", None, hint)
+        yield
+    except UsageError as problem:
+        findings.add(*problem.diagnostics)
 
 
 class _Request(NamedTuple):
@@ -197,13 +192,10 @@ def _plan(options: GlobalOptions, request: _Request, findings: Findings) -> Reso
 def _host(address: str | None, findings: Findings) -> HostSpec:
     """Return the host to measure. An invalid address is reported, and this machine takes its place."""
     from asct.cli.targets import host_of
-    from asct.errors import UsageError
 
-    try:
+    with _reporting(findings):
         return host_of(address)
-    except UsageError as problem:
-        findings.add(*problem.diagnostics)
-        return host_of(None)
+    return host_of(None)
 
 
 def _consents(request: _Request, values: Settings, spec: HostSpec, findings: Findings) -> list[dict[str, Any]]:
@@ -239,7 +231,7 @@ def _without_large(
         options.console.line(f"{title}, e.g. `asct run all {large[0]}`:")
     for name in large:
         written = format_quantity(sum(jobs[name].cost.likely_writes.values()), "B")
-        options.console.line(f"  {name}: about {short_time(jobs[name].cost.seconds)}, likely to write {written}")
+        options.console.line(f"  {name}: about {short_time(jobs[name].cost.seconds)}, writes about {written}")
     kept = {name: item for name, item in chosen.items() if name not in large}
     if not kept:
         hint = "name a benchmark, e.g. `asct run storage-iops`"
