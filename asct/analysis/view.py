@@ -213,7 +213,7 @@ def _job(entry: JobEntry, own: tuple[Record, ...], repeats: Sequence[RepeatView]
     ordered = tuple(replace(item, sizes=sizes) for item in in_order)
     if benchmark is not None and benchmark.version == entry.version:
         shown = benchmark.showing({item.point_id: item.command.settings for item in ordered if item.command})
-        tables, figures = tuple(shown.tables(own)), tuple(shown.figures(own))
+        tables, figures = tuple(table for table in shown.tables(own) if table.rows), tuple(shown.figures(own))
         return JobView(entry, benchmark, own, ordered, tables, figures)
     note = f"`{entry.benchmark}` is not installed on this machine"
     if benchmark is not None:

@@ -58,6 +58,7 @@ def test_columns_are_those_of_the_seeds_then_percentiles_and_flags() -> None:
 def test_the_columns_of_the_seeds_stay_when_there_was_nothing_to_write() -> None:
     table = SWEEP.tables(sweep_records())[0]
     assert all(row["write_latency"] is None for row in table.rows)
+    assert {row[key] for row in table.rows for key in ("write_bandwidth", "write_iops")} == {0.0}
     shown = [head.title for head in without_empty_columns(from_table(table)).heads]
     assert shown[: len(SEED_COLUMNS)] == SEED_COLUMNS
 
