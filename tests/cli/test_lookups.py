@@ -135,6 +135,7 @@ def test_the_schema_of_plans_takes_the_plans_that_come_along(asct: Asct) -> None
 
 def test_help_knows_every_command_and_those_in_groups(asct: Asct) -> None:
     summary = asct("help").out
+    assert asct().out == asct("--help").out == summary
     assert "..." not in summary.replace("ARGS]...", "")
     assert all(f"\n  {name} " in summary for name in COMMANDS)
     for name in COMMANDS:
