@@ -39,9 +39,9 @@ from asct.planner.model import ResolvedPlan
 from asct.registry import installed
 from asct.store.documents import store_error, way_out
 from asct.store.find import open_run
-from asct.store.folders import open_logs
 from asct.store.layout import RunLayout
 from asct.store.model import Verdict
+from asct.store.outputs import open_logs
 from asct.store.reader import StoredRun, read_run
 
 _FORMAT = "%(asctime)s %(levelname)s %(message)s"

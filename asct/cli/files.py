@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from asct.diagnostics.model import Diagnostic
 from asct.errors import StoreError, UsageError
-from asct.store.folders import occupant
-from asct.store.outputs import check_output, write_output
+from asct.store.outputs import check_output, occupant, write_output
 from asct.store.outputs import output_folder as make_folder
 
 if TYPE_CHECKING:

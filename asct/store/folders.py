@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import logging
 import os
 import re
 import shutil
@@ -13,7 +12,6 @@ from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 
-import asct
 from asct.diagnostics.model import Diagnostic
 from asct.errors import SafetyError, StoreError, UsageError
 from asct.store.checksums import scan
@@ -21,6 +19,7 @@ from asct.store.documents import unreadable
 from asct.store.files import is_full, reason_of, write_error, writing
 from asct.store.layout import RUN_ID, run_id, safe_name
 from asct.store.model import Run
+from asct.store.outputs import occupant, open_logs
 
 
 def new_folder(results: Path, run: Run) -> Path:
@@ -52,19 +51,6 @@ def given_folder(folder: Path) -> Path:
         message = f"{folder}: the folder is not empty (`{content}`)"
         raise StoreError(Diagnostic("E516", message, hint="use a new folder, or `--force` to replace an earlier run"))
     return folder
-
-
-def occupant(folder: Path) -> str:
-    """Return the name of a file or folder in `folder`; empty if there is only the log of this command (`--log-file`).
-    Raises OSError."""
-    logs = {log.relative_to(folder.resolve()).parts[0] for log in open_logs() if log.is_relative_to(folder.resolve())}
-    return next((path.name for path in folder.iterdir() if path.name not in logs), "")
-
-
-def open_logs() -> set[Path]:
-    """Return the files to which this process logs."""
-    handlers = logging.getLogger(asct.__name__).handlers
-    return {Path(one.baseFilename).resolve() for one in handlers if isinstance(one, logging.FileHandler)}
 
 
 def _cannot_make(folder: Path, error: OSError) -> StoreError:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import stat
 from pathlib import Path
 from typing import TextIO
 
+import asct
 from asct.diagnostics.model import Diagnostic
 from asct.errors import StoreError, UsageError
 from asct.store.files import reason_of
@@ -71,6 +73,19 @@ def output_folder(path: Path) -> None:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     except OSError as problem:
         raise _unwritable(path, problem) from problem
+
+
+def occupant(folder: Path) -> str:
+    """Return the name of a file or folder in `folder`; empty if there is only the log of this command (`--log-file`).
+    Raises OSError."""
+    logs = {log.relative_to(folder.resolve()).parts[0] for log in open_logs() if log.is_relative_to(folder.resolve())}
+    return next((path.name for path in folder.iterdir() if path.name not in logs), "")
+
+
+def open_logs() -> set[Path]:
+    """Return the files to which this process logs."""
+    handlers = logging.getLogger(asct.__name__).handlers
+    return {Path(one.baseFilename).resolve() for one in handlers if isinstance(one, logging.FileHandler)}
 
 
 def write_output(path: Path, text: str, *, force: bool = False) -> None:
