@@ -8,8 +8,9 @@ from asct.disturbances.build import Evaluation, Evaluations, RuleInput, rule
 from asct.sdk.disturbance import Setting
 
 PACKAGES: Final[dict[str, str]] = {
-    "blkdiscard": "util-linux", "fio": "fio", "hdparm": "hdparm", "mpstat": "sysstat", "numactl": "numactl",
-    "nvme": "nvme-cli", "perf": "linux-perf", "sg_format": "sg3-utils", "sg_sanitize": "sg3-utils",
+    "blkdiscard": "util-linux", "fio": "fio", "hdparm": "hdparm", "mdadm": "mdadm", "mpstat": "sysstat",
+    "numactl": "numactl", "nvme": "nvme-cli", "perf": "linux-perf", "sg_format": "sg3-utils",
+    "sg_sanitize": "sg3-utils",
 }  # fmt: skip
 """The Debian package that contains each program."""
 _USUAL: Final = ("fio", "mpstat")

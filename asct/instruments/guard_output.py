@@ -71,6 +71,14 @@ class GuardOutput:
     stopped: str
     started_ns: int
     ended_ns: int
+    members_before: tuple[GuardTarget, ...] = ()
+    members_after: tuple[GuardTarget, ...] = ()
+    """The members of a RAID set. The set is then the only target, also in `samples`."""
+
+    @property
+    def drives(self) -> tuple[GuardTarget, ...]:
+        """The targets without a RAID set, and its members."""
+        return self.members_before or self.before
 
 
 class GuardRefusal(ValueError):
@@ -120,9 +128,13 @@ def _guard_output(lines: Iterable[Mapping[str, Any]]) -> GuardOutput:
     ended, *more = by_kind.get("exit", [{}])
     if more:
         raise TypeError("several `exit` lines")
+    before, members_before = _set_and_members(line for line in devices if line["when"] != "after")
+    after, members_after = _set_and_members(line for line in devices if line["when"] == "after")
     return GuardOutput(
-        before=tuple(device_of(line) for line in devices if line["when"] != "after"),
-        after=tuple(device_of(line) for line in devices if line["when"] == "after"),
+        before=before,
+        after=after,
+        members_before=members_before,
+        members_after=members_after,
         checks=tuple(check_of(line) for line in by_kind.get("check", [])),
         samples=tuple(_sample(line) for line in by_kind.get("sample", [])),
         status=None if not ended else _integer(ended, "status"),
@@ -130,6 +142,15 @@ def _guard_output(lines: Iterable[Mapping[str, Any]]) -> GuardOutput:
         started_ns=_integer(ended, "started_ns") if ended else 0,
         ended_ns=_integer(ended, "ended_ns") if ended else 0,
     )
+
+
+def _set_and_members(
+    lines: Iterable[Mapping[str, Any]],
+) -> tuple[tuple[GuardTarget, ...], tuple[GuardTarget, ...]]:
+    """Return the RAID set and its members, or all targets and nothing if there is no set."""
+    devices = [device_of(line) for line in lines]
+    sets = tuple(device for device in devices if "raid_level" in device.fields)
+    return (sets, tuple(device for device in devices if device not in sets)) if sets else (tuple(devices), ())
 
 
 def _text(text: str) -> str:
@@ -160,12 +181,13 @@ def check_of(line: Mapping[str, Any]) -> TargetCheck:
 
 
 def _sample(line: Mapping[str, Any]) -> CounterSample:
+    rows = [line["array"] or None] if "array" in line else line["devices"]
     return CounterSample(
         real_ns=_integer(line, "real_ns"),
         mono_ns=_integer(line, "mono_ns"),
         program_cpu_ns=_counter(line["program_cpu_ns"]),
         host_cpu_ns=_counter(line["host_cpu_ns"]),
-        devices=tuple(None if row is None else _counters(row) for row in line["devices"]),
+        devices=tuple(None if row is None else _counters(row) for row in rows),
         temperatures_mc=tuple(map(_counter, line["temperatures_mc"])),
     )
 

@@ -72,6 +72,21 @@ class StopRule:
     min_ios: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class RaidSet:
+    """A RAID set that guard creates from the targets of a step with the program `mdadm` (a path), and removes when the
+    step ends. `chunk` is in bytes; None means mdadm's default."""
+
+    level: int
+    chunk: int | None
+    mdadm: str
+
+    def orders(self) -> list[str]:
+        """Return the options of guard."""
+        chunk = [] if self.chunk is None else ["--raid-chunk", str(self.chunk)]
+        return ["--raid-level", str(self.level), *chunk, "--mdadm", self.mdadm]
+
+
 def handle_path(index: int) -> str:
     """Return the path that opens the file checked by guard, even if the name of the file now refers to a different
     file."""
@@ -86,14 +101,16 @@ def guarded(
     stop: StopRule | None = None,
     max_write_bytes: int | None = None,
     whole_drive: bool = False,
+    raid: RaidSet | None = None,
 ) -> Step:
     """Return a step that runs the tool of `step`, located at `path` on the host, under guard.
 
     guard ends the program once it has written `max_write_bytes` to all targets together. `whole_drive` means that the
     program changes more of a drive than the target, for example by an NVMe format or sanitize; guard then refuses a
-    drive with other namespaces.
+    drive with other namespaces. With `raid`, the program has a single target: the RAID set of the targets.
     """
     orders = _orders(stop, max_write_bytes) + (["--whole-drive", "1"] if whole_drive else [])
+    orders += raid.orders() if raid is not None else []
     arguments = [*orders, "--", path, *step.arguments]
     return replace(
         step,

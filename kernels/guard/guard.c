@@ -11,6 +11,7 @@
 #include "device.h"
 #include "kit/opts.h"
 #include "nvme.h"
+#include "raid.h"
 #include "serial.h"
 #include "scan.h"
 #include "use.h"
@@ -20,6 +21,7 @@ static struct asked {
     const char *targets, *stdout_file;
     int64_t scan, whole_drive, seed;
     struct orders orders;
+    struct raid_orders raid;
 } asked;
 
 static struct opt table[] = {
@@ -40,6 +42,11 @@ static struct opt table[] = {
      OPT_INTEGER, 0, INT64_MAX, NULL, &asked.orders.stop_min_ios, false},
     {"max-write-bytes", "bytes", "0", "stop the program when this much was written to the targets; 0: no limit",
      OPT_INTEGER, 0, INT64_MAX, NULL, &asked.orders.max_write_bytes, false},
+    {"raid-level", "", "none", "create a RAID set of this level from the targets, and run the program on it",
+     OPT_CHOICE, 0, 0, "none 0 1 5 6 10", &asked.raid.level, false},
+    {"raid-chunk", "bytes", "0", "chunk of the RAID set; 0: as mdadm chooses",
+     OPT_INTEGER, 0, INT64_C(1) << 30, NULL, &asked.raid.chunk_bytes, false},
+    {"mdadm", "", "/sbin/mdadm", "path of mdadm, which creates the RAID set", OPT_TEXT, 0, 0, NULL, &asked.raid.mdadm, false},
     {"seed", "", "1", "seed of the offsets at which the content of a target is checked",
      OPT_INTEGER, 0, INT64_MAX, NULL, &asked.seed, false},
 };
@@ -109,6 +116,42 @@ static int refuse(void)
     return EXIT_SELF_CHECK;
 }
 
+/* Runs the program with the `opened` targets, while the drives of all targets are counted. */
+static void run(char **program_arguments, const struct target *opened, size_t opened_count, const struct target *targets,
+                size_t count)
+{
+    struct program program = program_prepare(program_arguments, opened, opened_count, asked.stdout_file);
+    watch(&program, targets, count, &asked.orders);
+}
+
+static void print_after(const struct target *targets, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        device_print(&targets[i], "after");
+}
+
+static void run_on_targets(char **program_arguments, const struct target *targets, size_t count)
+{
+    run(program_arguments, targets, count, targets, count);
+    print_after(targets, count);
+}
+
+/* Creates a RAID set from the targets for the time of the program. */
+static void run_on_raid(char **program_arguments, struct target *members, size_t count)
+{
+    static struct raid raid;
+    for (size_t i = 0; i < count; i++)
+        if (!members[i].write || !members[i].block)
+            fail(EXIT_USAGE, "--raid-level: %s is not a block device to be written", members[i].path);
+    raid_make(&raid, &asked.raid, members, count);
+    raid_print(&raid, "before");
+    asked.orders.array = &raid.target;
+    run(program_arguments, &raid.target, 1, members, count);
+    raid_print(&raid, "after");
+    raid_remove(&raid);
+    print_after(members, count);
+}
+
 static int guard(char **program_arguments)
 {
     static struct target targets[TARGETS_MAX];
@@ -118,14 +161,12 @@ static int guard(char **program_arguments)
     if (check_refusal())
         return refuse();
     require_counters(targets, count);
-    if (!program_arguments) {
+    if (!program_arguments)
         out_ready();
-    } else {
-        struct program program = program_prepare(program_arguments, targets, count, asked.stdout_file);
-        watch(&program, targets, count, &asked.orders);
-        for (size_t i = 0; i < count; i++)
-            device_print(&targets[i], "after");
-    }
+    else if (strcmp(asked.raid.level, "none") == 0)
+        run_on_targets(program_arguments, targets, count);
+    else
+        run_on_raid(program_arguments, targets, count);
     print_end(true, NULL);
     return 0;
 }

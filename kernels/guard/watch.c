@@ -93,6 +93,14 @@ static bool sample(struct watching *w)
     for (size_t i = 0; i < w->count; i++)
         print_counters(&out, counters[i], known[i]);
     out_close_array(&out);
+    if (w->orders->array) {
+        int64_t own[COUNTERS];
+        bool counted = counters_read(&w->orders->array->counted, own);
+        out_array(&out, "array");
+        for (int i = 0; counted && i < COUNTERS; i++)
+            printf(i ? ",%lld" : "%lld", (long long)own[i]);
+        out_close_array(&out);
+    }
     ask_temperatures(w);
     out_array(&out, "temperatures_mc");
     for (size_t i = 0; i < w->count; i++) {

@@ -13,6 +13,7 @@ struct orders {
     int64_t sample_ms;
     int64_t stop_ppm, stop_min_ms, stop_min_ios;
     int64_t max_write_bytes; /* 0: no limit */
+    const struct target *array; /* the RAID set over the targets; NULL: there is none */
 };
 
 /* Prints `ready`, the samples and `exit`. */

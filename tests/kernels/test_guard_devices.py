@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from asct.instruments.guard_output import GuardRefusal, read_guard_output
-from asct.sdk.guard import Target
+from asct.sdk.guard import RaidSet, Target
 from tests.disks.loop import Loop, attached, loop_device, unattached
 from tests.kernels.building import Builds
 from tests.kernels.guarding import Guard, owned
@@ -275,3 +275,26 @@ def test_a_scan_tells_of_every_device_and_changes_none(guard: Guard, loop: Loop)
     assert [line for line in lines if '"t":"check"' in line and '"ok":true' not in line] == []
     assert '"path":"/dev/loop99"' not in done.stdout and done.stdout.splitlines()[-1] == '{"t":"end","ok":true}'
     assert Path(f"/sys/block/{loop.path.name}/stat").read_text().split()[4:7] == before
+
+
+def test_members_of_a_set_that_cannot_be_created_are_left_as_they_were(guard: Guard, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    with loop_device(tmp_path / "one", 16) as one, loop_device(tmp_path / "two", 16) as two:
+        ran = guard.run([owned(one), owned(two)], "true", raid=RaidSet(1, None, "/bin/false"))
+        assert ran.output.status == 3 and "mdadm cannot create the RAID set" in ran.output.stderr
+        absent = guard.run([owned(one), owned(two)], "true", raid=RaidSet(1, None, "/nowhere/mdadm"))
+        assert absent.output.status == 3 and "/nowhere/mdadm cannot be run: No such file" in absent.output.stderr
+        assert [loop.backing.read_bytes() for loop in (one, two)] == [bytes(16 << 20)] * 2
+        assert guard.run([owned(one), owned(two)], "true").output.status == 0
+
+
+def test_a_member_that_is_in_use_keeps_mdadm_from_being_run(guard: Guard, tmp_path: Path, loop: Loop) -> None:
+    (tmp_path / "two").mkdir()
+    sh("mkfs.ext4", "-q", str(loop.path))
+    with loop_device(tmp_path / "two", 16) as other, mounted(str(loop.path), tmp_path / "mnt"):
+        script = tmp_path / "mdadm"
+        script.write_text(f"#!/bin/sh\ntouch {tmp_path}/run\n")
+        script.chmod(0o755)
+        ran = guard.run([owned(other), owned(loop, overwrite=True)], "true", raid=RaidSet(1, None, str(script)))
+        assert "mounted" in ran.refusal and not (tmp_path / "run").exists()

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from asct.sdk.guard import Target
+from asct.sdk.guard import Access, RaidSet, Target
 from asct.sdk.step import Output
 from tests.disks.loop import loop_device
 from tests.kernels.building import KERNELS, Builds
@@ -270,3 +270,10 @@ def test_tables_of_sfdisk_are_known(guard: Guard, file: Path, label: str, name: 
     given = f"label: {label}\n" + ("" if label in ("sgi", "sun") else "2048,2048\n")
     subprocess.run(["sfdisk", "-q", str(file)], input=given, text=True, check=True, capture_output=True)
     assert look(guard, file).failed["signature"].startswith(name)
+
+
+@pytest.mark.parametrize("access", ["read", "write"])
+def test_a_raid_set_takes_only_devices_that_may_be_written(guard: Guard, file: Path, access: Access) -> None:
+    ran = guard.run([Target(str(file), access)], "true", raid=RaidSet(1, None, "/nowhere/mdadm"))
+    assert ran.output.status == 2 and f"{file} is not a block device to be written" in ran.output.stderr
+    assert file.read_bytes() == bytes(4 * MIB)

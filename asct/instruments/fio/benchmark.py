@@ -11,6 +11,7 @@ from asct.instruments.fio.contradictions import contradictions
 from asct.instruments.fio.depth import depth_cautions, settle_engine
 from asct.instruments.fio.metrics import BOUND_METRIC, FLAGS, METRICS
 from asct.instruments.fio.params import SCRATCH_NAME, AccessPattern, FioParams
+from asct.instruments.fio.raid import MDADM, member_bytes
 from asct.instruments.fio.sections import node_matters, scratch_bytes, sections_of, stages_of, writes
 from asct.sdk.benchmark import Benchmark, Context
 from asct.sdk.metric import Highlight, Metric
@@ -59,19 +60,19 @@ class FioBenchmark(Benchmark[P]):
         most = sum(_estimated_writes(section, ASSUMED_WRITE_BYTES_PER_S) for section in sections)
         likely = sum(_estimated_writes(section, likely_rate(section.block_size)) for section in sections)
         targets = params.file_names
-        written = targets or ("",) if writes(params) else ()
+        written = targets or ("",) if writes(params) or params.raid_level is not None else ()
         stages = [stage.params for stage in stages_of(params)]
         seconds = sum(stage.duration + stage.ramp_time + _START_SECONDS for stage in stages)
         return Needs(
             kernels=(GUARD,),
-            tools=(("fio", OLDEST_FIO),),
+            tools=(("fio", OLDEST_FIO), *(() if params.raid_level is None else ((MDADM, ""),))),
             optional_tools=("mpstat",),
             memory_bytes=_FIO_BYTES + max(map(_buffer_bytes, stages)),
             scratch=Scratch(SCRATCH_NAME, scratch_bytes(params)) if params.makes_file else None,
             seconds=seconds,
             longest_s=seconds,
-            writes_bytes=tuple((name, most // len(written)) for name in written),
-            likely_bytes=tuple((name, likely // len(written)) for name in written),
+            writes_bytes=tuple((name, member_bytes(params, len(written), most)) for name in written),
+            likely_bytes=tuple((name, member_bytes(params, len(written), likely)) for name in written),
             targets=targets,
             may_overwrite=params.overwrite,
         )

@@ -8,6 +8,7 @@ from typing import Final
 
 from asct.instruments.fio.jobfile import option_problem, refusal
 from asct.instruments.fio.params import SYNCHRONOUS, FioParams, option_of
+from asct.instruments.fio.raid import raid_problems
 from asct.instruments.fio.sections import JobFileError, sections_of, slice_bytes
 from asct.values.size import format_size
 
@@ -28,6 +29,7 @@ def contradictions(params: FioParams) -> Iterator[tuple[str, str]]:
         yield from (("job_file", problem) for problem in error.problems)
         return
     yield from _target(params, sections)
+    yield from raid_problems(params, params.file_names)
     for name in params.file_names:
         yield from _named(name)
     for _, section in sections:

@@ -10,17 +10,18 @@ from asct.instruments.guard_output import GuardOutput, GuardTarget
 from asct.instruments.nvme import health_of
 from asct.sdk.figure import Column, Table
 from asct.sdk.record import Measurement, Record, Scalar
+from asct.values.size import format_size
 
 HEALTH: Final = ("percentage_used", "available_spare", "media_errors", "data_units_written")
 
 
 def device_values(watch: GuardOutput) -> Iterator[Measurement]:
     """Yield the size, identity, temperature and health of each target, omitting unknown values."""
-    for device in watch.before:
+    for device in (*watch.before, *watch.members_before):
         size = device.scalar("bytes")
         if isinstance(size, int):
             yield Measurement("device_size", float(size), _identity(device))
-    for when, devices in (("before", watch.before), ("after", watch.after)):
+    for when, devices in (("before", watch.drives), ("after", watch.members_after or watch.after)):
         for device in devices:
             at: dict[str, Scalar] = {"path": device.path, "when": when}
             temperature, health = device.scalar("temperature_mc"), health_of(device)
@@ -32,9 +33,18 @@ def device_values(watch: GuardOutput) -> Iterator[Measurement]:
 
 def _identity(device: GuardTarget) -> dict[str, Scalar]:
     speed, width = device.scalar("link_speed"), device.scalar("link_width")
+    if device.scalar("raid_level") is not None:
+        return {"path": device.path, "model": _set_name(device)}
     found = {"path": device.path, **{name: device.scalar(name) for name in IDENTITY}}
     found |= {"format": device.scalar("logical_block"), "link": f"{speed} x{width}" if speed and width else None}
     return {name: value for name, value in found.items() if value is not None and value != ""}
+
+
+def _set_name(device: GuardTarget) -> str:
+    """Describe a RAID set: `RAID-5 of 3 drives, 64K chunks`."""
+    chunk = device.scalar("raid_chunk")
+    chunks = f", {format_size(chunk)} chunks" if isinstance(chunk, int) and chunk else ""
+    return f"RAID-{device.scalar('raid_level')} of {len(device.fields['members'])} drives{chunks}"
 
 
 _COLUMNS: Final = tuple(

@@ -40,7 +40,8 @@ def measure(params: FioParams, outputs: Sequence[Output], facts: HostFacts) -> S
     if len(runs) < len(stages):
         raise ValueError(f"only {len(runs)} of {len(stages)} stages were run")
     points = [_point(stage, output, facts) for stage, output in zip(stages, runs, strict=True)]
-    watch = replace(points[0].watch, after=points[-1].watch.after)
+    last = points[-1].watch
+    watch = replace(points[0].watch, after=last.after, members_after=last.members_after)
     if len(stages) == 1:
         return [*run_values(points[0]), *device_values(watch), _depth(params, facts)]
     parts = zip(stages, points, strict=True)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
+from asct.instruments.fio.raid import FLAGS as RAID_FLAGS
 from asct.sdk.metric import Metric
 
 DIRECTIONS: Final = ("read", "write", "trim")
@@ -134,7 +135,7 @@ METRICS: Final[tuple[Metric, ...]] = (
     *(metric._replace(coords={**metric.coords, STAGE: None}) for metric in _BY_STAGE), *DEVICE_METRICS,
 )  # fmt: skip
 
-FLAGS: Final = {
+FLAGS: Final = RAID_FLAGS | {
     "invalid": "the values do not correspond to the settings; the other flags give the reason",
     "noisy": "the values would differ in another run; the other flags give the reason",
     "littles-law": "IOPS x latency does not match the queue depth: "

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BeforeValidator, StringConstraints
 
 from asct.instruments.fio.jobfile import written
+from asct.instruments.fio.raid import RaidParams
 from asct.sdk.params import Count, Duration, Params, Rate, Size, listed, setting
 from asct.values.cpulist import parse_cpulist
 
@@ -281,7 +282,7 @@ class PointParams(Params):
     seed: Count = setting(1, "Seed for the random offsets", aliases=("randseed",), le=2**32 - 1)
 
 
-class FioParams(HostParams, DataParams, RateParams, QueueParams, OffsetParams, PointParams):
+class FioParams(HostParams, DataParams, RateParams, QueueParams, OffsetParams, RaidParams, PointParams):
     """The settings of one fio point. Each benchmark derives its own class and adds its `*_sweep_steps`."""
 
     options: dict[str, str | int | float | bool] = setting(
@@ -298,6 +299,11 @@ class FioParams(HostParams, DataParams, RateParams, QueueParams, OffsetParams, P
     def makes_file(self) -> bool:
         """Whether the point uses the temporary file of its job."""
         return self.create_temp_file if self.create_temp_file is not None else not self.file_names
+
+    @property
+    def target_count(self) -> int:
+        """The number of files or devices that fio opens. A RAID set is a single device."""
+        return 1 if self.raid_level is not None else max(1, len(self.file_names))
 
     @property
     def span_bytes(self) -> int | None:

@@ -227,7 +227,7 @@ def _cpu_load(
     """Return the CPU load during the run, or None if mpstat's output is incomplete or the wall clock was set."""
     if not text.strip() or window.real_offset_ns is None:
         return None
-    node = node_of(watch.before) if node_matters(params, facts) else None
+    node = node_of(watch.drives) if node_matters(params, facts) else None
     try:
         rows = read_rows(text, used_cpus(params, facts, node))
     except ValueError:

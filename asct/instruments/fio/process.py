@@ -9,6 +9,7 @@ from typing import Final
 
 from asct.instruments.fio.jobfile import job_file, written
 from asct.instruments.fio.params import SCRATCH_NAME, FioParams, passed_options
+from asct.instruments.fio.raid import raid_set
 from asct.instruments.fio.sections import (
     LAYOUT_BLOCK,
     chosen_engine,
@@ -139,11 +140,12 @@ def scratch_path(context: Context) -> str:
 
 
 def targets_of(params: FioParams, context: Context, *, dirty: bool = False) -> tuple[Target, ...]:
-    """Return the targets of the point. Write access is requested only for a pattern that changes its target.
+    """Return the targets of the point. Write access is requested only for a pattern that changes its target, and for
+    the members of a RAID set.
 
     A target is dirty if `dirty` is set, or if the run has already written to it.
     """
-    access: Access = "write" if writes(params) else "read"
+    access: Access = "write" if writes(params) or params.raid_level is not None else "read"
     if params.makes_file:
         return (Target(scratch_path(context), access, dirty=True),)
     return tuple(_target(name, access, params, context, dirty or name in context.written) for name in params.file_names)
@@ -181,13 +183,13 @@ def fio_step(
         name=name,
         program=Tool("fio"),
         arguments=(*arguments, JOB_FILE),
-        files={JOB_FILE: job_file(sections, [handle_path(index) for index in range(len(targets))])},
+        files={JOB_FILE: job_file(sections, [handle_path(index) for index in range(params.target_count)])},
         collect=(RESULT_FILE, CPU_FILE, PROGRAM_FILE),
         companions=_companions(params, context),
         env=_ENV,
     )
-    tool = context.facts.tools.get("fio")
-    return guarded(step, tool.path if tool else "fio", targets, stop=stop, max_write_bytes=max_write_bytes)
+    tool, raid = context.facts.tools.get("fio"), raid_set(params, context.facts)
+    return guarded(step, tool.path if tool else "fio", targets, stop=stop, max_write_bytes=max_write_bytes, raid=raid)
 
 
 def limit_s(params: FioParams) -> float:
@@ -220,7 +222,7 @@ def _stage_steps(params: FioParams, context: Context) -> Iterator[Step]:
 def _drive_node(context: Context) -> int | None:
     """Return the NUMA node of the drives according to the preceding inspection, or None if there was none."""
     output = next((one for one in context.done if one.step.name == INSPECTION), None)
-    return None if output is None else node_of(read_guard_output(output).before)
+    return None if output is None else node_of(read_guard_output(output).drives)
 
 
 def node_of(devices: Sequence[GuardTarget]) -> int | None:

@@ -37,7 +37,8 @@ _MOST_SECTIONS: Final = 64
 LAYOUT_BLOCK: Final = 2**20
 """Block size in bytes for writing the temporary file."""
 _SHARED: Final = frozenset({
-    "cpus", "create_temp_file", "file_names", "io_size", "job_file", "memory_node", "options", "overwrite", "seed",
+    "cpus", "create_temp_file", "file_names", "io_size", "job_file", "memory_node", "options", "overwrite",
+    "raid_chunk", "raid_level", "seed",
 })  # fmt: skip
 """Settings of the whole point, which a job file cannot contain."""
 _TIMES: Final = ("duration", "ramp_time")
@@ -309,7 +310,7 @@ def range_options(params: FioParams) -> dict[str, str]:
     if total is None:
         return dict.fromkeys(("size", "offset_increment"), f"{100 // params.numjobs}%")
     increment = slice_bytes(params, total)
-    return {"size": str(increment * max(1, len(params.file_names))), "offset_increment": str(increment)}
+    return {"size": str(increment * params.target_count), "offset_increment": str(increment)}
 
 
 def scratch_bytes(params: FioParams) -> int:
@@ -321,4 +322,4 @@ def scratch_bytes(params: FioParams) -> int:
 def slice_bytes(params: FioParams, total: int) -> int:
     """Return the bytes of each file that one of several sequential jobs uses: whole requests and pages, possibly 0."""
     grain = math.lcm(params.block_size, _PAGE)
-    return total // max(1, len(params.file_names)) // params.numjobs // grain * grain
+    return total // params.target_count // params.numjobs // grain * grain

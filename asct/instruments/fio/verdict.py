@@ -11,6 +11,7 @@ from asct.instruments.fio.depth import is_rounded
 from asct.instruments.fio.document import Document, JobResult
 from asct.instruments.fio.histogram import NS
 from asct.instruments.fio.params import SYNCHRONOUS, FioParams
+from asct.instruments.fio.raid import raid_flags
 from asct.instruments.fio.sections import chosen_engine, effective_depth, sections_of, used_cpus
 from asct.instruments.guard_output import GuardOutput, GuardTarget
 from asct.instruments.nvme import throttled
@@ -177,10 +178,11 @@ def point_flags(
         "target-shrank": any(after < before for before, after in zip(*sizes, strict=False)),
         "memory-filesystem": params.makes_file and facts.work_filesystem in _MEMORY_FILESYSTEMS,
         **_cpu_flags(params, document, cpu, facts),
-        "throttled": throttled(watch.before, watch.after),
+        "throttled": throttled(watch.drives, watch.members_after or watch.after),
         "little-unchecked": little is None,
         f"coverage-{coverage.why}": bool(coverage.why),
     }
+    found |= dict.fromkeys(raid_flags(watch), True)
     return judged((*(name for name, holds in found.items() if holds), *brief_flags(document)))
 
 
