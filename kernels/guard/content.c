@@ -10,7 +10,7 @@
 #include "extent.h"
 #include "kit/numbers.h"
 #include "magic.h"
-#include "raid.h"
+#include "superblock.h"
 
 #define WINDOW ((uint64_t)(1 << 20) + 65536) /* read at both ends: the innermost signature is at 1 MiB */
 #define WHOLE_BYTES ((uint64_t)256 << 20)    /* a target of at most this size is read completely */
@@ -110,7 +110,7 @@ void content_check(const struct target *target, uint64_t seed)
             unreadable(target);
         } else {
             const char *signature = magic_find(&front, &back, bytes);
-            if (raid_made_here(&front))
+            if (superblock_is_ours(&front))
                 signature = "linux_raid_member, left by asct (stop its array with mdadm --stop, then run mdadm --zero-superblock)";
             check_signature(target, signature);
             check_data(target, fd, signature, extent_is_zero(&front) && extent_is_zero(&back), seed);

@@ -19,12 +19,8 @@
 #include "kit/out.h"
 #include "kit/sysfile.h"
 #include "raid.h"
+#include "superblock.h"
 
-#define SET_NAME "asct-scratch"
-#define SUPERBLOCK_AT 4096 /* metadata 1.2 (include/uapi/linux/raid/md_p.h) */
-#define SUPERBLOCK_BYTES 4096
-#define NAME_AT 32
-#define NAME_BYTES 32
 #define LAST_NUMBER 127 /* mdadm numbers unnamed arrays downward from here */
 #define PAUSE_NS 100000000
 #define STOP_TRIES 600 /* the array is in use until the program has ended, which may have to wait for a drive */
@@ -102,48 +98,6 @@ static void stop_array(const struct raid *raid)
     }
 }
 
-bool raid_made_here(const struct extent *extent)
-{
-    const unsigned char *superblock = extent_at(extent, SUPERBLOCK_AT, SUPERBLOCK_BYTES);
-    return superblock && memcmp(superblock, "\xfc\x4e\x2b\xa9", 4) == 0 &&
-           memmem(superblock + NAME_AT, NAME_BYTES, SET_NAME, strlen(SET_NAME)) != NULL;
-}
-
-bool raid_left_on(const struct target *target)
-{
-    struct extent block;
-    int fd = target_open(target, O_RDONLY | O_NONBLOCK | O_DIRECT);
-    bool found = fd >= 0 && extent_read(fd, SUPERBLOCK_AT, SUPERBLOCK_BYTES, &block);
-    if (found) {
-        found = raid_made_here(&block);
-        extent_free(&block);
-    }
-    if (fd >= 0)
-        close(fd);
-    return found;
-}
-
-/* Overwrites the superblock of a set that this program has made; the member is claimed, so that nobody else uses it. */
-static void erase_superblock(const struct target *member)
-{
-    int fd = -1;
-    struct extent block;
-    for (int i = 0; i < CLAIM_TRIES && (fd = target_open(member, O_RDWR | O_EXCL | O_DIRECT | O_SYNC)) < 0; i++)
-        pause_shortly();
-    if (fd < 0 || !extent_read(fd, SUPERBLOCK_AT, SUPERBLOCK_BYTES, &block)) {
-        fprintf(stderr, "guard: the superblock of %s cannot be erased: %s; run mdadm --zero-superblock %s\n", member->path,
-                strerror(errno), member->path);
-        _exit(EXIT_ENVIRONMENT);
-    }
-    if (raid_made_here(&block)) {
-        memset(block.content, 0, SUPERBLOCK_BYTES);
-        if (pwrite(fd, block.content, SUPERBLOCK_BYTES, SUPERBLOCK_AT) != SUPERBLOCK_BYTES)
-            fprintf(stderr, "guard: the superblock of %s cannot be erased: %s\n", member->path, strerror(errno));
-    }
-    extent_free(&block);
-    close(fd);
-}
-
 /* Waits until the process that runs the program has ended or closes the pipe, then removes the set. */
 __attribute__((noreturn)) static void remove_later(const struct raid *raid, int asked, int removed)
 {
@@ -164,9 +118,10 @@ __attribute__((noreturn)) static void remove_later(const struct raid *raid, int 
         fprintf(stderr, "guard: /dev/%s cannot be stopped; run mdadm --stop /dev/%s\n", raid->name, raid->name);
         _exit(EXIT_ENVIRONMENT);
     }
+    bool erased = true;
     for (size_t i = 0; i < raid->count; i++)
-        erase_superblock(&raid->members[i]);
-    _exit(write(removed, "", 1) == 1 ? 0 : EXIT_ENVIRONMENT);
+        erased &= superblock_erase(&raid->members[i]);
+    _exit(erased && write(removed, "", 1) == 1 ? 0 : EXIT_ENVIRONMENT);
 }
 
 /* Above the descriptors that the program inherits. */
@@ -223,7 +178,7 @@ static void become_mdadm(const struct raid *raid)
     snprintf(chunk, sizeof chunk, "--chunk=%" PRId64, raid->orders->chunk_bytes / 1024);
     snprintf(uuid, sizeof uuid, "--uuid=%s", raid->uuid);
     const char *first[] = {raid->orders->mdadm, "--create", node, "--run", "--quiet", "--metadata=1.2", "--homehost=any",
-                           "--name=" SET_NAME, level, devices, uuid};
+                           "--name=" SUPERBLOCK_NAME, level, devices, uuid};
     for (size_t i = 0; i < sizeof first / sizeof *first; i++)
         arguments[count++] = first[i];
     if (redundant) {

@@ -4,7 +4,6 @@
 
 #include <stdint.h>
 
-#include "extent.h"
 #include "target.h"
 
 struct raid_orders {
@@ -31,11 +30,5 @@ void raid_print(const struct raid *raid, const char *when);
 
 /* Stops the array and erases the superblocks. Ends this process if the array is still there. */
 void raid_remove(struct raid *raid);
-
-/* Whether a range of a target contains the superblock of a set that guard has made. */
-bool raid_made_here(const struct extent *extent);
-
-/* Whether a target contains such a superblock. */
-bool raid_left_on(const struct target *target);
 
 #endif

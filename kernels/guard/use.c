@@ -7,7 +7,7 @@
 #include "check.h"
 #include "kit/sysfile.h"
 #include "mounts.h"
-#include "raid.h"
+#include "superblock.h"
 #include "use.h"
 
 static const char *const system_places[] = {"/", "/boot", "/boot/efi", "/efi", "/usr", "/var", ".", "/proc/self/exe"};
@@ -159,7 +159,7 @@ static void check_raid(const struct target *target)
     }
     while (fgets(line, sizeof line, file)) {
         if (sscanf(line, "md%60[^ ] : ", array) == 1 && is_member(line, target)) {
-            bool left = raid_left_on(target);
+            bool left = superblock_left_on(target);
             check(target, "raid", UNSAFE, "it is a member of the array md%s%s: run mdadm --stop /dev/md%s%s", array,
                   left ? ", which asct created and was killed before it could remove it" : "", array,
                   left ? ", then mdadm --zero-superblock on each member" : " first");
