@@ -137,3 +137,19 @@ def test_a_set_that_nobody_could_remove_is_told_at_the_next_start(lab: Guest, tm
     ended, run = measured(plan([raid("set", 1)], CONSENTS), [lab], tmp_path)
     require_measured(ended, run)
     assert left_over(lab) == ""
+
+
+def test_a_set_is_qualified_after_each_member_was_purged(lab: Guest, tmp_path: Path) -> None:
+    config = {
+        "active_range": "4M", "block_sizes": ["4K"], "mixes": [0], "dependent": ["4K:0"], "numjobs": 1, "iodepth": 4,
+        "round_time": "500ms", "window": 2, "rounds_max": 2, "excursion": 100, "slope": 100, "steady_volume": 0,
+        "precondition": 1, "file_names": [drive.disk() for drive in MEMBERS], "raid_level": 1,
+    }  # fmt: skip
+    ended, run = measured(plan([entry("rounds", "", "storage-iops", **config)], CONSENTS), [lab], tmp_path)
+    require_measured(ended, run)
+    (purged,) = of(run, "purged")
+    assert (purged["value"], purged["coords"]["method"]) == (1, "nvme-format")
+    (iops,) = of(run, "iops")
+    assert "raid-assumed-clean" in iops["flags"] and not {"not-purged", "purge-unverified"} & set(iops["flags"])
+    assert {one["coords"].get("serial") for one in of(run, "device_size")} == {None, GOOD.serial, BURST.serial}
+    assert left_over(lab) == ""

@@ -22,6 +22,7 @@ from asct.instruments.qualification.settings import (
 )
 from asct.sdk.benchmark import Context, Unsuitable
 from asct.sdk.facts import HostFacts, ToolFact
+from asct.sdk.guard import targets_in
 from asct.sdk.step import Output, Step
 
 RECORDED = Path(__file__).parents[2] / "asct/benchmarks/storage_iops/testdata/pts.json"
@@ -77,7 +78,8 @@ def nvme(*, formats: bool = True, fna: int = 0, used: int = 1000) -> dict[str, s
 
 @dataclass
 class Drive:
-    """A drive that answers commands: `answers` has status and text by the name of the step; others end well."""
+    """A drive, or the alike `members` of a RAID set, that answer commands: `answers` has status and text by the name of
+    the step; others end well."""
 
     fields: dict[str, Any] = field(default_factory=dict)
     alone: bool = True
@@ -86,15 +88,21 @@ class Drive:
     zeros: bool = True
     tools: tuple[str, ...] = ALL_TOOLS
     done: list[Output] = field(default_factory=list)
+    members: tuple[str, ...] = ()
 
     def journal(self, **settings: Any) -> StepJournal:
         tools = {name: ToolFact(path=f"/usr/sbin/{name}") for name in self.tools}
         facts = HostFacts(host="h", collected_at="2026-11-21T00:00:00Z", tools=tools)
-        journal = StepJournal(QualificationParams(file_names="/dev/x", **settings), self.done, facts)
+        names = self.members or ("/dev/x",)
+        settings |= {"raid_level": 1} if self.members else {}
+        journal = StepJournal(QualificationParams(file_names=names, **settings), self.done, facts)
         fields = {"kind": "block", "bytes": 2**30, "logical_block": 512, "discard_max_bytes": 4096} | self.fields
         detail = "the only one of its drive" if self.alone else "others on the same drive: nvme0n2"
-        checks = (TargetCheck("/dev/x", "namespaces", True, detail),)
-        journal.__dict__["inspected"] = GuardOutput((GuardTarget("/dev/x", fields),), (), checks, (), None, "", 0, 0)
+        checks = tuple(TargetCheck(name, "namespaces", True, detail) for name in names)
+        drives = tuple(GuardTarget(name, fields) for name in names)
+        array = GuardTarget("/dev/md127", {"kind": "block", "bytes": 2**30, "raid_level": "1", "members": [*names]})
+        before, members = ((array,), drives) if self.members else (drives, ())
+        journal.__dict__["inspected"] = GuardOutput(before, (), checks, (), None, "", 0, 0, members)
         return journal
 
     def purge(self, **settings: Any) -> Purge:
@@ -242,3 +250,28 @@ def test_none_does_nothing() -> None:
     drive = Drive(nvme())
     assert drive.purge(purge="none").flags == ("not-purged",)
     assert drive.done == []
+
+
+def test_each_member_of_a_set_is_purged_by_itself_and_the_set_is_read_back() -> None:
+    drive = Drive(nvme(), members=("/dev/a", "/dev/b"))
+    assert drive.purge() == Purge("nvme-format", verified=True)
+    assert [one.step.name for one in drive.done] == [
+        "purge-nvme-format-format-1",
+        "purge-nvme-format-format-2",
+        "purge-check",
+    ]
+    assert [[one.path for one in targets_in(done.step)] for done in drive.done] == [
+        ["/dev/a"],
+        ["/dev/b"],
+        ["/dev/a", "/dev/b"],
+    ]
+    assert ["--raid-level" in one.step.arguments for one in drive.done] == [False, False, True]
+
+
+def test_a_set_is_not_purged_if_one_member_is_not() -> None:
+    drive = Drive({"discard_max_bytes": 4096}, members=("/dev/a", "/dev/b"))
+    drive.answers["purge-blkdiscard-run-2"] = (1, "Operation not supported")
+    found = drive.purge()
+    assert found.method == "" and found.flags == ("not-purged",)
+    assert found.tried == ("/dev/b: blkdiscard: blkdiscard failed with status 1: Operation not supported",)
+    assert "purge-check" not in [one.step.name for one in drive.done]

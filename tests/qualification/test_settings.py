@@ -14,7 +14,9 @@ from asct.benchmarks.storage_iops import IopsParams
 from asct.benchmarks.storage_latency import BENCHMARK as LATENCY
 from asct.benchmarks.storage_latency import LatencyParams
 from asct.instruments.qualification.settings import SEQUENTIAL_BLOCK, QualificationParams
-from asct.sdk.benchmark import Unsuitable
+from asct.sdk.benchmark import Context, Unsuitable
+from asct.sdk.facts import HostFacts, ToolFact
+from asct.sdk.guard import targets_in
 
 MIB, GB = 2**20, 10**9
 
@@ -128,3 +130,25 @@ def test_what_it_may_cost() -> None:
     file = IOPS.needs(IopsParams(), None)
     assert file.scratch is not None
     assert file.purges == ()
+
+
+def test_several_devices_are_one_target_only_as_a_raid_set() -> None:
+    members = ("/dev/disk/by-id/a", "/dev/disk/by-id/b")
+    apart = list(IOPS.check(IopsParams(file_names=members)))
+    assert [name for name, message in apart if "add raid_level to combine them" in message] == ["file_names"]
+    assert list(IOPS.check(IopsParams(file_names=members, raid_level=1))) == []
+    (lack,) = IOPS.check(IopsParams(file_names=members, raid_level=5))
+    assert lack[0] == "raid_level" and "needs at least 3 devices" in lack[1]
+    alone = dict(IOPS.needs(IopsParams(file_names=members[:1]), None).writes_bytes)[members[0]]
+    needs = IOPS.needs(IopsParams(file_names=members, raid_level=0), None)
+    assert dict(needs.writes_bytes) == dict.fromkeys(members, alone // 2)
+    assert needs.purges == members and dict(needs.tools)["mdadm"] == ""
+
+
+def test_the_size_of_a_raid_set_is_read_while_it_exists() -> None:
+    tools = {"mdadm": ToolFact(path="/usr/sbin/mdadm")}
+    facts = HostFacts(host="h", collected_at="now", tools=tools)
+    params = IopsParams(file_names=("/dev/disk/by-id/a", "/dev/disk/by-id/b"), raid_level=1)
+    (step,) = IOPS.steps(params, Context(facts, "/work"))
+    assert step.arguments[-5:] == ("1", "--mdadm", "/usr/sbin/mdadm", "--", "true")
+    assert [target.access for target in targets_in(step)] == ["write", "write"]

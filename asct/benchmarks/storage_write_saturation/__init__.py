@@ -117,8 +117,8 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
             super().needs(params, facts),
             seconds=opening / _USUAL_BYTES_PER_S + usual * each + params.histogram_time,
             longest_s=opening / _SLOW_BYTES_PER_S + params.time_cap * each + params.histogram_time + params.round_time,
-            writes_bytes=((params.target_name, round(written)),),
-            likely_bytes=((params.target_name, round(likely)),),
+            writes_bytes=params.charged(round(written)),
+            likely_bytes=params.charged(round(likely)),
         )
 
     def phases(self, params: SaturationParams, logical_block: int) -> Sequence[Phase]:

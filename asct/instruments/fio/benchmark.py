@@ -11,7 +11,7 @@ from asct.instruments.fio.contradictions import contradictions
 from asct.instruments.fio.depth import depth_cautions, settle_engine
 from asct.instruments.fio.metrics import BOUND_METRIC, FLAGS, METRICS
 from asct.instruments.fio.params import SCRATCH_NAME, AccessPattern, FioParams
-from asct.instruments.fio.raid import MDADM, member_bytes
+from asct.instruments.fio.raid import member_bytes, raid_tools
 from asct.instruments.fio.sections import node_matters, scratch_bytes, sections_of, stages_of, writes
 from asct.sdk.benchmark import Benchmark, Context
 from asct.sdk.metric import Highlight, Metric
@@ -65,7 +65,7 @@ class FioBenchmark(Benchmark[P]):
         seconds = sum(stage.duration + stage.ramp_time + _START_SECONDS for stage in stages)
         return Needs(
             kernels=(GUARD,),
-            tools=(("fio", OLDEST_FIO), *(() if params.raid_level is None else ((MDADM, ""),))),
+            tools=(("fio", OLDEST_FIO), *raid_tools(params)),
             optional_tools=("mpstat",),
             memory_bytes=_FIO_BYTES + max(map(_buffer_bytes, stages)),
             scratch=Scratch(SCRATCH_NAME, scratch_bytes(params)) if params.makes_file else None,

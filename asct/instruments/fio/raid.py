@@ -87,6 +87,11 @@ def member_bytes(params: RaidParams, number: int, written: int) -> int:
     return written if copies is None else written * copies // number
 
 
+def raid_tools(params: RaidParams) -> tuple[tuple[str, str], ...]:
+    """Return the programs that a set requires, as in `Needs.tools`."""
+    return () if params.raid_level is None else ((MDADM, ""),)
+
+
 def raid_set(params: RaidParams, facts: HostFacts) -> RaidSet | None:
     """Return the RAID set for guard, or None if the point has none."""
     if params.raid_level is None:

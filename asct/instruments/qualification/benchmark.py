@@ -14,6 +14,7 @@ from asct.instruments.fio.devices import device_values
 from asct.instruments.fio.metrics import FLAGS as FIO_FLAGS
 from asct.instruments.fio.params import SCRATCH_NAME, FioParams
 from asct.instruments.fio.process import INSPECTION, layout_steps
+from asct.instruments.fio.raid import raid_tools
 from asct.instruments.fio.sections import scratch_bytes
 from asct.instruments.qualification.compared import compared_figures, compared_tables
 from asct.instruments.qualification.figures import phase_figures
@@ -158,14 +159,14 @@ class Qualification(Benchmark[Q]):
         purged = params.file_names if params.purge != "none" else ()
         return Needs(
             kernels=(GUARD,),
-            tools=(("fio", OLDEST_FIO), *(((tool, ""),) if tool else ())),
+            tools=(("fio", OLDEST_FIO), *(((tool, ""),) if tool else ()), *raid_tools(params)),
             optional_tools=("nvme", "blkdiscard") if params.purge == "auto" and params.file_names else (),
             memory_bytes=_FIO_BYTES + params.numjobs * params.iodepth * max(params.sizes),
             scratch=Scratch(SCRATCH_NAME, scratch_bytes(whole)) if params.makes_file else None,
             seconds=usual_seconds(params, phases),
             longest_s=longest_seconds(params, phases),
-            writes_bytes=((params.target_name, written),),
-            likely_bytes=((params.target_name, likely_bytes(params, phases)),),
+            writes_bytes=params.charged(written),
+            likely_bytes=params.charged(likely_bytes(params, phases)),
             targets=params.file_names,
             purges=tuple(name for name in purged if name.startswith("/dev/")),
             may_overwrite=params.overwrite,
@@ -221,7 +222,8 @@ class Qualification(Benchmark[Q]):
     def target_values(self, journal: StepJournal) -> Iterator[Measurement]:
         """Yield the properties of the target, its health before and after the test, and the block sizes that it does
         not support."""
-        yield from device_values(replace(journal.inspected, after=journal.last.after))
+        last = journal.last
+        yield from device_values(replace(journal.inspected, after=last.after, members_after=last.members_after))
         yield Measurement("active_range", float(journal.span))
         for size in journal.params.sizes:
             if size < journal.logical_block:
@@ -247,10 +249,12 @@ def _loads(params: QualificationParams) -> list[FioParams]:
 def require_cache(journal: StepJournal) -> None:
     """Raise Unsuitable if the write cache of the drive is not in the state that the settings require."""
     wanted = _CACHES.get(journal.params.write_cache)
-    found = journal.device.scalar("write_cache")
-    if wanted is not None and found != wanted:
+    for drive in journal.inspected.drives if wanted is not None else ():
+        found = drive.scalar("write_cache")
+        if found == wanted:
+            continue
         state = found if isinstance(found, str) else "unknown"
         raise Unsuitable(
-            f"the write cache of {journal.device.path} is {state}, but write_cache requires {wanted}; change it "
+            f"the write cache of {drive.path} is {state}, but write_cache requires {wanted}; change it "
             "on the host (nvme set-feature -f 6, hdparm -W, sdparm), or set write_cache to as-found"
         )

@@ -139,8 +139,8 @@ class RunCost(NamedTuple):
             base,
             seconds=self.usual,
             longest_s=self.longest,
-            writes_bytes=((load.target_name, opening + round(self.writing * ASSUMED_WRITE_BYTES_PER_S)),),
-            likely_bytes=((load.target_name, opening + round(self.likely_bytes)),),
+            writes_bytes=load.charged(opening + round(self.writing * ASSUMED_WRITE_BYTES_PER_S)),
+            likely_bytes=load.charged(opening + round(self.likely_bytes)),
         )
 
 

@@ -12,12 +12,13 @@ from asct.instruments.fio.histogram import NS
 from asct.instruments.fio.params import FioParams
 from asct.instruments.fio.point import FioPoint, read_point
 from asct.instruments.fio.process import INSPECTION, RESULT_FILE, fio_step, limit_s, targets_of
+from asct.instruments.fio.raid import raid_set
 from asct.instruments.guard_output import GuardOutput, GuardTarget, read_guard_output
 from asct.instruments.qualification.settings import MIB, Phase, QualificationParams, Quantity, Workload
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import HostFacts
-from asct.sdk.guard import StopRule, inspection
-from asct.sdk.step import Output, Step
+from asct.sdk.guard import StopRule, guarded, inspection
+from asct.sdk.step import Output, Step, Tool
 
 _LONG_S: Final = 30.0
 _FAST_BYTES_PER_S: Final = 1e9
@@ -154,9 +155,16 @@ class StepJournal:
         return wrote or not context.written.isdisjoint(self.params.file_names)
 
     def inspection(self, context: Context) -> Step:
-        """Return the inspection of the target. It must be the first step, because it reads the size of the target."""
+        """Return the inspection of the target. It must be the first step, because it reads the size of the target.
+
+        The size of a RAID set is known only while the set exists.
+        """
         params = self.params.fio(MIB, rw="randwrite")
-        return inspection(targets_of(params, context, dirty=self.dirty(context)), INSPECTION)
+        targets = targets_of(params, context, dirty=self.dirty(context))
+        raid = raid_set(params, context.facts)
+        if raid is None:
+            return inspection(targets, INSPECTION)
+        return guarded(Step(INSPECTION, Tool("true")), "true", targets, raid=raid)
 
 
 def fio_process(params: FioParams, context: Context, name: str, stop: StopRule | None = None) -> Step:

@@ -182,53 +182,122 @@ class Purge:
 
 def purge_steps(journal: StepJournal, phase: Phase, context: Context) -> Sequence[Step]:
     """Return the next command, or the step that checks the result, or an empty sequence if the purge is complete."""
-    for method in candidates(journal.params.purge, journal.inspected, journal.facts):
-        command = _pending(journal, phase, method)
-        if command is not None:
-            return [_step(journal, phase, method, command, context)]
-        if not _failure(journal, phase, method):
-            name = f"{phase.name}purge-check"
-            return [] if journal.has(name) else [fio_process(_sample(journal), context, name)]
-    return []
+    drives = _drives(journal, phase)
+    for drive in drives:
+        found = drive.next_command()
+        if found is not None:
+            return [_step(drive, *found, context)]
+    name = f"{phase.name}purge-check"
+    if journal.has(name) or not all(drive.method for drive in drives):
+        return []
+    return [fio_process(_sample(journal), context, name)]
 
 
 def purge_of(journal: StepJournal, phase: Phase) -> Purge:
-    """Return the result of the finished steps of the purge."""
-    tried: list[str] = []
-    for method in candidates(journal.params.purge, journal.inspected, journal.facts):
-        reason = _failure(journal, phase, method)
-        if not reason:
-            return Purge(method, _verified(journal, phase, method), tuple(tried))
-        tried.append(f"{method}: {reason}")
-    return Purge("", tried=tuple(tried))
+    """Return the result of the finished steps of the purge. A RAID set is purged if each member is purged."""
+    drives = _drives(journal, phase)
+    tried = tuple(f"{drive.title}{method}: {reason}" for drive in drives for method, reason in drive.failures)
+    if not all(drive.method for drive in drives):
+        return Purge("", tried=tried)
+    check = journal.outputs.get(f"{phase.name}purge-check")
+    verified = check is not None and read_guard_output(check).status == 0
+    methods = ", ".join(dict.fromkeys(drive.method for drive in drives))
+    return Purge(methods, verified or all(drive.is_unused() for drive in drives), tried)
 
 
-def _pending(journal: StepJournal, phase: Phase, method: str) -> PurgeCommand | None:
-    """Return the next command of a method, or None if it is complete or has failed."""
-    for command in _commands(journal, phase, method):
-        output = journal.outputs.get(_name(phase, method, command))
-        if output is None:
-            return command
-        if _refused(command, output):
-            last = unlock() if command.name == "erase" else None
-            return None if last is None or journal.has(_name(phase, method, last)) else last
-    return None
+def _drives(journal: StepJournal, phase: Phase) -> list[_DrivePurge]:
+    return [_DrivePurge(journal, phase, index) for index in range(len(journal.inspected.drives))]
 
 
-def _commands(journal: StepJournal, phase: Phase, method: str) -> Sequence[PurgeCommand]:
-    first = commands(method, journal.device, ())[0]
-    output = journal.outputs.get(_name(phase, method, first))
-    return commands(method, journal.device, () if output is None else (_said(output),))
+@dataclass(frozen=True, slots=True)
+class _DrivePurge:
+    """The purge of one drive: of the target, or of a member of a RAID set, according to the finished steps."""
 
+    journal: StepJournal
+    phase: Phase
+    index: int
 
-def _failure(journal: StepJournal, phase: Phase, method: str) -> str:
-    """Return the reason why a method did not succeed, or an empty string if it did."""
-    for command in _commands(journal, phase, method):
-        output = journal.outputs.get(_name(phase, method, command))
-        reason = "was not run" if output is None else _refused(command, output)
-        if reason:
-            return reason
-    return ""
+    @property
+    def device(self) -> GuardTarget:
+        """The drive as it was inspected."""
+        return self.journal.inspected.drives[self.index]
+
+    @property
+    def title(self) -> str:
+        """The path of a member, for messages; empty without a RAID set."""
+        return f"{self.device.path}: " if self.journal.inspected.members_before else ""
+
+    def methods(self) -> tuple[str, ...]:
+        """Return the methods to try, in order. Raises Unsuitable in the same cases as `candidates`."""
+        inspected, path = self.journal.inspected, self.device.path
+        checks = tuple(check for check in inspected.checks if check.path == path)
+        own = replace(inspected, before=(self.device,), checks=checks)
+        return candidates(self.journal.params.purge, own, self.journal.facts)
+
+    @property
+    def method(self) -> str:
+        """The method that succeeded, or an empty string."""
+        return next((method for method in self.methods() if not self._failure(method)), "")
+
+    @property
+    def failures(self) -> list[tuple[str, str]]:
+        """Each method that failed before another one succeeded, with the reason."""
+        found = []
+        for method in self.methods():
+            reason = self._failure(method)
+            if not reason:
+                break
+            found.append((method, reason))
+        return found
+
+    def next_command(self) -> tuple[str, PurgeCommand] | None:
+        """Return the next command with its method, or None if the purge of the drive is complete."""
+        for method in self.methods():
+            command = self._pending(method)
+            if command is not None:
+                return method, command
+            if not self._failure(method):
+                return None
+        return None
+
+    def is_unused(self) -> bool:
+        """Return whether the drive reports no used blocks after the last command."""
+        last = self._commands(self.method)[-1]
+        after = read_guard_output(self.journal.outputs[self.step_name(self.method, last)]).after
+        namespaces = [namespace_of(device) for device in after]
+        return bool(namespaces) and all(one is not None and one.used_blocks == 0 for one in namespaces)
+
+    def step_name(self, method: str, command: PurgeCommand) -> str:
+        """Return the name of the step of a command. Those of a RAID set end with the number of the member."""
+        member = f"-{self.index + 1}" if self.journal.inspected.members_before else ""
+        return f"{self.phase.name}purge-{method}-{command.name}{member}"
+
+    def _output(self, method: str, command: PurgeCommand) -> Output | None:
+        return self.journal.outputs.get(self.step_name(method, command))
+
+    def _pending(self, method: str) -> PurgeCommand | None:
+        """Return the next command of a method, or None if it is complete or has failed."""
+        for command in self._commands(method):
+            output = self._output(method, command)
+            if output is None:
+                return command
+            if _refused(command, output):
+                last = unlock() if command.name == "erase" else None
+                return None if last is None or self._output(method, last) is not None else last
+        return None
+
+    def _commands(self, method: str) -> Sequence[PurgeCommand]:
+        output = self._output(method, commands(method, self.device, ())[0])
+        return commands(method, self.device, () if output is None else (_said(output),))
+
+    def _failure(self, method: str) -> str:
+        """Return the reason why a method did not succeed, or an empty string if it did."""
+        for command in self._commands(method):
+            output = self._output(method, command)
+            reason = "was not run" if output is None else _refused(command, output)
+            if reason:
+                return reason
+        return ""
 
 
 def _refused(command: PurgeCommand, output: Output) -> str:
@@ -244,16 +313,14 @@ def _said(output: Output) -> str:
     return output.files.get(PROGRAM_FILE, "")
 
 
-def _name(phase: Phase, method: str, command: PurgeCommand) -> str:
-    return f"{phase.name}purge-{method}-{command.name}"
-
-
-def _step(journal: StepJournal, phase: Phase, method: str, command: PurgeCommand, context: Context) -> Step:
+def _step(drive: _DrivePurge, method: str, command: PurgeCommand, context: Context) -> Step:
+    """Return the step of a command, whose only target is the drive."""
+    journal = drive.journal
     params = journal.params.fio(MIB, rw="randwrite")
-    targets = targets_of(params, context, dirty=journal.dirty(context))
-    name = _name(phase, method, command)
+    target = targets_of(params, context, dirty=journal.dirty(context))[drive.index]
+    name = drive.step_name(method, command)
     step = Step(name, Tool(command.tool), command.arguments, collect=(PROGRAM_FILE,), env=_ENV)
-    step = guarded(step, journal.facts.tools[command.tool].path, targets)
+    step = guarded(step, journal.facts.tools[command.tool].path, [target])
     return replace(step, arguments=("--whole-drive", "1", *step.arguments)) if command.whole else step
 
 
@@ -273,14 +340,3 @@ def _sample(journal: StepJournal) -> FioParams:
         verify="pattern",
         verify_pattern="0x00",
     )
-
-
-def _verified(journal: StepJournal, phase: Phase, method: str) -> bool:
-    """Return whether all blocks are zeros, or the drive reports no used blocks."""
-    check = journal.outputs.get(f"{phase.name}purge-check")
-    if check is not None and read_guard_output(check).status == 0:
-        return True
-    last = _commands(journal, phase, method)[-1]
-    after = read_guard_output(journal.outputs[_name(phase, method, last)]).after
-    namespaces = [namespace_of(device) for device in after]
-    return bool(namespaces) and all(one is not None and one.used_blocks == 0 for one in namespaces)

@@ -10,8 +10,9 @@ from typing import Annotated, Final, Literal
 from pydantic import BeforeValidator, StringConstraints
 
 from asct.instruments.fio.params import Counts, Engine, FioParams, Paths, Pattern
+from asct.instruments.fio.raid import RaidParams, member_bytes
 from asct.sdk.benchmark import Unsuitable
-from asct.sdk.params import Count, Duration, Params, Size, listed, setting
+from asct.sdk.params import Count, Duration, Size, listed, setting
 from asct.sdk.record import Scalar
 from asct.statistics.steady import SteadyRule
 from asct.values.size import format_size, parse_size
@@ -120,7 +121,7 @@ SEQUENTIAL_BLOCK: Final = 128 * 1024
 _SLOWEST_BYTES_PER_S: Final = 10_000_000
 
 
-class QualificationParams(Params):
+class QualificationParams(RaidParams):
     """The settings of the target, the load, and the rules for the steady state."""
 
     profile: Profile = setting(
@@ -131,9 +132,9 @@ class QualificationParams(Params):
     )
     file_names: Paths = setting(
         (),
-        "Existing device or file to measure, as an absolute path; if unset, a temporary file",
+        "Existing device or file to measure, as an absolute path, or the members of a RAID set; if unset, a temporary "
+        "file",
         aliases=("filenames", "filename", "file_name", "target"),
-        max_length=1,
         pitfalls="The whole device is purged and overwritten, which requires consent in `safety.destroys`.",
     )
     filesize: Size = setting(2**30, "Size of the temporary file", aliases=("size",), ge=MIB)
@@ -206,10 +207,10 @@ class QualificationParams(Params):
         """Whether the target is the temporary file of the job."""
         return not self.file_names
 
-    @property
-    def target_name(self) -> str:
-        """The path of the named target. It is empty for the temporary file, as in `Needs.writes_bytes`."""
-        return self.file_names[0] if self.file_names else ""
+    def charged(self, written: int) -> tuple[tuple[str, int], ...]:
+        """Return the bytes that each target receives if fio writes `written` bytes, as in `Needs.writes_bytes`."""
+        targets = self.file_names or ("",)
+        return tuple((name, member_bytes(self, len(targets), written)) for name in targets)
 
     @property
     def rule(self) -> SteadyRule:
@@ -253,7 +254,7 @@ class QualificationParams(Params):
         common: dict[str, object] = {
             "filesize": span, "offset": self.offset, "file_names": self.file_names, "overwrite": self.overwrite,
             "engine": self.engine, "numjobs": self.numjobs, "iodepth": self.iodepth, "refill_buffers": True,
-            "seed": self.seed,
+            "seed": self.seed, "raid_level": self.raid_level, "raid_chunk": self.raid_chunk,
         }  # fmt: skip
         return FioParams(**(common | changes))
 
@@ -278,6 +279,12 @@ def settings_at_odds(params: QualificationParams) -> Iterator[tuple[str, str]]:
         yield "purge", f"a temporary file cannot be purged with {params.purge}; use a device, or set purge to auto"
     if any(size % 512 for size in params.sizes):
         yield "block_sizes", "the size of direct requests must be a multiple of 512; round the sizes"
+    if len(params.file_names) > 1 and params.raid_level is None:
+        yield (
+            "file_names",
+            "lists several devices, but a qualification measures one target; add raid_level to combine them into a "
+            "RAID set, or sweep file_names to measure one after the other",
+        )
     if params.offset % 4096:
         yield "offset", "is not a multiple of 4096; round it"
     if params.makes_file:
