@@ -244,6 +244,10 @@ def saturation_values(settings: Mapping[str, Any], rounds: int = 240) -> list[Me
     return [*_target(), *measurements(made, 3_840_755_982_336, goal, (), run), *_responses(32.0 / 96_000.0)]
 
 
+_RECORDED = {"storage-hdd": "written", "storage-composite-workload": "fast", "storage-streams": "pts"}
+"""The recorded case that stands for a benchmark."""
+
+
 def storage_values(name: str, settings: Mapping[str, Any], slow: float, seed: object) -> list[Measurement]:
     """The values of any storage benchmark."""
     if name in ("storage-iops", "storage-throughput", "storage-latency"):
@@ -252,6 +256,6 @@ def storage_values(name: str, settings: Mapping[str, Any], slow: float, seed: ob
         return saturation_values(settings)
     if name == "storage-recovery":
         return list(recorded(name, str(settings["test"])))
-    if name == "storage-hdd":
-        return list(recorded(name, "written"))
+    if name in _RECORDED:
+        return list(recorded(name, _RECORDED[name]))
     return fio_values(settings, slow, seed)

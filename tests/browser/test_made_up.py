@@ -53,5 +53,5 @@ def test_a_wrong_name_is_answered_with_the_names(capsys: pytest.CaptureFixture[s
 def test_sections_of_one_benchmark_have_titles_of_their_own(tmp_path: Path) -> None:
     report = build(open_view(write_tree("qualification", tmp_path), installed()))
     titles = [section.title for section in report.sections]
-    assert len(titles) == len(set(titles)) == 7
+    assert len(titles) == len(set(titles)) == 9
     assert "Recovery and demand intensity of a drive: idle" in titles

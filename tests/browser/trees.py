@@ -129,6 +129,12 @@ _QUALIFICATION = """  - id: recovery
   - id: stimulus
     uses: storage-recovery
     config: {file_names: "${vars.target}", test: stimulus, profile: fast}
+  - id: composite
+    uses: storage-composite-workload
+    config: {file_names: "${vars.target}", profile: fast}
+  - id: streams
+    uses: storage-streams
+    config: {file_names: "${vars.target}"}
 
 profiles:"""
 _FAILURES = """plan: 1
@@ -191,7 +197,7 @@ TREES: Final[Mapping[str, Tree]] = {
     "points-64": Tree("request size x read share x queue depth", _plan("seeds/fio-matrix"), SERVER),
     "points-5000": Tree("the same in 5,000 points", _LARGE_STUDY, SERVER, brief=True),
     "qualification": Tree(
-        "every test of a drive in its steady state", _plan("tkperf-ssd", **{"profiles:": _QUALIFICATION}), SERVER
+        "every test of a drive in its steady state", _plan("seeds/tkperf", **{"profiles:": _QUALIFICATION}), SERVER
     ),
     "failures": Tree(
         "failures and refusals", _FAILURES, lost={"gamma": _UNREACHABLE}, refused={"beta/patterns": _REFUSED},
