@@ -35,6 +35,13 @@ def test_a_drive_with_large_blocks_gets_the_share_of_the_small_requests_in_its_s
         CompositeParams(bssplit="512/50:1K/50").on(4096)
 
 
+def test_a_mix_is_written_as_for_fio() -> None:
+    assert CompositeParams(bssplit="4k/60:64k/40").shares == {4 * KIB: 60, 64 * KIB: 40}
+    for text in ("", "4K", "4K/60:", "4K/60,8K/40", "4K/60:8K/"):
+        with pytest.raises(ValueError, match="is not a mix of request sizes; write each size with its share"):
+            CompositeParams(bssplit=text)
+
+
 @pytest.mark.parametrize(
     ("settings", "told"),
     [

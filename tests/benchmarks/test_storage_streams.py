@@ -22,13 +22,14 @@ def test_a_stream_is_read_as_the_specification_writes_it() -> None:
         "read", "write", "randread", "randwrite",
     ]  # fmt: skip
     assert Stream.of("SEQ 128K W Q5").name == "SEQ 128k W"
+    assert StreamParams.model_validate({"streams": "rnd 4k w, seq 1m r q8"}).streams == ("RND 4K W", "SEQ 1M R Q8")
 
 
-@pytest.mark.parametrize("text", ["RND 4K", "RND 4K RW", "rnd 4K W", "RND 4K W 100%", "RND 4K W 20", "RND 4K W Q"])
+@pytest.mark.parametrize("text", ["RND 4K", "RND 4K RW", "RND 4K W 100%", "RND 4K W 20", "RND 4K W Q"])
 def test_other_notations_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is not a stream"):
         Stream.of(text)
-    with pytest.raises(ValueError, match="streams"):
+    with pytest.raises(ValueError, match="is not a stream; write RND or SEQ"):
         StreamParams.model_validate({"streams": ["SEQ 64K W", text]})
 
 
@@ -36,6 +37,7 @@ def test_other_notations_are_refused(text: str) -> None:
     ("streams", "told"),
     [
         ("RND 4K W, RND 4K W", "contains a stream twice"),
+        ("RND 4K W", "contains only one stream"),
         ("RND 4K W Q0, SEQ 64K W", "must be at least 1 and at most 65536"),
         ("RND 4K W, RND 4K W Q8", "contains a stream twice"),
         ("RND 700 W, SEQ 64K W", "must be a multiple of 512 bytes"),

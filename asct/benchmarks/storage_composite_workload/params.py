@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Annotated, Final
 
-from pydantic import StringConstraints
+from pydantic import AfterValidator
 
 from asct.instruments.fio.params import Distribution
 from asct.instruments.qualification.demand_plan import DemandParams
@@ -14,7 +15,20 @@ from asct.sdk.benchmark import Unsuitable
 from asct.sdk.params import Count, Size, setting
 from asct.values.size import parse_size
 
-Mix = Annotated[str, StringConstraints(max_length=500, pattern=r"^[0-9]+[KM]?/[0-9]{1,3}(:[0-9]+[KM]?/[0-9]{1,3})*$")]
+_MIX: Final = re.compile(r"[0-9]+[KM]?/[0-9]{1,3}(:[0-9]+[KM]?/[0-9]{1,3}){0,63}")
+
+
+def _known(text: str) -> str:
+    """Return a mix in capitals. Raises ValueError if it is not a mix."""
+    if not _MIX.fullmatch(text.upper()):
+        raise ValueError(
+            f"`{text}` is not a mix of request sizes; write each size with its share in percent, such as 4K/70:64K/30"
+        )
+    return text.upper()
+
+
+Mix = Annotated[str, AfterValidator(_known)]
+"""Request sizes with their shares; accepts text such as `4k/70:64k/30`."""
 JESD219_SIZES: Final = "512/4:1K/1:1536/1:2K/1:2560/1:3K/1:3584/1:4K/67:8K/10:16K/7:32K/3:64K/3"
 JESD219_RANGES: Final = "zoned:50/5:30/15:20/80"
 """The enterprise workload of JEDEC JESD219, which SNIA uses: half of the requests go to the first 5 % of the range,

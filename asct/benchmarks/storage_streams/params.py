@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final
 
-from pydantic import BeforeValidator, StringConstraints
+from pydantic import AfterValidator, BeforeValidator
 
 from asct.instruments.fio.params import Pattern
 from asct.instruments.qualification.settings import (
@@ -23,8 +23,6 @@ from asct.sdk.params import Count, listed, setting
 from asct.values.size import parse_size
 
 _STREAM: Final = re.compile(r"(RND|SEQ) ([0-9]+[KM]?) ([RW])(?: Q([0-9]{1,5}))?")
-StreamText = Annotated[str, StringConstraints(pattern=rf"^{_STREAM.pattern}$")]
-StreamTexts = Annotated[tuple[StreamText, ...], BeforeValidator(listed)]
 ALL: Final = "all"
 ALONE: Final = "alone"
 TOGETHER: Final = "together"
@@ -47,7 +45,10 @@ class Stream:
         """Read a stream such as `RND 4K W` or `SEQ 128K R Q8`. Raises ValueError for anything else."""
         found = _STREAM.fullmatch(text)
         if found is None:
-            raise ValueError(f"`{text}` is not a stream")
+            raise ValueError(
+                f"`{text}` is not a stream; write RND or SEQ, a request size, R or W and, optionally, a queue depth, "
+                "such as `RND 4K W` or `SEQ 128K R Q8`"
+            )
         access, size, direction, depth = found.groups()
         return cls(access == "RND", parse_size(size), direction == "R", int(depth) if depth else None)
 
@@ -93,6 +94,16 @@ def together(streams: Sequence[Stream]) -> Workload:
     )
 
 
+def _known(text: str) -> str:
+    """Return a stream in capitals. Raises ValueError if it is not a stream."""
+    Stream.of(text.upper())
+    return text.upper()
+
+
+StreamTexts = Annotated[tuple[Annotated[str, AfterValidator(_known)], ...], BeforeValidator(listed)]
+"""Streams; accepts text such as `SEQ 128K W, RND 4K W`."""
+
+
 class StreamParams(QualificationParams):
     """The shared settings, and the streams."""
 
@@ -101,7 +112,7 @@ class StreamParams(QualificationParams):
         "Streams as `RND` or `SEQ`, request size, `R` or `W` and, optionally, the queue depth per job: `RND 4K W`, "
         "`SEQ 128K R Q8`",
         aliases=("io_streams",),
-        min_length=2,
+        min_length=1,
         max_length=16,
         pitfalls="Each stream issues as many requests as its queue depth permits. To give a stream a smaller share of "
         "the requests, lower its queue depth.",
@@ -159,6 +170,8 @@ class StreamParams(QualificationParams):
 def streams_at_odds(params: StreamParams) -> Iterator[tuple[str, str]]:
     """Yield each contradictory setting with a message and a hint."""
     streams = params.parsed()
+    if len(streams) < 2:
+        yield "streams", "contains only one stream; name two or more, or use storage-iops or storage-throughput"
     if len({stream.name for stream in streams}) < len(streams):
         yield "streams", "contains a stream twice; raise numjobs, or name each stream once"
     if not all(0 < depth <= _DEEPEST for depth in params.queue_depths):
