@@ -18,7 +18,7 @@ def _writing(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise StoreError(errors.cannot_write_here(str(path), error.strerror or str(error))) from error
+        raise StoreError(errors.problem("cannot_write_here", str(path), detail=error.strerror or str(error))) from error
 
 
 def make_folder(folder: Path) -> None:

@@ -173,7 +173,7 @@ class TimedLink:
             detail = "not connected" if self._over is None else "it had already been dropped"
             raise HostLost(self._name, errors.connection_lost(self.label, doing, detail))
         before, self._deadline = self._deadline, time.monotonic() + seconds
-        late = HostTimeout(self._name, errors.no_answer(self.label, doing, seconds))
+        late = HostTimeout(self._name, errors.problem("no_answer", self.label, doing=doing, seconds=seconds))
         try:
             yield
         except Exception as error:

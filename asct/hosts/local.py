@@ -79,13 +79,13 @@ class LocalFiles:
         try:
             yield
         except OSError as error:
-            detail = errors.file_failed(self._name, path, error.strerror or str(error))
+            detail = errors.problem("file_failed", self._name, path=path, detail=error.strerror or str(error))
             raise HostError(self._name, detail) from error
 
     def fetch(self, source: str, target: Path, max_bytes: int) -> bool:
         with self._errors(source):
             if not stat.S_ISREG(Path(source).lstat().st_mode):
-                raise HostError(self._name, errors.not_regular(self._name, source))
+                raise HostError(self._name, errors.problem("not_regular", self._name, path=source))
             return self.fetch_regular(source, target, max_bytes)
 
     def fetch_regular(self, source: str, target: Path, max_bytes: int) -> bool:
@@ -113,7 +113,7 @@ class LocalFiles:
         try:
             if done.returncode:
                 detail = done.stderr.strip().rpartition(": ")[2] or "cp failed"
-                raise HostError(self._name, errors.file_failed(self._name, target, detail))
+                raise HostError(self._name, errors.problem("file_failed", self._name, path=target, detail=detail))
             with self._errors(target):
                 Path(partial).chmod(mode)
                 Path(partial).replace(target)

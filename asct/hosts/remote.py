@@ -147,7 +147,7 @@ class RemoteHost(Host):
         if not status.over:  # the task was canceled before it started
             return TaskResult(-2, 0, (), ("it was not started",))
         if status.refused:
-            raise HostError(self.name, errors.task_refused(self._link.label, status.refused))
+            raise HostError(self.name, errors.problem("task_refused", self._link.label, detail=status.refused))
         notes: list[str] = []
         fetched: list[str] = []
         flags, companions = (status.report.flags, status.report.companions) if status.report else ("", ())
@@ -298,11 +298,13 @@ class RemoteHost(Host):
         except TimeoutError as late:
             end(late.args[0])
             if self._interrupted:
-                raise HostLost(self.name, errors.interrupted(self._link.label, program)) from None
-            detail = errors.no_answer(self._link.label, f"running {program}", timeout_s)
+                raise HostLost(self.name, errors.problem("interrupted", self._link.label, program=program)) from None
+            detail = errors.problem("no_answer", self._link.label, doing=f"running {program}", seconds=timeout_s)
             raise HostTimeout(self.name, detail) from None
         end(out)
-        raise HostError(self.name, errors.answer_too_long(self._link.label, program, ANSWER_LIMIT))
+        raise HostError(
+            self.name, errors.problem("answer_too_long", self._link.label, program=program, limit=ANSWER_LIMIT)
+        )
 
     def _start(self, command: str, text: str) -> Channel:
         channel = self._link.start(command)
@@ -318,7 +320,7 @@ class RemoteHost(Host):
     def get(self, source: str, target: Path, *, max_bytes: int = 64 << 20) -> None:
         with self._link.within(_transfer_s(max_bytes), f"fetching {source}"):
             if not self._link.files.fetch(source, target, max_bytes):
-                raise HostError(self.name, errors.too_large(self.name, source, max_bytes))
+                raise HostError(self.name, errors.problem("too_large", self.name, path=source, max_bytes=max_bytes))
 
     def remove(self, path: str) -> None:
         below(self.name, path, [self.work, self.cache])
@@ -341,7 +343,7 @@ class RemoteHost(Host):
             if first == "done":
                 return rest
             if first == "failed":
-                raise HostError(self.name, errors.task_refused(self._link.label, rest))
+                raise HostError(self.name, errors.problem("task_refused", self._link.label, detail=rest))
         raise HostLost(self.name, errors.connection_lost(self._link.label, "cleaning up"))
 
 

@@ -51,7 +51,9 @@ class ReplayHost(Host):
         try:
             self._entries = _entries(json.loads(file.read_text(encoding="utf-8")))
         except (OSError, ValueError) as error:
-            raise ConnectError(self.name, errors.bad_recording(self.name, str(file), str(error))) from error
+            raise ConnectError(
+                self.name, errors.problem("bad_recording", self.name, file=str(file), detail=str(error))
+            ) from error
 
     def close(self) -> None:
         self._entries = []
@@ -62,7 +64,7 @@ class ReplayHost(Host):
         for entry in self._entries:
             if fnmatch.fnmatchcase(command, entry["match"]):
                 return entry
-        raise HostError(self.name, errors.not_recorded(self.name, command))
+        raise HostError(self.name, errors.problem("not_recorded", self.name, command=command))
 
     def _bytes(self, value: Any) -> bytes:
         if isinstance(value, str):
@@ -71,7 +73,9 @@ class ReplayHost(Host):
         try:
             return path.read_bytes()
         except OSError as error:
-            raise HostError(self.name, errors.bad_recording(self.name, str(path), str(error))) from error
+            raise HostError(
+                self.name, errors.problem("bad_recording", self.name, file=str(path), detail=str(error))
+            ) from error
 
     def run(self, task: Task, on_line: Callable[[str], None] | None = None) -> TaskResult:
         script.task_line(self.name, task, empty=False)  # rejects the same tasks as a real host would

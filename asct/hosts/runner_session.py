@@ -121,7 +121,9 @@ class RunnerSession:
             except TimeoutError:
                 if found := channel.receive_error():
                     return received + found[: script.LONGEST_LINE]
-                raise HostTimeout(self.name, errors.no_answer(self.link.label, _OPENING, SHORT_S)) from None
+                raise HostTimeout(
+                    self.name, errors.problem("no_answer", self.link.label, doing=_OPENING, seconds=SHORT_S)
+                ) from None
             if not data:
                 return received + channel.receive_error()[: script.LONGEST_LINE]
             received += data[: script.LONGEST_LINE - len(received)]
@@ -164,11 +166,11 @@ class RunnerSession:
             self._process(self._receive(POLL_S if found is None else FIRST_POLL_S))
             received += self._control.receive_error()
             if interrupted():
-                raise HostLost(self.name, errors.interrupted(label, "sh"))
+                raise HostLost(self.name, errors.problem("interrupted", label, program="sh"))
             if time.monotonic() > until:
-                raise HostTimeout(self.name, errors.no_answer(label, "running sh", timeout_s))
+                raise HostTimeout(self.name, errors.problem("no_answer", label, doing="running sh", seconds=timeout_s))
             if len(received) > ANSWER_LIMIT:
-                raise HostError(self.name, errors.answer_too_long(label, "sh", ANSWER_LIMIT))
+                raise HostError(self.name, errors.problem("answer_too_long", label, program="sh", limit=ANSWER_LIMIT))
         return found[1]
 
     def _read_journal(self) -> None:
@@ -265,9 +267,9 @@ class RunnerSession:
         now = time.monotonic()
         task, status = self._pending.get(self._journal.running), self._journal.tasks.get(self._journal.running)
         if task and status and not status.over and now - status.heard_start > task.limit_s + KILL_S:
-            raise HostTimeout(self.name, errors.not_ended(self.link.label, task.limit_s + KILL_S))
+            raise HostTimeout(self.name, errors.problem("not_ended", self.link.label, seconds=task.limit_s + KILL_S))
         if self._stop_requested and now - self._stop_requested > STOP_S:
-            raise HostTimeout(self.name, errors.not_ended(self.link.label, STOP_S))
+            raise HostTimeout(self.name, errors.problem("not_ended", self.link.label, seconds=STOP_S))
 
     def _recover(self, status: TaskStatus) -> None:
         """Handle a runner that is idle although no end is recorded for its task, because the task's shell was killed or
@@ -309,7 +311,7 @@ class RunnerSession:
         while self._stops == stops:
             self._process_events(POLL_S)
             if time.monotonic() > until:
-                raise HostTimeout(self.name, errors.not_ended(self.link.label, STOP_S))
+                raise HostTimeout(self.name, errors.problem("not_ended", self.link.label, seconds=STOP_S))
 
     def wait_until_idle(self) -> None:
         """Wait until the runner is idle. `stop` ends the wait. Raises HostLost, HostTimeout."""
@@ -352,7 +354,10 @@ class RunnerSession:
             return
         if self._pinged and now - self._pinged > PONG_S:
             self.link.cut()
-            raise HostTimeout(self.name, errors.no_answer(self.link.label, "measuring", round(now - self._last_event)))
+            raise HostTimeout(
+                self.name,
+                errors.problem("no_answer", self.link.label, doing="measuring", seconds=round(now - self._last_event)),
+            )
         if not self._pinged and now - self._last_event > PING_S:
             self._pinged = self._pinged or now
             self._send(f"ping {self._next}")
@@ -436,6 +441,6 @@ class RunnerSession:
                     raise HostLost(self.name, *error.diagnostics) from cause
                 continue
             if not self.resumed:
-                raise HostLost(self.name, errors.session_gone(self.link.label)) from cause
+                raise HostLost(self.name, errors.problem("session_gone", self.link.label)) from cause
             return
         raise HostLost(self.name, errors.not_back(cause.diagnostics[0], self._reconnect_s)) from cause

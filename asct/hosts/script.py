@@ -30,7 +30,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 def word(host: str, text: str) -> str:
     """Quote `text` as one word of a POSIX shell, on one line. Line feeds become `$nl`, a variable set by runner.sh."""
     if "\0" in text:
-        raise HostError(host, errors.bad_argument(host, f"`{text[:60]!r}` contains a NUL"))
+        raise HostError(host, errors.problem("bad_argument", host, detail=f"`{text[:60]!r}` contains a NUL"))
     quoted = text.replace("'", "'\\''").replace("\n", "'\"$nl\"'")
     return f"'{quoted}'"
 
@@ -67,7 +67,7 @@ def wanted_files(host: str, task: Task) -> list[tuple[str, str]]:
 def _launch(host: str, process: Process) -> list[str]:
     for name in process.env:
         if not _NAME.fullmatch(name):
-            raise HostError(host, errors.bad_argument(host, f"`{name}` is not a valid variable name"))
+            raise HostError(host, errors.problem("bad_argument", host, detail=f"`{name}` is not a valid variable name"))
     stdout, stderr = inner_name(host, process.stdout_file), inner_name(host, process.stderr_file)
     variables = [f"{name}={value}" for name, value in process.env.items()]
     return [process.cwd, stdout, stderr, *variables, "--", *process.argv]
@@ -107,7 +107,9 @@ def job_text(host: str, items: Sequence[TaskLine]) -> str:
         lines.append(f"+ {call(host, 'mkdir -p --', *folders[start : start + FOLDERS_AT_ONCE])}\n")
     for item in items:
         if not _KEY.fullmatch(item.key):
-            raise HostError(host, errors.bad_argument(host, f"`{item.key[:60]}` is not a valid task key"))
+            raise HostError(
+                host, errors.problem("bad_argument", host, detail=f"`{item.key[:60]}` is not a valid task key")
+            )
         lines.append(f"= {item.key} {max(1, math.ceil(item.limit_s * 100))}\n: {item.line}")
     return "".join(lines)
 
@@ -203,15 +205,15 @@ def inner_name(host: str, name: str) -> str:
     """Return `name` if it is a plain relative path such as `chase/chase.c`; otherwise raise HostError."""
     parts = name.split("/")
     if not name or "\0" in name or "\n" in name or any(part in ("", ".", "..") for part in parts):
-        raise HostError(host, errors.path_refused(host, name, "it may lead outside its folder"))
+        raise HostError(host, errors.problem("path_refused", host, path=name, why="it may lead outside its folder"))
     return name
 
 
 def below(host: str, path: str, roots: Sequence[str]) -> str:
     """Return `path` if it is absolute, plain and strictly below one of `roots`; otherwise raise HostError."""
     if "\0" in path or "\n" in path or posixpath.normpath(path) != path:
-        raise HostError(host, errors.path_refused(host, path, "it is not a plain absolute path"))
+        raise HostError(host, errors.problem("path_refused", host, path=path, why="it is not a plain absolute path"))
     if not any(path.startswith(root.rstrip("/") + "/") for root in roots):
         places = " or ".join(f"`{root}`" for root in roots)
-        raise HostError(host, errors.path_refused(host, path, f"it is not inside {places}"))
+        raise HostError(host, errors.problem("path_refused", host, path=path, why=f"it is not inside {places}"))
     return path

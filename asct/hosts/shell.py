@@ -214,7 +214,7 @@ class ShellFiles:
     def fetch(self, source: str, target: Path, max_bytes: int) -> bool:
         word, content = self._request("fetch", source, str(max_bytes), limit=max_bytes)
         if word == "odd":
-            raise HostError(self._host, errors.not_regular(self._host, source))
+            raise HostError(self._host, errors.problem("not_regular", self._host, path=source))
         if word == "large":
             return False
         try:
@@ -254,7 +254,7 @@ class ShellFiles:
         self.channel.send(line.encode("utf-8", "surrogateescape") + data)
         word, rest = self._reply()
         if word == "no":
-            raise HostError(self._host, errors.file_failed(self._host, path, rest))
+            raise HostError(self._host, errors.problem("file_failed", self._host, path=path, detail=rest))
         if word != "ok":
             return word, iter(())
         if not _SIZE.fullmatch(rest) or int(rest) > limit:

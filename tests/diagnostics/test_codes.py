@@ -16,7 +16,8 @@ EXAMPLES = re.compile(r"^```yaml\n(plan: .*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def test_each_code_in_the_source_has_a_file_and_each_file_is_used() -> None:
-    sources = (path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py"))
+    paths = [*PACKAGE.rglob("*.py"), *PACKAGE.rglob("errors.yaml")]
+    sources = (path.read_text(encoding="utf-8") for path in paths)
     assert {code for text in sources for code in re.findall(r"\bE[1-9][0-9]{2}\b", text)} == set(all_codes())
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 from asct.diagnostics.model import Diagnostic
 from asct.diagnostics.wording import PHRASES, WITHOUT_PLAN, for_run, wording_of
@@ -26,6 +28,16 @@ def texts(*folders: str) -> Iterator[str]:
                 yield "".join(str(part.value) if isinstance(part, ast.Constant) else "x" for part in node.values)
             elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in parts:
                 yield node.value
+    for path in (path for folder in folders for path in (PACKAGE / folder).rglob("errors.yaml")):
+        yield from strings(yaml.safe_load(path.read_text(encoding="utf-8")))
+
+
+def strings(value: object) -> Iterator[str]:
+    """All strings in a YAML document that are not keys, with `x` for computed parts."""
+    if isinstance(value, str):
+        yield re.sub(r"\{[^}]*\}", "x", value)
+    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from strings(item)
 
 
 def test_each_phrase_occurs_in_a_diagnostic() -> None:

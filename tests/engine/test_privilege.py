@@ -40,7 +40,7 @@ class Asked:
         self.asked.append(argv[0])
         found = self.answers[argv[0]]
         if found is None:
-            raise HostTimeout("h", errors.no_answer("h", "running sudo", timeout_s))
+            raise HostTimeout("h", errors.problem("no_answer", "h", doing="running sudo", seconds=timeout_s))
         return found
 
 

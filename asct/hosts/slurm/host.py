@@ -164,14 +164,14 @@ class SlurmHost(RemoteHost):
         seen, told = QueuedJob("PENDING"), ""
         while seen.state != "RUNNING":
             if self._over.is_set():
-                raise HostLost(self.name, errors.given_up(self.name, allocation.job))
+                raise HostLost(self.name, errors.problem("given_up", self.name, job=allocation.job))
             if seen.over:
                 raise HostLost(self.name, errors.ended(self.name, allocation.job, seen.state))
             if seen.reason in HOPELESS:
-                raise HostLost(self.name, errors.hopeless(self.name, allocation.job, seen.reason))
+                raise HostLost(self.name, errors.problem("hopeless", self.name, job=allocation.job, reason=seen.reason))
             if seen.reason not in ("", "None", "Dependency", told):
                 told = seen.reason
-                self._notice(errors.waiting(self.name, allocation.job, told))
+                self._notice(errors.problem("waiting", self.name, job=allocation.job, reason=told))
             seen = self._queue.change(self.name, allocation.job, seen, CHECK_S)
         return seen.node
 

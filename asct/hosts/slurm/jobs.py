@@ -45,11 +45,15 @@ def command(host: str, argv: Sequence[str], text: str = "") -> subprocess.Comple
             start_new_session=True,
         )
     except FileNotFoundError as error:
-        raise HostError(host, errors.not_here(host, argv[0])) from error
+        raise HostError(host, errors.problem("not_here", host, program=argv[0])) from error
     except subprocess.TimeoutExpired as error:
-        raise HostError(host, errors.silent(host, f"`{argv[0]}` did not end", COMMAND_S)) from error
+        raise HostError(
+            host, errors.problem("silent", host, text=f"`{argv[0]}` did not end", seconds=COMMAND_S)
+        ) from error
     except OSError as error:  # out of processes or memory
-        raise HostError(host, errors.silent(host, f"`{argv[0]}`: {error.strerror}", 0.0)) from error
+        raise HostError(
+            host, errors.problem("silent", host, text=f"`{argv[0]}`: {error.strerror}", seconds=0.0)
+        ) from error
 
 
 def message_of(done: subprocess.CompletedProcess[str]) -> str:
@@ -161,7 +165,7 @@ def submit(host: str, argv: Sequence[str]) -> Allocation:
     done = command(host, argv, batch_text(token))
     number = done.stdout.strip().partition(";")[0]
     if done.returncode or not _NUMBER.fullmatch(number):
-        raise HostError(host, errors.refused(host, message_of(done)))
+        raise HostError(host, errors.problem("refused", host, text=message_of(done)))
     return Allocation(int(number), token)
 
 
@@ -171,7 +175,7 @@ def cancel(host: str, jobs: Sequence[int]) -> None:
         return
     done = command(host, ["scancel", "--quiet", *map(str, jobs)])
     if done.returncode and "Invalid job id" not in done.stderr:
-        raise HostError(host, errors.silent(host, message_of(done), 0.0))
+        raise HostError(host, errors.problem("silent", host, text=message_of(done), seconds=0.0))
 
 
 def order(host: str, allocation: Allocation, words: str) -> None:
@@ -247,7 +251,7 @@ def query_jobs(jobs: Sequence[int], names: Sequence[str] = ()) -> dict[int, Queu
     argv += [f"--name={','.join(names)}"] if names else []
     done = command("slurm", argv)
     if done.returncode and _UNKNOWN not in done.stderr:
-        raise HostError("slurm", errors.silent("slurm", message_of(done), 0.0))
+        raise HostError("slurm", errors.problem("silent", "slurm", text=message_of(done), seconds=0.0))
     return {job: QueuedJob("GONE") for job in jobs} | read_rows(done.stdout)
 
 
@@ -311,7 +315,7 @@ class JobQueue:
     def _refuse_silence(self, host: str) -> None:
         silent = time.monotonic() - self._silent_since if self._silent_since is not None else 0.0
         if silent > SILENCE_S:
-            raise HostLost(host, errors.silent(host, self._trouble, silent))
+            raise HostLost(host, errors.problem("silent", host, text=self._trouble, seconds=silent))
 
     def hurry(self) -> None:
         """Poll at the shortest interval again, because a change is imminent."""

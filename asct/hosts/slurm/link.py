@@ -62,8 +62,10 @@ class SlurmLink(ShellLink):
 
     def not_started(self, program: str, error: OSError) -> HostError:
         if isinstance(error, FileNotFoundError):
-            return HostError(self._name, slurm_errors.not_here(self._name, program))
-        return HostError(self._name, slurm_errors.silent(self._name, f"`{program}`: {error.strerror}", 0.0))
+            return HostError(self._name, slurm_errors.problem("not_here", self._name, program=program))
+        return HostError(
+            self._name, slurm_errors.problem("silent", self._name, text=f"`{program}`: {error.strerror}", seconds=0.0)
+        )
 
 
 class StepChannel(ProcessChannel):

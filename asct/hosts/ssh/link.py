@@ -64,7 +64,7 @@ class SshLink(TimedLink):
                 if self.late or not self.alive():
                     raise
                 self.close()
-                raise ConnectError(self._spec.name, errors.no_sftp(self.label)) from error
+                raise ConnectError(self._spec.name, errors.problem("no_sftp", self.label)) from error
 
     def _connect_hops(self) -> None:
         spec = self._spec
@@ -78,7 +78,7 @@ class SshLink(TimedLink):
         """Return the jump hosts before `target`. The first of them may have its own ProxyJump in ~/.ssh/config."""
         if depth > MAX_JUMPS:
             detail = f"there are more than {MAX_JUMPS} jump hosts in a row; check ProxyJump for a loop"
-            raise ConnectError(self._spec.name, errors.bad_ssh_config(target.label, detail))
+            raise ConnectError(self._spec.name, errors.problem("bad_ssh_config", target.label, detail=detail))
         jumps = [Hop(self._spec, self._folder, one, self._connect_s, is_jump=True) for one in target.jumps()]
         return [*self._route(jumps[0], depth + 1), *jumps] if jumps else []
 
@@ -244,7 +244,7 @@ class Hop:
                 text, user=own, port=port, config=config, gateway=False, forward_agent=False, connect_kwargs={}
             )
         except (paramiko.SSHException, ValueError, OSError) as error:
-            raise ConnectError(spec.name, errors.bad_ssh_config(spec.name, str(error))) from error
+            raise ConnectError(spec.name, errors.problem("bad_ssh_config", spec.name, detail=str(error))) from error
         link = self._connection
         via = "jump host " if is_jump else ""
         self.label = f"{spec.name} ({via}{link.user}@{link.host}:{link.port})"
@@ -256,7 +256,7 @@ class Hop:
         planned = None if self._is_jump else self._spec.jump
         if not planned and "proxycommand" in known:
             detail = "the ProxyCommand in ~/.ssh/config is not supported"
-            raise ConnectError(self._spec.name, errors.bad_ssh_config(self.label, detail))
+            raise ConnectError(self._spec.name, errors.problem("bad_ssh_config", self.label, detail=detail))
         text = planned or known.get("proxyjump", "none")
         return [] if text == "none" else [one.strip() for one in text.split(",")]
 
@@ -288,7 +288,9 @@ class Hop:
             except FileNotFoundError:
                 continue
             except (OSError, ValueError, paramiko.SSHException) as error:
-                raise ConnectError(self._spec.name, errors.bad_known_hosts(str(file), str(error))) from error
+                raise ConnectError(
+                    self._spec.name, errors.problem("bad_known_hosts", str(file), detail=str(error))
+                ) from error
         trusted = self._connection.client.get_host_keys()
         for key in self._known.keys:
             if key in parsed:
@@ -340,9 +342,9 @@ class Hop:
                 known = known_hosts.fingerprint(expected.get_name(), expected.asbytes())
                 return errors.changed_key(self.label, shown, known, file)
             case paramiko.PasswordRequiredException() | FileNotFoundError() | PermissionError():
-                return errors.bad_identity(self.label, self._identity or "~/.ssh", str(error))
+                return errors.problem("bad_identity", self.label, file=self._identity or "~/.ssh", detail=str(error))
             case paramiko.AuthenticationException():
-                return errors.login_refused(self.label, user, str(error).rstrip("."))
+                return errors.problem("login_refused", self.label, user=user, detail=str(error).rstrip("."))
         return self._network_diagnostic(error)
 
     def _is_revoked(self, key: paramiko.PKey) -> bool:
@@ -351,18 +353,18 @@ class Hop:
     def _network_diagnostic(self, error: Exception) -> Diagnostic:
         match error:
             case socket.gaierror():
-                return errors.unresolved(self.label, error.strerror or str(error))
+                return errors.problem("unresolved", self.label, detail=error.strerror or str(error))
             case ConnectionRefusedError():
-                return errors.port_refused(self.label)
+                return errors.problem("port_refused", self.label)
             case paramiko.ChannelException():
-                return errors.unreachable(self.label, f"the jump host reports: {error.text}")
+                return errors.problem("unreachable", self.label, detail=f"the jump host reports: {error.text}")
             case ConnectionResetError() | EOFError():
-                return errors.no_agreement(self.label, "the server closed the connection")
+                return errors.problem("no_agreement", self.label, detail="the server closed the connection")
             case OSError():
-                return errors.unreachable(self.label, error.strerror or str(error) or "timed out")
+                return errors.problem("unreachable", self.label, detail=error.strerror or str(error) or "timed out")
         text = str(error)
         if "banner" in text or "No existing session" in text:
-            return errors.silent_server(self.label, self._connect_s)
+            return errors.problem("silent_server", self.label, seconds=self._connect_s)
         if "authentication methods" in text:
-            return errors.login_refused(self.label, self._connection.user, "no key available")
-        return errors.no_agreement(self.label, text or type(error).__name__)
+            return errors.problem("login_refused", self.label, user=self._connection.user, detail="no key available")
+        return errors.problem("no_agreement", self.label, detail=text or type(error).__name__)

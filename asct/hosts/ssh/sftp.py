@@ -37,12 +37,12 @@ class Files:
             if isinstance(error, TimeoutError) or not self._alive():
                 raise
             detail = error.strerror or str(error) or type(error).__name__
-            raise HostError(self._name, errors.file_failed(self._name, path, detail)) from error
+            raise HostError(self._name, errors.problem("file_failed", self._name, path=path, detail=detail)) from error
 
     def fetch(self, source: str, target: Path, max_bytes: int) -> bool:
         with self._errors(source):
             if not stat.S_ISREG(self._client.lstat(source).st_mode or 0):
-                raise HostError(self._name, errors.not_regular(self._name, source))
+                raise HostError(self._name, errors.problem("not_regular", self._name, path=source))
             return self.fetch_regular(source, target, max_bytes)
 
     def fetch_regular(self, source: str, target: Path, max_bytes: int) -> bool:
