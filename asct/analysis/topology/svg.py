@@ -17,6 +17,7 @@ from xml.etree import ElementTree as ET
 from asct.analysis.topology.box import Box, each
 from asct.analysis.topology.boxes import machine
 from asct.analysis.topology.latency import CoreLatency
+from asct.resources import text
 from asct.sdk.facts import HostFacts
 from asct.values.colours import VIRIDIS
 from asct.values.cpulist import format_cpulist
@@ -40,45 +41,19 @@ _LEAST: Final = {
     "cluster": 110.0,
 }
 """Minimum width of each kind of box."""
-_LIGHT: Final = {
-    "ink": "var(--text, #1b222c)", "muted": "var(--muted, #55606e)", "line": "var(--line, #c3cad3)",
-    "machine": "var(--paper, #ffffff)", "socket": "#e8eef6", "node": "#dfeee4", "cache": "#f6ecd9", "core": "#ffffff",
-    "device": "#efe6f3", "bridge": "#f7f2f9",
-}  # fmt: skip
-_DARK: Final = {
-    "ink": "var(--text, #e6eaf0)", "muted": "var(--muted, #a3afbf)", "line": "var(--line, #465160)",
-    "machine": "var(--paper, #12161c)", "socket": "#1c2733", "node": "#1b2d23", "cache": "#332b1a", "core": "#171c23",
-    "device": "#2b2230", "bridge": "#1d1822",
-}  # fmt: skip
-_FILLS: Final = {
-    "machine": "machine", "socket": "socket", "die": "socket", "node": "node", "cache": "cache", "cluster": "cache",
-    "core": "core", "bridge": "bridge", "controller": "device", "drive": "device", "interface": "device",
-    "gpu": "device",
-}  # fmt: skip
-
 _DARK_STEPS: Final = 4
 """The number of colors at the start of VIRIDIS on which white text has the higher contrast."""
 _SWATCH: Final = 30.0
 
 
 def _style() -> str:
-    """Return the style sheet: light by default, and dark according to the reader's color scheme or the page's
-    setting. The colors of latencies are the same in both."""
-    light, dark = (" ".join(f"--t-{name}: {value};" for name, value in colours.items()) for colours in (_LIGHT, _DARK))
-    fills = "".join(f".topology .{kind} {{ fill: var(--t-{name}); }} " for kind, name in _FILLS.items())
+    """Return the style sheet drawing.css, extended by the colors of latencies, which are the same in light and dark."""
     steps = "".join(
         f".topology .step{number} {{ fill: {colour}; }} "
         f".topology .on{number} {{ fill: {'#ffffff' if number < _DARK_STEPS else '#000000'}; }} "
         for number, colour in enumerate(VIRIDIS)
     )
-    return (
-        f".topology {{ {light} font: 11px system-ui, sans-serif; }} "
-        "@media (prefers-color-scheme: dark) "
-        f"{{ :root:not([data-theme=light]) .topology, .topology:root {{ {dark} }} }} "
-        f":root[data-theme=dark] .topology {{ {dark} }} "
-        ".topology rect { stroke: var(--t-line); } .topology text { fill: var(--t-ink); } "
-        f".topology .detail {{ fill: var(--t-muted); }} {fills}{steps}"
-    )
+    return f"{' '.join(text(__file__, 'drawing.css').split())} {steps}"
 
 
 @dataclass(frozen=True, slots=True)
