@@ -14,17 +14,12 @@ from asct.facts.designs import Design, design, hybrid_core
 from asct.facts.snapshot import Snapshot
 from asct.facts.sources import CPU
 from asct.facts.unknown import whole
+from asct.resources import data
 from asct.sdk.facts import CoreKind, FrequencyPolicy
 
 # The PMUs of hybrid processors list their CPUs (Linux, arch/x86/events/intel/core.c); some Linux kernels list core
 # types.
 _LISTS = (r"/sys/devices/cpu_(\w+)/cpus", rf"{CPU}/types/(\w+)/cpulist")
-_TELLING = (
-    "vendor_id", "vendor", "cpu family", "model", "stepping", "model name", "CPU implementer", "CPU variant",
-    "CPU part", "CPU revision", "cpu", "revision", "machine", "Model Name", "mvendorid", "marchid", "mimpid", "uarch",
-    "cpu model",
-)  # fmt: skip
-"""Fields of /proc/cpuinfo that identify the core design."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +44,7 @@ def kinds(snapshot: Snapshot, cpus: Cpus, policies: list[FrequencyPolicy]) -> Co
     keys: dict[int, tuple[Design, str | None]] = {}
     for cpu in cpus.online:
         values, midr, apart = cpus.info.of(cpu), cpus.of(cpu).get(MIDR), lists.get(cpu)
-        alike = (midr, *(values.get(name) for name in _TELLING))
+        alike = (midr, *(values.get(name) for name in data(__file__, "kernel.yaml")["identity"]))
         if alike not in known:  # hundreds of CPUs report the same values
             known[alike] = design(values, midr)
         if apart is None and midr is None and cpu not in cpus.info.own:

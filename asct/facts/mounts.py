@@ -8,14 +8,10 @@ from dataclasses import dataclass
 from asct.facts.snapshot import Snapshot
 from asct.facts.sources import SECRET_OPTION
 from asct.facts.unknown import LATE, UnknownFacts, whole
+from asct.resources import data
 from asct.sdk.facts import Mount
 
-_OF_THE_KERNEL = frozenset({
-    "autofs", "binder", "binfmt_misc", "bpf", "cgroup", "cgroup2", "configfs", "cpuset", "debugfs", "devpts",
-    "devtmpfs", "efivarfs", "fusectl", "hugetlbfs", "ipathfs", "mqueue", "nsfs", "openpromfs", "proc", "pstore",
-    "ramfs", "resctrl", "rpc_pipefs", "securityfs", "selinuxfs", "smackfs", "sockfs", "spufs", "sysfs", "tracefs",
-    "usbfs", "xenfs",
-})  # fmt: skip
+_OF_THE_KERNEL = frozenset(data(__file__, "kernel.yaml")["file_systems"].split())
 _UNSIZED = "df does not report it (network file systems are not queried, because they might not respond)"
 _CUT = "the output of df was truncated, because there are too many file systems"
 _ADDRESS = re.compile(r"(?:client|mount)?addr=.*")

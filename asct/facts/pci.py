@@ -6,21 +6,15 @@ Sources: Linux, Documentation/ABI/testing/sysfs-bus-pci; PCI Code and ID Assignm
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from asct.facts.devices import link_text
 from asct.facts.snapshot import Snapshot
 from asct.facts.unknown import UnknownFacts, whole
+from asct.resources import data
 from asct.sdk.facts import BlockDevice, Interface, PciDevice
 
-CLASSES = {
-    "0100": "SCSI controller", "0101": "IDE controller", "0104": "RAID controller", "0106": "SATA controller",
-    "0107": "SAS controller", "0108": "NVMe controller", "01": "storage controller", "0200": "Ethernet controller",
-    "0207": "InfiniBand controller", "02": "network controller", "0300": "VGA controller", "0302": "3D controller",
-    "03": "display controller", "0502": "CXL memory", "0b40": "co-processor", "12": "accelerator",
-}  # fmt: skip
-"""The classes that asct reads, keyed by the first digits of their codes. The longest match applies. commands.sh
-contains the same list."""
+CLASSES: Mapping[str, str] = data(__file__, "kernel.yaml")["pci_classes"]
 _ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 _ROOT = re.compile(r"pci([0-9a-f]{4,8}:[0-9a-f]{2})")
 _NUMBER = re.compile(r"0x([0-9a-f]{4,6})")

@@ -17,7 +17,7 @@ from asct.facts.cmn import sysfs
 from asct.facts.evidence import reasons_of_dump
 from asct.facts.exchange import script
 from asct.facts.snapshot import KEPT, Snapshot, from_output, stamp, token_of
-from asct.facts.sources import BLOCK, CPU, EVENTS, HWMON, MM, NET, NODE, NVME, ZONES
+from asct.facts.sources import FIELDS
 from asct.facts.unknown import UnknownFacts, real, whole
 from asct.hosts import errors
 from asct.hosts.base import Host
@@ -67,24 +67,6 @@ def _pressure(snapshot: Snapshot, name: str) -> float | None:
     return real(match[1]) if match else None
 
 
-_FIELDS = (
-    ("/proc/self/mount", "mounts"),
-    ("/proc/cpuinfo", "cpu"),
-    ("/proc/iomem", "interconnects"),
-    ("/proc/meminfo", "memory"),
-    (CPU, "cpu"),
-    (NODE, "nodes"),
-    (MM, "memory"),
-    (BLOCK, "block_devices"),
-    (NVME, "block_devices"),
-    (NET, "network.interfaces"),
-    (EVENTS, "perf"),
-    (HWMON, "thermal"),
-    (ZONES, "thermal"),
-)
-"""The fact to which the files below each path belong. All other files belong to `system`."""
-
-
 def reasons(left: Mapping[str, int]) -> dict[str, str]:
     """Return the reasons why facts are incomplete, keyed by field.
 
@@ -94,7 +76,7 @@ def reasons(left: Mapping[str, int]) -> dict[str, str]:
     made: dict[str, str] = {}
     for name, count in left.items():
         if name.startswith("/"):
-            field = next((field for start, field in _FIELDS if name.startswith(start)), "system")
+            field = next((field for start, field in FIELDS if name.startswith(start)), "system")
             files.setdefault(field, {})[name] = count
         else:
             made[name] = f"too many entries: {count} omitted"

@@ -14,11 +14,13 @@ counted once.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from asct.facts.snapshot import Snapshot
 from asct.facts.unknown import NEEDS_ROOT
+from asct.resources import data
 
 UNREADABLE = "unreadable"
 _ARRAY, _DEVICE = 16, 17
@@ -29,24 +31,9 @@ _MIB = 1 << 20
 _UNKNOWN_WORD = 0xFFFF
 _EXTENDED_SIZE = 0x7FFF
 _IN_KIB = 0x8000
-_NOT_RAM = frozenset({0x08, 0x09, 0x0A, 0x0B, 0x0C})
-"""The memory types ROM, FLASH, EEPROM, FEPROM and EPROM, which are firmware chips."""
-TYPES = {
-    0x03: "DRAM", 0x04: "EDRAM", 0x05: "VRAM", 0x06: "SRAM", 0x07: "RAM", 0x0D: "CDRAM", 0x0E: "3DRAM", 0x0F: "SDRAM",
-    0x10: "SGRAM", 0x11: "RDRAM", 0x12: "DDR", 0x13: "DDR2", 0x14: "DDR2 FB-DIMM", 0x18: "DDR3", 0x19: "FBD2",
-    0x1A: "DDR4", 0x1B: "LPDDR", 0x1C: "LPDDR2", 0x1D: "LPDDR3", 0x1E: "LPDDR4", 0x1F: "non-volatile", 0x20: "HBM",
-    0x21: "HBM2", 0x22: "DDR5", 0x23: "LPDDR5", 0x24: "HBM3",
-}  # fmt: skip
-"""Names of memory types (Table 78, Memory Device: Type)."""
-FORMS = {
-    0x03: "SIMM", 0x04: "SIP", 0x05: "chip", 0x06: "DIP", 0x07: "ZIP", 0x08: "proprietary card", 0x09: "DIMM",
-    0x0A: "TSOP", 0x0B: "row of chips", 0x0C: "RIMM", 0x0D: "SODIMM", 0x0E: "SRIMM", 0x0F: "FB-DIMM", 0x10: "die",
-    0x11: "CAMM",
-}  # fmt: skip
-"""Names of form factors (Table 77, Memory Device: Form Factor)."""
-_CORRECTION = {3: "none", 4: "parity", 5: "single-bit ECC", 6: "multi-bit ECC", 7: "CRC"}
-_UNTOLD = frozenset({"", "unknown", "not specified", "none", "no dimm", "undefined", "n/a", "not available", "empty"})
-"""Placeholders that firmware uses for missing values."""
+_NAMES: Mapping[str, Any] = data(__file__, "smbios.yaml")
+TYPES: Mapping[int, str] = _NAMES["types"]
+FORMS: Mapping[int, str] = _NAMES["forms"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +67,7 @@ class MemoryDevice:
     def ram(self) -> bool:
         """Whether programs can use the device as memory. This is not the case for firmware chips, which are also
         listed."""
-        return self.kind not in _NOT_RAM
+        return self.kind not in _NAMES["not_ram"]
 
 
 def structures(snapshot: Snapshot) -> list[bytes]:
@@ -109,7 +96,7 @@ def error_correction(snapshot: Snapshot) -> str | None:
     Raises ValueError with the reason if the structures cannot be read.
     """
     arrays = [raw for raw in structures(snapshot) if len(raw) >= _SHORTEST_ARRAY and raw[0] == _ARRAY]
-    kinds = {_CORRECTION.get(raw[6]) for raw in arrays if raw[5] == _SYSTEM_MEMORY}
+    kinds = {_NAMES["correction"].get(raw[6]) for raw in arrays if raw[5] == _SYSTEM_MEMORY}
     return ", ".join(sorted(one for one in kinds if one)) if kinds and None not in kinds else None
 
 
@@ -182,7 +169,7 @@ def _string(strings: Sequence[bytes], number: int) -> str:
 
 
 def _told(text: str) -> str | None:
-    return None if text.lower() in _UNTOLD else text
+    return None if text.lower() in _NAMES["untold"] else text
 
 
 _DRAM_TECHNOLOGIES = frozenset({0x00, 0x01, 0x02, 0x03})

@@ -64,6 +64,7 @@ FOLDERS = tuple(map(_folders, _SOURCES["folders"]))
 DUMPED = tuple(map(_folders, _SOURCES["dumped"]))
 GROUPS = _folders(_SOURCES["groups"])
 TOOLS: Mapping[str, str] = _SOURCES["tools"]
+FIELDS = tuple((_placed(start), field) for start, field in _SOURCES["fields"].items())
 KERNEL_OPTIONS = _SOURCES["kernel_options"].replace(" ", "|")
 EVIDENCE = {pattern: tuple(map(_placed, places)) for pattern, places in _SOURCES["evidence"].items()}
 
