@@ -10,28 +10,15 @@ from asct.plan.findings import Findings
 from asct.plan.model import REJECTED, Gap, Node
 from asct.plan.scope import Scope
 from asct.plan.templates import evaluate, has_template
+from asct.resources import data
 from asct.values.duration import parse_duration, require_unit
 from asct.values.error import shown
 from asct.values.size import parse_size
 
 T = TypeVar("T")
 
-_ELSEWHERE: Final = {
-    "with": "config", "settings": "config", "params": "config", "become": "sudo", "matrix": "sweep", "axes": "sweep",
-    "depends_on": "needs", "benchmark": "uses", "use": "uses", "runs": "repeats", "connection": "transport",
-    "key": "identity_file", "proxy": "jump", "variables": "vars", "expectations": "expect", "env": "inputs",
-}  # fmt: skip
-"""Keys used by other tools, and the corresponding keys of the plan language."""
 ALIKE: Final = 0.75
 """The similarity above which an unknown name is read as the known name that it resembles."""
-_FORMS: Final = {
-    "`retry`": "write `retry: {max: 2, on: [timeout]}`", "`report`": "write `report: {formats: [html]}`",
-    "`sweep`": "write `sweep: {block_size: [4K, 8K]}`", "`limits`": "write `limits: {duration: 8h}`",
-    "`baseline`": "write `baseline: {run: latest}`", "`defaults`": "write `defaults: {repeats: 3}`",
-    "`groups`": "write `groups: {lab: [HOST, HOST]}`", "`safety`": "write `safety: {max_written: 2TiB}`",
-    "an expectation": "write `{metric: ID.METRIC, max: 130 ns}`",
-}  # fmt: skip
-"""Hints for sections that are not maps."""
 _EXECUTION: Final = ("repeats", "warmup", "timeout", "retry", "order", "config")
 
 
@@ -104,7 +91,7 @@ class Section:
         self.members: dict[str, Node] = {}
         if not isinstance(node.value, dict):
             self.findings.gaps.add(path)
-            self.wrong(node, name, "a map", _FORMS.get(name, "write `key: value` pairs"))
+            self.wrong(node, name, "a map", data(__file__, "words.yaml")["forms"].get(name, "write `key: value` pairs"))
             return
         known = {key: item for key, item in node.value.items() if keys is None or key in keys}
         above = _unindented(node.value, known)
@@ -127,7 +114,7 @@ class Section:
         key below which it probably belongs."""
         if item.value is REJECTED:
             return
-        other = _ELSEWHERE.get(key)
+        other = data(__file__, "words.yaml")["elsewhere"].get(key)
         meant = other if other in keys else nearest(key, keys, ALIKE)
         hint = did_you_mean(key, keys, f"known: {', '.join(sorted(keys))}")
         if item.value is None and ":" in key:

@@ -17,6 +17,7 @@ from asct.diagnostics.model import Span
 from asct.plan.findings import Findings
 from asct.plan.model import REJECTED, Node
 from asct.plan.scalars import has_leading_zero, resolve
+from asct.resources import data
 from asct.values.error import BadValueError, shown
 
 MAX_BYTES: Final = 8 << 20
@@ -277,18 +278,6 @@ _HINTS: Final = (
     (re.compile(r"\{\{"), "write templates as `${vars.name}`, not `{{ name }}`"),
     (re.compile(r"[\w-]\[[0-9]+:[0-9]+"), 'quote host ranges: "node[01:16]"'),
 )
-_BY_PROBLEM: Final = (
-    ("unknown escape character", "use single quotes for text with backslashes"),
-    ("cannot start any token", "indent with spaces, and quote text that begins with `%`, `@` or a backquote"),
-    ("mapping values are not allowed", "quote text that contains `: `, and check the indentation"),
-    ("could not find expected ':'", "write every line of a map as `key: value`, and check the indentation"),
-    ("unexpected end of stream", "close the open quote or bracket"),
-    ("did not find expected ',' or", "close the open bracket, or add the missing comma"),
-    ("did not find expected key", "check the indentation and the quotes"),
-    ("did not find expected '-' indicator", "check the indentation of the list"),
-    ("did not find expected alphabetic or numeric character", 'quote a pattern that begins with `*`: "*"'),
-    ("block sequence entries are not allowed", "start the list on a new line"),
-)
 _UNQUOTED_TEMPLATE: Final = re.compile(r"(?<![\"'\w])\$\{[^}\n]*\}?")
 
 
@@ -321,4 +310,5 @@ def _syntax_hint(reason: str, lines: list[str]) -> str:
     for pattern, hint in _HINTS:
         if any(pattern.search(line) for line in lines):
             return hint
-    return next((hint for part, hint in _BY_PROBLEM if part in reason), "check quotes, brackets and indentation")
+    by_problem = data(__file__, "words.yaml")["by_problem"].items()
+    return next((hint for part, hint in by_problem if part in reason), "check quotes, brackets and indentation")

@@ -35,21 +35,12 @@ from asct.hosts.slurm.jobs import (
 )
 from asct.hosts.slurm.link import SlurmLink
 from asct.plan.model import HostSpec
+from asct.resources import data
 
 CHECK_S = 1.0
 """Interval in seconds at which a wait checks for an interruption of the run."""
 END_S = 60.0
 """Seconds within which a job must end after a request."""
-HOPELESS = frozenset(
-    {
-        "AccountNotAllowed", "AssocMaxWallDurationPerJobLimit", "BadConstraints", "DependencyNeverSatisfied",
-        "InvalidAccount", "InvalidQOS", "PartitionConfig", "PartitionNodeLimit", "PartitionTimeLimit",
-        "QOSMaxWallDurationPerJobLimit", "QOSNotAllowed",
-    }
-)  # fmt: skip
-"""Reasons that keep a job pending until somebody intervenes."""
-
-
 _NODES: dict[str, str] = {}
 """Maps each node to the host that uses it in this process, because two hosts in a plan must be different machines."""
 _NODES_LOCK = threading.Lock()
@@ -167,7 +158,7 @@ class SlurmHost(RemoteHost):
                 raise HostLost(self.name, errors.problem("given_up", self.name, job=allocation.job))
             if seen.over:
                 raise HostLost(self.name, errors.ended(self.name, allocation.job, seen.state))
-            if seen.reason in HOPELESS:
+            if seen.reason in data(__file__, "words.yaml")["hopeless"]:
                 raise HostLost(self.name, errors.problem("hopeless", self.name, job=allocation.job, reason=seen.reason))
             if seen.reason not in ("", "None", "Dependency", told):
                 told = seen.reason

@@ -16,6 +16,7 @@ from pathlib import Path
 from asct.errors import HostError, HostLost
 from asct.hosts.slurm import errors
 from asct.plan.model import HostSpec
+from asct.resources import data
 
 COMMAND_S = 60.0
 _LONGEST = 1000
@@ -208,12 +209,6 @@ RAREST_S = 10.0
 SILENCE_S = 300.0
 """Seconds for which slurmctld may be unavailable, for example while it restarts. Jobs continue to run in the
 meantime."""
-OVER = frozenset(
-    {
-        "BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED",
-        "REVOKED", "TIMEOUT", "GONE",
-    }
-)  # fmt: skip
 _UNKNOWN = "Invalid job id"
 
 
@@ -228,7 +223,7 @@ class QueuedJob:
     @property
     def over(self) -> bool:
         """Whether the job has ended."""
-        return self.state in OVER
+        return self.state in data(__file__, "words.yaml")["over"]
 
 
 def read_rows(text: str) -> dict[int, QueuedJob]:

@@ -8,27 +8,13 @@ from collections.abc import Mapping
 from typing import Final
 
 from asct.plan.names import MAX_HOSTS
+from asct.resources import data
 from asct.transports import Option, Transport
 from asct.values.error import BadValueError, shown
 
 _ITEM: Final = re.compile(r"(?:[A-Za-z0-9._-]|\[[0-9,-]+\])+", re.ASCII)
 _PART: Final = re.compile(r"\[([^\]]*)\]|([^\[]+)")
 _NUMBERS: Final = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
-_TAKEN: Final = {
-    "partition": "p", "account": "A", "constraint": "C", "nodelist": "w", "nodes": "N", "ntasks": "n", "job-name": "J",
-    "dependency": "d", "kill-on-invalid-dep": "", "requeue": "", "no-requeue": "", "chdir": "D", "export": "",
-    "export-file": "", "get-user-env": "", "output": "o", "error": "e", "input": "i", "open-mode": "",
-}  # fmt: skip
-"""Options that asct itself sets. The first four have their own keys in a plan."""
-_BREAKING: Final = {
-    "array": "a", "wrap": "", "wait": "W", "parsable": "", "test-only": "", "hold": "H", "quiet": "Q", "verbose": "v",
-    "help": "h", "usage": "", "version": "V", "oversubscribe": "s", "overcommit": "O", "signal": "", "uid": "",
-    "gid": "", "clusters": "M", "cluster": "", "batch": "", "ignore-pbs": "",
-}  # fmt: skip
-"""Options that change the type of the job or the output of sbatch."""
-_READING: Final = {"nodefile": "F", "burst-buffer-file": "", "bbf": ""}
-"""Options that make sbatch read a file on this machine. A list of nodes has the same effect if it contains a slash."""
-_OWN_KEYS: Final = ("partition", "account", "constraint", "nodelist")
 _READS: Final = "it would read a file on the machine that runs asct"
 _HINT: Final = "write one complete option in each item, such as `--qos=high` or `--reservation=lab`"
 
@@ -67,13 +53,10 @@ def option_problem(option: str) -> str:
     if not option.isprintable() or not re.fullmatch(r"--[A-Za-z][A-Za-z0-9-]*|-[A-Za-z].*", name):
         return "it is not an sbatch option"
     long = name.removeprefix("--") if name.startswith("--") else None
-    for known, letter in (_TAKEN | _BREAKING | _READING).items():
-        if _means(known, long) if long else name[1] == letter:
-            if known in _OWN_KEYS:
-                return f"set the host's key `{known}` instead"
-            if known in _READING:
-                return _READS
-            return "asct sets this option itself" if known in _TAKEN else "asct cannot run jobs with it"
+    for reason, options in data(__file__, "words.yaml")["refused"].items():
+        for known, letter in options.items():
+            if _means(known, long) if long else name[1] == letter:
+                return str(reason.format(known))
     if "/" in option and (_means("exclude", long) if long else name[1] == "x"):
         return _READS
     if long and _means("exclusive", long) and option != "--exclusive":
