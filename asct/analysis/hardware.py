@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import zip_longest
 from typing import Any, Final
 
 from asct.analysis.groups import MetricGroup
+from asct.disturbances.storage import lowest, mount_of
 from asct.sdk.facts import BlockDevice, HostFacts
 
 _SAME_MEMORY: Final = 0.05
@@ -108,30 +109,12 @@ def _described(drive: BlockDevice | None) -> str:
 def _drives(facts: HostFacts, path: str) -> Iterator[BlockDevice]:
     """Yield the drives that hold a file or a device. A link such as those in /dev/disk names its drive itself, so it is
     not followed."""
-    mounts = [
-        mount for mount in facts.mounts if path == mount.target or path.startswith(f"{mount.target.rstrip('/')}/")
-    ]
-    source = path if path.startswith("/dev/") else max(mounts, key=lambda one: len(one.target)).source if mounts else ""
-    name = source.removeprefix("/dev/")
-    yield from _below(
-        facts, (one.name for one in facts.block_devices if name in (one.name, f"mapper/{one.mapper_name}"))
-    )
-
-
-def _below(facts: HostFacts, names: Iterable[str]) -> Iterator[BlockDevice]:
-    """Yield the drives below devices such as partitions and logical volumes."""
-    known = {device.name: device for device in facts.block_devices}
-    pending, seen = list(names), set[str]()
-    while pending:
-        name = pending.pop()
-        device = known.get(name)
-        if device is None or name in seen:
-            continue
-        seen.add(name)
-        lower = [device.parent] if device.parent else [one.name for one in facts.block_devices if name in one.holders]
-        pending += lower
-        if not lower:
-            yield device
+    mount = mount_of(path, facts.mounts)
+    name = (path if path.startswith("/dev/") else mount.source if mount else "").removeprefix("/dev/")
+    devices, seen = {one.name: one for one in facts.block_devices}, set[str]()
+    for one in facts.block_devices:
+        if name in (one.name, f"mapper/{one.mapper_name}"):
+            yield from lowest(one.name, devices, seen)
 
 
 def _maps(items: Any) -> list[Mapping[str, Any]]:

@@ -23,8 +23,9 @@ def below(seen: RuleInput) -> list[BlockDevice]:
         return [one for one in devices.values() if one.kind == "disk"]
     found: dict[str, BlockDevice] = {}
     for name in opened(seen):
-        for one in _down(mapped.get(name, name), devices, set()):
-            found[one.name] = one
+        for one in lowest(mapped.get(name, name), devices, set()):
+            if one.kind == "disk":
+                found[one.name] = one
     return list(found.values())
 
 
@@ -47,18 +48,19 @@ def mount_of(path: str, mounts: Sequence[Mount]) -> Mount | None:
     return max(holding, key=lambda one: len(PurePosixPath(one.target).parts), default=None) if holding else None
 
 
-def _down(name: str, devices: Mapping[str, BlockDevice], seen: set[str]) -> Iterator[BlockDevice]:
-    """Yield the disks below a device by following parent disks and members (md, dm, LVM)."""
+def lowest(name: str, devices: Mapping[str, BlockDevice], seen: set[str]) -> Iterator[BlockDevice]:
+    """Yield the drives below a device by following parent disks and members (md, dm, LVM), except those in `seen`, to
+    which it adds the followed devices."""
     device = devices.get(name)
     if device is None or name in seen:
         return
     seen.add(name)
     held = [one.name for one in devices.values() if name in one.holders]
     lower = [device.parent] if device.parent else held
-    if not lower and device.kind == "disk":
+    if not lower:
         yield device
     for one in lower:
-        yield from _down(one, devices, seen)
+        yield from lowest(one, devices, seen)
 
 
 _DIRTY: Final = 64 << 20
