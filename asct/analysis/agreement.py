@@ -16,7 +16,7 @@ from typing import Any, Final
 from asct.sdk.benchmark import Catalog
 from asct.sdk.facts import HostFacts
 from asct.sdk.quantity import Quantity
-from asct.sdk.record import DISAGREES, Record, Scalar, is_invalid
+from asct.sdk.record import DISAGREES, Record, Scalar, is_invalid, matches
 from asct.values.grouping import grouped
 from asct.values.quantity import format_quantity
 
@@ -186,7 +186,7 @@ def _sightings(
     conditions = dict(quantity.conditions(settings, facts)) if quantity.conditions else {}
     swept = {name: value for name, value in mine[0].point.items() if name not in conditions}
     metrics = (quantity.metric, *quantity.also)
-    own = [record for record in mine if record.metric in metrics and _matches(record, quantity)]
+    own = [record for record in mine if record.metric in metrics and matches(record.coords, quantity.at)]
     if quantity.curve is not None:
         yield from _of_curve(quantity, own, mine, {**conditions, **swept})
         return
@@ -220,12 +220,6 @@ def _by_level(mine: Sequence[Record], metric: str) -> dict[Scalar, float]:
         level: float(median(one.value for one in group))
         for level, group in grouped(own, lambda one: one.coords["level"]).items()
     }
-
-
-def _matches(record: Record, quantity: Quantity) -> bool:
-    return record.coords.keys() == quantity.at.keys() and all(
-        value in (None, record.coords[key]) for key, value in quantity.at.items()
-    )
 
 
 def _sighting(quantity: Quantity, group: Sequence[Record], key: Mapping[str, Any]) -> _Sighting | None:

@@ -122,13 +122,10 @@ def _level(values: Sequence[float], index: int) -> tuple[float, ...]:
     that it was lost again. Values that return to an earlier level alternate between states, which is part of their
     spread, and so few that their spread would not count are no level."""
     found = (change.index for change in changes(values))
-    cuts = [0, *(cut for cut in found if _apart(values[:cut], values[cut:])), len(values)]
+    pairs = ((cut, values[:cut], values[cut:]) for cut in found)
+    cuts = [0, *(cut for cut, one, two in pairs if max(one) < min(two) or max(two) < min(one)), len(values)]
     level = next(values[start:end] for start, end in pairwise(cuts) if start <= index < end)
     return tuple(level if len(level) >= LEAST_RUNS else values)
-
-
-def _apart(before: Sequence[float], after: Sequence[float]) -> bool:
-    return max(before) < min(after) or max(after) < min(before)
 
 
 def find_baseline(name: str, current: Path, catalog: Catalog) -> Baseline:

@@ -18,7 +18,6 @@ from statistics import fmean, stdev
 from typing import Final, Literal
 
 from asct.analysis.groups import MetricGroup
-from asct.sdk.record import Record
 from asct.statistics.bootstrap import Nested, ratio_interval
 from asct.statistics.prediction import Prior, next_p
 from asct.statistics.ranks import can_reach, greater_p, holm, least_each
@@ -285,11 +284,7 @@ def difference(base: MetricGroup, new: MetricGroup) -> str:
 
 def _nested(group: MetricGroup) -> list[tuple[float, ...]]:
     """Return the visits of each repeat; the value of the repeat if it has no visits."""
-    return [_visits(record) for record in group.records]
-
-
-def _visits(record: Record) -> tuple[float, ...]:
-    return (record.stats.visit_values if record.stats else None) or (record.value,)
+    return [(record.stats and record.stats.visit_values) or (record.value,) for record in group.records]
 
 
 def _is_clustered(before: Nested, after: Nested) -> bool:

@@ -54,12 +54,8 @@ def _row(pair: QuantityPair, several: bool) -> tuple[TableCell, ...]:
         TableCell(plain(pair.host) if several else "", pair.host),
         TableCell(at.replace("_", " "), at),
         *(
-            TableCell(f"{plain(side.other)} {_value(side.other_value, side.unit)}", side.other_value)
+            TableCell(f"{plain(side.other)} {format_quantity(side.other_value, side.unit, 4)}", side.other_value)
             for side in pair.sides
         ),
         TableCell(f"{100 * change:+.1f} %", change),
     )
-
-
-def _value(value: float, unit: str) -> str:
-    return format_quantity(value, unit, 4)

@@ -3,7 +3,7 @@ unit."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +15,7 @@ from asct.analysis.view import JobView, sizes_of
 from asct.sdk.benchmark import Benchmark
 from asct.sdk.disturbance import family_of, subject_text
 from asct.sdk.metric import Highlight, Metric
-from asct.sdk.record import DISAGREES, NOISY_HOST, Scalar, is_invalid
+from asct.sdk.record import DISAGREES, NOISY_HOST, is_invalid, matches
 from asct.statistics.quantiles import relative_half_width
 from asct.values.grouping import grouped
 from asct.values.quantity import format_quantity
@@ -122,13 +122,9 @@ def _highlighted(
     job: JobView, metric: Metric, wanted: Highlight, places: Sequence[MetricGroup]
 ) -> Iterator[HeadlineMetric]:
     """Yield the best valid value at the coordinates of a highlight, if there is one."""
-    own = [place for place in places if place.metric == metric.name and _matches(place.records[0].coords, wanted.at)]
+    own = [place for place in places if place.metric == metric.name and matches(place.records[0].coords, wanted.at)]
     if own:
         yield _of_best(job, metric, own, wanted.label)
-
-
-def _matches(coords: Mapping[str, Scalar], at: Mapping[str, Scalar | None]) -> bool:
-    return coords.keys() == at.keys() and all(value in (None, coords[key]) for key, value in at.items())
 
 
 def _of_best(job: JobView, metric: Metric, places: Sequence[MetricGroup], label: str) -> HeadlineMetric:

@@ -163,7 +163,9 @@ def _any_of(texts: Iterable[str]) -> str:
 def redactor(view: RunView) -> Callable[[str], str]:
     """Return a function that removes addresses, serial numbers and kernel command lines from texts about a run."""
     names = {host.name for host in view.run.hosts}
-    known = {text: word for text, word in _known(view) if text not in names and _is_particular(text)}
+    # an ordinary word would be replaced everywhere
+    particular = ((text, word) for text, word in _known(view) if len(text) >= 4 and re.search(r"[\d.:]", text))
+    known = {text: word for text, word in particular if text not in names}
     numbered = _numbered(view)
     return Redaction(known | {name: word for name, word in numbered.items() if _is_ip(name) or "@" in name}).text
 
@@ -259,11 +261,6 @@ def _of_document(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
         for name, item in value.items():
             yield from _of_document(item, secret or name)
             yield from _of_document(name, secret)
-
-
-def _is_particular(text: str) -> bool:
-    """Return whether a text cannot be an ordinary word, which would be replaced everywhere."""
-    return len(text) >= 4 and bool(re.search(r"[\d.:]", text))
 
 
 def _is_secret(text: str) -> bool:

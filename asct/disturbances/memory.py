@@ -6,7 +6,6 @@ from typing import Final
 
 from asct.disturbances.build import Evaluation, Evaluations, RuleInput, rule
 from asct.sdk.disturbance import Setting
-from asct.sdk.facts import HugePages, Memory
 from asct.values.quantity import format_quantity
 from asct.values.size import format_size
 
@@ -42,18 +41,15 @@ def _always(seen: RuleInput) -> Evaluations:
 @rule("huge-pages")
 def _pool(seen: RuleInput) -> Evaluations:
     memory = seen.facts.memory
-    two_mib = next((one for one in memory.huge_pages if one.page_bytes == _HUGE), None)
-    pool = seen.known(two_mib or _default(memory), "pools of huge pages", "memory.huge_pages")
+    pools = {one.page_bytes: one for one in reversed(memory.huge_pages)}
+    found = pools.get(_HUGE) or pools.get(memory.default_huge_page_bytes or 0)
+    pool = seen.known(found, "pools of huge pages", "memory.huge_pages")
     if seen.facts.system.uid == 0 or sum(one.free * one.page_bytes for one in memory.huge_pages) >= _POOL_BYTES:
         return  # as root, the benchmarks themselves reserve and release huge pages
     size, missing = pool.page_bytes, -(-_POOL_BYTES // pool.page_bytes) - pool.free
     path = f"/sys/kernel/mm/hugepages/hugepages-{size >> 10}kB/nr_hugepages"
     setting = Setting(path=path, value=str(pool.total + missing), was=str(pool.total))
     yield Evaluation({"free": pool.free, "total": pool.total, "size": format_size(size)}, [setting])
-
-
-def _default(memory: Memory) -> HugePages | None:
-    return next((one for one in memory.huge_pages if one.page_bytes == memory.default_huge_page_bytes), None)
 
 
 @rule("numa-balancing")

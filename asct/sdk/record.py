@@ -140,3 +140,8 @@ class Record(BaseModel):
     stats: Stats | None = None
     flags: list[str] = Field(default_factory=list)
     raw: str
+
+
+def matches(coords: Mapping[str, Scalar], at: Mapping[str, Scalar | None]) -> bool:
+    """Return whether coordinates are those in `at`, where None stands for any value."""
+    return coords.keys() == at.keys() and all(value in (None, coords[key]) for key, value in at.items())

@@ -68,7 +68,7 @@ def write_bundle(
     try:
         with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
             for name in sorted({*files_of(root), *reports}):
-                entry = zipfile.ZipInfo(_encodable(f"{folder}/{name}"), time)
+                entry = zipfile.ZipInfo(f"{folder}/{name}".encode(errors="backslashreplace").decode(), time)
                 entry.compress_type, entry.external_attr, entry.create_system = zipfile.ZIP_DEFLATED, 0o644 << 16, 3
                 if name in reports:
                     archive.writestr(entry, reports[name])
@@ -103,10 +103,6 @@ def _zip_time(started_at: str) -> tuple[int, int, int, int, int, int]:
         return _FIRST_TIME
     time = (found.year, found.month, found.day, found.hour, found.minute, found.second)
     return max(time, _FIRST_TIME)
-
-
-def _encodable(name: str) -> str:
-    return name.encode("utf-8", errors="backslashreplace").decode()
 
 
 def readable(root: Path) -> Iterator[tuple[str, str]]:

@@ -226,20 +226,15 @@ def _core_to_core(recipe: ArmRecipe) -> Iterator[ArmValue]:
         if latency is not None and len(pair) == len(names):
             found.append(({**pair, "method": "chain"}, latency))
     nodes = {pair["cpu_a"]: pair["node_a"] for pair, _ in found}
-    pairs = [
-        _latency(value, "ns", coords={**pair, **_node_of(pair["cpu_b"], nodes)}, unlike=_FASTEST)
-        for pair, value in found
-    ]
+    for pair, _ in found:  # ASCT writes the node only for the first CPU of a pair
+        if pair["cpu_b"] in nodes:
+            pair["node_b"] = nodes[pair["cpu_b"]]
+    pairs = [_latency(value, "ns", coords=pair, unlike=_FASTEST) for pair, value in found]
     local = grouped(pairs, lambda value: value.coords["node_a"] == value.coords["memory_node"])
     for near, mine in local.items():
         at: dict[str, Scalar] = {"method": "chain", "data": "local" if near else "remote"}
         yield replace(mine[0], value=median(one.value for one in mine), coords=at)
     yield from pairs
-
-
-def _node_of(cpu: Scalar, nodes: Mapping[Scalar, Scalar]) -> dict[str, Scalar]:
-    """Return the coordinate of the second CPU's node, which ASCT writes only for the first CPU of a pair."""
-    return {"node_b": nodes[cpu]} if cpu in nodes else {}
 
 
 def _storage(axis: str) -> Callable[[ArmRecipe], Iterator[ArmValue]]:
