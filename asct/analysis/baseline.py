@@ -136,7 +136,7 @@ def find_baseline(name: str, current: Path, catalog: Catalog) -> Baseline:
         if name == LATEST:
             stored, why = _newest_fit(before), NEWEST
         else:
-            stored, why = _named(name, current.parent, now.run.plan), f"`{name}`"
+            stored, why = _named(name, current.parent, now.run.plan, current), f"`{name}`"
         if stored is None:
             return Baseline(problem=f"{current.parent} contains no earlier run that can be a baseline")
         if stored.layout.root.resolve() == current.resolve():
@@ -190,16 +190,16 @@ def _problem(name: str, error: StoreError) -> str:
     )
 
 
-def _named(name: str, runs: Path, plan: str) -> StoredRun:
+def _named(name: str, runs: Path, plan: str, current: Path | None = None) -> StoredRun:
     """Return the run with this label, id or path, for a plan whose runs are in the folder `runs`. Raises StoreError,
-    with code E522 if the run cannot be a baseline of the plan."""
+    with code E522 if the run cannot be a baseline of the plan, unless it is the run in the folder `current`."""
     labeled = runs / name
     stored = read_run(labeled.resolve()) if holds_run(labeled) else open_run(runs.parent, name)
     fault = ""
     if "/" not in name and stored.run.plan != plan:
         add = f"`asct results label {plan}/latest NAME` adds a label"
         fault = f"no run of this plan has the label or id `{name}` ({_title(stored)} has it); {add}"
-    elif why := unfit(stored):
+    elif (current is None or stored.layout.root.resolve() != current.resolve()) and (why := unfit(stored)):
         fault = f"the baseline {_title(stored)} {why}"
     if fault:
         raise StoreError(Diagnostic("E522", fault))

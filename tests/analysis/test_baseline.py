@@ -317,6 +317,8 @@ def test_a_baseline_that_is_gone_or_damaged_is_a_problem_not_an_error(tmp_path: 
     damaged.layout.records.write_text('{"schema": "asct.record/9"}\n{}\n')
     assert "E509" in found(damaged.layout.root.name, now).problem
     assert "this run itself" in found(now.layout.root.name, now).problem
+    unfinished = run(tmp_path, 3, status="running", exit_code=None)
+    assert "this run itself" in found(unfinished.layout.root.name, unfinished).problem
 
 
 def test_accepted_values_replace_those_of_an_older_baseline(tmp_path: Path) -> None:
