@@ -2,7 +2,7 @@
   "use strict";
   const root = document.documentElement;
   const systemDark = window.matchMedia("(prefers-color-scheme: dark)");
-  const plots = Array.from(document.querySelectorAll(".plot"));
+  let plots = Array.from(document.querySelectorAll(".plot"));
   const config = {
     displaylogo: false,
     responsive: true,
@@ -276,8 +276,9 @@
   }
   // the figures in and near the viewport, which change while the reader scrolls, are drawn before all others
   const near = new Set();
+  let watcher;
   const watching = new Promise((resolve) => {
-    const watcher = new IntersectionObserver((entries) => {
+    watcher = new IntersectionObserver((entries) => {
       for (const { target, isIntersecting } of entries) near[isIntersecting ? "add" : "delete"](target);
       resolve();
     }, { rootMargin: "50% 0px" });
@@ -297,6 +298,79 @@
     }
     root.dataset.figures = "drawn";
   }
+  function widen(plot) {
+    const { meta } = page.figures[plot.dataset.figure].layout;
+    plot.closest("figure").classList.toggle("panels", Boolean(meta && meta.grids));
+  }
+
+  // ---- figures of one of many hosts: read and drawn only when they are asked for ----
+  let hosts;
+  function figureOf({ slug, title, caption, square }) {
+    const figure = document.createElement("figure");
+    const heading = document.createElement("figcaption");
+    const plot = document.createElement("div");
+    const parts = [["h3", title], ["p", caption]].map(([name, text]) => {
+      const part = document.createElement(name);
+      part.textContent = text;
+      return part;
+    });
+    heading.append(...parts);
+    parts[0].id = `${slug}-title`;
+    figure.id = slug;
+    figure.setAttribute("aria-labelledby", parts[0].id);
+    plot.id = `plot-${slug}`;
+    plot.className = `plot js-only${square ? " square" : ""}`;
+    plot.dataset.figure = slug;
+    plot.setAttribute("role", "group");
+    plot.setAttribute("aria-label", `${title}; the same values are in the tables of this section`);
+    figure.append(heading, plot);
+    return figure;
+  }
+  async function showHost(block) {
+    if (!window.Plotly || !block.open) return;
+    const { value } = block.querySelector("select");
+    if (block.dataset.host === value) return;
+    block.dataset.host = value;
+    root.dataset.figures = "drawing";
+    if (!hosts) {
+      const found = JSON.parse(await window.asct.inflate("host-data-gzip"));
+      Object.assign(page.figures, found.figures);
+      hosts = found.hosts;
+    }
+    for (const plot of block.querySelectorAll(".plot")) {
+      watcher.unobserve(plot);
+      near.delete(plot);
+      Plotly.purge(plot);
+    }
+    block.querySelector(".figures").replaceChildren(...hosts[block.dataset.section][value].map(figureOf));
+    plots = Array.from(document.querySelectorAll(".plot"));
+    for (const plot of block.querySelectorAll(".plot")) {
+      widen(plot);
+      watcher.observe(plot);
+    }
+    await drawAll();
+  }
+  const blocks = Array.from(document.querySelectorAll(".of-host"));
+  for (const block of blocks) {
+    const select = block.querySelector("select");
+    block.addEventListener("toggle", () => showHost(block));
+    select.addEventListener("change", () => {
+      history.replaceState(null, "", `#${block.id}?${new URLSearchParams({ host: select.value })}`);
+      showHost(block);
+    });
+  }
+  function linkedHost() {
+    const [id, query] = location.hash.slice(1).split("?");
+    const block = blocks.find((one) => one.id === decodeURIComponent(id));
+    const host = new URLSearchParams(query || "").get("host");
+    const select = block && block.querySelector("select");
+    if (!select || !Array.from(select.options).some((one) => one.value === host)) return;
+    select.value = host;
+    block.open = true;
+    showHost(block);
+  }
+  window.addEventListener("hashchange", linkedHost);
+
   async function start() {
     if (!plots.length) return;
     try {
@@ -305,12 +379,11 @@
       script.textContent = await window.asct.inflate("plotly-gzip");
       document.head.append(script);
       if (!window.Plotly) throw new Error("the figure library did not start");
-      for (const plot of plots) {
-        const { meta } = page.figures[plot.dataset.figure].layout;
-        plot.closest("figure").classList.toggle("panels", Boolean(meta && meta.grids));
-      }
+      plots.forEach(widen);
       await watching;
       await drawAll();
+      linkedHost();
+      blocks.forEach(showHost);
     } catch (error) {
       for (const plot of plots) {
         if (!plot.querySelector(".main-svg")) {

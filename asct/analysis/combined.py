@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from asct.analysis.grid import ColumnHead, TableCell, TextTable, quantity_cell, shown, size_cell, slug
 from asct.sdk.figure import Axis, Bars, Chart, Figure, Heatmap, Line, Rated
 from asct.sdk.record import Scalar
-from asct.values.grouping import grouped
+from asct.values.grouping import grouped, shortened
 
 _MOST_SERIES = 256
 """Maximum number of series in a combined figure, which is drawn as panels of at most eight. If there were more, each
 host has its own figure."""
+_MOST_NAMED = 6
+"""Maximum number of hosts that the label of a line names."""
 _MOST_CELLS = 4096
 """Maximum number of cells for which a figure is also shown as a table."""
 _MOST_IN_ALL = 40_000
@@ -25,18 +27,20 @@ def combined_figures(by_host: Mapping[str, tuple[Figure, ...]]) -> list[Figure]:
     Every series is named after its host. Stacked bars and heat maps remain separate for each host.
     """
     figures = ((host, figure) for host, items in by_host.items() for figure in items)
-    groups = grouped(figures, lambda item: _key(item[1])).values()
-    return [figure for group in groups for figure in _one_group(group, len(by_host) > 1)]
+    groups = grouped(figures, lambda item: figure_key(item[1])).values()
+    return [figure for group in groups for figure in combined(group, len(by_host) > 1)]
 
 
-def _key(figure: Figure) -> tuple[str, Axis | str, Axis | str]:
+def figure_key(figure: Figure) -> tuple[str, Axis | str, Axis | str]:
     """Return a key that is the same for figures that can be combined."""
     if isinstance(figure, Heatmap):
         return figure.slug, figure.x_title, figure.y_title
     return figure.slug, figure.x, figure.y
 
 
-def _one_group(group: list[tuple[str, Figure]], several: bool) -> list[Figure]:
+def combined(group: Sequence[tuple[str, Figure]], several: bool) -> list[Figure]:
+    """Return the figures of a group, by host, combined into one if that is possible. `several` is whether the run has
+    several hosts."""
     charts = [
         (host, figure)
         for host, figure in group
@@ -55,7 +59,7 @@ def _joined(charts: list[tuple[str, Chart]]) -> Chart:
         for host, figure in charts
         for item in figure.series
     )
-    rated = _rated(charts)
+    rated = rated_of(charts)
     if isinstance(first, Bars):
         return replace(first, series=series, rated=rated)
     markers = tuple(
@@ -69,12 +73,12 @@ def _joined(charts: list[tuple[str, Chart]]) -> Chart:
     return replace(first, series=series, markers=markers if len(charts) <= 2 else (), rated=rated, bands=bands)
 
 
-def _rated(charts: list[tuple[str, Chart]]) -> tuple[Rated, ...]:
+def rated_of(charts: Sequence[tuple[str, Chart]]) -> tuple[Rated, ...]:
     """Return the rated values of all hosts. Hosts with the same values share their lines."""
     by_value = grouped(((line, host) for host, figure in charts for line in figure.rated), lambda pair: pair[0])
     shared = all(len(pairs) == len(charts) for pairs in by_value.values())
     return tuple(
-        line if shared else replace(line, label=f"{line.label} {', '.join(host for _, host in pairs)}")
+        line if shared else replace(line, label=f"{line.label} {shortened([host for _, host in pairs], _MOST_NAMED)}")
         for line, pairs in by_value.items()
     )
 

@@ -140,8 +140,8 @@ def _of_hosts(items: Sequence[HeadlineMetric], unit: str) -> Iterator[str]:
         return
     middle = format_quantity(median(map(_number, known)), _unit(known[0]))
     yield f"median of {len(known)} hosts: {middle}"
-    for word, item in (("lowest", known[0]), ("highest", known[-1])):
-        yield _joined(f"{word} on {item.host}", item.spread, item.count, item.place.removeprefix("at "))
+    for word, item in (("min", known[0]), ("max", known[-1])):
+        yield _joined(f"{word} on {item.host} {item.spread}".rstrip(), item.count, item.place.removeprefix("at "))
 
 
 def _shared(texts: Sequence[str]) -> str:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
+from html import escape
 
 from asct.analysis.cause import Cause, first_cause
 from asct.analysis.combined import combined_figures
 from asct.analysis.disturbances import DisturbanceCard, DisturbanceLink, DisturbanceSummary, beside, findings_of
 from asct.analysis.features import feature_grid
+from asct.analysis.fleet import FEW_HOSTS, MEDIAN, fleet_figures, host_figures
 from asct.analysis.grid import TextTable, distinct, from_table, plain, slug, without_empty_columns
 from asct.analysis.headline import HeadlineMetric, headline_grids, headlines
 from asct.analysis.keyresults import KeyResults, key_results
@@ -26,7 +29,7 @@ from asct.analysis.telemetry import host_remarks, hosts_line, meanings
 from asct.analysis.topology import core_latencies, drawing
 from asct.analysis.verdict import VerdictSummary, summarize, verdict_grid
 from asct.analysis.view import JobView, RunView
-from asct.sdk.figure import Figure
+from asct.sdk.figure import Figure, Heatmap
 from asct.sdk.record import COMMON_FLAGS, doubtful
 from asct.values.grouping import grouped, shortened
 
@@ -40,7 +43,8 @@ _OWN = frozenset(
         "main", "verdict", "verdict-title", "headlines", "headlines-title", "warnings", "warnings-title", "hosts",
         "hosts-title", "findings", "findings-title", "expectations", "expectations-title", "baseline",
         "baseline-title", "consistency", "consistency-title", "appendix", "appendix-title", "announce", "downloads",
-        "run-data", "run-data-gzip", "plan-gzip", "page-data-gzip", "plotly-gzip",
+        "run-data", "run-data-gzip", "plan-gzip", "page-data-gzip", "host-data-gzip",
+        "plotly-gzip",
     }
 )  # fmt: skip
 """Ids on the HTML page, which benchmark entries must not use as slugs."""
@@ -75,6 +79,10 @@ class HostPart:
     remarks: tuple[str, ...] = ()
     disturbed: tuple[DisturbanceLink, ...] = ()
     """Disturbances at the start of the run that affect its results."""
+    figures: tuple[Figure, ...] = ()
+    """The figures of this host, if those of the section show many hosts together."""
+    alike: tuple[str, str] | None = None
+    """The name and the slug of an earlier host with the same commands, which are listed only there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +105,18 @@ class ReportSection:
     flags: tuple[Row, ...] = ()
     """The meanings of all flags in the tables, and of all reasons for a noisy host."""
 
+    @property
+    def foremost(self) -> str:
+        """The host that most figures of many hosts name beside the median; empty if there is none."""
+        charts = (figure for figure in self.figures if not isinstance(figure, Heatmap))
+        named = Counter(host for figure in charts for host in {one.host for one in figure.series} - {MEDIAN})
+        return max(sorted(named), key=lambda host: named[host], default="")
+
 
 @dataclass(frozen=True, slots=True)
 class HostCard:
     """One host: a one-line description, its state and its facts. `picture` is its topology as an SVG element, or
-    empty."""
+    empty. `alike` is the name and the slug of an earlier host with the same topology, whose picture stands for both."""
 
     name: str
     slug: str
@@ -113,6 +128,7 @@ class HostCard:
     """All disturbances on the host, including possible ones."""
     picture: str = ""
     unknown: tuple[str, ...] = ()
+    alike: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,13 +226,18 @@ def _host_cards(view: RunView, findings: DisturbanceSummary) -> Iterable[HostCar
     """Yield the hosts in the order of the plan."""
     slugs = distinct(f"host-{slug(host.name)}" for host in view.run.hosts)
     latencies = core_latencies(view.records)
+    first: dict[str, tuple[str, str]] = {}
     for host, unique in zip(view.run.hosts, slugs, strict=True):
         facts, found = view.facts.get(host.name), view.disturbances.get(host.name)
+        name = plain(host.name)
+        picture = drawing(facts, latencies.get(host.name)) if facts is not None and facts.cpu.logical else ""
+        named = facts.system.hostname or facts.host if facts is not None else ""
+        alike = first.setdefault(picture.replace(escape(plain(named)), ""), (name, unique))
+        same = bool(picture) and alike != (name, unique)
         yield HostCard(
-            plain(host.name), unique, host.status, plain(host.reason), one_line(host, facts),
-            tuple(host_rows(host, facts)), findings.mention(found.findings if found else ()),
-            drawing(facts, latencies.get(host.name)) if facts is not None and facts.cpu.logical else "",
-            () if facts is None else tuple(unknown_lines(facts)),
+            name, unique, host.status, plain(host.reason), one_line(host, facts), tuple(host_rows(host, facts)),
+            findings.mention(found.findings if found else ()), "" if same else picture,
+            () if facts is None else tuple(unknown_lines(facts)), alike if same else None,
         )  # fmt: skip
 
 
@@ -225,10 +246,10 @@ def _section(
 ) -> ReportSection:
     jobs = [job for job in view.jobs if job.entry.id == job_id]
     first = jobs[0]
-    combined = combined_figures({job.entry.host: job.figures for job in jobs})
-    figures = with_references(combined, [item for item in rated if item.place.id == job_id])
+    figures, alone = _figures(jobs, [item for item in rated if item.place.id == job_id])
     names = distinct(f"{unique}-{slug(figure.slug)}" for figure in figures)
     hosts = distinct(f"{unique}-on-{slug(job.entry.host)}" for job in jobs)
+    parts = tuple(_part(view, job, name, findings) for job, name in zip(jobs, hosts, strict=True))
     alike = any(job.title == first.title and job.entry.id != job_id for job in view.jobs)
     return ReportSection(
         slug=unique,
@@ -239,11 +260,38 @@ def _section(
         summary=first.benchmark.summary if first.benchmark else "",
         reason=plain(first.entry.reason),
         figures=tuple(replace(figure, slug=name) for figure, name in zip(figures, names, strict=True)),
-        parts=tuple(_part(view, job, name, findings) for job, name in zip(jobs, hosts, strict=True)),
+        parts=tuple(_commands_once(_with_figures(parts, alone))) if alone else parts,
         settings=settings_of(jobs, f"{unique}-settings", view.resolved),
         grids=tuple(side_by_side(jobs, unique)) if len(jobs) > 1 else (),
         flags=(*_flags(jobs), *meanings(jobs).items()),
     )
+
+
+def _figures(jobs: Sequence[JobView], rated: Sequence[RatedValue]) -> tuple[list[Figure], list[tuple[Figure, ...]]]:
+    """Return the figures of all hosts together and, if there are many hosts, those of each host."""
+    if len(jobs) <= FEW_HOSTS:
+        return with_references(combined_figures({job.entry.host: job.figures for job in jobs}), rated), []
+    own = grouped(rated, lambda item: item.place.host)
+    by_host = {job.entry.host: with_references(job.figures, own.get(job.entry.host, ())) for job in jobs}
+    together = fleet_figures(by_host)
+    return together, [host_figures(host, figures, together) for host, figures in by_host.items()]
+
+
+def _with_figures(parts: Sequence[HostPart], figures: Sequence[Sequence[Figure]]) -> tuple[HostPart, ...]:
+    names = [f"{part.slug}-{slug(one.slug)}" for part, own in zip(parts, figures, strict=True) for one in own]
+    unique = iter(distinct(names, frozenset(part.slug for part in parts)))
+    return tuple(
+        replace(part, figures=tuple(replace(one, slug=next(unique)) for one in own))
+        for part, own in zip(parts, figures, strict=True)
+    )
+
+
+def _commands_once(parts: Iterable[HostPart]) -> Iterator[HostPart]:
+    """Yield the parts of many hosts. Those with the same commands as an earlier one refer to it."""
+    first: dict[tuple[CommandLine, ...], HostPart] = {}
+    for part in parts:
+        same = first.setdefault(tuple(replace(one, folder="") for one in part.commands), part)
+        yield part if same is part or not part.commands else replace(part, commands=(), alike=(same.host, same.slug))
 
 
 def _flags(jobs: Sequence[JobView]) -> Iterable[Row]:

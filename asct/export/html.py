@@ -16,6 +16,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -27,15 +28,17 @@ from asct.analysis.combined import figure_grids
 from asct.analysis.compared import comparison_of
 from asct.analysis.consistency import consistency_grid, sentence
 from asct.analysis.dataframe import document, visible
+from asct.analysis.fleet import without_visits
 from asct.analysis.grid import ColumnHead, TableCell, TextTable, plain
 from asct.analysis.keyresults import headline_table
 from asct.analysis.outcomes import short_names
-from asct.analysis.report import build
+from asct.analysis.report import ReportSection, build
 from asct.analysis.view import RunView
 from asct.figures.heat import square
 from asct.figures.render import plotly_javascript, render_sections
 from asct.figures.theme import substitutions, templates
 from asct.resources import folder as resource
+from asct.sdk.figure import Figure
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -48,6 +51,8 @@ _MOST_FIGURES = 24
 """Maximum number of figures of a section that are not folded and have a table of their values."""
 _MOST_EXACT = 20_000
 """Maximum number of records that the page contains with all digits."""
+_MOST_VISITS = 20_000
+"""Maximum number of visits and repeats that the figures of single hosts show as points, in each section."""
 _DIGITS = 6
 """The significant digits of the values in the page if there are more records. All digits would double its size."""
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
@@ -58,7 +63,12 @@ def render(view: RunView, linked: bool = False) -> str:
     report, comparison = build(view), comparison_of(view)
     shown = [figure for section in report.sections for figure in section.figures[:_MOST_FIGURES]]
     digits = _DIGITS if len(view.records) > _MOST_EXACT else None
-    figures = render_sections([section.figures for section in report.sections], [host.name for host in view.run.hosts])
+    hosts = [host.name for host in view.run.hosts]
+    alone = [_of_hosts(section) for section in report.sections]
+    figures = render_sections(
+        [(*section.figures, *own) for section, own in zip(report.sections, alone, strict=True)], hosts
+    )
+    later = {figure.slug: figures.pop(figure.slug) for own in alone for figure in own}
     if comparison is not None:
         figures |= render_sections([comparison.figures], ["base", "new"])
     return page(
@@ -78,10 +88,33 @@ def render(view: RunView, linked: bool = False) -> str:
         figure_grids=figure_grids(shown),
         most_figures=_MOST_FIGURES,
         digits=digits,
+        host_data=_packed(script_json({"figures": later, "hosts": _by_host(report.sections)}), 9) if later else "",
         run_data=_packed(document(view, digits)),
         plan_data=_packed(view.plan_text),
         plan_text=view.plan_text,
     )
+
+
+def _of_hosts(section: ReportSection) -> list[Figure]:
+    """Return the figures of single hosts. The same figure of all hosts follows one another, which compresses better
+    than all figures of a host."""
+    figures = [figure for same in zip_longest(*(part.figures for part in section.parts)) for figure in same if figure]
+    return without_visits(figures, _MOST_VISITS)
+
+
+def _by_host(sections: Sequence[ReportSection]) -> dict[str, dict[str, list[dict[str, Any]]]]:
+    """Return the headings of the figures of single hosts, by section and host. The page draws them on demand."""
+    return {
+        section.slug: {
+            part.host: [
+                {"slug": one.slug, "title": plain(one.title), "caption": plain(one.caption), "square": square(one)}
+                for one in part.figures
+            ]
+            for part in section.parts
+        }
+        for section in sections
+        if any(part.figures for part in section.parts)
+    }
 
 
 def page(template: str, figures: Mapping[str, Any], **content: Any) -> str:
@@ -120,12 +153,12 @@ def _library() -> str:
     return _packed(plotly_javascript())
 
 
-def _packed(text: str) -> str:
+def _packed(text: str, level: int = 5) -> str:
     """Return `text` as base64-encoded gzip data without a timestamp, so that equal input results in equal output.
 
     For plotly.js, level 9 takes twice as long as level 5 and saves only 1 % of the bytes.
     """
-    return base64.b64encode(gzip.compress(text.encode(), 5, mtime=0)).decode()
+    return base64.b64encode(gzip.compress(text.encode(), level, mtime=0)).decode()
 
 
 def _digest(script: str) -> str:

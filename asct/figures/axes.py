@@ -107,7 +107,7 @@ def y_values(chart: Chart) -> list[float]:
         found = [
             value
             for series in chart.series
-            for value in (*series.y, *series.low, *series.high)
+            for value in (*series.y, *series.low, *series.high, *(series.backdrop.y if series.backdrop else ()))
             if value is not None and math.isfinite(value)
         ]
         details = [detail for series in chart.series for detail in series.details if detail is not None]
@@ -255,6 +255,7 @@ def _extra_x(chart: Chart, factor: float, logarithmic: bool) -> list[float]:
     if not isinstance(chart, Line):
         return []
     found = [marker.x for marker in chart.markers] + [end for band in chart.bands for end in (band.start, band.end)]
+    found += [float(x) for series in chart.series if series.backdrop for x in series.backdrop.x]
     return [x / factor for x in found if x > 0 or not logarithmic]
 
 

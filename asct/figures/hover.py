@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
+from typing import Final
 
 from asct.figures.scale import AxisScale, significant
-from asct.sdk.figure import Detail, Series
+from asct.sdk.figure import Backdrop, Detail, Series
+from asct.sdk.record import Scalar
+
+_RANGES: Final = {"repeat": "range", "host": "middle 90 %"}
 
 
 def hover_lines(series: Series, number: int, place: str, scale: AxisScale) -> list[str]:
@@ -16,6 +21,8 @@ def hover_lines(series: Series, number: int, place: str, scale: AxisScale) -> li
     label = series.labels[number] if series.labels else ""
     lines = [": ".join(filter(None, (", ".join(filter(None, (place, label))), _shown(series.y[number], scale))))]
     lines += _spread(low, high, detail, scale)
+    if series.backdrop is not None:
+        lines += _behind(series.backdrop, series.x[number], scale)
     if detail is None:
         return lines
     if len(detail.states) > 1:
@@ -27,18 +34,25 @@ def hover_lines(series: Series, number: int, place: str, scale: AxisScale) -> li
     return lines
 
 
+def _behind(backdrop: Backdrop, x: Scalar, scale: AxisScale) -> list[str]:
+    """Return the line about the value with which that at `x` is compared, if there is one."""
+    found = (y for other, y in zip(backdrop.x, backdrop.y, strict=True) if other == x and y is not None)
+    return [f"{backdrop.name}: {_shown(y, scale)}" for y in islice(found, 1)]
+
+
 def _shown(value: float | None, scale: AxisScale) -> str:
     return "" if value is None else f"{significant(value / scale.factor)} {scale.unit}".rstrip()
 
 
 def _spread(low: float | None, high: float | None, detail: Detail | None, scale: AxisScale) -> list[str]:
-    """Return the interval and what it is based on. The interval of several repeats is the range of their values."""
-    count = len(detail.values) if detail is not None else 0
+    """Return the interval and what it is based on. The interval of several repeats is the range of their values, and
+    that of many hosts contains most of them."""
+    count = len(detail.values) or detail.count if detail is not None else 0
     kind = detail.kind if detail is not None else ""
     number = f"{count} {kind}{'' if count == 1 else 's'}" if count else ""
     if low is None or high is None:
         return [number] if number else []
-    name = "range" if kind == "repeat" and count > 1 else "95 % interval"
+    name = _RANGES[kind] if kind in _RANGES and count > 1 else "95 % interval"
     ends = f"{name} {significant(low / scale.factor)} to {_shown(high, scale)}"
     return [f"{ends}, {number}" if number else ends]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from asct.figures import theme
-from asct.figures.panels import Panel, host_and_rest, panels
+from asct.figures.panels import MOST_SERIES, Panel, host_and_rest, panels
 from asct.sdk.figure import Figure, Heatmap, Series
 
 
@@ -48,11 +48,16 @@ class Palette:
 def palette(figures: Iterable[Figure], hosts: Sequence[str] = ()) -> Palette:
     """Return the palette of a report. `hosts` contains all hosts of the run, in order.
 
-    Names that appear in the same panel have different colors as long as there are enough.
+    Names that appear in the same panel have different colors as long as there are enough. So do hosts, if there are
+    more of them than colors.
     """
     found = [panel for figure in figures if not isinstance(figure, Heatmap) for panel in panels(figure)]
     order = list(dict.fromkeys((*hosts, *(item.host for panel in found for item in panel.series if item.host))))
     numbers = {host: number for number, host in enumerate(order)} if len(order) > 1 else {}
+    if len(order) > MOST_SERIES:
+        numbers = {host: 0 for host in order} | _numbered(
+            [tuple(dict.fromkeys(item.host for item in panel.series if item.host)) for panel in found]
+        )
     together = [tuple(dict.fromkeys(_rest(item) for item in panel.series)) for panel in found]
     return Palette(numbers, _numbered(together))
 

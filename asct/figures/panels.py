@@ -3,7 +3,7 @@ each."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 from typing import Final
@@ -33,15 +33,27 @@ class Panel:
 def panels(chart: Chart) -> tuple[Panel, ...]:
     """Return the panels of a chart: a single one with an empty title unless it has more than eight series.
 
-    Names consist of words, such as the host and the settings, separated by commas. Series that share some of these
-    words form a panel; the words are chosen so that there are as few panels as possible. If no words divide the series
-    into a reasonable number of panels, they are divided in order. The parts of stacked bars remain together.
+    Series that name their panels are divided by them. The names of others consist of words, such as the host and the
+    settings, separated by commas. Series that share some of these words form a panel; the words are chosen so that
+    there are as few panels as possible. If no words divide the series into a reasonable number of panels, they are
+    divided in order. The parts of stacked bars remain together.
     """
     series = chart.series
     if len(series) <= MOST_SERIES or (isinstance(chart, Bars) and chart.stacked):
         return (Panel("", series),)
+    if all(item.panel for item in series):
+        return _named_panels(series)
     ordered, worded = _in_order(series), _by_words(series)
     return worded if 0 < len(worded) <= _MOST_TIMES * len(ordered) else ordered
+
+
+def _named_panels(series: Sequence[Series]) -> tuple[Panel, ...]:
+    """Return the panels that the series name. Their names within a panel omit its title."""
+    return tuple(
+        Panel(name, tuple(replace(item, name=item.name.removesuffix(f"{_SEPARATOR}{name}")) for item in part))
+        for name, own in grouped(series, lambda item: item.panel).items()
+        for part in _parts(own)
+    )
 
 
 def legend_names(found: Sequence[Panel]) -> tuple[str, ...]:
@@ -104,6 +116,11 @@ def _divided(series: Sequence[Series], words: Sequence[tuple[str, ...]], at: tup
 
 
 def _in_order(series: Sequence[Series]) -> tuple[Panel, ...]:
+    return tuple(Panel("", part) for part in _parts(series))
+
+
+def _parts(series: Sequence[Series]) -> Iterator[tuple[Series, ...]]:
+    """Yield parts of about equal sizes with at most eight series each."""
     count = -(-len(series) // MOST_SERIES)
     ends = [len(series) * number // count for number in range(count + 1)]
-    return tuple(Panel("", tuple(series[start:end])) for start, end in pairwise(ends))
+    yield from (tuple(series[start:end]) for start, end in pairwise(ends))

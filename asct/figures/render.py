@@ -27,6 +27,8 @@ _BAND_FROM: Final = 13
 """Lines with at least this number of points show intervals as a band; shorter lines show them as error bars."""
 _MARKS_UP_TO: Final = 60
 """Lines with more points have no marks."""
+_PALE: Final = 0.3
+"""Opacity of values with which those of a series are compared."""
 _MOST_POINTS: Final = 2000
 """Maximum number of visits and repeats that a figure shows as points, which keeps the page small."""
 
@@ -142,7 +144,8 @@ class _Drawn:
                 found = [{**trace, "error_y": _error_bars(ys, low, high, style.colour)}]
             else:
                 found = [{**_band(xs, low, high, style), **self._common(series)}, trace]
-        return [*self._visits(series, style, {}), *found, *self._states(series, style, {})]
+        behind = [*self._backdrop(series, style, {}), *self._visits(series, style, {})]
+        return [*behind, *found, *self._states(series, style, {})]
 
     def _bars(self, series: Series, style: Style, number: int) -> list[dict[str, Any]]:
         xs, ys = self._xs(series), self._ys(series.y)
@@ -166,7 +169,8 @@ class _Drawn:
         low, high = self._ys(series.low), self._ys(series.high)
         if len(low) == len(ys) == len(high) and any(end is not None for end in low):
             trace["error_y"] = _error_bars(ys, low, high, theme.BOUND)
-        return [trace, *self._visits(series, style, group), *self._states(series, style, group)]
+        above = [*self._visits(series, style, group), *self._states(series, style, group)]
+        return [trace, *self._backdrop(series, style, group), *above]
 
     def _hover(self, series: Series) -> dict[str, Any]:
         scale = AxisScale(self.y.factor, self.y.unit)
@@ -210,6 +214,25 @@ class _Drawn:
         colour, symbol = (theme.INK, "line-ew") if bars else (style.colour, style.marker)
         marker = {"symbol": f"{symbol}-open", "size": 11, "color": colour, "line": {"width": 2}}
         return [self._marks(series, pairs, marker, group)] if pairs else []
+
+    def _backdrop(self, series: Series, style: Style, group: Mapping[str, str]) -> list[dict[str, Any]]:
+        """Return the values with which those of a series are compared: a pale line, or a pale mark across each bar."""
+        if series.backdrop is None:
+            return []
+        pairs = [
+            (x, y)
+            for x, y in zip(series.backdrop.x, series.backdrop.y, strict=True)
+            if self.x.kind != "category" or category_label(x, self.chart.x) in self.x.labels
+        ]  # others would become further categories
+        behind = Series(series.backdrop.name, tuple(x for x, _ in pairs), tuple(y for _, y in pairs))
+        trace: dict[str, Any] = {
+            **self._common(series), **group, "type": "scatter", "x": self._xs(behind), "y": self._ys(behind.y),
+            "hoverinfo": "skip",
+        }  # fmt: skip
+        if isinstance(self.chart, Bars):
+            marker = {"symbol": "line-ew-open", "size": 24, "color": theme.INK, "opacity": 0.5, "line": {"width": 3}}
+            return [{**trace, "mode": "markers", "marker": marker}]
+        return [{**trace, "mode": "lines", "opacity": _PALE, "line": {"color": style.colour, "width": 4}}]
 
     def _marks(
         self, series: Series, pairs: Sequence[tuple[Any, float]], marker: dict[str, Any], group: Mapping[str, str]

@@ -28,13 +28,26 @@ class Detail:
     """What is known about one y value of a series: the values that it summarizes, and their circumstances."""
 
     values: tuple[float, ...]
-    """The value of each visit or, if there are several repeats, of each repeat."""
-    kind: Literal["visit", "repeat"] = "repeat"
+    """The value of each visit or, if there are several repeats, of each repeat. In a figure of many hosts, the value of
+    each host."""
+    kind: Literal["visit", "repeat", "host"] = "repeat"
     states: tuple[float, ...] = ()
     """The values of the two states, if the visits fall into two groups."""
     flags: tuple[str, ...] = ()
     setting: str = ""
     """The swept settings of the point as text."""
+    count: int = 0
+    """The number of values if `values` does not contain them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Backdrop:
+    """Values with which those of a series are compared, such as those of an earlier run. They are drawn pale behind the
+    series. `name` says what they are."""
+
+    name: str
+    x: tuple[Scalar, ...]
+    y: tuple[float | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +66,9 @@ class Series:
     host: str = ""
     details: tuple[Detail | None, ...] = ()
     labels: tuple[str, ...] = ()
+    panel: str = ""
+    """The panel that contains the series if the chart is drawn as several panels and all of its series name one."""
+    backdrop: Backdrop | None = None
 
 
 @dataclass(frozen=True, slots=True)

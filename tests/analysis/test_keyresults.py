@@ -72,7 +72,7 @@ def test_several_hosts_keep_spread_count_and_place() -> None:
     many = key_results([value("", "x", "v", None if n == 9 else n * 1e-9, f"n{n}") for n in range(1, 10)])
     [[_, [item]]] = many.groups
     assert (item.value, item.unit) == ("1 to 8", "ns")
-    starts = ("at depth 4, 5 visits each", "median of 8 hosts: ", "lowest on n1, ±1 %", "highest on n8, ±1 %")
+    starts = ("at depth 4, 5 visits each", "median of 8 hosts: ", "min on n1 ±1 %", "max on n8 ±1 %")
     assert all(line.startswith(start) for line, start in zip(item.lines, starts, strict=True))
 
 

@@ -219,7 +219,8 @@ def paper_problems(browser: Any, path: Path) -> Problems:
         wanted = _words(" ".join(one.page.evaluate(tables)))
         long = one.page.evaluate(LONG_TABLES)
         titles = one.page.evaluate(
-            "Array.from(document.querySelectorAll('figure h3'), (one) => one.firstChild.textContent)"
+            "Array.from(document.querySelectorAll('figure h3')).filter((one) => !one.closest('[data-screen-only]'))"
+            ".map((one) => one.firstChild.textContent)"
         )
         pdf = Path(folder) / "report.pdf"
         one.page.pdf(path=pdf, format="A4")

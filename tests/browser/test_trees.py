@@ -13,11 +13,9 @@ from tests.browser.trees import TREES, write_tree
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
 _TOO_LONG_FOR_PAPER = ("points-5000",)
-_TOO_LONG = ("hosts-100",)
-"""Drawing its 599 figures takes more than five minutes; `python -m tests.browser.checks hosts-100` checks it."""
 
 
-@pytest.mark.parametrize("name", [name for name in TREES if name not in _TOO_LONG])
+@pytest.mark.parametrize("name", TREES)
 def test_the_page_keeps_every_rule(browser: Any, tmp_path: Path, name: str) -> None:
     path = report_of(write_tree(name, tmp_path))
     assert page_problems(browser, path) == {}

@@ -69,7 +69,8 @@ class Tree:
 
     `lost` has the reason why a host gave nothing, by host; `refused` why a job was not started, by `host/id`. `fails`
     has the diagnostic of the repeats that failed, by job id and the setting in which they differ. `busy` are the hosts
-    on which other programs ran. `base` is written before the run, as a baseline with that label.
+    on which other programs ran, and `slow` those that take this many times as long as others. `base` is written before
+    the run, as a baseline with that label.
     """
 
     about: str
@@ -79,6 +80,7 @@ class Tree:
     refused: Mapping[str, Diagnostic] = field(default_factory=dict)
     fails: Mapping[tuple[str, str, Any], Diagnostic] = field(default_factory=dict)
     busy: tuple[str, ...] = ()
+    slow: Mapping[str, float] = field(default_factory=dict)
     brief: bool = False
     base: str = ""
     disturbed: bool = True
@@ -206,7 +208,7 @@ TREES: Final[Mapping[str, Tree]] = {
     "hosts-3": Tree("three hosts", _FLEET_BENCHMARKS.format(name="three", count=3, first=1, last=3), busy=("n2",)),
     "hosts-100": Tree(
         "a hundred hosts", _FLEET_BENCHMARKS.format(name="hundred", count=100, first="001", last="100"),
-        busy=("n042", "n077"), lost={"n013": _UNREACHABLE},
+        busy=("n042", "n077"), slow={"n042": 1.5, "n088": 1.3}, lost={"n013": _UNREACHABLE},
     ),
     "cpus-192": Tree("a server with 192 CPUs", _CPUS, LARGE),
 }  # fmt: skip
@@ -369,7 +371,8 @@ class _Scene:
 
     def _values(self, job: Job, point: Point, settings: dict[str, Any], repeat: int) -> Sequence[Measurement]:
         number = list(self.resolved.hosts).index(job.host)
-        slow = self.slow * (1.0 + 0.02 * (number % 7) + 0.01 * chance(job.host, job.benchmark))
+        own = self.slow * self.tree.slow.get(job.host, 1.0)
+        slow = own * (1.0 + 0.02 * (number % 7) + 0.01 * chance(job.host, job.benchmark))
         seed = (job.host, point.id, repeat, self.slow)
         if job.benchmark.startswith("storage-"):
             values = storage_values(job.benchmark, settings, slow, seed)

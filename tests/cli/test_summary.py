@@ -130,7 +130,7 @@ def test_key_results_of_several_hosts_keep_values_and_places(
     out, _ = ended(viewed(tmp_path, hosts=names, verdicts=False), capsys)
     assert max(len(line) for line in out if str(tmp_path) not in line) <= width
     said = " ".join(" ".join(out).split())
-    named = "n01: 98.1 ±0.4 %" if hosts == 2 else "lowest on n01, ±0.4 %"
+    named = "n01: 98.1 ±0.4 %" if hosts == 2 else "min on n01 ±0.4 %"
     assert "98.1 to " in said and named in said.replace("\N{NO-BREAK SPACE}", " ")
     assert ("median of 40 hosts" in said) == (hosts == 40)
 

@@ -1,0 +1,270 @@
+"""The figures of one benchmark entry on many hosts: all hosts together in one figure, and each host by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import NormalDist, quantiles
+from typing import Final, Literal
+
+from asct.analysis.combined import combined, figure_key, rated_of
+from asct.sdk.figure import Backdrop, Bars, Chart, Detail, Figure, Heatmap, Line, Series
+from asct.sdk.record import Scalar
+from asct.statistics.robust import NORMAL_CONSISTENCY, mad, median
+from asct.values.grouping import grouped, shortened
+
+FEW_HOSTS: Final = 8
+"""Maximum number of hosts that a figure shows one by one, which is the number of colors and of markers."""
+MEDIAN: Final = "median of hosts"
+"""The name of the series that stands for all hosts."""
+_MOST_APART: Final = 7
+"""Maximum number of hosts that a figure shows beside the median."""
+_FALSE_ALARM: Final = 0.05
+"""The probability that a figure names a host although all values come from the same normal distribution."""
+_LEAST_SPREAD: Final = 0.01
+"""The smallest standard deviation between hosts that is assumed, as a fraction of their median. Without it, a deviation
+of no importance would count where most hosts have the same value."""
+_TWENTIETHS: Final = 20
+
+_Owned = tuple[str, Chart]
+"""A host and its figure."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """A value of one host. `key` is what identifies it on all hosts."""
+
+    host: str
+    key: Scalar
+    x: Scalar
+    y: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """The values of all hosts at one mark. `given` is what identifies the mark: its label or one of the coordinates."""
+
+    given: Literal["label", "x", "y"]
+    marks: tuple[_Mark, ...]
+
+    @property
+    def values(self) -> list[float]:
+        """What was measured, by host."""
+        return [float(mark.x) if self.given == "y" else mark.y for mark in self.marks]
+
+    def middle(self) -> tuple[Scalar, float]:
+        """Return the median of what was measured."""
+        first = self.marks[0]
+        x = first.x if self.given == "x" else median([float(mark.x) for mark in self.marks])
+        return x, first.y if self.given == "y" else median([mark.y for mark in self.marks])
+
+    def deviations(self) -> dict[str, float]:
+        """Return by how many standard deviations each host is above the median. They are estimated from the MAD, which
+        up to half of the hosts cannot distort."""
+        values = self.values
+        centre = median(values)
+        spread = max(NORMAL_CONSISTENCY * mad(values), _LEAST_SPREAD * abs(centre))
+        return {mark.host: (value - centre) / spread if spread else 0.0
+                for mark, value in zip(self.marks, values, strict=True)}  # fmt: skip
+
+
+def fleet_figures(by_host: Mapping[str, Sequence[Figure]]) -> list[Figure]:
+    """Return the figures of many hosts in order, each for all hosts together.
+
+    A chart contains the median of the hosts and the hosts that are far from it. A matrix contains the median of each
+    cell. Figures that only a few hosts have are combined as usual.
+    """
+    figures = [(host, figure) for host, items in by_host.items() for figure in items]
+    found: list[Figure] = []
+    for group in grouped(figures, lambda item: figure_key(item[1])).values():
+        if len(group) <= FEW_HOSTS:
+            found += combined(group, several=True)
+        elif isinstance(group[0][1], Heatmap):
+            found += _median_maps([(host, figure) for host, figure in group if isinstance(figure, Heatmap)])
+        else:
+            found.append(_median_chart([(host, one) for host, one in group if not isinstance(one, Heatmap)]))
+    return found
+
+
+def host_figures(host: str, own: Sequence[Figure], fleet: Sequence[Figure]) -> tuple[Figure, ...]:
+    """Return the figures of one host, with the medians of all hosts in `fleet` as a backdrop."""
+    medians = {
+        (figure_key(figure), item.panel): Backdrop(MEDIAN, item.x, item.y)
+        for figure in fleet
+        if not isinstance(figure, Heatmap)
+        for item in figure.series
+        if item.host == MEDIAN
+    }
+
+    def with_backdrop(figure: Figure) -> Figure:
+        if isinstance(figure, Heatmap):
+            return replace(figure, host=host)
+        key = figure_key(figure)
+        return replace(
+            figure,
+            series=tuple(
+                replace(item, host=host, backdrop=None if is_stacked(figure) else medians.get((key, item.name)))
+                for item in figure.series
+            ),
+        )
+
+    return tuple(with_backdrop(figure) for figure in own)
+
+
+def without_visits(figures: Iterable[Figure], most: int) -> list[Figure]:
+    """Return the figures with the numbers of visits and repeats instead of their values if there are more than `most`
+    of them in all figures."""
+    figures = list(figures)
+    details = [detail for figure in figures for detail in _details(figure)]
+    if sum(len(detail.values) for detail in details) <= most:
+        return figures
+
+    def told(detail: Detail | None) -> Detail | None:
+        return detail and replace(detail, values=(), count=len(detail.values) or detail.count)
+
+    return [
+        figure
+        if isinstance(figure, Heatmap)
+        else replace(
+            figure, series=tuple(replace(item, details=tuple(map(told, item.details))) for item in figure.series)
+        )
+        for figure in figures
+    ]
+
+
+def _details(figure: Figure) -> Iterator[Detail]:
+    series = () if isinstance(figure, Heatmap) else figure.series
+    return (detail for item in series for detail in item.details if detail is not None)
+
+
+def is_stacked(figure: Figure) -> bool:
+    """Return whether a figure consists of stacked bars."""
+    return isinstance(figure, Bars) and figure.stacked
+
+
+def _median_chart(charts: Sequence[_Owned]) -> Chart:
+    """Return the median of the charts, and the hosts that are far from it. Stacked bars become bars beside one another,
+    because medians do not add up."""
+    first, names = charts[0][1], dict.fromkeys(item.name for _, chart in charts for item in chart.series)
+    places = {name: _places(charts, name) for name in names}
+    apart, shown = _shown_hosts([place for own in places.values() for place in own])
+    series: list[Series] = []
+    for name in names:
+        series.append(_median_series(name, places[name], several=len(names) > 1))
+        series += [
+            replace(item, name=f"{host}, {name}" if len(names) > 1 else host, host=host, panel=name)
+            for host, chart in charts
+            if host in shown
+            for item in chart.series
+            if item.name == name
+        ]
+    caption = f"{first.caption} {_sentence(len(charts), apart, shown)}"
+    common = replace(first, caption=caption, series=tuple(series), rated=rated_of(charts))
+    if isinstance(common, Bars):
+        return replace(common, stacked=False)
+    bands = dict.fromkeys(band for _, chart in charts if isinstance(chart, Line) for band in chart.bands)
+    return replace(common, markers=(), bands=tuple(bands))
+
+
+def _places(charts: Sequence[_Owned], name: str) -> list[_Place]:
+    """Return the marks of the series `name` that at least half of the hosts have."""
+    found = [(host, item) for host, chart in charts for item in chart.series if item.name == name]
+    given = _given([item for _, item in found])
+    marks = [
+        _Mark(host, {"label": label, "x": x, "y": y}[given], x, y)
+        for host, item in found
+        for x, y, label in zip(item.x, item.y, item.labels or ("",) * len(item.x), strict=True)
+        if y is not None
+    ]
+    shared = [own for own in grouped(marks, lambda mark: mark.key).values() if 2 * len(own) >= len(found)]
+    if all(isinstance(own[0].key, int | float) for own in shared):
+        shared.sort(key=lambda own: float(own[0].key))
+    return [_Place(given, tuple(own)) for own in shared]
+
+
+def _given(series: Sequence[Series]) -> Literal["label", "x", "y"]:
+    """Return what identifies a mark on all hosts: its label or the coordinate with fewer different values, because the
+    other one was measured."""
+    if any(item.labels for item in series):
+        return "label"
+    xs, ys = {x for item in series for x in item.x}, {y for item in series for y in item.y}
+    return "x" if len(xs) <= len(ys) or any(isinstance(x, str) for x in xs) else "y"
+
+
+def _shown_hosts(places: Sequence[_Place]) -> tuple[bool, list[str]]:
+    """Return whether hosts are far from the median, and these hosts or, if there are none, the lowest and the highest.
+
+    A host is far away if one of its values is less likely than `_FALSE_ALARM` among as many values of one normal
+    distribution. Source of the estimate: Iglewicz and Hoaglin, How to Detect and Handle Outliers, 1993 (modified
+    z-scores).
+    """
+    deviations: dict[str, list[float]] = {}
+    for place in places:
+        for host, deviation in place.deviations().items():
+            deviations.setdefault(host, []).append(deviation)
+    count = sum(map(len, deviations.values()))
+    if not count:
+        return False, []
+    limit = NormalDist().inv_cdf(1 - _FALSE_ALARM / 2 / count)
+    most = {host: max(map(abs, own)) for host, own in deviations.items()}
+    apart = sorted((host for host in most if most[host] > limit), key=lambda host: -most[host])
+    if apart:
+        return True, apart[:_MOST_APART]
+    order = sorted(deviations, key=lambda host: median(deviations[host]))
+    return False, list(dict.fromkeys((order[0], order[-1])))
+
+
+def _sentence(count: int, apart: bool, shown: Sequence[str]) -> str:
+    names = shortened(shown, _MOST_APART)
+    if apart:
+        return f"Median of {count} hosts, with the range of the middle 90 %. Hosts far from it: {names}."
+    return f"Median of {count} hosts, with the range of the middle 90 %. No host is far from it; shown: {names}."
+
+
+def _median_series(name: str, places: Sequence[_Place], several: bool) -> Series:
+    middles = [place.middle() for place in places]
+    ends = [_middle_range(place.values) for place in places if place.given != "y"]
+    return Series(
+        f"{MEDIAN}, {name}" if several else MEDIAN,
+        tuple(x for x, _ in middles),
+        tuple(y for _, y in middles),
+        tuple(low for low, _ in ends),
+        tuple(high for _, high in ends),
+        host=MEDIAN,
+        details=tuple(
+            Detail(() if place.given == "y" else tuple(place.values), "host", count=len(place.marks))
+            for place in places
+        ),
+        labels=tuple(str(place.marks[0].key) for place in places if place.given == "label"),
+        panel=name,
+    )
+
+
+def _middle_range(values: Sequence[float]) -> tuple[float, float]:
+    """Return the ends of the middle 90 % of the values."""
+    if len(values) < 2:
+        return values[0], values[0]
+    cuts = quantiles(values, n=_TWENTIETHS, method="inclusive")
+    return cuts[0], cuts[-1]
+
+
+def _median_maps(maps: Sequence[tuple[str, Heatmap]]) -> Iterator[Heatmap]:
+    """Yield the median matrix of the hosts whose matrices have the same rows and columns."""
+    shapes = grouped(maps, lambda item: (item[1].rows, item[1].columns, item[1].groups))
+    for number, same in enumerate(shapes.values()):
+        first, hosts = same[0][1], [host for host, _ in same]
+        cells = zip(*(figure.values for _, figure in same), strict=True)
+        values = tuple(tuple(_median_cell(cell) for cell in zip(*rows, strict=True)) for rows in cells)
+        ceilings = [figure.ceiling for _, figure in same if figure.ceiling is not None]
+        yield replace(
+            first,
+            slug=f"{first.slug}-{number + 1}" if len(shapes) > 1 else first.slug,
+            caption=f"{first.caption} Median of {len(hosts)} hosts: {shortened(hosts, _MOST_APART)}.",
+            values=values,
+            ceiling=median(ceilings) if ceilings else None,
+        )
+
+
+def _median_cell(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return median(known) if known else None
