@@ -193,8 +193,8 @@ done
 
 #: pci
 # Print one line for each drive controller, network interface, GPU, accelerator and CXL memory (pci.CLASSES): its real
-# path, which contains the bridges above it, its numbers, node, link and driver, and the names of its GPUs and
-# InfiniBand devices.
+# path, which contains the bridges above it, its numbers, node, link and driver, the names of its GPUs and InfiniBand
+# devices, and the address of its physical function if it is a virtual one.
 (first() { value=; [ ! -r "$1" ] || read -r value 2>/dev/null <"$1"; printf "|%s" "$value"; }
 taken=0
 for at in /sys/bus/pci/devices/*; do
@@ -212,6 +212,8 @@ for at in /sys/bus/pci/devices/*; do
     done
     printf "|"
     for name in drm/card[0-9]* infiniband/*; do [ ! -e "$name" ] || printf "%s " "${name##*/}"; done
+    printf "|"
+    [ ! -e physfn ] || (cd -P physfn 2>/dev/null && printf "%s" "${PWD##*/}")
     echo
 done
 [ "$taken" -le 2048 ] || echo "$token left pci $((taken - 2048))")

@@ -146,7 +146,8 @@ def _functions(tree: FileTree, left: dict[str, int]) -> Iterator[str]:
         if real := resolve(tree, at):
             values = [_line(tree, (*real, name)) for name in ("class", "vendor", "device", *_OF_PCI)]
             own = [path[-1] for pattern in _NAMES for path in paths(tree, pattern, real)]
-            yield "|".join([_absolute(real), *values, " ".join(own)])
+            physical = resolve(tree, (*real, "physfn")) or ("",)
+            yield "|".join([_absolute(real), *values, " ".join(own), physical[-1]])
 
 
 def _line(tree: FileTree, path: Path_) -> str:

@@ -19,7 +19,7 @@ _ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 _ROOT = re.compile(r"pci([0-9a-f]{4,8}:[0-9a-f]{2})")
 _NUMBER = re.compile(r"0x([0-9a-f]{4,6})")
 _DRIVER = "DRIVER="
-_CELLS = 11
+_CELLS = 12
 
 
 def named(code: str) -> str | None:
@@ -44,8 +44,8 @@ def functions(
 
 def _function(cells: list[str], names: dict[str, list[str]]) -> PciDevice | None:
     """Parse a line, which contains the real path, class, vendor, device, node, link (current speed and width, highest
-    speed and width), driver and names. Returns None if the line is malformed."""
-    path, code, vendor, device, node, *link, driver, own = (cells + [""] * _CELLS)[:_CELLS]
+    speed and width), driver, names and physical function. Returns None if the line is malformed."""
+    path, code, vendor, device, node, *link, driver, own, physical = (cells + [""] * _CELLS)[:_CELLS]
     places = [part for part in path.split("/") if _ADDRESS.fullmatch(part)]
     root = next((match[1] for part in path.split("/") if (match := _ROOT.fullmatch(part))), None)
     number = _NUMBER.fullmatch(code)
@@ -66,4 +66,5 @@ def _function(cells: list[str], names: dict[str, list[str]]) -> PciDevice | None
         link=link_text(*link[:2]),
         link_max=link_text(*link[2:]),
         names=list(dict.fromkeys([*names.get(address, []), *own.split()])),
+        physical=physical if _ADDRESS.fullmatch(physical) else None,
     )

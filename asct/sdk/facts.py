@@ -375,7 +375,8 @@ class PciDevice(Fact):
     `bridges` are the bridges above the function, from its root bus (`0000:00`) downward. The last one is its upstream
     bridge. `node` is null if the Linux kernel reports none, as on machines with one node. `names` are the names of the
     function's drives, interfaces and GPUs (nvme0n1, eth0, mlx5_0, card0). Vendor, device and class are the numbers in
-    the PCI configuration space, such as 144d, a80a and 010802.
+    the PCI configuration space, such as 144d, a80a and 010802. A virtual function
+    (SR-IOV) has the address of its physical function in `physical`.
     """
 
     address: str
@@ -390,6 +391,7 @@ class PciDevice(Fact):
     link: str | None = None
     link_max: str | None = None
     names: list[str] = Field(default_factory=list)
+    physical: str | None = None
 
 
 class Mount(Fact):

@@ -268,6 +268,24 @@ def test_pci_devices_are_below_the_bridges_that_they_share() -> None:
     assert "vda: virtio" in tree
 
 
+def test_virtual_functions_are_counted_at_their_physical_function() -> None:
+    facts = with_devices()
+    more = [
+        pci(f"0000:05:0{1 + number // 8}.{number % 8}", "020000", "Ethernet controller", "0000:00:03.0", driver="iavf",
+            physical="0000:05:00.0", names=[f"eth0v{number}"])
+        for number in range(16)
+    ]  # fmt: skip
+    own = [Interface(name=one.names[0], kind="ethernet", driver="iavf", pci_address=one.address) for one in more]
+    alone = pci("0000:06:00.1", "020000", "Ethernet controller", driver="iavf", physical="0000:06:00.0", names=["ens1"])
+    network = facts.network.model_copy(update={"interfaces": [*facts.network.interfaces, *own]})
+    facts = facts.model_copy(update={"pci": [*facts.pci, *more, alone], "network": network})
+    text = re.sub(r"[\s│├└─]+", " ", "\n".join(lines(facts)))
+    assert "eth0: ice, 25 Gbit/s, Ethernet controller 05:00.0, 16 virtual functions" in text
+    assert "eth0v" not in text and "iavf, Ethernet" not in text.replace("ens1: iavf, Ethernet", "")
+    assert "ens1: iavf" in text  # its physical function belongs to another machine
+    assert "eth0v" not in drawing(facts)
+
+
 def test_the_picture_contains_each_device_once() -> None:
     texts = [text.text or "" for text in ET.fromstring(drawing(with_devices())).iter(f"{SVG}text")]
     for name in ("nvme0n1", "nvme1n1", "nvme2n1", "sda", "sdb", "vda", "eth0", "eth1", "PCI bridge 00:01.0"):

@@ -111,6 +111,7 @@ def test_functions_and_the_bridges_above_them(shell: str, machine: Path) -> None
             (folder / name).write_text(f"{text}\n")
         (bus / folder.name).symlink_to(os.path.relpath(folder, bus))
     (machine / PCI / "0000:00:01.0/0000:01:00.1/drm/card1").mkdir(parents=True)
+    (machine / PCI / "0000:00:01.0/0000:01:00.1/physfn").symlink_to("../0000:01:00.0")
     said = ask("pci", shell, machine)
     devices = {"devices": CommandOutput(0, ask("devices", shell, machine)), "pci": CommandOutput(0, said)}
     files = {f"/sys/block/{name}/size": "8" for name in ("nvme0n1", "sda")} | {"/sys/class/net/eth0/type": "1"}
@@ -126,8 +127,9 @@ def test_functions_and_the_bridges_above_them(shell: str, machine: Path) -> None
         1, "16.0 GT/s PCIe x4", "nvme", "144d", "a80a"
     )  # fmt: skip
     assert (found[3].node, found[3].driver) == (None, None)
+    assert [one.physical for one in found] == [None, None, None, "0000:01:00.0"]
     assert files_snapshot.emulated(FolderTree(machine), {})["pci"].text.split("\n") == [
-        line.rstrip() for line in said.strip().split("\n")
+        line.replace(" |", "|") for line in said.strip().split("\n")
     ]
 
 

@@ -3,11 +3,12 @@ share."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from asct.analysis.grid import plain
-from asct.analysis.machine.rows import decimal_size, listed
+from asct.analysis.machine.rows import counted, decimal_size, listed
 from asct.analysis.topology.box import Box
 from asct.sdk.facts import BlockDevice, HostFacts, Interface, PciDevice
 from asct.values.grouping import grouped
@@ -23,16 +24,21 @@ _Placed = tuple[tuple[str, ...], Box]
 
 
 def devices(facts: HostFacts) -> Iterator[tuple[int, Box]]:
-    """Yield the devices with the node to which they are attached: those on PCI by root bus, and then the others."""
+    """Yield the devices with the node to which they are attached: those on PCI by root bus, and then the others.
+
+    Virtual functions are only counted, at their physical function.
+    """
     known = {one.address for one in facts.pci}
     drives = [one for one in facts.block_devices if one.kind == "disk"]
     interfaces = [one for one in facts.network.interfaces if one.kind not in _VIRTUAL]
-    by_node = grouped(facts.pci, lambda one: UNKNOWN if one.node is None else one.node)
+    virtual = Counter(one.physical for one in facts.pci if one.physical in known)
+    drawn = [one for one in facts.pci if one.physical not in known]
+    by_node = grouped(drawn, lambda one: UNKNOWN if one.node is None else one.node)
     for node, functions in by_node.items():
         placed = [
             ((f"PCI bus {_short(one.root or '')}", *(f"PCI bridge {_short(name)}" for name in one.bridges)), box)
             for one in functions
-            if (box := _function(one, drives, interfaces)) is not None
+            if (box := _function(one, drives, interfaces, virtual[one.address])) is not None
         ]
         yield from ((node, box) for box in _nested(placed))
     for drive in drives:
@@ -53,20 +59,27 @@ def _nested(placed: Sequence[_Placed]) -> Iterator[Box]:
         yield parts[0] if len(parts) == 1 else Box("bridge", plain(name[0]), parts=parts)
 
 
-def _function(one: PciDevice, drives: Iterable[BlockDevice], interfaces: Iterable[Interface]) -> Box | None:
-    """Return a PCI function with its drives and interfaces. If it has only one, the box of that one describes both."""
+def _function(
+    one: PciDevice, drives: Iterable[BlockDevice], interfaces: Iterable[Interface], virtual: int
+) -> Box | None:
+    """Return a PCI function with its drives and interfaces and the number of its virtual functions. If it has only one
+    drive or interface, the box of that one describes both."""
     own = [_drive(drive) for drive in drives if drive.pci_address == one.address]
     own += [_interface(interface) for interface in interfaces if interface.pci_address == one.address]
-    slot = listed(_link(one), f"{one.kind} {_short(one.address)}")
+    more = counted(virtual, "virtual function") if virtual else ""
+    slot = listed(_link(one), f"{one.kind} {_short(one.address)}", more)
     if len(own) == 1:
         return Box(own[0].kind, own[0].title, listed(own[0].detail, plain(slot)))
     if own:
         return Box(
-            "controller", plain(f"{one.kind} {_short(one.address)}"), plain(listed(one.driver, _link(one))), parts=own
+            "controller",
+            plain(f"{one.kind} {_short(one.address)}"),
+            plain(listed(one.driver, _link(one), more)),
+            parts=own,
         )
     gpu = one.class_code.startswith(_GPUS)
     title = ", ".join(one.names) or f"{'GPU' if gpu else one.kind} {_short(one.address)}"
-    detail = listed(one.driver, slot if one.names else listed(_link(one), one.kind if gpu else ""))
+    detail = listed(one.driver, slot if one.names else listed(_link(one), one.kind if gpu else "", more))
     return Box("gpu" if gpu else "controller", plain(title), plain(detail))
 
 
