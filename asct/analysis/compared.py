@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final
 
 from asct.analysis.baseline import NEWEST, newest_before
@@ -12,7 +13,6 @@ from asct.analysis.diff.report import DiffReport, build_report
 from asct.analysis.diff.source import DiffSource, of_stored
 from asct.analysis.view import RunView
 from asct.errors import StoreError
-from asct.sdk.benchmark import Catalog
 from asct.sdk.figure import Figure
 from asct.store.reader import read_run
 
@@ -36,11 +36,9 @@ class Comparison:
 def comparison_of(view: RunView) -> Comparison | None:
     """Return the comparison with the baseline that the plan names or, if it names none, with the newest earlier run of
     the plan; None if there is no such run."""
-    if view.catalog is None:
-        return None
     try:
-        found = _sources(view, view.catalog)
-        if found is None:
+        found = sources_of(view)
+        if found is None or view.catalog is None:
             return None
         base, current, why = found
         diff = compare_all(base, [current], SMALLEST, view.catalog)
@@ -51,8 +49,13 @@ def comparison_of(view: RunView) -> Comparison | None:
     return Comparison(base.name, why, report, tuple(figures))
 
 
-def _sources(view: RunView, catalog: Catalog) -> tuple[DiffSource, DiffSource, str] | None:
-    """Return the baseline, the run with what its comparison needs, and how the baseline was chosen."""
+@lru_cache(maxsize=1)
+def sources_of(view: RunView) -> tuple[DiffSource, DiffSource, str] | None:
+    """Return the baseline, the run with what its comparison needs, and how the baseline was chosen; None if there is no
+    baseline. Raises StoreError if it cannot be used."""
+    catalog = view.catalog
+    if catalog is None:
+        return None
     if view.resolved.get("baseline"):
         return planned_baseline(of_stored(read_run(view.root), catalog), catalog)
     earlier = newest_before(view.root)

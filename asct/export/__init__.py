@@ -89,12 +89,13 @@ def _make_parent(path: Path, folder: Path) -> None:
 def pictures_of(view: RunView, ending: str) -> dict[str, bytes]:
     """Return the figures of a report as pictures of one kind (`png` or `svg`), keyed by file name. Raises UsageError
     (E711) if there are none."""
+    from asct.analysis.earlier import with_earlier_run
     from asct.analysis.pictures import pictures, source
     from asct.analysis.report import build
     from asct.figures.render import render_sections
     from asct.figures.static import picture
 
-    figures = [section.figures for section in build(view).sections]
+    figures = [section.figures for section in with_earlier_run(view, build(view).sections)]
     drawn = render_sections(figures, [host.name for host in view.run.hosts])
     return {
         f"{name}.{ending}": picture(drawn[figure.slug], figure.title, figure.caption, source(view), ending)

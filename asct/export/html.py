@@ -14,7 +14,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import zip_longest
 from pathlib import Path
@@ -28,6 +28,7 @@ from asct.analysis.combined import figure_grids
 from asct.analysis.compared import comparison_of
 from asct.analysis.consistency import consistency_grid, sentence
 from asct.analysis.dataframe import document, visible
+from asct.analysis.earlier import with_earlier_run
 from asct.analysis.fleet import without_visits
 from asct.analysis.grid import ColumnHead, TableCell, TextTable, plain
 from asct.analysis.keyresults import headline_table
@@ -61,6 +62,7 @@ _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 def render(view: RunView, linked: bool = False) -> str:
     """Return the HTML page. `linked` is whether it is stored in the run's folder, so that it can link to raw files."""
     report, comparison = build(view), comparison_of(view)
+    report = replace(report, sections=tuple(with_earlier_run(view, report.sections)))
     shown = [figure for section in report.sections for figure in section.figures[:_MOST_FIGURES]]
     digits = _DIGITS if len(view.records) > _MOST_EXACT else None
     hosts = [host.name for host in view.run.hosts]

@@ -17,6 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from tests.browser.look import Seen, chromium, drawn, report_of, watched
+from tests.browser.tooltips import tooltip_problems
 from tests.browser.trees import TREES, write_tree
 
 RULES: Final = Path(__file__).with_name("rules.js").read_text(encoding="utf-8")
@@ -116,31 +117,6 @@ def links(one: Shown) -> list[str]:
     return list(one.page.evaluate(missing))
 
 
-def hovered(one: Shown) -> Iterator[str]:
-    """The tooltip of the first mark of each figure names its value."""
-    texts = one.page.evaluate(
-        """() => window.rules.plots().map((plot) => {
-          const trace = plot._fullData.findIndex((one) => one.visible === true && one.hoverinfo !== 'skip');
-          if (trace < 0) return [plot.id, 'no series'];
-          const data = plot._fullData[trace];
-          const heat = data.type === 'heatmap';
-          const row = heat ? data.z.findIndex((cells) => cells.some((one) => one !== null)) : 0;
-          const cell = heat ? data.z[row].findIndex((one) => one !== null)
-            : Math.max(0, Array.from(data.y).findIndex((one) => one !== null));
-          const subplot = heat ? 'xy' : (data.xaxis || 'x') + (data.yaxis || 'y');
-          const place = heat ? { xval: cell, yval: row } : [{ curveNumber: trace, pointNumber: cell }];
-          Plotly.Fx.hover(plot, place, subplot);
-          const label = plot.querySelector('.hoverlayer');
-          const text = label ? label.textContent : '';
-          Plotly.Fx.unhover(plot);
-          return [plot.id, text];
-        })"""
-    )
-    for plot, text in texts:
-        if not re.search(r"\d", text):
-            yield f"{plot}: the tooltip says {text!r}"
-
-
 _LEGEND = """async (plot) => {
   const count = () => plot._fullData.filter((one) => one.visible === true).length;
   const until = async (done) => { while (!done()) await new Promise((later) => setTimeout(later, 50)); };
@@ -185,7 +161,7 @@ def page_problems(browser: Any, path: Path) -> Problems:
         found["contrast"] = one.rules("contrast()")
         found["axe"] = accessible(one, contrast=False)
         found["links"] = links(one)
-        found["hover"] = list(hovered(one))
+        found["hover"] = list(tooltip_problems(one.page, path))
         found["legend"] = list(legends(one))
         found |= other_theme(one)
         one.size(*TABLET)

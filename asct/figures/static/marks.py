@@ -55,7 +55,7 @@ def line_style(trace: Mapping[str, Any]) -> dict[str, Any]:
     modes = trace["mode"].split("+")
     line, marker = trace.get("line", {}), trace.get("marker", {})
     hue = colour(line.get("color") or marker["color"])
-    style: dict[str, Any] = {"color": hue, "linestyle": "none", "alpha": marker.get("opacity")}
+    style: dict[str, Any] = {"color": hue, "linestyle": "none", "alpha": trace.get("opacity", marker.get("opacity"))}
     if "lines" in modes and line.get("width", 2) > 0:
         style.update(linestyle=DASHES[line.get("dash", "solid")], linewidth=line.get("width", 2) * POINT)
     if "markers" in modes:
