@@ -2,7 +2,8 @@
 
 The input is the JSON that `figures/render.py` returns for the page. The pictures therefore follow the same rules for
 colors, marks, ticks, units and labels; this package only decides where things are on the sheet. Only this package
-imports matplotlib. It needs neither pyplot nor fonts of the system: DejaVu Sans is part of matplotlib.
+imports matplotlib. It needs neither pyplot nor fonts of the system: DejaVu Sans is part of matplotlib. Fonts of the
+system are used only for characters that DejaVu Sans lacks.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any, Final
 
 import matplotlib
 
+from asct.figures.static.fonts import DEJAVU, fonts_for, lacking, texts_of, with_codes
 from asct.figures.static.labels import PIXELS_PER_INCH
 from asct.figures.static.plot import draw_plot
 from asct.figures.static.sheet import Sheet
@@ -22,7 +24,6 @@ _SHARPNESS: Final = 1.5
 """Dots of a PNG per CSS pixel."""
 _SETTINGS: Final[dict[Any, Any]] = {
     "font.family": ["sans-serif"],
-    "font.sans-serif": ["DejaVu Sans"],
     "text.parse_math": False,  # a dollar sign in a name is a dollar sign
     "svg.fonttype": "none",  # text stays text, which can be searched and selected
     "svg.hashsalt": "asct",  # ids would be random otherwise
@@ -40,10 +41,18 @@ def picture(spec: Mapping[str, Any], title: str, caption: str, source: str, form
 
     `source` tells where the data comes from, in small letters at the bottom.
 
-    Equal figures result in equal bytes. Raises ValueError if the figure contains something that cannot be drawn.
+    Codes such as U+4E2D replace characters that no installed font contains. An SVG file contains all characters,
+    because the program that shows it chooses the fonts.
+
+    Equal figures result in equal bytes, on machines with the same fonts. Raises ValueError if the figure contains
+    something that cannot be drawn.
     """
-    with matplotlib.rc_context(_SETTINGS), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # drawn as an empty box
+    names, left = fonts_for(lacking(texts_of([dict(spec), title, caption, source]))) if form == "png" else ((), ())
+    if left:
+        spec, title, caption, source = (with_codes(one, left) for one in (dict(spec), title, caption, source))
+        source += "; codes such as U+4E2D stand for characters that no installed font contains"
+    with matplotlib.rc_context(_SETTINGS | {"font.sans-serif": [DEJAVU, *names]}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # in SVG, where it does not matter
         sheet = Sheet(title, caption, source, spec)
         draw_plot(sheet, spec)
         stream = io.BytesIO()
