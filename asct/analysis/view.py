@@ -133,6 +133,15 @@ class RunView:
         return list(dict.fromkeys(job.entry.id for job in self.jobs))
 
 
+def glance(root: Path) -> RunView:
+    """Read the documents of the run in the folder `root`, without its jobs and records, which takes long if there are
+    many. Raises StoreError as `open_view` does, except for records."""
+    stored = read_run(root)
+    notes: list[Diagnostic] = []
+    facts, resolved = _kept(stored.facts, notes), _kept(stored.resolved, notes)
+    return RunView(root, stored.run, (), facts, (), resolved=resolved, notes=tuple(notes))
+
+
 def open_view(root: Path, catalog: Catalog) -> RunView:
     """Read the run in the folder `root`; `catalog` provides the benchmarks.
 

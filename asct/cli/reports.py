@@ -26,17 +26,24 @@ def view_of(root: Path) -> RunView:
 def published(root: Path, *, redact: bool) -> Iterator[RunView]:
     """Open the run in the folder `root` as it is shown to others: with `redact`, a copy without secrets, which exists
     until the context ends."""
-    view = view_of(root)
     if not redact:
-        yield view
+        yield view_of(root)
         return
     from asct.analysis.redaction import redaction_of
+    from asct.analysis.view import glance
+    from asct.errors import StoreError
     from asct.store.copies import readable, redacted_copy
 
+    view = glance(root)
     with TemporaryDirectory(prefix="asct-") as folder:
         copy = Path(folder) / view.run.run
         redacted_copy(root, copy, redaction_of(view, readable(root)))
-        yield view_of(copy)
+        try:
+            found = view_of(copy)
+        except StoreError:
+            view_of(root)  # fails as well, and names the damaged file of the run instead of that of the copy
+            raise
+        yield found
 
 
 def write_bundle(view: RunView, names: Sequence[str], folder: Path, *, force: bool) -> Path:

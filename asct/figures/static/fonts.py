@@ -20,8 +20,10 @@ _USUAL: Final = (400, "normal", "regular", "book")
 
 def lacking(texts: Iterable[str]) -> frozenset[str]:
     """Return the visible characters of texts that DejaVu Sans lacks."""
-    found = {character for text in texts for character in text if character.isprintable()}
-    return frozenset(character for character in found if ord(character) not in _contained(findfont(DEJAVU)))
+    found: set[str] = set()
+    found.update(*texts)
+    dejavu = _contained(findfont(DEJAVU))
+    return frozenset(one for one in found if one.isprintable() and ord(one) not in dejavu)
 
 
 def fonts_for(characters: frozenset[str]) -> tuple[tuple[str, ...], frozenset[str]]:
