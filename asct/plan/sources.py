@@ -93,7 +93,8 @@ class PlanFiles:
         if isinstance(problem, FileNotFoundError) and (near := meant_file(name, path, _SUFFIXES)):
             hint = f"did you mean `{near}`?"
         elif span is None and not Path(name).suffix:
-            hint = did_you_mean(name, shipped_names(), f"{hint}; plans of asct: {', '.join(shipped_names())}")
+            own = shipped_names()
+            hint = did_you_mean(name, own, f"{hint}; plans of asct: {', '.join(own)}")
         self.findings.error("E101", f"cannot read {shown(name)}: {reason}", span, hint)
 
 
@@ -127,8 +128,8 @@ def shipped(name: str) -> str:
 
 
 def shipped_names() -> list[str]:
-    """Return the names of the plans that come with asct, except those in subfolders."""
-    return sorted(path.stem for path in plans().glob("*.yaml"))
+    """Return the names of the plans that come with asct, such as `quickstart` and `seeds/asct`."""
+    return sorted(str(path.relative_to(plans()).with_suffix("")) for path in plans().rglob("*.yaml"))
 
 
 def path_near(node: Node, text: str) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from asct.plan.load import load_plan
 from asct.plan.model import Loaded, Plan
 from asct.plan.sources import plans, shipped, shipped_names
 from tests.plan.loading import load_folder, where
@@ -129,7 +130,10 @@ def test_a_plan_of_asct_can_be_extended_and_named(tmp_path: Path, monkeypatch: p
     assert (plan.name, plan.benchmarks[0].id) == ("mine", "latency-sweep")
     monkeypatch.chdir(tmp_path)
     assert shipped("quickstart") == str(plans() / "quickstart.yaml")
-    assert "quickstart" in shipped_names()
+    assert {"quickstart", "seeds/fio-matrix"} <= {*shipped_names()}
+    assert shipped("seeds/fio-matrix") == str(plans() / "seeds/fio-matrix.yaml")
+    [unknown] = load_plan(Path("fio-matrix")).diagnostics
+    assert unknown.hint == "did you mean `seeds/fio-matrix`?"
     (tmp_path / "quickstart").touch()
     assert shipped("quickstart") == "quickstart"
     assert shipped("../plans/quickstart") == "../plans/quickstart"

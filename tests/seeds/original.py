@@ -31,7 +31,8 @@ class Entry(_Strict):
 class OriginalTable(_Strict):
     """A table of the original. `table` is the slug of its counterpart among the tables of the plan's `entry`.
 
-    `keys` are the columns that name a row; without any, the rows are in the same order in both. `renamed` maps columns
+    `keys` are the columns that name a row; without any, the rows are in the same order in both. Without `rows`, the
+    original describes the table but does not show it. `renamed` maps columns
     of the original to ours, and `where` selects some of our rows by the text of a cell. `absent` lists columns that
     have no counterpart on any machine. `more` also shows our rows that the original does not have.
     """
@@ -47,7 +48,7 @@ class OriginalTable(_Strict):
     absent: Sequence[str] = ()
     nodes: int = 1
     more: bool = True
-    rows: Sequence[Sequence[Cell | None]]
+    rows: Sequence[Sequence[Cell | None]] = ()
     why: str = ""
     """What differs between the two, and why."""
 
@@ -90,6 +91,15 @@ class Drive(_Strict):
     limits: Mapping[str, int] = Field(default_factory=dict)
 
 
+class Fact(_Strict):
+    """A fact about the machine of the original. `ours` is its label in our reports; `only` says which hosts have it."""
+
+    name: str
+    value: str
+    ours: str
+    only: str = ""
+
+
 class Original(_Strict):
     """A study: its source, the machine that it measured, and what it shows."""
 
@@ -103,8 +113,16 @@ class Original(_Strict):
     differs: Sequence[str]
     """What differs throughout, and why."""
     entries: Mapping[str, Entry]
+    facts: Sequence[Fact] = ()
     tables: Sequence[OriginalTable] = ()
     figures: Sequence[OriginalFigure] = ()
+
+
+class _Loader(yaml.SafeLoader):
+    """Keeps numbers with a point as they are written, since 153.10 has been rounded to two digits."""
+
+
+_Loader.add_constructor("tag:yaml.org,2002:float", lambda _, node: node.value)
 
 
 def names() -> list[str]:
@@ -114,5 +132,6 @@ def names() -> list[str]:
 
 def original(name: str) -> Original:
     """Read tests/seeds/NAME.yaml. Raises ValidationError, which names the place of what is wrong."""
-    document: Any = yaml.safe_load((FOLDER / f"{name}.yaml").read_text(encoding="utf-8"))
+    text = (FOLDER / f"{name}.yaml").read_text(encoding="utf-8")
+    document: Any = yaml.load(text, Loader=_Loader)
     return Original.model_validate(document)

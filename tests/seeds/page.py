@@ -19,6 +19,7 @@ from tests.seeds.pairing import figure_of, job_of, paired, table_of
 
 FOLDER: Final = Path(__file__).parents[2] / "docs" / "seeds"
 _LIMITS: Final = {"riops": "reads", "wiops": "writes", "rbps": "bytes read", "wbps": "bytes written"}
+_MOST_ROWS: Final = 1000
 _COLORS: Final = 48
 """A palette of this size makes pictures small; letters stay smooth."""
 
@@ -49,6 +50,8 @@ def _circumstances(seed: Original, view: RunView) -> Iterator[str]:
     target = (
         f"a loop device of {drive.mib} MiB" + (f", limited to {limits} a second" if limits else "") if drive else ""
     )
+    if not drive and any(entry.benchmark.startswith("storage-") for entry in seed.entries.values()):
+        target = "a temporary file"
     commit = subprocess.run(described, check=True, cwd=FOLDER, capture_output=True, text=True).stdout.strip()
     facts = [
         ("Original", seed.source),
@@ -65,6 +68,12 @@ def _circumstances(seed: Original, view: RunView) -> Iterator[str]:
     yield from (f"| {label} | {escape(text)} |" for label, text in facts if text)
     yield ""
     yield from (f"- {text}" for text in seed.differs)
+    yield ""
+    known = dict(build(view).hosts[0].rows)
+    yield from ("| fact | original | here |", "| --- | --- | --- |") if seed.facts else ()
+    for fact in seed.facts:
+        ours = known.get(fact.ours, f"not known ({fact.only})")
+        yield f"| {escape(fact.name)} | {escape(fact.value)} | {escape(fact.ours)}: {escape(ours)} |"
     yield ""
 
 
@@ -84,7 +93,7 @@ def _table(item: OriginalTable, view: RunView) -> Iterator[str]:
     yield f"## {escape(item.title)}"
     yield ""
     found = table_of(view, item)
-    yield table(paired(item, found), most=len(item.rows) * 8)
+    yield table(paired(item, found), most=_MOST_ROWS)
     yield from ("Here: no such table, because this machine has one NUMA node.", "") if found is None else ()
     yield from (item.why, "") if item.why else ()
 

@@ -14,7 +14,7 @@ from tests.disks.loop import Loop, loop_device, throttle
 from tests.e2e.running import environment
 from tests.seeds.original import Drive, Original
 
-_LIMIT: Final = 1800
+_LIMIT: Final = 2400
 """Seconds after which a run is given up; that includes waiting for the lock of this machine."""
 
 
@@ -27,7 +27,7 @@ def measured(seed: Original, folder: Path, *options: str) -> Path:
     with _device(seed.drive, folder) as loop:
         plan = folder / "plan.yaml"
         plan.write_text(_plan(seed, loop), encoding="utf-8")
-        words = ("apply", str(plan), "--profile", seed.profile, "--wait", "10m", "--yes", *options)
+        words = ("apply", str(plan), "--profile", seed.profile, "--wait", "20m", "--yes", *options)
         done = subprocess.run(
             [sys.executable, "-m", "asct", *words], check=False, cwd=folder, env=environment(),
             stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_LIMIT,

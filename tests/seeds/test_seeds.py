@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from asct.analysis.report import build
 from asct.analysis.view import RunView, open_view
 from asct.plan.load import load_plan, variants
 from asct.planner.model import ResolvedPlan
@@ -56,6 +57,12 @@ def test_a_plan_selects_what_the_original_lists(name: str, profile: str | None) 
         assert len(jobs[id_].points) == entry.points
         for setting, values in entry.sweep.items():
             assert list(dict.fromkeys(point.settings[setting] for point in jobs[id_].points)) == list(values)
+
+
+@pytest.mark.parametrize("name", names())
+def test_facts_of_the_original_have_labels_here(name: str) -> None:
+    labels = {label for label, _ in build(made_up(name)).hosts[0].rows}
+    assert {fact.ours for fact in original(name).facts if not fact.only} <= labels
 
 
 @pytest.mark.parametrize("name", names())
