@@ -70,7 +70,7 @@ GROUPS = (
     )),
     Group("guard", "the kernel that guards targets", files=("kernels/test_guard",), paths=_GUARD),
     Group("devices", "loop devices with limits of the kernel", marks=("disks", "rates"),
-        paths=(*_STORAGE, "asct/statistics")),
+        paths=(*_STORAGE, "asct/statistics", "plans/seeds", "tests/seeds")),
     Group("fio", "the real fio", marks=("fio",), paths=_STORAGE),
     Group("compilers", "kernels by both compilers, with sanitizers, in qemu-user", marks=("arm",), files=(
         "kernels/test_assembly.py", "kernels/test_build.py", "kernels/test_load_builds.py",

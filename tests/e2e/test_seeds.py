@@ -13,7 +13,7 @@ from tests.seeds.original import names, original
 from tests.seeds.pairing import figure_of, job_of, table_of, values_of
 from tests.seeds.running import measured
 
-pytestmark = [pytest.mark.e2e, pytest.mark.fio, pytest.mark.disks]
+pytestmark = [pytest.mark.e2e, pytest.mark.fio, pytest.mark.disks, pytest.mark.timeout(2400)]
 
 
 @pytest.mark.parametrize("name", names())
