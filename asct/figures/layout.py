@@ -54,7 +54,7 @@ def chart_layout(
     else:
         titles = [_panel_title(panel, own, legend_names(found)) for panel, own in zip(found, styles, strict=True)]
         left = _LEFT + round(CHARACTER * max(map(len, y.labels), default=0))
-        notes = [*_panel_notes(titles), *_common_titles(x, y, left)]
+        notes = [*_panel_notes(titles), *_horizontal_labels(chart, x, y, PANEL_WIDTH), *_common_titles(x, y, left)]
         grid, usual = _grid(len(found), max(title.count("<br>") + 1 for title in titles), left, x.every)
         layout |= grid | _panel_axes(usual, x, y)
     shapes = [shape for number in range(1, len(found) + 1) for shape in _shapes(chart, x, y, number)]
@@ -148,9 +148,9 @@ def _vertical_labels(chart: Chart, x: AxisView) -> tuple[list[Json], int]:
     return notes, max(rows, default=-1) + 1
 
 
-def _horizontal_labels(chart: Chart, x: AxisView, y: AxisView) -> list[Json]:
-    """Return the labels of rated values, at the end of the line that is farther from the series. Labels of close lines
-    are on different sides of the lines."""
+def _horizontal_labels(chart: Chart, x: AxisView, y: AxisView, width: float = math.inf) -> list[Json]:
+    """Return the labels of rated values in the first panel, at the end of the line that is farther from the series.
+    Labels of close lines are on different sides of the lines, and labels of a panel have only the words that fit."""
     found: list[Json] = []
     near: list[float] = []
     for line in sorted(chart.rated, key=lambda line: -line.y):
@@ -161,10 +161,15 @@ def _horizontal_labels(chart: Chart, x: AxisView, y: AxisView) -> list[Json]:
         near.append(at)
         found.append(
             {"name": "rated", "xref": "x domain", "x": 1 if side == "right" else 0,
-             "y": _position(line.y / y.factor, y), "text": escape(line.label), "showarrow": False, "xanchor": side,
-             "yanchor": edge}
+             "y": _position(line.y / y.factor, y), "text": escape(_fitting(line.label, width)), "showarrow": False,
+             "xanchor": side, "yanchor": edge}
         )  # fmt: skip
-    return found
+    return [note for note in found if note["text"]]
+
+
+def _fitting(text: str, width: float) -> str:
+    """Return as much of a text as fits into a width in pixels: all, what is before ` at `, or nothing."""
+    return next((part for part in (text, text.partition(" at ")[0]) if len(part) * CHARACTER < width), "")
 
 
 def _free_side(chart: Chart, x: AxisView, y: AxisView, at: float) -> str:

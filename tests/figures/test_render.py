@@ -222,6 +222,21 @@ def test_a_rated_value_is_a_dashed_line_within_the_axis(scale: Any) -> None:
     assert low < (math.log10(500.0) if scale == "log10" else 500.0) < high
 
 
+def test_the_first_panel_names_a_rated_value_in_the_words_that_fit() -> None:
+    series = tuple(
+        Series(f"depth {depth}, reads {reads}", (4096, 8192), (1e-7, 3e-7))
+        for depth in (1, 32, 256)
+        for reads in range(4)
+    )
+    rated = (
+        Rated(5e-7, "reference 500 ns at block_size 4K, rwmixread 0"),
+        Rated(4e-7, "a label of forty characters, with no place"),
+    )
+    layout = render_figure(curve(series=series, markers=(), rated=rated))["layout"]
+    assert [note["text"] for note in layout["annotations"] if note["name"] == "rated"] == ["reference 500 ns"]
+    assert len(layout["shapes"]) == 2 * sum(note["name"] == "panel" for note in layout["annotations"]) > 4
+
+
 def test_a_rated_value_joins_the_vertical_lines_and_bars() -> None:
     line = render_figure(curve(markers=(Marker(1024.0, "L1"),), rated=(Rated(5e-7, "r"),)))
     assert len(line["layout"]["shapes"]) == len(line["layout"]["annotations"]) == 2
