@@ -17,10 +17,13 @@ from asct.export import pictures_of
 from tests.seeds.original import Original, OriginalTable
 from tests.seeds.pairing import figure_of, job_of, paired, table_of
 
-FOLDER: Final = Path(__file__).parents[2] / "docs" / "seeds"
+ROOT: Final = Path(__file__).parents[2]
+FOLDER: Final = ROOT / "docs" / "seeds"
+_MEASURING: Final = ("asct", "kernels", "plans")
+"""Folders whose contents determine what is measured, and how."""
 _LIMITS: Final = {"riops": "reads", "wiops": "writes", "rbps": "bytes read", "wbps": "bytes written"}
 _MOST_ROWS: Final = 1000
-_COLORS: Final = 48
+_COLORS: Final = 96
 """A palette of this size makes pictures small; letters stay smooth."""
 
 
@@ -45,14 +48,14 @@ def write_page(name: str, seed: Original, view: RunView) -> Path:
 
 
 def _circumstances(seed: Original, view: RunView) -> Iterator[str]:
-    run, drive, described = view.run, seed.drive, ("git", "describe", "--always", "--abbrev=12", "--dirty")
+    run, drive = view.run, seed.drive
     limits = ", ".join(f"{value:,} {_LIMITS[key]}" for key, value in drive.limits.items()) if drive else ""
     target = (
         f"a loop device of {drive.mib} MiB" + (f", limited to {limits} a second" if limits else "") if drive else ""
     )
     if not drive and any(entry.benchmark.startswith("storage-") for entry in seed.entries.values()):
         target = "a temporary file"
-    commit = subprocess.run(described, check=True, cwd=FOLDER, capture_output=True, text=True).stdout.strip()
+    changed = ", with changes that are not committed" if _git("status", "--porcelain", *_MEASURING) else ""
     facts = [
         ("Original", seed.source),
         ("Measured there", seed.machine),
@@ -60,7 +63,7 @@ def _circumstances(seed: Original, view: RunView) -> Iterator[str]:
         ("Target here", target),
         ("Profile", seed.profile),
         ("Started", run.started_at),
-        ("asct", f"{run.tool_version}, commit {commit}"),
+        ("asct", f"{run.tool_version}, commit {_git('rev-parse', '--short=12', 'HEAD')}{changed}"),
         ("Outcome", f"exit code {run.exit_code}; " + ", ".join(f"{n} {state}" for state, n in run.counts.items() if n)),
     ]
     yield "| | |"
@@ -75,6 +78,10 @@ def _circumstances(seed: Original, view: RunView) -> Iterator[str]:
         ours = known.get(fact.ours, f"not known ({fact.only})")
         yield f"| {escape(fact.name)} | {escape(fact.value)} | {escape(fact.ours)}: {escape(ours)} |"
     yield ""
+
+
+def _git(*words: str) -> str:
+    return subprocess.run(("git", *words), check=True, cwd=ROOT, capture_output=True, text=True).stdout.strip()
 
 
 def _contents(seed: Original) -> Iterator[str]:
