@@ -100,19 +100,19 @@ def test_plans_that_come_with_asct_hold(asct: Asct, plan: Path) -> None:
     assert ended.code == 0, ended.err
 
 
-@pytest.mark.parametrize(("plan", "points"), [("storage", 25), ("fio-matrix", 64), ("fio-study", 66)])
+@pytest.mark.parametrize(("plan", "points"), [("storage", 25), ("fio-matrix", 64), ("study-storage", 66)])
 def test_a_quick_profile_has_all_points_of_a_study(asct: Asct, plan: str, points: int) -> None:
     (path,) = [path for path in PLANS if path.stem == plan]
     for profile in ((), ("--profile", "quick")):
         assert asct("plan", str(path), *profile, "--json").document["points"] == points
 
 
-def test_the_study_of_mlc_is_19_delays_for_six_kinds_of_load(asct: Asct) -> None:
-    (plan,) = [path for path in PLANS if path.stem == "mlc-study"]
+def test_the_study_of_mlc_is_19_delays_for_nine_kinds_of_load(asct: Asct) -> None:
+    (plan,) = [path for path in PLANS if path.stem == "study-memory"]
     ended = asct("plan", str(plan))
-    assert "loaded: 6 points" in ended.out
+    assert "loaded: 9 points" in ended.out
     assert "traffic: all-reads, 2:1, nt-write" in ended.out
-    assert "width: 16, 32" in ended.out
+    assert "width: 16, 32, 64" in ended.out
 
 
 def test_plan_previews_points_repeats_and_values(asct: Asct, plan_file: Path, tmp_path: Path) -> None:

@@ -72,18 +72,20 @@ def test_the_memory_plan_measures_every_benchmark_of_the_set(tmp_path: Path) -> 
 
 
 @NEEDS_TWO_CPUS
-def test_the_mlc_study_measures_19_levels_of_six_kinds_of_load(tmp_path: Path) -> None:
+def test_the_mlc_study_measures_19_levels_of_each_kind_of_load(tmp_path: Path) -> None:
     mine = {path: value for path, value in SMALL.items() if path.startswith("memory-profile")}
     names = ("data_size", "load_size", "duration", "visits")
     loaded = {f"loaded.{name}": SMALL[f"loaded-latency.{name}"] for name in names}
-    ended = apply("mlc-study", tmp_path, {**mine, **loaded})
-    run = latest(tmp_path, "mlc-study")
+    flags = Path("/proc/cpuinfo").read_text().split()
+    widths = ("16", "32", "64")[: 1 + ("avx2" in flags) + ("avx512f" in flags)]
+    ended = apply("seeds/study-memory", tmp_path, {**mine, **loaded, "loaded.sweep.width": f"[{', '.join(widths)}]"})
+    run = latest(tmp_path, "study-memory")
     require_measured(ended, run)
     records = lines(run / "records.jsonl")
     assert "latency-sweep" not in {record["benchmark"] for record in records}, "sizes are given: nothing to look for"
     bandwidths = [r for r in records if r["id"] == "loaded" and r["metric"] == "bus_bandwidth"]
     kinds = {(record["point"]["traffic"], record["point"]["width"]) for record in bandwidths}
-    assert kinds == {(traffic, width) for traffic in ("all-reads", "2:1", "nt-write") for width in ("16", "32")}
+    assert kinds == {(traffic, width) for traffic in ("all-reads", "2:1", "nt-write") for width in widths}
     assert len(bandwidths) == 19 * len(kinds)
 
 

@@ -85,8 +85,8 @@ def test_the_matrix_becomes_its_charts(tmp_path: Path) -> None:
 def test_the_study_has_a_curve_for_each_pattern_and_size(tmp_path: Path) -> None:
     """With three of the eleven depths: the fewest that a curve is drawn of."""
     depths = ("--set", "load.sweep.iodepth=[1, 32, 1024]")
-    ended = apply("fio-study", tmp_path, *depths, runtime="150ms", size="32M")
-    run = latest(tmp_path, "fio-study")
+    ended = apply("seeds/study-storage", tmp_path, *depths, runtime="150ms", size="32M")
+    run = latest(tmp_path, "study-storage")
     require_measured(ended, run)
     points = points_of(run)
     assert len(points) == 18
