@@ -124,19 +124,23 @@ benchmarks:
 """
 _QUALIFICATION = """  - id: recovery
     uses: storage-recovery
-    config: {file_names: "${vars.target}", test: demand, profile: fast}
+    sweep: {file_names: "${vars.target}"}
+    config: {test: demand, profile: fast}
   - id: idle
     uses: storage-recovery
-    config: {file_names: "${vars.target}", test: idle, profile: fast}
+    sweep: {file_names: "${vars.target}"}
+    config: {test: idle, profile: fast}
   - id: stimulus
     uses: storage-recovery
-    config: {file_names: "${vars.target}", test: stimulus, profile: fast}
+    sweep: {file_names: "${vars.target}"}
+    config: {test: stimulus, profile: fast}
   - id: composite
     uses: storage-composite-workload
-    config: {file_names: "${vars.target}", profile: fast}
+    sweep: {file_names: "${vars.target}"}
+    config: {profile: fast}
   - id: streams
     uses: storage-streams
-    config: {file_names: "${vars.target}"}
+    sweep: {file_names: "${vars.target}"}
 
 profiles:"""
 _FAILURES = """plan: 1

@@ -41,12 +41,15 @@ class OriginalTable(_Strict):
     place: str
     entry: str
     table: str
-    columns: Sequence[str]
+    columns: Sequence[str] = ()
+    """Without columns, our table is shown whole."""
     keys: Sequence[str] = ()
     renamed: Mapping[str, str] = Field(default_factory=dict)
     where: Mapping[str, str] = Field(default_factory=dict)
     absent: Sequence[str] = ()
     nodes: int = 1
+    flag: str = ""
+    """The CPU flag (/proc/cpuinfo) without which a machine cannot measure the table; empty for any machine."""
     more: bool = True
     rows: Sequence[Sequence[Cell | None]] = ()
     why: str = ""
@@ -109,7 +112,11 @@ class Original(_Strict):
     plan: str
     """The plan in plans/, without its ending."""
     profile: str = "quick"
-    drive: Drive | None = None
+    drives: Sequence[Drive] = ()
+    features: Mapping[str, Mapping[str, str]] = Field(default_factory=dict)
+    """What the plan of the run states about the drives (`report: features:`)."""
+    shorter: Sequence[str] = ()
+    """Further words for `asct apply`, with which a test measures less than the page shows."""
     differs: Sequence[str]
     """What differs throughout, and why."""
     entries: Mapping[str, Entry]

@@ -14,7 +14,7 @@ from asct.analysis.pictures import pictures
 from asct.analysis.report import build
 from asct.analysis.view import RunView
 from asct.export import pictures_of
-from tests.seeds.original import Original, OriginalTable
+from tests.seeds.original import Drive, Original, OriginalTable
 from tests.seeds.pairing import figure_of, job_of, paired, table_of
 
 ROOT: Final = Path(__file__).parents[2]
@@ -48,12 +48,9 @@ def write_page(name: str, seed: Original, view: RunView) -> Path:
 
 
 def _circumstances(seed: Original, view: RunView) -> Iterator[str]:
-    run, drive = view.run, seed.drive
-    limits = ", ".join(f"{value:,} {_LIMITS[key]}" for key, value in drive.limits.items()) if drive else ""
-    target = (
-        f"a loop device of {drive.mib} MiB" + (f", limited to {limits} a second" if limits else "") if drive else ""
-    )
-    if not drive and any(entry.benchmark.startswith("storage-") for entry in seed.entries.values()):
+    run = view.run
+    target = "; ".join(map(_limited, seed.drives))
+    if not seed.drives and any(entry.benchmark.startswith("storage-") for entry in seed.entries.values()):
         target = "a temporary file"
     changed = ", with changes that are not committed" if _git("status", "--porcelain", *_MEASURING) else ""
     facts = [
@@ -72,7 +69,8 @@ def _circumstances(seed: Original, view: RunView) -> Iterator[str]:
     yield ""
     yield from (f"- {text}" for text in seed.differs)
     yield ""
-    known = dict(build(view).hosts[0].rows)
+    report = build(view)
+    known = {**dict(report.facts), **dict(report.hosts[0].rows)}
     yield from ("| fact | original | here |", "| --- | --- | --- |") if seed.facts else ()
     for fact in seed.facts:
         ours = known.get(fact.ours, f"not known ({fact.only})")
@@ -82,6 +80,11 @@ def _circumstances(seed: Original, view: RunView) -> Iterator[str]:
 
 def _git(*words: str) -> str:
     return subprocess.run(("git", *words), check=True, cwd=ROOT, capture_output=True, text=True).stdout.strip()
+
+
+def _limited(drive: Drive) -> str:
+    limits = ", ".join(f"{value:,} {_LIMITS[key]}" for key, value in drive.limits.items())
+    return f"a loop device of {drive.mib} MiB" + (f", limited to {limits} a second" if limits else "")
 
 
 def _contents(seed: Original) -> Iterator[str]:
@@ -129,8 +132,9 @@ def _figures(seed: Original, view: RunView, drawn: dict[tuple[str, str], str]) -
 
 
 def _references(view: RunView) -> Iterator[str]:
+    report = build(view)
     grids: list[tuple[str, TextTable | None]] = [
-        ("Rated values", build(view).references), ("Expectations", build(view).expectations)
+        ("Features", report.features), ("Rated values", report.references), ("Expectations", report.expectations)
     ]  # fmt: skip
     for title, grid in grids:
         yield from (f"## {title}", "", table(grid)) if grid else ()

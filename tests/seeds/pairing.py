@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
-from asct.analysis.grid import ABSENT, ColumnHead, TableCell, TextTable, from_table
+from asct.analysis.grid import ABSENT, ColumnHead, TableCell, TextTable, from_table, without_empty_columns
 from asct.analysis.view import JobView, RunView
 from asct.sdk.figure import Figure
 from tests.seeds.original import Cell, OriginalFigure, OriginalTable
@@ -47,12 +48,15 @@ def rows_of(table: OriginalTable, grid: TextTable) -> list[dict[str, str]]:
 
 def values_of(table: OriginalTable, grid: TextTable) -> list[str]:
     """Our values in the columns that the original has, except names of rows."""
-    shown = [table.ours(column) for column in table.columns if column not in table.keys]
+    wanted = [table.ours(column) for column in table.columns if column not in table.keys]
+    shown = wanted or [head.title for head in grid.heads]
     return [row[title] for row in rows_of(table, grid) for title in shown if row.get(title, ABSENT) != ABSENT]
 
 
 def paired(table: OriginalTable, grid: TextTable | None) -> TextTable:
     """The columns of the original, and both sides in rows that alternate. Our flags are the last column."""
+    if not table.columns:
+        return replace(without_empty_columns(grid), caption=table.title) if grid else TextTable(table.table, "", (), ())
     keys, values = list(table.keys), [column for column in table.columns if column not in table.keys]
     cells = [[row[table.columns.index(column)] for column in (*keys, *values)] for row in table.rows]
     ours = rows_of(table, grid) if grid else []

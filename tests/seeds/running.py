@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -21,12 +22,12 @@ _LIMIT: Final = 2400
 def measured(seed: Original, folder: Path, *options: str) -> Path:
     """Apply the plan of `seed` in `folder` and return the folder of its run.
 
-    A drive's consent stands in a plan that extends the one of the study, which becomes a plan for this device. Raises
-    RuntimeError with what the command printed if it did not end with 0 (or 3, if values are invalid).
+    The consent for drives stands in a plan that extends the one of the study, which becomes a plan for these devices.
+    Raises RuntimeError with what the command printed if it did not end with 0 (or 3, if values are invalid).
     """
-    with _device(seed.drive, folder) as loop:
+    with _devices(seed.drives, folder) as loops:
         plan = folder / "plan.yaml"
-        plan.write_text(_plan(seed, loop), encoding="utf-8")
+        plan.write_text(plan_text(seed, [(str(loop.path), str(loop.backing)) for loop in loops]), encoding="utf-8")
         words = ("apply", str(plan), "--profile", seed.profile, "--wait", "20m", "--yes", *options)
         done = subprocess.run(
             [sys.executable, "-m", "asct", *words], check=False, cwd=folder, env=environment(),
@@ -38,18 +39,29 @@ def measured(seed: Original, folder: Path, *options: str) -> Path:
 
 
 @contextmanager
-def _device(drive: Drive | None, folder: Path) -> Iterator[Loop | None]:
-    if drive is None:
-        yield None
-        return
-    with loop_device(folder, drive.mib, name="drive.img") as loop, throttle(loop, **drive.limits):
-        yield loop
+def _devices(drives: Sequence[Drive], folder: Path) -> Iterator[list[Loop]]:
+    """One loop device for each drive. Their limits are those of one control group, because a process is in one only."""
+    with ExitStack() as within:
+        loops = [
+            within.enter_context(loop_device(folder, drive.mib, name=f"drive{number}.img"))
+            for number, drive in enumerate(drives, 1)
+        ]
+        if loops:
+            group = within.enter_context(throttle(loops[0]))
+            for loop, drive in zip(loops, drives, strict=True):
+                replace(group, device=loop.number).limit(**drive.limits)
+        yield loops
 
 
-def _plan(seed: Original, loop: Loop | None) -> str:
+def plan_text(seed: Original, devices: Sequence[tuple[str, str]]) -> str:
+    """A plan that extends the one of the study by the devices to measure, each with its serial number, and consent."""
     name = seed.plan.rpartition("/")[2]
     document: dict[str, object] = {"plan": 1, "name": name, "extends": f"{seed.plan}.yaml"}
-    if loop is not None:
-        consent = {"host": "local", "device": str(loop.path), "serial": str(loop.backing), "overwrite": True}
-        document |= {"vars": {"target": [str(loop.path)]}, "safety": {"destroys": [consent]}}
+    if devices:
+        consent = [
+            {"host": "local", "device": device, "serial": serial, "overwrite": True} for device, serial in devices
+        ]
+        document |= {"vars": {"target": [device for device, _ in devices]}, "safety": {"destroys": consent}}
+    if seed.features:
+        document["report"] = {"features": seed.features}
     return json.dumps(document, indent=1)

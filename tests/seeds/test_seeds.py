@@ -20,6 +20,7 @@ from tests.browser.trees import PLANS, Tree, write_tree
 from tests.seeds.original import names, original
 from tests.seeds.page import FOLDER
 from tests.seeds.pairing import figure_of, rows_of, table_of
+from tests.seeds.running import plan_text
 
 _MOST_BYTES = 1_500_000
 """Limit on the size of all pictures in docs/seeds."""
@@ -29,7 +30,7 @@ _MOST_BYTES = 1_500_000
 def made_up(name: str) -> RunView:
     """A made-up run of the plan on a server with two NUMA nodes and many CPUs."""
     seed = original(name)
-    text = f"plan: 1\nname: {name}\nextends: {seed.plan}.yaml\n"
+    text = plan_text(seed, [(f"/dev/disk/by-id/nvme-X_{number}", f"S{number}") for number, _ in enumerate(seed.drives)])
     with TemporaryDirectory() as folder:
         return open_view(write_tree(Tree("", text, SERVER), Path(folder)), installed())
 
@@ -61,7 +62,8 @@ def test_a_plan_selects_what_the_original_lists(name: str, profile: str | None) 
 
 @pytest.mark.parametrize("name", names())
 def test_facts_of_the_original_have_labels_here(name: str) -> None:
-    labels = {label for label, _ in build(made_up(name)).hosts[0].rows}
+    report = build(made_up(name))
+    labels = {label for label, _ in (*report.hosts[0].rows, *report.facts)}
     assert {fact.ours for fact in original(name).facts if not fact.only} <= labels
 
 
