@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import Any, Final, TypeVar, cast, get_args
 
 from asct.analysis.view import RunView
+from asct.resources import data
 from asct.sdk.facts import HostFacts
 from asct.store.model import HostStatus, PointStatus, State
 
@@ -50,28 +51,16 @@ _FIELDS: Final = {
     "user": _USER,
 }
 """The keys of documents whose texts are secret as a whole."""
-_KEPT: Final = frozenset({"tone", "status", "severity", "slug"})
-"""Fields whose values are words of asct."""
-_KEPT_IN_DOCUMENTS: Final = _KEPT | {
-    "schema", "outcome", "if_missing", "state", "transport", "benchmark", "metric", "unit", "better", "t", "code",
-    "occasion", "decision",
-}  # fmt: skip
+_OWN: Final = data(__file__, "redaction.yaml")
+_KEPT: Final = frozenset(_OWN["kept"])
+_KEPT_IN_DOCUMENTS: Final = _KEPT.union(_OWN["kept_in_documents"])
 _WORD: Final = re.compile(r"[\w ./%*-]{0,40}")
 _IN_PATHS: Final = frozenset({"host", "id", "raw", "folder"})
 """Fields whose values are paths in the results tree, or names in these paths."""
 _TOP: Final = frozenset({"build", "disturbances", "facts", "jobs"})
 """The folders in the folder of a run."""
 _PCI: Final = re.compile(r"[0-9A-Fa-f]{4,}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]")
-_WORDS: Final = frozenset(
-    {
-        *get_args(PointStatus), *get_args(HostStatus), *get_args(State), "local", "localhost", "ssh", "none", "null",
-        "root", "user", "admin", "nobody", "ubuntu", "debian", "fedora", "rocky", "centos", "ec2-user", "azureuser",
-        "opc", "core", "vagrant", "runner", "default", "unknown", "not specified", "default string",
-        "to be filled by o.e.m.", "system serial number", "0123456789",
-    }
-)  # fmt: skip
-"""Words of asct, accounts that images of operating systems contain, and what firmware reports instead of a serial
-number. None of them identifies anybody, and replacing them everywhere would make a report unreadable."""
+_WORDS: Final = frozenset((*get_args(PointStatus), *get_args(HostStatus), *get_args(State), *_OWN["words"]))
 _SHORTEST_NAME: Final = 5
 """Minimum length of a name that is also replaced in capitals, because the `n1` of a plan is not the N1 of a CPU."""
 

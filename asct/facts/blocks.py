@@ -263,7 +263,6 @@ def _flag(text: str | None) -> bool | None:
     return {"0": False, "1": True}.get(text or "")
 
 
-NEEDS_NVME_CLI = "needs nvme-cli"
 _HEAD = re.compile(r"/dev/(nvme\d+)(?: (needs root|needs nvme-cli))?", re.ASCII)
 _OVER = re.compile(r"over (\d{1,3})", re.ASCII)
 _HWMON = re.compile(r"/nvme/(nvme\d+)/(?:hwmon/)?hwmon\d+", re.ASCII)

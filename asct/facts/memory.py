@@ -21,7 +21,6 @@ from asct.facts.unknown import UnknownFacts, chosen, fields, folders, whole
 from asct.sdk.facts import HugePages, Memory, MemoryModule, MemorySideCache, NodePerformance, NumaNode
 from asct.values.cpulist import format_cpulist
 
-BANDWIDTH = "memory.theoretical_bandwidth"
 _FIELDS = ("modules", "ecc", "channels", "theoretical_bandwidth")
 
 

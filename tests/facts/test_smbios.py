@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from asct.facts.exchange import LASTING
-from asct.facts.memory import BANDWIDTH, described
+from asct.facts.memory import described
 from asct.facts.reading import facts_of
 from asct.facts.smbios import UNREADABLE, MemoryDevice, channels_of, device, peak_of
 from asct.facts.snapshot import CommandOutput, Snapshot
@@ -18,6 +18,8 @@ from asct.facts.unknown import NEEDS_ROOT, UnknownFacts
 from asct.sdk.facts import MemoryModule
 from tests.facts.shells import SHELLS
 from tests.facts.test_parsers import WHEN
+
+BANDWIDTH = "memory.theoretical_bandwidth"
 
 
 def raw(

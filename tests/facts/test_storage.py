@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from asct.facts.blocks import NEEDS_NVME_CLI, block_devices
+from asct.facts.blocks import block_devices
 from asct.facts.devices import DeviceLocation, places
 from asct.facts.mounts import mounts
 from asct.facts.snapshot import CommandOutput, Snapshot
@@ -177,7 +177,7 @@ def test_devices_made_of_others() -> None:
 
 
 def test_without_root_the_sensor_still_tells_the_temperature() -> None:
-    for line, reason in (("needs root", NEEDS_ROOT), ("needs nvme-cli", NEEDS_NVME_CLI)):
+    for line, reason in (("needs root", NEEDS_ROOT), ("needs nvme-cli", "needs nvme-cli")):
         commands = {**COMMANDS, "nvme-health": CommandOutput(0, f"/dev/nvme0 {line}\n")}
         made, unknown = devices_of(FILES, commands)
         assert made["nvme0n1"].nvme == NvmeHealth(celsius=38.85)
