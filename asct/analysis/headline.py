@@ -224,16 +224,17 @@ def _disagreeing(place: MetricGroup) -> list[str]:
 
 
 def _count(place: MetricGroup, metric: Metric) -> str:
-    """Return how many repeats, visits or samples the value summarizes; empty if it is a single one."""
+    """Return how many repeats, visits or samples the value summarizes, and how many runs its interval covers; empty if
+    it is a single one."""
     stats = place.records[0].stats
     text = ""
     if len(place.records) > 1:
         text = f"{len(place.records)} repeats"
     elif stats is not None and (stats.visits is not None or stats.n > 1):
         text = counted(stats.n, "sample") if stats.visits is None else counted(stats.visits, "visit")
-        text += f", spread of {stats.runs} runs" if stats.runs else ""
     # the interval of a median over the sizes of a level includes differences between the sizes
-    return f"{text} across sizes" if text and "size" in metric.coords and "size" not in place.at else text
+    text += " across sizes" if text and "size" in metric.coords and "size" not in place.at else ""
+    return f"{text}, spread of {stats.runs} runs" if text and stats is not None and stats.runs else text
 
 
 def _spread(place: MetricGroup) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -93,6 +94,17 @@ def test_a_range_of_values_with_two_states_has_two_numbers(tmp_path: Path) -> No
     [[_, [item]]] = key_results(both).groups
     assert (item.value, item.unit) == ("98.1 to 110", "ns")
     assert all(" or 500 ±" in line for line in item.lines[1:])
+
+
+def test_the_runs_whose_spread_an_interval_covers_are_counted(tmp_path: Path) -> None:
+    folder = write_sample(tmp_path)
+    bodies = [json.loads(line) for line in (folder / "records.jsonl").read_text().splitlines()]
+    for body in bodies:
+        body["stats"] = {**body["stats"], "visits": 6, "runs": 4} if body["stats"] else None
+    (folder / "records.jsonl").write_text("".join(json.dumps(body) + "\n" for body in bodies))
+    found = build(open_view(folder, Fakes())).headlines
+    [latency] = [item for item in found if item.label == "DRAM latency"]
+    assert latency.count == "6 visits across sizes, spread of 4 runs"
 
 
 def test_no_valid_value_is_no_number() -> None:
