@@ -11,7 +11,7 @@ import pytest
 
 from tests.e2e.running import asct, require_measured
 from tests.machines.guest import Guest
-from tests.machines.lab import BURST, GOOD, LARGE_SECTORS, scsi_disk, scsi_serial
+from tests.machines.lab import BURST, GOOD, LARGE_SECTORS, PAIR, scsi_disk, scsi_serial
 from tests.machines.running import measured, of
 from tests.machines.test_drives import READING, WRITING, consent, entry, meddle, plan, refused
 
@@ -34,7 +34,7 @@ def raid(identifier: str, level: int, *disks: str, **config: Any) -> str:
 
 def left_over(lab: Guest) -> str:
     """Arrays other than the lab's own, and the superblocks on the drives."""
-    drives = " ".join(drive.disk() for drive in (*MEMBERS, LARGE_SECTORS))
+    drives = " ".join(drive.disk() for drive in (*MEMBERS, LARGE_SECTORS, PAIR))
     return lab.sh(f"grep ^md /proc/mdstat | grep -v ^md7 || true; for disk in {drives}; do wipefs $disk; done").strip()
 
 
@@ -44,14 +44,16 @@ def blank(lab: Guest) -> None:
 
 
 def test_sets_are_measured_and_nothing_of_them_is_left(lab: Guest, tmp_path: Path) -> None:
-    three = (*(drive.disk() for drive in MEMBERS), LARGE_SECTORS.disk())
+    four = tuple(drive.disk() for drive in (*MEMBERS, LARGE_SECTORS, PAIR))
     entries = [
         raid("mirror", 1),
         raid("stripe", 0, raid_chunk="64K"),
         raid("ten", 10),
-        raid("parity", 5, *three, **{**READING, "raid_chunk": "32K"}),
+        raid("parity", 5, *four[:3], raid_chunk="32K"),
+        raid("parity-read", 5, *four[:3], **{**READING, "raid_chunk": "32K"}),
+        raid("double-parity", 6, *four, raid_chunk="32K"),
     ]
-    consents = [*CONSENTS, consent(LARGE_SECTORS.disk(), LARGE_SECTORS.serial)]
+    consents = [*CONSENTS, *(consent(drive.disk(), drive.serial, overwrite=True) for drive in (LARGE_SECTORS, PAIR))]
     ended, run = measured(plan(entries, consents), [lab], tmp_path)
     require_measured(ended, run)
     sizes = {(one["id"], one["coords"]["model"]): one for one in of(run, "device_size")}
@@ -60,12 +62,14 @@ def test_sets_are_measured_and_nothing_of_them_is_left(lab: Guest, tmp_path: Pat
         "RAID-0 of 2 drives, 64K chunks",
         "RAID-10 of 2 drives, 512K chunks",
         "RAID-5 of 3 drives, 32K chunks",
+        "RAID-6 of 4 drives, 32K chunks",
     }
     members = [one["coords"] for one in of(run, "device_size") if one["id"] == "mirror" and "serial" in one["coords"]]
     assert [one["serial"] for one in members] == [drive.serial for drive in MEMBERS]
     assert all(one["firmware"] for one in members)
     flags = {one["id"]: set(one["flags"]) for one in of(run, "iops")}
-    assert {name for name, found in flags.items() if "raid-assumed-clean" in found} == {"mirror", "ten", "parity"}
+    clean = {name for name, found in flags.items() if "raid-assumed-clean" in found}
+    assert clean == {"mirror", "ten", "parity", "parity-read", "double-parity"}
     assert not any("raid-resyncing" in found for found in flags.values())
     assert all(one["value"] == pytest.approx(1, abs=0.02) for one in of(run, "coverage"))
     assert left_over(lab) == ""
