@@ -111,7 +111,7 @@ def _place(text: str, mark: tuple[float, float], taken: list[Box], size: tuple[f
         box = (left, middle - _TEXT_HEIGHT / 2, left + width, middle + _TEXT_HEIGHT / 2)
         inside = box[0] >= 0 and box[2] <= size[0] and box[3] <= size[1]
         if inside and not any(_overlap(box, other) for other in taken):
-            taken.append(box)
+            taken.append((box[0] - CHARACTER, box[1], box[2] + CHARACTER, box[3]))  # two numbers must not read as one
             return Placed(text, position)
     return Placed("", "top center")
 

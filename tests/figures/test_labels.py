@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from asct.figures.axes import AxisView
-from asct.figures.labels import placed
+from asct.figures.labels import CHARACTER, Placed, placed
 from asct.sdk.figure import Series
 
 
@@ -18,3 +18,21 @@ def labels_of(marks: int) -> list[str]:
 def test_among_many_marks_only_the_ends_are_labelled() -> None:
     assert labels_of(200) == [str(number) for number in range(200)]
     assert labels_of(201) == ["0", "200"]
+
+
+def test_labels_of_close_marks_in_one_row_are_a_character_apart() -> None:
+    """Otherwise the labels 30 and 20 read as 3020."""
+    axis = AxisView("x", "linear", (), (), 0.0, 400.0)
+    for distance in range(1, 40):
+        xs = (100.0, 100.0 + distance)
+        [found] = placed([Series("s", xs, (200.0, 200.0), labels=("30", "20"))], axis, axis, (400.0, 400.0))
+        first, second = (_across(at, item) for at, item in zip(xs, found, strict=True))
+        if found[0].position.split()[0] == found[1].position.split()[0]:
+            assert second[0] - first[1] >= CHARACTER or first[0] - second[1] >= CHARACTER, distance
+
+
+def _across(mark: float, label: Placed) -> tuple[float, float]:
+    """Return the left and right edges of a label."""
+    side, width = label.position.split()[1], len(label.text) * CHARACTER
+    left = {"center": mark - width / 2, "right": mark + 7, "left": mark - 7 - width}[side]
+    return left, left + width
