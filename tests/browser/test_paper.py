@@ -12,6 +12,8 @@ import pytest
 from asct.analysis.view import open_view
 from asct.export import write
 from asct.sdk.figure import Column, Table
+from tests.browser.look import report_of
+from tests.browser.trees import write_tree
 from tests.export.fakes import Fakes
 from tests.export.sample import write_sample
 
@@ -81,3 +83,14 @@ def test_figures_fill_the_sheet_and_folded_parts_are_open(reports: Any, opened: 
         assert page.locator(".scroll table + table").count() == 0
     texts = [word for word, *_ in words_of(printed(reports(), opened, tmp_path))]
     assert {"1.18", "98.1", "24.99M", "swept:", "governor"} <= set(texts)
+
+
+def test_the_drawing_of_the_topology_is_whole_on_the_sheet(tmp_path: Path, opened: Any) -> None:
+    """Of a host with 192 CPUs, the drawing is wider than a sheet."""
+    with opened(report_of(write_tree("cpus-192", tmp_path)), width=688) as (page, _):
+        drawing = page.locator(".picture svg").first
+        page.locator(".picture").first.evaluate("found => { found.open = true; }")
+        assert drawing.bounding_box()["width"] > 688, "on the screen it scrolls"
+        page.emulate_media(media="print")
+        assert page.locator(".picture .wide").first.evaluate("found => found.scrollWidth - found.clientWidth") == 0
+        assert drawing.bounding_box()["width"] <= 688

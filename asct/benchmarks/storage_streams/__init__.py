@@ -49,7 +49,10 @@ class StorageStreams(Qualification[StreamParams]):
     params_model = StreamParams
     highlights = (
         Highlight("bandwidth", "All streams together", {"stream": ALL, "load": TOGETHER}),
-        Highlight("kept_bandwidth", "Bandwidth that a stream keeps beside the others", {"stream": None}),
+        Highlight(
+            "kept_bandwidth", "Bandwidth that a stream keeps beside the others", {"stream": None},
+            subject="storage bandwidth",
+        ),
     )
     metrics = (
         Metric(

@@ -96,7 +96,7 @@ def _settings_note(record: Record) -> str:
     run = record.coords
     mix = f" with {run['rwmixread']} % reads" if run["rw"] in ("randrw", "rw") else ""
     each, size = format_duration(float(run["round_time"])), format_size(int(run["block_size"]))
-    load = f"{run['numjobs']} jobs at queue depth {run['iodepth']}"
+    load = f"{run['numjobs']} job{'' if run['numjobs'] == 1 else 's'} at queue depth {run['iodepth']}"
     return f"Rounds of {each}: {run['rw']} of {size}{mix}, {load}, direct"
 
 
