@@ -9,6 +9,9 @@ from typing import Any
 
 import pytest
 
+from tests.browser.look import report_of
+from tests.browser.trees import write_tree
+
 pytestmark = pytest.mark.browser
 
 Reports = Callable[..., Path]
@@ -200,3 +203,12 @@ def test_a_table_says_how_many_columns_are_out_of_sight(reports: Reports, opened
             "cells => cells.map((cell) => cell.getBoundingClientRect().height)"
         )
         assert levels[0] == "L1" and max(heights) < 40, "the name of a row stays on one line"
+
+
+def test_a_phone_shows_no_label_without_a_cell(tmp_path: Path, opened: Any) -> None:
+    with opened(report_of(write_tree("failures", tmp_path)), width=390) as (page, _):
+        shown = page.locator(".stack tbody td").evaluate_all(
+            "all => all.filter((cell) => cell.offsetHeight > 0).map((cell) => cell.textContent.trim())"
+        )
+        assert shown
+        assert all(shown), "the title of a column without a value"

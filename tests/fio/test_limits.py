@@ -25,6 +25,13 @@ def test_a_limit_of_requests_and_of_bytes_over_sizes() -> None:
     assert "and 133 MB/s = 127 MiB/s (equal to within 0.1 % at block_size 64K to 128K)" in told
 
 
+def test_a_limit_of_gigabytes_is_written_without_an_exponent() -> None:
+    records = []
+    for size in (65536, 131072, 262144, 524288):
+        records += point({"block_size": size}, side(3.12e9 / size, size, 1e-3))
+    assert "3,120 MB/s = 2,980 MiB/s" in note("block_size", records)
+
+
 def test_a_limit_over_depths_that_were_not_kept() -> None:
     told = note("iodepth", published("iodepth", DEPTHS))
     assert "3,050 IOPS (equal to within 0.1 % at iodepth 1 to 128)" in told

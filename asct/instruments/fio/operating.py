@@ -289,11 +289,16 @@ def limit_note(found: Sequence[Limit], over: str, where: str = "") -> str:
 
 
 def _limit_text(limit: Limit, over: str) -> str:
-    amount = f"{float(f'{limit.value:.3g}'):,.0f} IOPS"
+    amount = f"{_rounded(limit.value)} IOPS"
     if limit.metric == "bandwidth":
-        amount = f"{limit.value / 1e6:,.3g} MB/s = {limit.value / 2**20:,.3g} MiB/s"
+        amount = f"{_rounded(limit.value / 1e6)} MB/s = {_rounded(limit.value / 2**20)} MiB/s"
     first, last = (shown(over, row.setting(over)) for row in (limit.rows[0], limit.rows[-1]))
     return f"{amount} (equal to within {max(limit.spread * 100, 0.1):.1f} % at {over} {first} to {last})"
+
+
+def _rounded(value: float) -> str:
+    """Format a number with three significant digits and without an exponent: `3,120`, `133`, `0.5`."""
+    return f"{float(f'{value:.3g}'):,g}"
 
 
 def _latency_note(limit: Limit, over: str) -> str:
