@@ -50,7 +50,9 @@ class StorageStreams(Qualification[StreamParams]):
     highlights = (
         Highlight("bandwidth", "All streams together", {"stream": ALL, "load": TOGETHER}),
         Highlight(
-            "kept_bandwidth", "Bandwidth that a stream keeps beside the others", {"stream": None},
+            "kept_bandwidth",
+            "Bandwidth that a stream keeps beside the others",
+            {"stream": None},
             subject="storage bandwidth",
         ),
     )
