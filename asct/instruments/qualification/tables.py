@@ -190,7 +190,8 @@ def notes_of(view: QualificationView) -> tuple[str, ...]:
 def _phase_notes(view: QualificationView, phase: str) -> list[str]:
     run = view.run(phase)
     seconds = format_duration(float(run["round_time"]))
-    load = f"{run['numjobs']} job{'' if run['numjobs'] == 1 else 's'} at queue depth {run['iodepth']}, engine {run['engine']}, direct"
+    jobs = f"{run['numjobs']} job{'' if run['numjobs'] == 1 else 's'}"
+    load = f"{jobs} at queue depth {run['iodepth']}, engine {run['engine']}, direct"
     where = f"{phase_label(phase)}: " if phase_label(phase) else ""
     first, last = view.window_rounds(phase)
     if run["profile"] == "fast":
