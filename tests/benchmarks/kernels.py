@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import subprocess
 import tempfile
 import time
@@ -22,8 +24,9 @@ SOURCES = Path(__file__).parents[2] / "kernels"
 
 @cache
 def built(name: str) -> Path:
-    """The kernel, built by its own Makefile."""
+    """The kernel, built by its own Makefile in a folder that is deleted when the process ends."""
     folder = tempfile.mkdtemp(prefix="asct-kernels-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     subprocess.run(["make", "-s", "-C", str(SOURCES), f"O={folder}", name], check=True, capture_output=True)
     return Path(folder) / name
 
