@@ -69,6 +69,9 @@ class Change:
     """The number of unchanged runs whose spread counts, the base included."""
     spread: float = 0.0
     """The standard deviation of their values, as a fraction."""
+    gate: bool = False
+    """Whether the result decides whether a run fails. If so, nothing has regressed before the spread of unchanged runs
+    is known: in a guest, memory latencies of unchanged runs differed by a factor of 2, and those of visits by 5 %."""
     noisy: str = ""
     """The flags with which the host marked one of the values as noisy."""
     clustered: bool = False
@@ -95,7 +98,7 @@ class Change:
             return "too-few"
         worse = self.worse_by > 0.0
         if (self.p_worse if worse else self.p_better) <= LEVEL:
-            if self.noisy and self.runs < LEAST_RUNS:
+            if self.runs < LEAST_RUNS and (self.noisy or self.gate):
                 return "noisy"
             return "regressed" if worse else "improved"
         return "noisy" if worse and self.p_visits <= LEVEL and self.runs < _ENOUGH_RUNS else "same"
@@ -132,8 +135,11 @@ class Change:
                 f"{self.runs} unchanged runs are too few to tell their spread ({_percent(self.spread)} %)"
                 if self.runs >= LEAST_RUNS
                 else f"one of the values is flagged {self.noisy}, and the spread of unchanged runs is unknown"
+                if self.noisy
+                else "visits cannot tell what changes from run to run, and the spread of unchanged runs is unknown"
             )
-            return f"{found}; it may be chance, because {why}: add unchanged runs of the plan ({_ENOUGH_RUNS} in total)"
+            wanted = LEAST_RUNS if self.runs < LEAST_RUNS and not self.noisy else _ENOUGH_RUNS
+            return f"{found}; it may be chance, because {why}: add unchanged runs of the plan ({wanted} in total)"
         limits = f"limit {_percent(self.limit)} %, noise floor {_percent(self.noise)} %"
         if self.runs >= LEAST_RUNS:
             limits += f", spread of {self.runs} unchanged runs {_percent(self.spread)} %"

@@ -8,7 +8,7 @@ holds for both together (an intersection-union test: Berger, Technometrics 24, 1
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from asct.analysis.baseline import Baseline, BaselineKey, key_of
 from asct.analysis.comparison import Change, adjusted, compare
@@ -88,7 +88,7 @@ def _second(
         group = values.get(key_of(suspect.place))
         if group is not None and not _shortage(suspect, group):
             base, spread = baseline.counterpart(suspect.place), baseline.spread(suspect.place)
-            raw[suspect.index] = compare(base, group, suspect.limit, spread)
+            raw[suspect.index] = replace(compare(base, group, suspect.limit, spread), gate=True)
     return dict(zip(raw, adjusted(list(raw.values())), strict=True))
 
 

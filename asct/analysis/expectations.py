@@ -197,7 +197,7 @@ def _changes(checks: Sequence[Check], places: Sequence[MetricGroup], baseline: B
     for number, place in pairs:
         limit = checks[number].no_worse_than or 0.0
         change = compare(baseline.counterpart(place), place, limit, baseline.spread(place))
-        raw.append(replace(change, reason=baseline.hardware_change(place) or change.reason))
+        raw.append(replace(change, reason=baseline.hardware_change(place) or change.reason, gate=True))
     found: list[dict[Place, Change]] = [{} for _ in checks]
     for (number, place), change in zip(
         pairs, in_common(adjusted(raw), [place.host for _, place in pairs]), strict=True

@@ -38,10 +38,18 @@ def around(middle: float, count: int = 8, seed: int = 1) -> list[float]:
     return [middle * (1.0 + rng.gauss(0.0, 0.01)) for _ in range(count)]
 
 
-def baseline(*groups: MetricGroup) -> Baseline:
+def times(group: MetricGroup, factor: float) -> MetricGroup:
+    records = [record.model_copy(update={"value": record.value * factor}) for record in group.records]
+    return replace(group, records=tuple(records))
+
+
+def baseline(*groups: MetricGroup, unchanged: int = 9) -> Baseline:
+    """The baseline has these values, and the unchanged runs beside it have nearly the same ones."""
     hosts = RunHardware({"a": HostFacts(host="a", collected_at="t")})
     values = {key_of(group): group for group in groups}
-    return Baseline("p/r", "`golden`", values, {"r": hosts}, hosts, frozenset({POINT}))
+    factors = [1.0 + 0.002 * (number % 5 - 2) for number in range(unchanged)]
+    runs = [UnchangedRun(f"u{n}", {key: times(one, f) for key, one in values.items()}) for n, f in enumerate(factors)]
+    return Baseline("p/r", "`golden`", values, {"r": hosts}, hosts, frozenset({POINT}), unchanged=runs)
 
 
 def second(again: Sequence[MetricGroup], problem: str = "", check: Check = CHECK, first: float = 120e-9) -> Verdict:
@@ -57,6 +65,18 @@ def test_a_regression_that_is_measured_twice_fails() -> None:
     assert (verdict.outcome, word_of(verdict)) == ("fail", "fail")
     assert verdict.reason.startswith("measured again: confirmed, 122 ns; ")
     assert verdict.baseline is not None and verdict.baseline.again is not None and verdict.baseline.again.confirmed
+
+
+@pytest.mark.parametrize(("unchanged", "outcome"), [(0, "unknown"), (3, "unknown"), (4, "fail"), (9, "fail")])
+def test_nothing_fails_before_the_spread_of_unchanged_runs_is_known(unchanged: int, outcome: str) -> None:
+    """Visits cannot tell what changes from run to run, such as the physical CPUs behind virtual ones."""
+    base, place = baseline(sampled(around(100e-9)), unchanged=unchanged), sampled(around(120e-9, seed=2))
+    [verdict] = judge([CHECK], [place], run_of(), {}, baseline=base)
+    assert verdict.outcome == outcome
+    told = "may be chance, because visits cannot tell what changes from run to run, and the spread of unchanged runs is"
+    assert (f"{told} unknown: add unchanged runs of the plan (5 in total)" in verdict.reason) is (outcome == "unknown")
+    faster = judge([CHECK], [sampled(around(80e-9, seed=2))], run_of(), {}, baseline=base)
+    assert [item.outcome for item in faster] == ["pass"]
 
 
 def test_a_regression_that_is_not_confirmed_is_told_and_does_not_fail() -> None:

@@ -116,7 +116,10 @@ def _regressed(
     base = unchanged[-1]
     both = [key for key in keys if key in base and key in new]
     spreads = [[run[key].value for run in unchanged if key in run and run[key].value > 0.0] for key in both]
-    raw = [compare(base[key], new[key], limit, spread) for key, spread in zip(both, spreads, strict=True)]
+    raw = [
+        replace(compare(base[key], new[key], limit, spread), gate=True)
+        for key, spread in zip(both, spreads, strict=True)
+    ]
     return {key for key, change in zip(both, adjusted(raw), strict=True) if change.outcome == "regressed"}
 
 
