@@ -142,7 +142,7 @@ _IN_LINES = _Plain({ord(mark): mark for mark in "\n\t"})
 
 def coordinates_text(at: Mapping[str, Any], sizes: Collection[str] = ()) -> str:
     """Format coordinates: `level L1, block_size 4K`. `sizes` contains the keys whose values are in bytes."""
-    return ", ".join(f"{plain(str(key))} {setting_text(value, key in sizes)}" for key, value in at.items())
+    return ", ".join(f"{plain(str(key))} {setting_text(value, key in sizes) or 'none'}" for key, value in at.items())
 
 
 def setting_text(value: Any, is_size: bool) -> str:

@@ -88,6 +88,7 @@ def test_slugs_are_safe_and_distinct(first: str, second: str) -> None:
 
 
 def test_a_place_tells_sizes_as_they_are_written() -> None:
+    assert coordinates_text({"file_names": [], "rw": "read"}) == "file_names none, rw read"
     assert coordinates_text({"block_size": 65536, "iodepth": 4096}, {"block_size"}) == "block_size 64K, iodepth 4096"
     assert (
         coordinates_text({"block_size": "auto", "direct": True}, {"block_size", "direct"})
