@@ -17,7 +17,7 @@ static struct opt table[] = {
     {"size", "bytes", "0", "size of the registers; 0: the whole file", OPT_INTEGER, 0, INT64_MAX, NULL, &asked.size, false},
     {"root", "bytes", "0", "offset of the configuration node", OPT_INTEGER, 0, INT64_MAX, NULL, &asked.root, false},
     {"from", "", "", "file with an image of the registers, instead of --base", OPT_TEXT, 0, 0, NULL, &asked.from, false},
-    {"registers", "", "", "PART/TYPE:OFFSET,...;... in hexadecimal: what to read of nodes of a type", OPT_TEXT, 0, 0, NULL,
+    {"registers", "", "", "PART/TYPE:OFFSET,...;... in hexadecimal: registers to read from each type of node", OPT_TEXT, 0, 0, NULL,
      &asked.registers, false},
 };
 

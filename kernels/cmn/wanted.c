@@ -55,7 +55,7 @@ size_t wanted_parse(const char *text, struct wanted *wanted)
         return 0;
     for (const char *at = text;; at++) {
         if (!take_group(&at, wanted, &count) || (*at && *at != ';'))
-            fail(EXIT_USAGE, "--registers: not PART/TYPE:OFFSET,... in hexadecimal, from here: %.32s", *at ? at : "(its end)");
+            fail(EXIT_USAGE, "--registers: expected PART/TYPE:OFFSET,... in hexadecimal, but found: %.32s", *at ? at : "(the end)");
         if (!*at)
             return count;
     }

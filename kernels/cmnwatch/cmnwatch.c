@@ -15,7 +15,7 @@ static struct opt_list cpus;
 static int64_t window_us, size, batch, looking;
 
 static struct opt table[] = {
-    {"events", "", "", "file of lines TYPE ON CONFIG CONFIG1 CONFIG2, as perf_event_open(2) takes them",
+    {"events", "", "", "file with one event per line: TYPE ON CONFIG CONFIG1 CONFIG2, as in perf_event_open(2)",
      OPT_TEXT, 0, 0, NULL, &path, false},
     {"cpus", "", "", "CPUs to load, one after another", OPT_INTEGERS, 0, AFFINITY_CPUS - 1, NULL, &cpus, false},
     {"window-us", "us", "10000", "how long to load a CPU, and then to leave it idle, per batch of events",

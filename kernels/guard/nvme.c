@@ -97,11 +97,11 @@ void nvme_check_namespaces(const struct target *target, bool whole_drive)
     if (whole_drive && partition)
         check(target, "namespaces", UNSAFE, "the program changes the whole drive, and the target is a partition of it");
     else if (!is_nvme(disk))
-        check(target, "namespaces", SAFE, "devices of this kind have none");
+        check(target, "namespaces", SAFE, "devices of this kind have no namespaces");
     else if (!*names)
-        check(target, "namespaces", SAFE, "the only one of its drive");
+        check(target, "namespaces", SAFE, "the only namespace of its drive");
     else
-        check(target, "namespaces", whole_drive ? UNSAFE : SAFE, "others on the same drive:%s%s", names, whole_drive
+        check(target, "namespaces", whole_drive ? UNSAFE : SAFE, "other namespaces on the same drive:%s%s", names, whole_drive
               ? "; the program changes the whole drive" : "");
 }
 

@@ -107,14 +107,14 @@ void serial_check_paths(const struct target *target)
         bool path = strchr(blockdev_name(device, name), 'c') != NULL && strncmp(name, "nvme", 4) == 0; /* nvme0c1n1, the device of a path */
         if (path || device == disk || blockdev_disk(device) != device || strcmp(serial_worldwide(device, other), own) != 0)
             continue;
-        check(target, "multipath", UNSAFE, "%s is the same drive (%s): use the device that joins the paths", name, own);
+        check(target, "multipath", UNSAFE, "%s is the same drive (%s): use the device that combines the paths", name, own);
         return;
     }
     int controllers = controllers_of(disk);
     if (all.partial)
         check(target, "multipath", UNKNOWN, "more block devices than can be compared");
     else if (controllers > 1)
-        check(target, "multipath", SAFE, "%d controllers, which the kernel joins in this one device", controllers);
+        check(target, "multipath", SAFE, "%d controllers, which the Linux kernel combines into this one device", controllers);
     else
         check(target, "multipath", SAFE, "no other device has the same identity (%s)", own);
 }

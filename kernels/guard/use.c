@@ -161,7 +161,7 @@ static void check_raid(const struct target *target)
         if (sscanf(line, "md%60[^ ] : ", array) == 1 && is_member(line, target)) {
             bool left = superblock_left_on(target);
             check(target, "raid", UNSAFE, "it is a member of the array md%s%s: run mdadm --stop /dev/md%s%s", array,
-                  left ? ", which asct created and was killed before it could remove it" : "", array,
+                  left ? ", which asct created but could not remove because it was killed" : "", array,
                   left ? ", then mdadm --zero-superblock on each member" : " first");
             fclose(file);
             return;

@@ -144,7 +144,7 @@ static inline bool arena_fill(struct arena *arena, char *why, size_t size)
         return false;
     }
     arena->smaps = smaps_read(arena->start, arena->bytes, arena_is_pool(arena->kind));
-    snprintf(why, size, "of %zu bytes %lld came in huge pages, the page size is %lld", arena->bytes,
+    snprintf(why, size, "of %zu bytes, %lld are in huge pages; the page size is %lld", arena->bytes,
              (long long)arena->smaps.huge_bytes, (long long)arena->smaps.page_bytes);
     return arena_is_kind(arena);
 }

@@ -31,7 +31,7 @@ static inline size_t asroot_make(char *list, const char **made)
     for (char *name = strtok(list, ","); name; name = strtok(NULL, ",")) {
         int file = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
         if (file < 0 && errno != EEXIST)
-            fail(EXIT_ENVIRONMENT, "--sudo: %s cannot be made: %s", name, strerror(errno));
+            fail(EXIT_ENVIRONMENT, "--sudo: %s cannot be created: %s", name, strerror(errno));
         if (file < 0)
             continue;
         close(file);

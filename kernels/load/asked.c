@@ -22,7 +22,7 @@ static struct opt table[] = {
      OPT_INTEGER, -1, NODE_MAX - 1, NULL, &asked.latency_node, false},
     {"cpus", "", "", "CPUs of the load threads; empty: all other usable CPUs",
      OPT_INTEGERS, 0, AFFINITY_CPUS - 1, NULL, &asked.cpus, false},
-    {"nodes", "", "", "NUMA nodes of their memory, one for all or one each; -1 or empty: the node of the CPU",
+    {"nodes", "", "", "NUMA nodes of the load threads' memory, one for all or one for each; -1 or empty: the node of the CPU",
      OPT_INTEGERS, -1, NODE_MAX - 1, NULL, &asked.nodes, false},
     {"size", "bytes", "0", "working set of the chain; 0: four times the last-level cache",
      OPT_INTEGER, 0, SIZE_MAX_BYTES, NULL, &asked.size, false},
@@ -30,7 +30,7 @@ static struct opt table[] = {
      OPT_INTEGER, 0, SIZE_MAX_BYTES, NULL, &asked.load_size, false},
     {"delays", "nops", "3000,900,500,180,100,80,70,50,40,30,20,10,0", "NOPs after each step, one level each",
      OPT_INTEGERS, 0, CREW_DELAY_MAX, NULL, &asked.delays, false},
-    {"targets", "bytes/s", "", "bandwidths of all load threads together for which to find the delay",
+    {"targets", "bytes/s", "", "find the delay for each of these bandwidths of all load threads together",
      OPT_INTEGERS, 1, INT64_MAX, NULL, &asked.targets, false},
     {"traffic", "", "all-reads", "access pattern of the load threads", OPT_CHOICE, 0, 0, TRAFFIC_WORDS, &asked.traffic, false},
     {"width", "", "auto", "bytes of one load or store; auto is the widest that the CPU supports",
@@ -39,7 +39,7 @@ static struct opt table[] = {
      OPT_INTEGER, 64, 256, NULL, &asked.touch, false},
     {"probe", "", "chain", "what is measured under the load", OPT_CHOICE, 0, 0, "chain none workload", &asked.probe, false},
     {"pages", "", "auto", "page size; auto: 2m, otherwise thp, otherwise 4k", OPT_CHOICE, 0, 0, ARENA_KINDS, &asked.pages, false},
-    {"level-ms", "ms", "80", "time limit for one level, also if it has fewer windows then", OPT_INTEGER, 1, 60000, NULL, &asked.level_ms, false},
+    {"level-ms", "ms", "80", "time limit for one level, even if not all windows are complete", OPT_INTEGER, 1, 60000, NULL, &asked.level_ms, false},
     {"windows", "", "63", "windows of each level", OPT_INTEGER, 1, WINDOWS_MAX, NULL, &asked.windows, false},
     {"seed", "", "1", "seed of the order of the chain", OPT_INTEGER, 0, INT64_MAX, NULL, &asked.seed, false},
     {"llc-bytes", "bytes", "0", "size of the last-level cache; 0: read from the system",
@@ -78,7 +78,7 @@ char **asked_parse(int argc, char **argv)
     if (asked.touch != 64 && asked.touch != 128 && asked.touch != 256)
         fail(EXIT_USAGE, "--touch: %lld is not one of: 64 128 256", (long long)asked.touch);
     if (asked.delays.count == 0 && asked.targets.count == 0)
-        fail(EXIT_USAGE, "--delays: no level is given, and no --targets");
+        fail(EXIT_USAGE, "--delays: at least one level is needed, or --targets");
     return command;
 }
 

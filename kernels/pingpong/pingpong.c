@@ -49,7 +49,7 @@ static struct opt table[] = {
     {"patience-ms", "ms", "10000", "time after which a pair that does not respond ends the program",
      OPT_INTEGER, 100, 3600000, NULL, &asked.patience_ms, false},
     {"seed", "", "1", "seed of addresses, orders and checks", OPT_INTEGER, 0, INT64_MAX, NULL, &asked.seed, false},
-    {"list-batches", "", "1", "0: samples without single batches, for thousands of pairs",
+    {"list-batches", "", "1", "0: omit the individual batches from samples, for thousands of pairs",
      OPT_INTEGER, 0, 1, NULL, &asked.list_batches, false},
     {"list-schedule", "", "0", "1: print the rounds and measure nothing", OPT_INTEGER, 0, 1, NULL, &asked.list_schedule, false},
 };

@@ -35,7 +35,7 @@ static struct opt table[] = {
     {"window-us", "us", "100", "length of a window", OPT_INTEGER, 20, 1000000, NULL, &asked.window_us, false},
     {"windows", "", "63", "windows of each loop that is measured completely",
      OPT_INTEGER, 1, BENCH_WINDOWS_MAX, NULL, &asked.windows, false},
-    {"time-cap-ms", "ms", "50", "time limit for one size and traffic, also if it has fewer windows then", OPT_INTEGER, 1, 600000, NULL, &asked.time_cap_ms, false},
+    {"time-cap-ms", "ms", "50", "time limit for one size and traffic, even if not all windows are complete", OPT_INTEGER, 1, 600000, NULL, &asked.time_cap_ms, false},
     {"order", "", "0", "seed of a random order of sizes and traffic; 0 for the order given", OPT_INTEGER, 0, INT64_MAX / 2, NULL, &asked.order, false},
     {"seed", "", "1", "seed of the contents of the memory", OPT_INTEGER, 0, INT64_MAX / 2, NULL, &asked.seed, false},
 };

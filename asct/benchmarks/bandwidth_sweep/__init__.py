@@ -103,7 +103,7 @@ COUNTING: Final = (
 
 
 class BandwidthSweepParams(OneWidthParams):
-    """The traffic, the CPUs and the sizes."""
+    """Settings for the traffic, the CPUs and the sizes."""
 
     traffic: Annotated[tuple[Traffic, ...], LISTED] = setting(
         ("all-reads",), "Access patterns to measure, one curve each", min_length=1, max_length=13
@@ -338,7 +338,12 @@ def _table(records: Sequence[Record], style: BandwidthStyle) -> Table:
         Column("data_size", "Data size used", format="size", help="Per thread, all arrays combined"),
         Column("level", "Level", format="text"),
         Column("traffic", "Traffic", format="text"),
-        Column("bandwidth", f"Bandwidth [{unit}]", scale, help="Median of the bytes that the program loads and stores"),
+        Column(
+            "bandwidth",
+            f"Bandwidth [{unit}]",
+            scale,
+            help="Median, counting the bytes that the program loads and stores",
+        ),
         Column(
             "other",
             f"Bandwidth [{other.unit}]",
@@ -346,7 +351,7 @@ def _table(records: Sequence[Record], style: BandwidthStyle) -> Table:
             digits=2,
             help="The same bandwidth in the other unit; cycles are core cycles",
         ),
-        Column("interval", f"95 % interval [{unit}]", format="text", help="With several repeats: their range"),
+        Column("interval", f"95 % interval [{unit}]", format="text", help="If there are several repeats, their range"),
         Column("max", f"Max [{unit}]", scale, help="Best window"),
         FLAGS_COLUMN,
     )

@@ -19,7 +19,7 @@ _START_S: Final = 0.1
 _ROUND_S: Final = 0.002
 """Seconds to wake the threads and to write the samples of a round."""
 _SPREAD: Final = 16
-"""Factor by which the chain takes more memory than its lines, because they are spread out."""
+"""Ratio of the memory that the chain occupies to the total size of its lines, which are spread out."""
 _PLACE_BYTES: Final = 4096
 _MOST_MEMORY: Final = 256 << 20
 
@@ -92,8 +92,8 @@ def rounds(cpus: int, threads_per_core: int, parallel: bool) -> int:
 
 
 def estimated_seconds(params: CoreToCoreLatencyParams, facts: HostFacts | None) -> float:
-    """Return an upper estimate, which assumes that every method takes its maximum time for every pair. An idle host
-    takes less."""
+    """Return an upper bound, which assumes that every method takes its maximum time for every pair. An idle host needs
+    less time."""
     # Only the set of all CPUs is certain to contain whole cores.
     threads = (facts.cpu.threads_per_core or 1) if facts and params.all_cpus and not params.cpus else 1
     count = rounds(_cpu_count(params, facts), threads, params.parallel)

@@ -196,7 +196,7 @@ def _summaries(cells: Sequence[PairLatency], suffix: str) -> list[Measurement]:
 
 
 def _summary(metric: str, at: dict[str, Scalar], mine: Sequence[PairLatency]) -> Measurement:
-    """Return the median over pairs, without an interval because pairs differ by nature. A single pair keeps its
+    """Return the median over pairs, without an interval because pairs inherently differ. A single pair keeps its
     interval."""
     flags = _flags_of(mine)
     measured = [cell for cell in mine if not cell.repeated]
@@ -209,7 +209,7 @@ def _summary(metric: str, at: dict[str, Scalar], mine: Sequence[PairLatency]) ->
 def _flags_of(mine: Sequence[PairLatency]) -> tuple[str, ...]:
     """Return all flags of a single pair, in both directions.
 
-    For several pairs, return the flags that more than half of them have; if more than half are questionable, return all
+    For several pairs, return the flags that more than half of them have; if more than half are doubtful, return all
     flags that cast doubt on any of them.
     """
     every = [flag for cell in mine for flag in cell.flags]

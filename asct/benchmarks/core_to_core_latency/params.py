@@ -47,7 +47,7 @@ NodeChoice = Annotated[
 
 
 class CoreToCoreLatencyParams(VisitedParams):
-    """The CPUs, methods, accuracy and figures."""
+    """Settings for the CPUs, methods, accuracy and figures."""
 
     all_cpus: bool = setting(
         False,

@@ -146,8 +146,8 @@ def _table(
     rows: Callable[[StoredPairs], Iterable[Row]],
     data: str = "",
 ) -> Table:
-    """Return a table with the `rows` of each point and the slug and title in `names`, for local or remote `data` (both
-    in a bulk table)."""
+    """Return a table with the `rows` of each point and the slug and title in `names`. It covers local or remote `data`;
+    a table for exports covers both."""
     swept = swept_columns(record for point in points for record in point.records)
     found = tuple(swept_cells(point.records, swept) | row for point in points for row in rows(point))
     slug, title = names
@@ -244,8 +244,8 @@ def _asymmetry(points: Sequence[StoredPairs], data: str) -> Table:
     unit, scale = points[0].unit, points[0].scale
     columns = (
         *_CPUS,
-        Column("forth", f"A reads B's ({unit})", scale, 2),
-        Column("back", f"B reads A's ({unit})", scale, 2),
+        Column("forth", f"A reads from B ({unit})", scale, 2),
+        Column("back", f"B reads from A ({unit})", scale, 2),
         Column("difference", f"Difference ({unit})", scale, 2),
         Column("share", "Difference (%)", digits=1, help="Relative to the smaller value"),
     )
@@ -386,7 +386,7 @@ def _histogram(point: StoredPairs, cells: Mapping[str, Sequence[PairLatency]], p
 
 
 def _once(cells: Sequence[PairLatency]) -> list[PairLatency]:
-    """Return the cells without the copies for the opposite direction of another cell."""
+    """Return the cells, omitting those that only repeat another cell for the opposite direction."""
     ways = {(cell.cpu_a, cell.cpu_b, cell.memory_node) for cell in cells if not cell.turned}
     return [cell for cell in cells if not cell.turned or (cell.cpu_b, cell.cpu_a, cell.memory_node) not in ways]
 

@@ -66,7 +66,7 @@ _CAPTION: Final = (
 
 
 class CrossNumaBandwidthParams(OneWidthParams):
-    """The traffic, the working set and the duration."""
+    """Settings for the traffic, the working set and the duration."""
 
     traffic: Traffic = setting(
         "all-reads", "Access pattern with which the CPUs of one node access the memory of another"

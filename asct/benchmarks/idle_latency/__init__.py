@@ -52,7 +52,7 @@ _CAPTION: Final = (
 
 
 class IdleLatency(VisitedBenchmark[IdleLatencyParams]):
-    """A benchmark in which the last CPU of every node performs dependent loads in the memory of every node."""
+    """A benchmark in which the last CPU of every node performs dependent loads from the memory of every node."""
 
     name = "idle-latency"
     title = "Idle memory latency"

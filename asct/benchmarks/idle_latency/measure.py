@@ -41,7 +41,7 @@ _MEASURE_S: Final = 0.04
 
 
 class IdleLatencyParams(VisitedParams):
-    """The working set, the page size and the accuracy."""
+    """Settings for the working set, the page size and the accuracy."""
 
     data_size: AutoSize = setting(
         None,

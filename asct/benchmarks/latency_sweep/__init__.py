@@ -177,7 +177,7 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
 
     def steps(self, params: LatencySweepParams, context: Context) -> Sequence[Step]:
         """Return the processes in this order: the curve, more sizes near its bounds and the local chain, then visits
-        that measure the curve and the levels again. If sizes are set, only they are measured."""
+        that measure the curve and the levels again. If sizes are set, only those are measured."""
         from asct.benchmarks.latency_sweep.survey import survey_of
 
         done, (whole,) = context.done, self.processes(params, context)
@@ -226,7 +226,7 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
 
     def count(self, params: LatencySweepParams, context: Context, first: int) -> int:
         """Return the number of visits, based on the levels of the newest earlier run or, if there is none, on those of
-        the complete pilot. The first visit used `first` processes to measure the curve."""
+        the pilot visits once they are complete. The first visit used `first` processes to measure the curve."""
         pilot, done = self.planned(params), context.done
         if params.visits is not None:
             return pilot
@@ -267,7 +267,7 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
         return [whole, *(of_visit(measured_again(survey, run), [run]) for run in later)]
 
     def parse(self, params: LatencySweepParams, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
-        """Return the combined values of all visits, checked against the physics of the first level."""
+        """Return the combined values of all visits, with flags on implausible latencies in the first level."""
         from asct.benchmarks.latency_sweep.physics import checked
 
         return checked(super().parse(params, outputs, facts), facts)

@@ -42,15 +42,16 @@ LOCAL: Final = "local"
 _BATCHES: Final = 31
 """Number of batches per size in the first visit, which finds the levels."""
 _BATCHES_AGAIN: Final = 15
-"""Number of batches per size in the other visits. It is lower, because visits differ more than the batches within
-one."""
+"""Number of batches per size in the other visits. It is lower, because visits differ more from one another than the
+batches within a visit."""
 WINDOW: Final = 128 << 10
 """Window of the local chain: 32 pages of 4 KiB, which every first-level TLB covers. A host may use such pages to back
 larger pages of its guests."""
 LOCAL_MOST: Final = 128 << 20
 """Maximum size of the local chain. A larger one takes longer to build than all other chains together."""
 VISITED_MOST: Final = 64 << 20
-"""Largest size on the part of the curve that every visit measures. Each larger size takes 20 to 150 ms to build."""
+"""Largest size on the part of the curve that every visit measures. The chain for a larger size takes 20 to 150 ms
+to build."""
 _SURROUNDINGS: Final = 16 << 20
 
 
@@ -58,7 +59,7 @@ MAX_SIZE: Final = 1 << 40
 
 
 class LatencySweepParams(VisitedParams):
-    """The sizes, the memory and the accuracy."""
+    """Settings for the sizes, the memory and the accuracy."""
 
     min_size: AutoSize = setting(
         None, "Smallest working set; auto means two lines", aliases=("min_data_size",), ge=128, le=MAX_SIZE
@@ -88,7 +89,7 @@ class LatencySweepParams(VisitedParams):
     )
     cpu: int | None = setting(
         None,
-        "CPU that measures; if unset, the last usable CPU of the node",
+        "CPU that performs the loads; if unset, the last usable CPU of the node",
         aliases=("latency_cpu_id",),
         ge=0,
         le=65535,
@@ -134,8 +135,8 @@ def is_lowered(params: LatencySweepParams, facts: HostFacts) -> bool:
 
 
 def memory_bytes(params: LatencySweepParams, facts: HostFacts | None) -> int:
-    """Return the bytes that the `chase` kernel needs: the largest size, 1/32 of it for page tables, and the kernel's
-    own overhead."""
+    """Return the bytes that the `chase` kernel needs: the largest size, 1/32 of it for page tables, and its own
+    overhead."""
     size = largest(params, facts)
     return size + size // 32 + _SURROUNDINGS
 

@@ -25,11 +25,11 @@ NO_LEVELS: Final = "no-levels"
 UNLIKE_REPORTED: Final = "unlike-reported"
 
 NOTES: Final = {
-    "flat-curve": "the latency is the same at all sizes (caused by an emulator, or by a range within one cache)",
+    "flat-curve": "the latency is the same at all sizes (typical of an emulator, or of sizes within one cache)",
     "steady-rise": "the latency grows without steps (typical of an emulator); the figure shows the raw values",
     "one-plateau": "only one range of sizes has a steady latency; a wider sweep may show more",
-    "too-many-plateaus": "the curve has more steps than a memory hierarchy; possible causes are disturbances, and "
-    "TLB steps with 4K pages",
+    "too-many-plateaus": "the curve has more steps than a memory hierarchy can have; possible causes are disturbances, "
+    "and TLB steps with 4K pages",
     "few-sizes": "too few sizes were measured to find levels",
     "disturbed": "more than a quarter of the sizes were disturbed: repeat the measurement on an idle host",
     "scattered": "latencies vary too much between sizes: repeat the measurement on an idle host",
@@ -54,7 +54,7 @@ _NOISY_LEVEL: Final = 0.05
 wider."""
 _PRIVATE: Final = ("L1", "L2")
 """Levels that are used only by programs on the same core. Other programs always use part of the shared levels, so even
-a steady latency of these may be 10 % higher than on an idle host."""
+a steady latency in those may be 10 % higher than on an idle host."""
 _LESS, _MORE = 0.5, 1.3
 """Plausible range for the end of a cache, as shares of its reported size. Lines on random pages compete for sets before
 the cache is full."""

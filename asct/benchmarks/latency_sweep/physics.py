@@ -24,7 +24,7 @@ _METRICS: Final = ("latency", "latency_cycles")
 
 
 def checked(found: Sequence[Measurement], facts: HostFacts) -> list[Measurement]:
-    """Return the measurements, with flags on latencies that contradict the physics of the first level.
+    """Return the measurements, with flags on latencies that are implausible for the first level.
 
     The function checks the latency of the level itself and the latencies at sizes well inside it. If the end of the
     level is unknown, it checks only the latency of the level.

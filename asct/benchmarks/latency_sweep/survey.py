@@ -88,8 +88,8 @@ def survey_of(runs: Iterable[tuple[Output, KernelRun]], facts: HostFacts) -> Sur
 
 
 def survey(runs: Sequence[KernelRun], local: KernelRun | None, facts: HostFacts) -> Survey:
-    """Return the curve of `runs`, its levels, and the ends of the levels, which `local` distinguishes from the reach of
-    the TLB."""
+    """Return the curve of `runs`, its levels, and the ends of the levels. The local chain in `local` distinguishes the
+    ends of the levels from the reach of the TLB."""
     points = size_latencies(runs)
     if not points:
         raise ValueError("the `chase` kernel reported no sizes")
@@ -150,8 +150,8 @@ def search_levels(points: Mapping[int, SizeLatency], granule: int, facts: HostFa
 
 
 def _rising_memory(found: LevelSearch, points: Mapping[int, SizeLatency], facts: HostFacts) -> tuple[MemoryLevel, ...]:
-    """Return a DRAM level without a plateau: the sizes of at least `CACHES` times the largest cache, if the latency
-    still rises at the end of the curve.
+    """Return a DRAM level without a plateau: the sizes that are at least `CACHES` times as large as the largest
+    cache, if the latency still rises at the end of the curve.
 
     Most loads from such a working set reach DRAM, and other benchmarks need a size to measure it. The level is empty if
     the sizes are smaller or the host reports no caches.
@@ -168,7 +168,8 @@ def _rising_memory(found: LevelSearch, points: Mapping[int, SizeLatency], facts:
 def _in_memory(level: MemoryLevel, facts: HostFacts) -> MemoryLevel:
     """Return the DRAM level with a size from the grid as its optimum, so that every run measures the same size.
 
-    Among the sizes of at least `CACHES` times the largest cache, it is the one nearest to the middle of the range.
+    Among the sizes that are at least `CACHES` times as large as the largest cache, it is the one nearest to the middle
+    of the range.
     """
     if level.name != MEMORY_LEVEL:
         return level

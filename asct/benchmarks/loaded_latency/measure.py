@@ -253,7 +253,7 @@ def _bandwidths(
 
 
 def _size_flags(params: LoadedLatencyParams, meta: Mapping[str, Any], facts: HostFacts) -> dict[str, tuple[str, ...]]:
-    """Return the flags that all latencies and all bandwidths get because of the sizes of the working sets."""
+    """Return the flags on all latencies and on all bandwidths that result from the sizes of the working sets."""
     asked = meta.get("options")
     sizes = asked if isinstance(asked, Mapping) else {}
     small = number(sizes, "size") < CACHES * number(meta, "llc_bytes")

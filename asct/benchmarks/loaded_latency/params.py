@@ -37,7 +37,7 @@ def _bytes(value: object) -> object:
 
 
 class LoadedLatencyParams(VisitedParams):
-    """The load, its CPUs, and the measurement under load."""
+    """Settings for the load, its CPUs, and the measurement under load."""
 
     injected_nops: Annotated[tuple[_Delay, ...], INTEGERS] = setting(
         DELAYS,
@@ -64,7 +64,7 @@ class LoadedLatencyParams(VisitedParams):
         64,
         "Bytes that a load thread accesses in one step, between NOPs",
         aliases=("bytes_per_step",),
-        pitfalls="A step consists of several loads or stores if it is larger than `width`, which is the size of one.",
+        pitfalls="A step that is larger than `width` consists of several loads or stores of `width` bytes each.",
         resembles=("access_size",),
     )
     data_size: AutoSize = setting(

@@ -31,7 +31,8 @@ def _rising(found: Iterable[Measurement]) -> list[Measurement]:
 
 
 def _falls(rising: Sequence[Measurement]) -> list[tuple[Measurement, Measurement]]:
-    """Return pairs of latencies: the highest one measured under a lower load, and one that is below it."""
+    """Return pairs of latencies that contradict each other: the highest one measured so far, and a lower one measured
+    under a heavier load."""
     pairs, highest = [], None
     for item in rising:
         if highest is not None and _interval(item)[1] < _interval(highest)[0]:

@@ -117,7 +117,7 @@ def _columns(shown: TableUnits) -> tuple[Column, ...]:
             "interval",
             f"95 % interval [{shown.unit}]",
             format="text",
-            help="Interval of the latency; with several repeats: their range",
+            help="Interval of the latency; if there are several repeats, their range",
         ),
         FLAGS_COLUMN,
     )

@@ -82,7 +82,7 @@ _PROFILE_TITLES: Final = {**TITLES, "triad": "Stream-triad like"}
 
 
 class MemoryProfileParams(StreamParams):
-    """The traffic, the access widths and the working set."""
+    """Settings for the traffic, the access widths and the working set."""
 
     traffic: Annotated[tuple[Traffic, ...], LISTED] = setting(
         PROFILE, "Access patterns to measure, one row each", min_length=1, max_length=13
@@ -119,7 +119,7 @@ class MemoryProfile(BandwidthBenchmark[MemoryProfileParams]):
         Highlight("bandwidth", "Highest bandwidth (useful bytes)", {"traffic": None, "width": None}),
         Highlight(
             "bus_bandwidth",
-            "Highest on the bus (with assumed reads for ownership)",
+            "Highest bus bandwidth (with assumed reads for ownership)",
             {"traffic": None, "width": None},
         ),
         Highlight("peak_cache_bandwidth", "Highest cache bandwidth", {"traffic": None}),

@@ -83,7 +83,7 @@ COUNTING: Final = (
 
 
 class PeakBandwidthParams(OneWidthParams):
-    """The traffic, the working set and the duration."""
+    """Settings for the traffic, the working set and the duration."""
 
     traffic: Annotated[tuple[Traffic, ...], LISTED] = setting(
         PEAK, "Access patterns, measured one after another", min_length=1, max_length=13
@@ -109,7 +109,7 @@ class PeakBandwidth(BandwidthBenchmark[PeakBandwidthParams]):
     highlights = (
         Highlight("bandwidth", "All Reads", {"traffic": "all-reads"}),
         Highlight("bandwidth", "Highest bandwidth (useful bytes)", {"traffic": None}),
-        Highlight("bus_bandwidth", "Highest on the bus (with assumed reads for ownership)", {"traffic": None}),
+        Highlight("bus_bandwidth", "Highest bus bandwidth (with assumed reads for ownership)", {"traffic": None}),
     )
     quantities = (PEAK_BANDWIDTH,)
     metrics = (
@@ -213,15 +213,20 @@ def _table(records: Sequence[Record], style: BandwidthStyle) -> Table:
     unit, scale = style.unit, style.scale
     columns = (
         Column("traffic", "Traffic type", format="text"),
-        Column("bandwidth", f"Useful BW [{unit}]", scale, help="Median of the bytes that the program loads and stores"),
-        Column("bus_bandwidth", f"Peak BW [{unit}]", scale, help="Median of the bytes on the memory bus"),
+        Column(
+            "bandwidth",
+            f"Useful BW [{unit}]",
+            scale,
+            help="Median, counting the bytes that the program loads and stores",
+        ),
+        Column("bus_bandwidth", f"Peak BW [{unit}]", scale, help="Median, counting the bytes on the memory bus"),
         Column("share", "% of Peak Theoretical", digits=1, help="Bytes on the memory bus"),
         Column("variant", "Variant", format="text", help="The fastest loop variant"),
         Column(
             "interval",
             f"95 % interval [{unit}]",
             format="text",
-            help="Interval of Useful BW; with several repeats: their range",
+            help="Interval of Useful BW; if there are several repeats, their range",
         ),
         Column("max", f"Max [{unit}]", scale, help="Bytes that the program loads and stores in the best window"),
         FLAGS_COLUMN,

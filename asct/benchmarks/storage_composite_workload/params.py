@@ -38,7 +38,7 @@ _SECTOR: Final = 512
 
 
 class CompositeParams(DemandParams):
-    """The demand test, and the composite workload."""
+    """Settings for the demand test and the composite workload."""
 
     bssplit: Mix = setting(
         JESD219_SIZES, "Request sizes and their shares in percent, as size/percent:size/percent", aliases=("mix",)
@@ -57,7 +57,8 @@ class CompositeParams(DemandParams):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """The block sizes that divide the active range. The other requests of the mix have random offsets."""
+        """The block sizes of which the active range is a multiple. The other requests of the mix have random
+        offsets."""
         return (SEQUENTIAL_BLOCK,)
 
     @property
@@ -107,7 +108,7 @@ def mix_at_odds(params: CompositeParams) -> Iterator[tuple[str, str]]:
     """Yield each contradictory setting with a message and a hint."""
     shares = params.shares
     if len(shares) <= params.bssplit.count(":"):
-        yield "bssplit", "contains a size twice; add the shares of equal sizes"
+        yield "bssplit", "contains a size twice; combine the shares of equal sizes"
     elif sum(shares.values()) != 100:
         yield "bssplit", f"the shares add up to {sum(shares.values())} %, but must add up to 100 %"
     if any(size % _SECTOR or not 0 < size <= _LARGEST for size in shares):

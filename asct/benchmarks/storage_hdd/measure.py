@@ -38,7 +38,7 @@ class ZoneResult:
 
     @property
     def doubtful(self) -> bool:
-        """Whether the result has a flag that questions it."""
+        """Whether the result has a flag that casts doubt on it."""
         return any(doubtful(flag) for flag in self.point.flags)
 
 

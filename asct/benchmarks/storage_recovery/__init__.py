@@ -128,7 +128,7 @@ class StorageRecovery(Qualification[RecoveryParams]):
             yield "tests", "`tests` does not contain the value of `test`; remove one of the two settings"
         form = params.form()
         if not all(form.waits) or len(set(form.waits)) < len(form.waits):
-            yield "waits", "each pause must be longer than 0s and appear once"
+            yield "waits", "each pause must be longer than 0s and appear only once"
         yield from loads_at_odds(params)
 
     def needs(self, params: RecoveryParams, facts: HostFacts | None) -> Needs:

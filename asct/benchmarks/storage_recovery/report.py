@@ -23,7 +23,7 @@ _PAUSES: Final = (
     Column("recovered_iops", "IOPS of bursts", digits=0),
     Column("baseline_iops", "IOPS without pauses", digits=0),
     Column("idle_gain", "Gain (times)", digits=2),
-    Column("settling_time", "Settled after (s)", digits=1, help="of the writes without pauses after the bursts"),
+    Column("settling_time", "Settled after (s)", digits=1, help="time until the writes without pauses leveled off"),
     Column("idle_time", "Actual pause (s)", digits=2),
 )
 _SPELLS: Final = (

@@ -51,7 +51,7 @@ class StorageStreams(Qualification[StreamParams]):
         Highlight("bandwidth", "All streams together", {"stream": ALL, "load": TOGETHER}),
         Highlight(
             "kept_bandwidth",
-            "Bandwidth that a stream keeps beside the others",
+            "Bandwidth that a stream keeps alongside the others",
             {"stream": None},
             subject="storage bandwidth",
         ),
@@ -81,7 +81,7 @@ class StorageStreams(Qualification[StreamParams]):
         return params.phases(logical_block)
 
     def phase_values(self, journal: StepJournal, phase: Phase) -> Iterator[Measurement]:
-        """Yield the values of a phase, with those of each stream among the others."""
+        """Yield the values of a phase, including those of each stream while all streams run."""
         yield from super().phase_values(journal, phase)
         mixed = next((cell for cell in phase.cells if cell.title == TOGETHER), None)
         if mixed is None:

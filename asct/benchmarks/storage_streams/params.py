@@ -33,7 +33,7 @@ _LARGEST: Final = 128 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """A stream of requests of one kind. `depth` is its queue depth per job, or None for that of the settings."""
+    """A stream of requests of one kind. `depth` is its queue depth per job, or None for the depth in the settings."""
 
     random: bool
     block_size: int
@@ -82,7 +82,8 @@ class Stream:
 
 
 def together(streams: Sequence[Stream]) -> Workload:
-    """Return the workload in which all streams run at the same time. It counts as writes if any stream writes."""
+    """Return the workload in which all streams run at the same time. It is treated as a write workload if any stream
+    writes."""
     sections = "".join(stream.section for stream in streams)
     return Workload(
         max(stream.block_size for stream in streams),
@@ -105,7 +106,7 @@ StreamTexts = Annotated[tuple[Annotated[str, AfterValidator(_known)], ...], Befo
 
 
 class StreamParams(QualificationParams):
-    """The shared settings, and the streams."""
+    """Settings for the streams, in addition to the shared settings."""
 
     streams: StreamTexts = setting(
         ("SEQ 128K W", "RND 4K W"),
@@ -123,8 +124,7 @@ class StreamParams(QualificationParams):
         aliases=("nj",),
         ge=1,
         le=1024,
-        pitfalls="Each round of a sequential stream continues where the previous one stopped only if the stream has "
-        "a single process.",
+        pitfalls="With several processes, a sequential stream does not continue where its previous round stopped.",
     )
     iodepth: Count = setting(32, "Queue depth per job", aliases=("iod", "queue_depth"), ge=1, le=65536)
 
@@ -144,7 +144,7 @@ class StreamParams(QualificationParams):
 
     def supported(self, logical_block: int) -> tuple[Stream, ...]:
         """Return the streams that the target supports. Raises Unsuitable if it does not support all of them, because
-        fewer streams are another workload."""
+        fewer streams would form a different workload."""
         small = [stream.name for stream in self.parsed() if stream.block_size % logical_block]
         if small:
             raise Unsuitable(

@@ -48,7 +48,7 @@ class ThroughputParams(QualificationParams):
         aliases=("nj",),
         ge=1,
         le=1024,
-        pitfalls="Each round continues where the previous one stopped only if there is a single process.",
+        pitfalls="If there are several processes, a round does not continue where the previous one stopped.",
     )
     iodepth: Count = setting(32, "Queue depth per job", aliases=("iod", "queue_depth"), ge=1, le=65536)
 

@@ -100,7 +100,7 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
         round."""
         yield from super().check(params)
         if params.time_cap < params.round_time:
-            yield "time_cap", "is shorter than round_time, so no round would finish; increase it"
+            yield "time_cap", "is shorter than round_time, so no round would finish; increase time_cap"
 
     def needs(self, params: SaturationParams, facts: HostFacts | None) -> Needs:
         """Return the resources required. The longest time is `time_cap`; the usual time assumes a drive that writes 300

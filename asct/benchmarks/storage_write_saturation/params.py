@@ -138,7 +138,7 @@ class SaturationParams(QualificationParams):
     sample_time: Duration | None = setting(
         None,
         "Duration of a sample; the test ends when the samples are steady (SNIA: 30m). With 0s, the test does not "
-        "end early. If unset, 0s with the pts profile and one round with the fast profile",
+        "end early. The default is 0s with the pts profile and one round with the fast profile",
         le=86400,
     )
     histogram_time: Duration = setting(
@@ -153,7 +153,8 @@ class SaturationParams(QualificationParams):
 
     @property
     def phase(self) -> Phase:
-        """The purge and preconditioning. It tracks nothing, because the rounds have their own stop condition."""
+        """The phase that purges and preconditions the target. It tracks no workload, because the rounds have their own
+        stop condition."""
         return Phase("", (self.cell,), (), self.sizes[0], self.round_time, self.ramp_time)
 
     @property

@@ -31,11 +31,11 @@ from asct.values.size import format_size
 _US: Final = 1e-6
 _GB: Final = 1e9
 _SUMMARY: Final = (
-    Column("iops", "IOPS at the end", digits=0, help="last rounds of the test"),
+    Column("iops", "IOPS at the end", digits=0, help="over the last rounds of the test"),
     Column("bandwidth", "BW (MB/s)", 1e6),
     Column("latency", "Mean lat. (us)", _US),
-    Column("response_p99_99", "p99.99 (us)", _US, help="in the histogram run"),
-    Column("response_max", "Max lat. (us)", _US, help="in the histogram run"),
+    Column("response_p99_99", "p99.99 (us)", _US, help="measured in the histogram run"),
+    Column("response_max", "Max lat. (us)", _US, help="measured in the histogram run"),
     Column("burst_iops", "IOPS before the cliff", digits=0),
     Column("cliff_written", "Cliff at (GB)", _GB, digits=2, help="amount written before the rate fell by half"),
     Column("cliff_ratio", "Fall (times)", digits=2),
@@ -56,7 +56,7 @@ _ROUND: Final = (
 )
 _ENDS: Final = {
     "volume": "the amount of data that volume_factor specifies was written",
-    "time": "time_cap was reached before that amount of data was written",
+    "time": "time_cap was reached before the required amount of data was written",
     "steady": "the samples were steady",
 }
 
