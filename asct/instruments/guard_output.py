@@ -77,7 +77,7 @@ class GuardOutput:
 
     @property
     def drives(self) -> tuple[GuardTarget, ...]:
-        """The targets without a RAID set, and its members."""
+        """The members of the RAID set or, if there is no set, the targets."""
         return self.members_before or self.before
 
 
@@ -147,7 +147,7 @@ def _guard_output(lines: Iterable[Mapping[str, Any]]) -> GuardOutput:
 def _set_and_members(
     lines: Iterable[Mapping[str, Any]],
 ) -> tuple[tuple[GuardTarget, ...], tuple[GuardTarget, ...]]:
-    """Return the RAID set and its members, or all targets and nothing if there is no set."""
+    """Return the RAID set and its members. If there is no set, return all targets and an empty tuple."""
     devices = [device_of(line) for line in lines]
     sets = tuple(device for device in devices if "raid_level" in device.fields)
     return (sets, tuple(device for device in devices if device not in sets)) if sets else (tuple(devices), ())

@@ -35,7 +35,7 @@ class ResultField(NamedTuple):
 
 
 class Dependency(NamedTuple):
-    """Another benchmark whose result determines a setting that has its default ("auto", None).
+    """Another benchmark whose result determines a setting that is left at its default ("auto", None).
 
     The planner adds a job of `benchmark` under the alias `alias` unless every setting in `satisfied_by` is set.
     """
@@ -102,8 +102,8 @@ class Benchmark(ABC, Generic[P]):
     flags: ClassVar[Mapping[str, str]] = {}
     """The meaning of each flag that values can have, as a sentence without a period."""
     pictures: ClassVar[Mapping[str, str]] = {}
-    """The names of the picture files of figures, by slug, without the ending. `{id}/` is the folder of the benchmark
-    entry; other names are in the folder of the run. The name of any other figure is `{id}/` and its slug."""
+    """The names of the image files of figures, by slug, without the extension. `{id}/` is the folder of the benchmark
+    entry; other names are in the folder of the run. The name of any other figure is `{id}/` followed by its slug."""
     dependencies: ClassVar[tuple[Dependency, ...]] = ()
     uses_earlier: ClassVar[bool] = False
     """Whether `steps` depends on `Context.earlier`."""

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from asct.sdk.benchmark import Benchmark
 
 EVERYTHING: Final = "*"
-"""Entry of `touches` that means every value of every benchmark."""
+"""Entry in `touches` that stands for every value of every benchmark."""
 _FAMILIES: Final = {"memory": "memory", "storage": "storage", "ssd": "storage", "hdd": "storage"}
 """Benchmark families by keyword."""
 _QUANTITIES: Final = {
@@ -101,13 +101,13 @@ class Disturbances(_Part):
 
 
 def family_of(benchmark: Benchmark[Any]) -> str:
-    """Return the family of a benchmark, such as `memory`; empty if its keywords name none."""
+    """Return the family of a benchmark, such as `memory`, or an empty string if its keywords name none."""
     return next((_FAMILIES[word] for word in benchmark.keywords if word in _FAMILIES), "")
 
 
 def subject_text(family: str, unit: str) -> str:
-    """Return the subject of a value as text: `memory latency`, `storage IOPS`; the family alone if the unit belongs to
-    no quantity."""
+    """Return the subject of a value as text: `memory latency`, `storage IOPS`, or the family alone if the unit belongs
+    to no quantity."""
     return _worded(".".join(filter(None, (family, _QUANTITIES.get(unit, "")))))
 
 

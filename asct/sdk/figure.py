@@ -82,7 +82,7 @@ class Marker:
 
 @dataclass(frozen=True, slots=True)
 class Rated:
-    """A horizontal line at the rated value y with a label."""
+    """A labeled horizontal line at the rated value y."""
 
     y: float
     label: str

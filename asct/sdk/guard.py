@@ -38,7 +38,7 @@ class Consent:
 class Target:
     """A file or device that a program opens.
 
-    If a device is written, `serial` and `overwrite` come from the consent. `dirty` means that this job has already
+    If a device is written to, `serial` and `overwrite` come from the consent. `dirty` means that this job has already
     written to the target, so content without a known signature is the job's own.
     """
 
@@ -107,7 +107,8 @@ def guarded(
 
     guard ends the program once it has written `max_write_bytes` to all targets together. `whole_drive` means that the
     program changes more of a drive than the target, for example by an NVMe format or sanitize; guard then refuses a
-    drive with other namespaces. With `raid`, the program has a single target: the RAID set of the targets.
+    drive with other namespaces. With `raid`, the program has a single target: the RAID set that consists of the
+    targets.
     """
     orders = _orders(stop, max_write_bytes) + (["--whole-drive", "1"] if whole_drive else [])
     orders += raid.orders() if raid is not None else []

@@ -59,8 +59,8 @@ class Needs:
     scratch: Scratch | None = None
     seconds: float = 0.0
     longest_s: float = 0.0
-    """Maximum duration in seconds of a repeat without a fixed duration (rounds until the state is steady). If the plan
-    sets no time limit, the limit is at least twice this value."""
+    """Maximum duration in seconds of a repeat without a fixed duration, such as one that runs rounds until the state is
+    steady. If the plan sets no time limit, the limit is at least twice this value."""
     writes_bytes: tuple[tuple[str, int], ...] = ()
     likely_bytes: tuple[tuple[str, int], ...] | None = None
     """The number of bytes that an ordinary drive writes to each target path. None means that it is the same as

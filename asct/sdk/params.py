@@ -40,7 +40,8 @@ def setting(
     **bounds: Any,
 ) -> Any:
     """Declare a setting with its default, one line of help, and its aliases. `bounds` (`ge`, `le`, ...) are passed to
-    pydantic. `resembles` are names of similar settings elsewhere, which are not accepted but lead to this one."""
+    pydantic. `resembles` contains names of similar settings elsewhere: they are not accepted, but asct suggests this
+    setting for them."""
     extra: dict[str, Any] = {"aliases": list(aliases)}
     if pitfalls:
         extra["pitfalls"] = pitfalls

@@ -143,5 +143,5 @@ class Record(BaseModel):
 
 
 def matches(coords: Mapping[str, Scalar], at: Mapping[str, Scalar | None]) -> bool:
-    """Return whether coordinates are those in `at`, where None stands for any value."""
+    """Return whether coordinates match those in `at`, where None stands for any value."""
     return coords.keys() == at.keys() and all(value in (None, coords[key]) for key, value in at.items())

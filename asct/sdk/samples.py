@@ -55,13 +55,13 @@ def read_kernel(output: Output) -> KernelRun:
 
 
 def number(sample: Mapping[str, Any], key: str) -> float:
-    """Return the number at `key` in a sample. Raises ValueError, whose message contains the key, if the number is
-    missing or of another type."""
+    """Return the number at `key` in a sample. Raises ValueError with the key in its message if the number is missing or
+    has another type."""
     value = sample.get(key)
     if (
         type(value) is not int and type(value) is not float
     ):  # excludes bool; isinstance would be slower for a million samples
-        raise ValueError(f"a sample has no number `{key}`: {_short(json.dumps(dict(sample)))}")
+        raise ValueError(f"a sample has no number for `{key}`: {_short(json.dumps(dict(sample)))}")
     return float(value)
 
 
@@ -105,8 +105,8 @@ def rate_stats(amounts: Sequence[float], seconds: Sequence[float], least_s: floa
     """Return the statistics of the rates of one or more consecutive parts of a run, in `amounts` per second.
 
     The 95 % interval is that of the rate of the whole run. It accounts for the similarity of neighboring parts and for
-    `least_s`, the resolution of the run's time. It is None if the parts contain only as much information as fewer than
-    6 independent parts; see asct.statistics.series.
+    `least_s`, the resolution of the run's time. It is None if the parts contain less information than 6 independent
+    parts would; see asct.statistics.series.
     """
     lasted = sum(seconds)
     rate, half = sum(amounts) / lasted, ratio_half_width(amounts, seconds)
@@ -150,7 +150,8 @@ def _no_number(word: str) -> float:
 
 
 _DECODER = json.JSONDecoder(parse_constant=_no_number)
-"""Created only once: creating it for each of a million lines would take longer than decoding the line."""
+"""The decoder is created only once, because creating it for each of a million lines would take longer than decoding
+them."""
 
 
 def _how_it_ended(output: Output, end: Mapping[str, Any] | None) -> str:

@@ -43,8 +43,8 @@ def _of_nested_visits(base: Nested, new: Nested) -> list[float]:
 
 
 def _of_single_visits(base: Nested, new: Nested) -> list[float]:
-    """Return the same for repeats of one visit each, as if they were visits of one repeat. Few replicates differ, so
-    equal ones are computed once."""
+    """Return the sorted ratios for repeats of one visit each, treating them as visits of one repeat. Many replicates
+    are equal, so each distinct one is computed only once."""
     before, after = (sorted(visits[0] for visits in side) for side in (base, new))
     counts = _common(len(before), len(after))
     ratios = sorted(((after[c] + after[d]) / (before[a] + before[b]), count) for (a, b, c, d), count in counts.items())
@@ -71,7 +71,7 @@ def _medians(nested: Nested, seed: int) -> list[float]:
 @lru_cache(maxsize=32)
 def _drawn(sizes: tuple[int, ...], seed: int) -> tuple[tuple[tuple[int, int, int], ...], ...]:
     """Return the repeats drawn for each replicate, each with the ranks of the one or two visits in the middle of those
-    that are drawn from it. Values of equal shape share the drawn ranks, because drawing takes longer than looking up
+    drawn from it. Data of the same shape shares the drawn ranks, because drawing takes longer than looking up
     values."""
     rng = random.Random(seed)  # noqa: S311 - not cryptographic; reports must be reproducible
     return tuple(tuple(_one_repeat(rng, sizes) for _ in sizes) for _ in range(REPLICATES))

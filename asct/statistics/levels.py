@@ -376,7 +376,7 @@ def _notes(thin: _Curve, plateaus: Sequence[range], shoulders: Sequence[range], 
     if middles:
         notes["shoulder"] = (
             f"around {', '.join(map(str, middles))} B, the latency rises more slowly but does not form a plateau, so "
-            "there is no level"
+            "there is no level there"
         )
     if open_end:
         notes[OPEN_END] = "the latency still rises at the largest size: the sweep ends before the next level"

@@ -1,4 +1,4 @@
-"""The next value of a series of independent values: is it still one of them?
+"""Test whether the next value of a series of independent values fits the earlier ones.
 
 Sources: Hahn and Meeker, Statistical Intervals, 1991, section 4.7 (prediction of one future value of a normal
 distribution); Abramowitz and Stegun, Handbook of Mathematical Functions, 1964, 26.7.3 and 26.7.4 (Student's

@@ -52,7 +52,8 @@ def median_interval(values: Sequence[float]) -> tuple[float, float] | None:
 
 
 def relative_half_width(interval: tuple[float, float] | None, center: float) -> float | None:
-    """Return half the width of an interval as a share of `center`, or None without an interval or if `center` is 0."""
+    """Return half the width of an interval as a share of `center`, or None if there is no interval or if `center` is
+    0."""
     if interval is None or center == 0.0:
         return None
     return (interval[1] - interval[0]) / 2.0 / abs(center)

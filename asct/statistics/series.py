@@ -12,7 +12,7 @@ neighbors, on the assumption that it decays geometrically (an autoregressive pro
 - r is uncertain by sqrt((1 - r^2) / n) (Bartlett, "On the theoretical specification and sampling properties of
   autocorrelated time-series", Supplement to the Journal of the Royal Statistical Society 8, 1946). The interval is
   formed with a value of r near the upper end of that uncertainty, because an estimate that is too low makes the
-  interval too narrow without any sign in the run.
+  interval too narrow, and nothing in the run would reveal this.
 
 The residuals of a ratio are linearized: Cochran, Sampling Techniques, 3rd ed. 1977, chapter 6.
 
@@ -69,7 +69,7 @@ def ratio_half_width(amounts: Sequence[float], sizes: Sequence[float]) -> float 
     """Return half the width of the 95 % interval of sum(amounts) / sum(sizes), in the unit of that ratio.
 
     `amounts` and `sizes` contain one number for each part of a run, in order of time. The sum of `sizes` must be
-    positive. Returns None if the parts contain as much information as fewer than 6 independent parts.
+    positive. Returns None if the parts contain less information than 6 independent parts would.
     """
     count = len(amounts)
     if count < LEAST_INDEPENDENT:

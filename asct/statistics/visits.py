@@ -118,9 +118,9 @@ def next_run_interval(value: float, visits: tuple[float, float], earlier: Sequen
 
     The visits of a run share what changes only from run to run, such as the neighbors on the host and the physical CPUs
     behind virtual ones. From RUNS_MIN runs on, the half-width is therefore at least that of a t-interval with the
-    standard deviation between runs. If it is not yet known, both runs are assumed to have the error that the visits
-    show, so that their difference varies by sqrt(2) times as much (Hahn and Meeker, Statistical Intervals, 1991,
-    section 4.8).
+    standard deviation between runs. With fewer runs, this standard deviation is unknown. Both this run and the next are
+    then assumed to have the error that the visits show, so that their difference varies by sqrt(2) times as much (Hahn
+    and Meeker, Statistical Intervals, 1991, section 4.8).
     """
     low, high = visits
     runs = [*earlier, value]
@@ -182,9 +182,9 @@ def effective_count(in_time: Sequence[float]) -> float:
     """Return the number of independent values that would contain the same information, from 1 to n.
 
     It is n (1 - r) / (1 + r) if r, the correlation between neighbors, is positive (Bayley and Hammersley, 1946). With
-    few values, the estimate of r has a bias of -1 / n (Kendall, Biometrika 41, 1954), which is corrected. Because an r
-    that is too low makes an interval too narrow without any sign in the run, _CAUTION standard errors (Bartlett, 1946)
-    are added.
+    few values, the estimate of r has a bias of -1 / n (Kendall, Biometrika 41, 1954), which is corrected. An r that is
+    too low makes an interval too narrow, and nothing in the run would reveal this. Therefore, _CAUTION standard errors
+    (Bartlett, 1946) are added.
     """
     count, middle = len(in_time), fmean(in_time)
     squares = math.fsum((value - middle) ** 2 for value in in_time)

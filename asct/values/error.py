@@ -8,7 +8,7 @@ _SHOWN = 40
 class BadValueError(ValueError):
     """An invalid value.
 
-    `message` describes the error (in lower case, without a full stop), `label` is printed next to the caret, and `hint`
+    `message` describes the error (in lower case, without a period), `label` is printed next to the caret, and `hint`
     says what to write instead. `str()` joins the message, label and hint.
     """
 

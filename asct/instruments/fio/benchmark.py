@@ -55,7 +55,7 @@ class FioBenchmark(Benchmark[P]):
                 yield steps, f"{steps} and {axis} are mutually exclusive; remove one of them"
 
     def needs(self, params: P, facts: HostFacts | None) -> Needs:
-        """Return the required resources. `writes_bytes` is an estimate at ASSUMED_WRITE_BYTES_PER_S."""
+        """Return the required resources. `writes_bytes` is an estimate based on ASSUMED_WRITE_BYTES_PER_S."""
         sections = [section for _, section in sections_of(params)]
         most = sum(_estimated_writes(section, ASSUMED_WRITE_BYTES_PER_S) for section in sections)
         likely = sum(_estimated_writes(section, likely_rate(section.block_size)) for section in sections)
@@ -78,7 +78,7 @@ class FioBenchmark(Benchmark[P]):
         )
 
     def settle(self, points: Sequence[P], facts: HostFacts) -> Sequence[P]:
-        """Return the points with an engine that supports every queue depth in the job."""
+        """Return the points, with `auto` replaced by an engine that supports every queue depth in the job."""
         return settle_engine(points, _loads, facts)
 
     def cautions(self, points: Sequence[P], facts: HostFacts) -> Iterable[tuple[str, str]]:
@@ -129,7 +129,7 @@ def _buffer_bytes(stage: FioParams) -> int:
 
 
 def _both_given(params: FioParams, steps: str, axis: str) -> bool:
-    """Return whether a sweep list was set together with a single value that it does not contain."""
+    """Return whether both a sweep list and a single value were set, and the list does not contain the value."""
     if not {steps, axis} <= params.model_fields_set:
         return False
     values = getattr(params, steps)
@@ -142,7 +142,7 @@ def likely_rate(block_size: int) -> float:
 
 
 def _estimated_writes(params: FioParams, bytes_per_s: float) -> int:
-    """Return the bytes that a section writes to a drive with this rate."""
+    """Return the estimated number of bytes that a section writes to a drive with this write rate."""
     if not params.writes:
         return 0
     share = (100 - params.rwmixread) / 100.0 if params.mixed else 1.0

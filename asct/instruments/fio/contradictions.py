@@ -37,7 +37,7 @@ def contradictions(params: FioParams) -> Iterator[tuple[str, str]]:
             yield (
                 "options" if "number_ios" in params.options else "job_file",
                 "`number_ios` has no effect, because the run lasts for `duration` regardless of the amount of data; "
-                "set io_size instead or in addition, so that the run ends when the first limit is reached",
+                "set io_size instead or in addition, so that the run ends when it reaches either limit",
             )
         yield from _sizes(section)
         yield from _engine(section)

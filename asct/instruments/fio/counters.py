@@ -78,8 +78,8 @@ def _row(second: int, cpus: Sequence[Mapping[str, Any]], used: set[str]) -> CpuL
 
 
 def load_within(rows: Sequence[CpuLoad], start_s: float, end_s: float, interval_s: int = 1) -> CpuLoad | None:
-    """Return the mean of the rows inside the window or, if none fits, the row with the largest overlap, or None if
-    there is no overlap.
+    """Return the mean of the rows inside the window. If no row is inside, return the row with the largest overlap, or
+    None if no row overlaps the window.
 
     If at least ENOUGH_ROWS rows are certainly inside, only those are used. Otherwise, each row is assumed to end in the
     middle of its second.
@@ -148,8 +148,8 @@ def window_of(document: Document, watch: GuardOutput) -> MeasuredWindow:
 def device_change(
     samples: Sequence[CounterSample], fields: Sequence[int], start_ns: float, end_ns: float, target: int | None = None
 ) -> float | None:
-    """Return the increase of the given counters for one target, or for all targets combined, or None if a drive has no
-    counters."""
+    """Return the increase of the given counters for one target, or for all targets combined. Return None if a drive has
+    no counters."""
     return counter_change([(one.mono_ns, _sum(one, fields, target)) for one in samples], start_ns, end_ns)
 
 
@@ -160,8 +160,8 @@ def _sum(sample: CounterSample, fields: Sequence[int], target: int | None) -> in
 
 
 def counter_change(series: Sequence[tuple[int, int | None]], start_ns: float, end_ns: float) -> float | None:
-    """Return the increase of a counter whose samples are pairs of time and value, or None if a value is unknown or
-    there is only one sample."""
+    """Return the increase of a counter whose samples are pairs of time and value. Return None if a value is unknown or
+    if there is only one sample."""
     known = [(moment, value) for moment, value in series if value is not None]
     if len(known) < 2 or len(known) < len(series):
         return None
@@ -209,10 +209,10 @@ FIELDS: Final = {"read": (1,), "write": (3,), "trim": (5,)}
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """The bytes counted by the drives relative to the bytes counted by fio, as `ratio`.
+    """The number of bytes counted by the drives, relative to the number counted by fio (`ratio`).
 
-    If `ratio` is unknown, it is None, and `why` is the reason: `buffered`, `no-drive` or `clock`. If the ratio is too
-    high, the reason is `foreign`. `uncertainty` is the relative uncertainty of the compared times.
+    If the ratio is unknown, `ratio` is None, and `why` is the reason: `buffered`, `no-drive` or `clock`. If the ratio
+    is too high, `why` is `foreign`. `uncertainty` is the relative uncertainty of the compared times.
     """
 
     ratio: float | None

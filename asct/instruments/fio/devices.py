@@ -1,4 +1,4 @@
-"""The measured drives, described by guard before and after a point: measurements and a table."""
+"""Measurements and a table of the measured drives, based on what guard reports before and after each point."""
 
 from __future__ import annotations
 
@@ -86,8 +86,8 @@ def device_table(records: Sequence[Record], slug: str) -> Sequence[Table]:
 
 
 def _course(records: Sequence[Record]) -> str | None:
-    """Format the change in a value as `38 -> 52`, or as a single number if it did not change, or None if there are no
-    records."""
+    """Return the change in a value as text, such as `38 -> 52`, or a single number if the value did not change. Return
+    None if there are no records."""
     if not records:
         return None
     first = next((one for one in records if one.coords.get("when") == "before"), records[0])

@@ -47,9 +47,9 @@ _MOST_BARS: Final = 24
 class FigureQuantity:
     """The quantity shown in a figure: a metric with its title, caption and unit.
 
-    A figure with a single line shows the metrics in `parts` instead, by name; without them, it shows the metric for
-    reads and writes. If `several` is set, there is no such figure for a single line, nor beside maps, which show
-    the metric.
+    If all points are in one group, the figure has a line for each metric in `parts` (by name) or, without `parts`, one
+    line each for reads, writes and their total. If `several` is set, the figure is drawn only for several groups, and
+    only if there are no maps, because maps also show the metric.
     """
 
     slug: str
@@ -96,7 +96,8 @@ def sweep_figures(records: Sequence[Record], axis: str | None) -> Sequence[Figur
 
     Bandwidth, rate and latencies are plotted over the swept settings (see `views`), unless there is only one point. The
     other figures are latency over bandwidth and over the rate, maps of all settings, latency distributions, timelines,
-    and CPU time. Their number does not depend on the number of points: further settings become charts within a figure.
+    and CPU time. The number of figures does not depend on the number of points: additional settings become charts
+    within a figure.
     """
     rows = gather(records)
     if not rows:
@@ -217,8 +218,8 @@ def _load_series(view: FigureView, metric: str) -> tuple[Series, ...]:
 
 
 def maps(rows: Sequence[PointRow], names: Sequence[str], over: str) -> list[Figure]:
-    """Return maps of rate, tail latency and maximum latency, with the setting `over` in columns and every combination
-    of the other settings in rows; lines separate the values of the first of them."""
+    """Return maps of rate, tail latency and maximum latency. The columns are the values of the setting `over`, and the
+    rows are the combinations of the other settings; lines separate rows that differ in the first of these settings."""
     others = [name for name in varying(rows, names) if name != over]
     others.sort(key=lambda name: name in SCALES)  # a quantity varies fastest
     columns = [shown(over, value) for value in ordered(rows, over)]
@@ -293,8 +294,8 @@ def _distribution_series(name: str, side: str, row: PointRow) -> Series:
 
 
 def _cpu(rows: Sequence[PointRow], names: Sequence[str]) -> tuple[Figure, ...]:
-    """Return stacked bars that show how the CPUs used by the jobs and, if the result differs, all CPUs spent their
-    time. The result is empty without data from mpstat."""
+    """Return stacked bars that show how CPUs spent their time: one chart for the CPUs used by the jobs and one for all
+    CPUs. If both charts look the same, return only one. The result is empty without data from mpstat."""
     where = {
         "used_cpu": ("cpu-utilization", "CPU utilization", "the CPUs that the jobs use"),
         "cpu": ("cpu-utilization-all", "CPU utilization, all CPUs", "all online CPUs"),

@@ -94,8 +94,8 @@ def _enough_beyond(n: int, percent: float) -> bool:
 class LatencyCourse:
     """The latencies of a whole run and of its consecutive parts, such as its seconds.
 
-    The variation between the parts indicates how much another run would differ. The number of requests does not,
-    because requests in one queue are not independent.
+    The variation between the parts indicates how much another run would differ. The number of requests does not
+    indicate this, because requests in one queue are not independent.
     """
 
     def __init__(self, whole: Quantiles[int], parts: Sequence[Quantiles[int]]) -> None:
@@ -149,8 +149,8 @@ class Latency:
         return self.quantiles.percentile(percent)
 
     def percentile_stats(self, percent: float, course: LatencyCourse | None = None) -> Stats | None:
-        """Return the percentile in seconds, with a 95 % interval if `course` contains the parts of the run, or None
-        without requests.
+        """Return the percentile in seconds, with a 95 % interval if `course` contains the parts of the run. Return None
+        if there is no histogram.
 
         The interval of a share of requests is mapped to latencies (Woodruff, "Confidence intervals for medians and
         other position measures", Journal of the American Statistical Association 47, 1952). The share is assumed to
@@ -178,7 +178,7 @@ class Latency:
         """Return the statistics of the requests in seconds, with a 95 % interval of the mean if `course` contains the
         parts of the run.
 
-        Returns None without a histogram.
+        Returns None if there is no histogram.
         """
         if not self.bins:
             return None
@@ -221,8 +221,8 @@ def added(parts: Sequence[Mapping[K, int]]) -> Mapping[K, int]:
 
 
 def merged(parts: Iterable[Latency]) -> Latency | None:
-    """Combine all requests into one population by adding the bins and pooling mean and variance. Return None without
-    requests."""
+    """Combine all requests into one population by adding the bins and pooling mean and variance. Return None if there
+    are no requests."""
     used = [part for part in parts if part.n > 0]
     if len(used) < 2:
         return used[0] if used else None

@@ -50,7 +50,8 @@ _VERSION: Final = re.compile(r"fio-(\d+)\.\d+.*")
 _TERSE: Final = re.compile(r"^\d+;fio-", re.MULTILINE)
 _JSON: Final = "measure with `--output-format=json+` (or json)"
 _SLACK_MS: Final = 1000
-"""Maximum time, in milliseconds, for which no job runs between two reports of the same run, for example at its end."""
+"""Maximum time, in milliseconds, between two reports of the same run during which no job runs, for example at the end
+of the run."""
 _DEFAULTS: Final[Mapping[str, Scalar]] = {
     "rw": "read", "block_size": 4096, "iodepth": 1, "numjobs": 1, "engine": "psync", "direct": False, "rwmixread": 50,
     "offset": 0, "ramp_time": 0.0,
@@ -304,8 +305,8 @@ def _job(entry: Mapping[str, Any], shared: Mapping[str, str], entries: Sequence[
 
 
 def _processes(entry: Mapping[str, Any]) -> int:
-    """Return the number of processes that an entry combines. fio adds their run times, but not the time by which it
-    divides their requests."""
+    """Return the number of processes that an entry combines. The `job_runtime` of an entry is the sum of their run
+    times. The `runtime` of a direction, by which fio divides the requests, is not."""
     longest = _longest_ms(entry)
     return max(1, round(entry["job_runtime"] / longest)) if longest else 1
 
@@ -350,8 +351,8 @@ def _common(jobs: Sequence[_Job]) -> dict[str, Scalar]:
 
 
 def _identity(jobs: Sequence[_Job]) -> str:
-    """Return a text that is the same for results of the same jobs, whether fio reports their processes together or
-    separately."""
+    """Return a string that is the same for all results of the same jobs, whether fio reports their processes together
+    or separately."""
     return "\n".join(dict.fromkeys(json.dumps([job.name, job.group, job.options], sort_keys=True) for job in jobs))
 
 
@@ -378,7 +379,7 @@ def _entry(entry: Mapping[str, Any], processes: int) -> Mapping[str, Any]:
     """Return an entry with the time of one process instead of the sum over its processes, and with the CPU share
     relative to that time.
 
-    Early versions of fio 3 report only the times of the directions.
+    Early versions of fio 3 report only the run time of each direction.
     """
     cpu = {name: entry[name] * processes for name in ("usr_cpu", "sys_cpu")}
     runtime_ms = entry["job_runtime"] // processes if "job_runtime" in entry else _longest_ms(entry)

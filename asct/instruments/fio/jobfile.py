@@ -1,7 +1,7 @@
 r"""Write fio job files, and reject values that fio would misread, because the format has no quoting.
 
-fio cuts a line at `;` and `#`, replaces `$name` and `${NAME}`, strips spaces at both ends, starts a section at `[`, and
-treats `\:` in a file name as a plain colon (fio documentation, "Job file format"; verified with 3.33).
+fio truncates a line at `;` or `#`, replaces `$name` and `${NAME}`, strips spaces at both ends, starts a section at `[`,
+and treats `\:` in a file name as a plain colon (fio documentation, "Job file format"; verified with 3.33).
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ _REFUSED: Final[Mapping[str, frozenset[str]]] = {
         "clat_percentiles", "disable_bw", "disable_bw_measurement", "disable_clat", "disable_lat", "disable_slat",
         "gtod_cpu", "gtod_reduce", "lat_percentiles", "percentile_list", "slat_percentiles",
     }),
-    "it writes log files, and asct records the progress of each run itself; remove it": frozenset({
+    "it writes log files, but asct records the progress of each run itself; remove it": frozenset({
         "log_avg_msec", "log_hist_msec", "log_max_value", "log_offset", "log_prio", "log_unix_epoch", "per_job_logs",
         "write_bw_log", "write_hist_log", "write_iops_log", "write_lat_log",
     }),

@@ -167,7 +167,8 @@ def second_values(seconds: Sequence[RunInterval]) -> Iterator[Measurement]:
 
 
 def part_values(point: FioPoint) -> Iterator[Measurement]:
-    """Yield the values of each section and target; none for a point with a single section and target."""
+    """Yield the values of each section and target. A point with a single section and a single target has no such
+    values."""
     if len({job.name for job in point.document.jobs}) > 1:
         yield from section_values(point)
     if len(point.watch.before) > 1:

@@ -1,9 +1,9 @@
 """The metrics and flags of all fio benchmarks, separate from the code that computes them, because a plan needs only
 their names.
 
-Most metrics have no coordinates other than, at most, the stage of a job file, because the settings of the point
-identify a value. The coordinates of `queue_depth` are the settings that tables and figures need even if they are not
-swept, and the engine that `auto` selected.
+Most metrics have no coordinates, because the settings of the point identify a value. If a job file has several stages,
+the stage is their only coordinate. The coordinates of `queue_depth` are the settings that tables and figures need even
+if they are not swept, and the engine that `auto` selected.
 """
 
 from __future__ import annotations
@@ -139,9 +139,9 @@ FLAGS: Final = RAID_FLAGS | {
     "invalid": "the values do not correspond to the settings; the other flags give the reason",
     "noisy": "the values would differ in another run; the other flags give the reason",
     "littles-law": "IOPS x latency does not match the queue depth: "
-    "the depth was not held, or the values contradict each other",
-    "little-unchecked": "the queue depth is intentionally not held (rate limit, pauses, latency_target, fsync or "
-    "verify), so IOPS x latency cannot be checked",
+    "the depth was not maintained, or the values contradict each other",
+    "little-unchecked": "the queue depth is intentionally not maintained (rate limit, pauses, latency_target, fsync "
+    "or verify), so IOPS x latency cannot be checked",
     "depth-not-honoured": "the engine keeps only one request in flight per job; iodepth had no effect",
     "depth-not-reached": "fewer than 90 % of the requests were issued at the full queue depth",
     "depth-rounded": "fio before 3.39 rounds iodepth up to a power of two for io_uring, so more requests are in "
@@ -149,7 +149,7 @@ FLAGS: Final = RAID_FLAGS | {
     "submission-blocks": "jobs spend most of their time submitting requests, so the drive receives one request "
     "at a time",
     "short-runtime": "fio measured less than 95 % of duration",
-    "brief-run": "fio measured less than 0.2 s, so that the start and the end of the run have too much weight",
+    "brief-run": "fio measured less than 0.2 s, so the start and the end of the run have too much weight",
     "short-ios": "some requests were incomplete or dropped",
     "not-from-device": "the drive transferred fewer bytes than fio counts: the file is sparse or unwritten, or a "
     "cache served the requests",
@@ -162,8 +162,8 @@ FLAGS: Final = RAID_FLAGS | {
     "coverage-foreign": "the drive transferred more bytes than fio counts: other processes used it, or the file "
     "system added writes",
     "memory-filesystem": "the temporary file is in memory (tmpfs)",
-    "host-limited": "the jobs or the Linux kernel used more than 90 % of a CPU (80 % if jobs share CPUs): the host "
-    "may be the limit, not the drive",
+    "host-limited": "the jobs or the Linux kernel used more than 90 % of a CPU (80 % if jobs share CPUs): the host, "
+    "not the drive, may limit the rate",
     "foreign-cpu": "a CPU used by the jobs was more than 90 % busy (80 % if jobs share CPUs) while other programs "
     "used more than half a CPU",
     "throttled": "the drive exceeded its warning temperature or was thermally throttled during the run",

@@ -279,10 +279,10 @@ def _host_bound(row: PointRow) -> bool:
 
 
 def limit_note(found: Sequence[Limit], over: str, where: str = "") -> str:
-    """Describe the limits of a curve as a sentence without a period; empty if there are none."""
+    """Describe the limits of a curve in a sentence without a period, or return an empty string if there are none."""
     if not found:
         return ""
-    start = f"{where}: looks" if where else "Looks"
+    start = f"{where}: this looks" if where else "This looks"
     parts = " and ".join(_limit_text(limit, over) for limit in found)
     note = _latency_note(found[0], over)
     return f"{start} like a provisioned limit of {parts}{note}; a saturated drive or link can look the same"

@@ -128,7 +128,9 @@ class OffsetParams(Params):
         "Percentage of requests in a random pattern that have random offsets", le=100
     )
     norandommap: bool = passed("Choose random offsets without tracking which ones were used", default=True)
-    random_generator: Literal["tausworthe", "lfsr", "tausworthe64"] | None = passed("Generator of the random offsets")
+    random_generator: Literal["tausworthe", "lfsr", "tausworthe64"] | None = passed(
+        "Random number generator for the offsets"
+    )
     bssplit: Split | None = passed(
         "Request sizes and their shares, used instead of block_size: size/percent:size/percent; a second list, "
         "after a comma, applies to writes"
@@ -159,14 +161,14 @@ class DataParams(Params):
     )
     dedupe_percentage: Count | None = passed("Percentage of requests with duplicate content", le=100)
     buffer_pattern: HexContent | None = passed("Content of every write: 0x and hexadecimal digits")
-    verify: VerifyMode | None = passed("Checksum with which written data is verified when it is read")
+    verify: VerifyMode | None = passed("Checksum used to verify written data when it is read")
     verify_backlog: Count | None = passed("Number of writes after which data is verified", ge=1)
     verify_interval: Size | None = passed("Bytes between verification headers", ge=32)
     verify_pattern: HexContent | None = passed("Content to verify against: 0x and hexadecimal digits")
 
     @property
     def syncs(self) -> bool:
-        """Whether jobs do more after the completion of a write before they continue: sync or verify the data."""
+        """Whether jobs sync or verify data after a write completes and before they continue."""
         return bool(self.fsync or self.fdatasync or self.verify or self.sync in ("sync", "dsync"))
 
 
@@ -231,7 +233,7 @@ class PointParams(Params):
         None,
         "Number of bytes of the target to use; if unset, 1000 MiB of a temporary file, or all of a named target",
         aliases=("size",),
-        pitfalls="With a file smaller than the caches of the drive, the benchmark measures these caches.",
+        pitfalls="If the file is smaller than the caches of the drive, the benchmark measures the caches.",
     )
     file_names: Paths = setting(
         (),
@@ -337,5 +339,5 @@ class FioParams(HostParams, DataParams, RateParams, QueueParams, OffsetParams, R
 
     @property
     def requested_depth(self) -> int:
-        """The number of requests in flight that the settings request, all jobs combined."""
+        """The number of requests in flight according to the settings, all jobs combined."""
         return self.iodepth * self.numjobs

@@ -1,4 +1,4 @@
-"""A RAID set as the target of fio: its settings, their checks, and the bytes that it writes to each member.
+"""A RAID set as the target of fio: its settings, their checks, and the number of bytes written to each member.
 
 guard creates the set with mdadm right before fio starts, and removes it right after fio has ended
 (kernels/guard/raid.c).
@@ -57,7 +57,7 @@ class RaidParams(Params):
 
 
 def raid_problems(params: RaidParams, names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield each contradictory setting of a RAID set of the targets `names`, with a message."""
+    """Yield each contradictory setting of a RAID set that consists of the targets `names`, with a message."""
     if params.raid_level is None:
         if params.raid_chunk is not None:
             yield "raid_chunk", "has no effect without raid_level; set raid_level, or remove raid_chunk"
@@ -82,7 +82,7 @@ def raid_problems(params: RaidParams, names: Sequence[str]) -> Iterator[tuple[st
 
 
 def member_bytes(params: RaidParams, number: int, written: int) -> int:
-    """Return the bytes that each of `number` targets receives if fio writes `written` bytes to all of them together."""
+    """Return the number of bytes that each of `number` targets receives if fio writes `written` bytes in total."""
     copies = 1 if params.raid_level is None else _LEVELS[params.raid_level].copies
     return written if copies is None else written * copies // number
 

@@ -27,7 +27,7 @@ AXIS_TITLES: Final = {
 class PointRow:
     """One point: its settings, and the records of each metric in every repeat.
 
-    `course` contains the values over the time of a run (metrics with the prefix `second_`), and `samples` all other
+    `course` contains the values over the course of a run (metrics with the prefix `second_`), and `samples` all other
     values.
     """
 
@@ -41,7 +41,8 @@ class PointRow:
         return self.swept.get(name, self.context.get(name))
 
     def value(self, metric: str, repeat: int | None = None) -> float | None:
-        """Return the median over the repeats, or the value of one repeat, or None if there is none."""
+        """Return the median over the repeats or, if `repeat` is set, the value of that repeat. Return None if there is
+        no value."""
         values = [record.value for record in self.samples.get(metric, []) if repeat in (None, record.repeat)]
         return median(values) if values else None
 
@@ -178,7 +179,7 @@ class FigureView:
     """The rows of one figure, by line name.
 
     `over` is the setting on the x axis, `fixed` describes the settings shared by all rows, `suffix` makes the slug
-    unique, and `note` tells which combinations are shown, if there are too many for one figure.
+    unique, and `note` says which combinations are shown if there are too many for one figure.
     """
 
     over: str
@@ -194,8 +195,8 @@ class FigureView:
 
 
 def main_axis(rows: Sequence[PointRow], names: Sequence[str], axis: str | None) -> str | None:
-    """Return `axis` if it is set, otherwise the quantity with the most values or the first setting that varies, if
-    any."""
+    """Return `axis` if it is set, otherwise the quantity with the most values, otherwise the first setting that varies.
+    Return None if no setting varies."""
     vary = varying(rows, names)
     if axis is not None:
         return axis
@@ -224,7 +225,7 @@ def panels(rows: Sequence[PointRow], over: str, others: Sequence[str], most: int
     """Return a figure with `over` on the x axis, which can be drawn with at most `most` lines in each chart.
 
     If there are too many lines, the values of a setting (preferably a quantity) are divided among several charts, and
-    the names of lines begin with these values. Of a single setting with too many values, some are shown.
+    the names of lines begin with these values. If a single setting has too many values, only some of them are shown.
     """
     inner = sorted(others, key=lambda name: name not in SCALES)
     outer: list[str] = []
@@ -243,23 +244,23 @@ def combinations(names: Sequence[str]) -> str:
 
 
 def capped(items: Sequence[T], most: int, what: str) -> tuple[list[T], str]:
-    """Return at most `most` items, and a sentence that tells how many were selected, or "" if all of them were."""
+    """Return at most `most` items, and a sentence that says how many were selected, or "" if all of them were."""
     kept = evenly(items, most)
     if len(kept) == len(items):
         return kept, ""
-    return kept, f" {most} of {len(items)} {what} are shown, evenly selected; the table contains all."
+    return kept, f" {most} of {len(items)} {what} are shown, selected at even intervals; the table lists all of them."
 
 
 def evenly(items: Sequence[T], most: int) -> list[T]:
-    """Select at most `most` items evenly, including the first and the last."""
+    """Select at most `most` items at even intervals, including the first and the last."""
     if len(items) <= most:
         return list(items)
     return [items[round(number * (len(items) - 1) / (most - 1))] for number in range(most)]
 
 
 def sample(rows: Sequence[PointRow], names: Sequence[str]) -> list[PointRow]:
-    """Select points for a figure with one line per point: all points, or the points along one setting that include the
-    highest rate."""
+    """Select points for a figure with one line per point: all points or, if there are too many, points along one
+    setting through the point with the highest rate."""
     vary = varying(rows, names)
     over = main_axis(rows, names, None)
     if len(rows) <= MOST_SERIES or over is None:
@@ -271,7 +272,7 @@ def sample(rows: Sequence[PointRow], names: Sequence[str]) -> list[PointRow]:
 
 
 def told(chosen: Sequence[PointRow], rows: Sequence[PointRow], names: Sequence[str]) -> str:
-    """Return a sentence that tells which of the rows are shown, or "" if all are."""
+    """Return a sentence that says which of the rows are shown, or "" if all are."""
     if len(chosen) == len(rows):
         return ""
     own = varying(chosen, names)
@@ -280,6 +281,6 @@ def told(chosen: Sequence[PointRow], rows: Sequence[PointRow], names: Sequence[s
 
 
 def slug_of(label: str) -> str:
-    """Convert a label to a slug suffix, such as `-block-size-4k`; empty for an empty label."""
+    """Convert a label to a slug suffix, such as `-block-size-4k`. The suffix of an empty label is empty."""
     text = "".join(mark if mark.isalnum() else " " for mark in label).lower()
     return "".join(f"-{word}" for word in text.split())

@@ -1,13 +1,13 @@
 """The sections of a point: a single one, or those of a job file supplied by the user.
 
 A job file is interpreted as settings: each of its options is an asct setting (under fio's name) or a permitted entry of
-`options`. It is therefore checked like all settings and cannot do more; asct writes the file that fio reads. All
-sections use the same targets.
+`options`. It is therefore checked like all settings and cannot do more than they can; asct writes the file that fio
+reads. All sections use the same targets.
 
 `stonewall` divides the sections into stages, which run one after the other: the sections of a stage run at the same
 time, in a fio process that starts when that of the previous stage has ended. fio itself waits for the end of all
 earlier jobs before it starts a section with `stonewall` (fio documentation, "Job description"; verified with 3.33), so
-the load is the same. With separate processes, times, counters and checks also belong to a single stage.
+the load is the same. Because each stage has its own process, its times, counters and checks are also its own.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ONE: Final = "point"
 _SECTION: Final = re.compile(r"\[([A-Za-z0-9][A-Za-z0-9._-]*)\]")
 _SIZE: Final = re.compile(r"([0-9]{1,15})([kKmMgGtTpP])([iI]?[bB]?)")
 _COMMENT: Final = re.compile(r"[#;].*")
-"""Matches a comment: fio cuts a line at the first of these characters, wherever it is."""
+"""Matches a comment: fio truncates a line at the first of these characters, wherever it is."""
 _MOST_SECTIONS: Final = 64
 LAYOUT_BLOCK: Final = 2**20
 """Block size in bytes for writing the temporary file."""
@@ -320,6 +320,7 @@ def scratch_bytes(params: FioParams) -> int:
 
 
 def slice_bytes(params: FioParams, total: int) -> int:
-    """Return the bytes of each file that one of several sequential jobs uses: whole requests and pages, possibly 0."""
+    """Return the number of bytes of each file that one of several sequential jobs uses: whole requests and pages,
+    possibly 0."""
     grain = math.lcm(params.block_size, _PAGE)
     return total // params.target_count // params.numjobs // grain * grain

@@ -100,7 +100,7 @@ def _pattern_cells(name: str, first: PointRow, second: PointRow) -> dict[str, Sc
 
 
 def _range(first: PointRow, second: PointRow) -> str | None:
-    """Format the lowest and highest ratio that the repeats permit, or None if both have only one repeat."""
+    """Return the lowest and highest ratio that the repeats permit as text, or None unless both have several repeats."""
     (low, high), (least, most) = first.interval("iops"), second.interval("iops")
     if len(first.repeats) < 2 or len(second.repeats) < 2 or None in (low, high, least, most):
         return None
@@ -222,8 +222,8 @@ def _spread(row: PointRow) -> float | None:
 
 def _notes(rows: Sequence[PointRow], names: Sequence[str]) -> list[str]:
     notes = [
-        "MB = 1,000,000 bytes. Lat. is the mean completion latency; percentiles are of the completion latency of "
-        "all jobs"
+        "MB = 1,000,000 bytes. Lat. is the mean completion latency; percentiles refer to the completion latency "
+        "of all jobs"
     ]
     fixed = [
         f"{name} {shown(name, rows[0].setting(name))}"

@@ -1,4 +1,4 @@
-"""Values over the time of a run: changes in the rate, timelines, and latency over time."""
+"""Values over the course of a run: changes in the rate, timelines, and latency over time."""
 
 from __future__ import annotations
 
@@ -139,7 +139,8 @@ def _timeline(
 
 
 def _latency_map(row: PointRow, names: Sequence[str], repeat: int) -> Heatmap | None:
-    """Return the share of each second's requests by latency, with slow requests at the top, or None without histograms.
+    """Return a map of the share of each second's requests by latency, with slow requests at the top. Return None if
+    there are no histograms.
 
     The rows are powers of two, in nanoseconds. A row is empty if no request had a latency in its range.
     """

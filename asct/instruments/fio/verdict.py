@@ -27,8 +27,8 @@ therefore wait for one another."""
 _FOREIGN_CPUS: Final = 0.5
 """If other programs use more than this number of CPUs outside the Linux kernel, a busy CPU is attributed to them."""
 _BRIEF_S: Final = 0.2
-"""Shortest run, in seconds, without a flag. In shorter runs, the start of the jobs and the requests in flight at both
-ends influence the values too much."""
+"""Shortest run, in seconds, that is not flagged. In shorter runs, the start of the jobs and the requests in flight at
+both ends influence the values too much."""
 _DEEP_PERCENT: Final = 90.0
 _DEEPEST: Final = 64
 _MANY: Final = 20
@@ -107,8 +107,8 @@ def _any_shallow(params: FioParams, document: Document, facts: HostFacts) -> boo
 
 
 def is_shallow(job: JobResult, iodepth: int) -> bool:
-    """Return whether a job issued too few of its requests at full depth, or False for a job with too few requests to
-    judge."""
+    """Return whether a job issued too few of its requests at full depth. Return False for a job with too few requests
+    to judge."""
     target = min(_DEEPEST, 1 << (iodepth.bit_length() - 1))
     return _has_many(job, iodepth) and _share_at(job, target) < _DEEP_PERCENT
 
@@ -129,7 +129,7 @@ def _share_at(job: JobResult, depth: int) -> float:
 
 
 def _has_many(job: JobResult, depth: int) -> bool:
-    """Return whether a job has enough requests for the first ones, which find the queue empty, to be negligible."""
+    """Return whether a job has so many requests that the first ones, which find the queue empty, are negligible."""
     return sum(part.ios for part in job.directions.values()) >= _MANY * depth
 
 

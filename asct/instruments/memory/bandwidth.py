@@ -27,8 +27,8 @@ OWN_COLUMNS: Final = ("traffic",)
 """Settings that have their own column in the tables, even if they are not swept."""
 
 _ORDERS: Final = 1 << 20
-"""A number larger than the number of visits in a repeat, so that the order also differs between visits with different
-seeds."""
+"""Factor by which the seed is multiplied. It is larger than the number of visits in a repeat, so that visits with
+different seeds also differ in their order."""
 
 P = TypeVar("P", bound=StreamParams)
 
@@ -44,7 +44,8 @@ class BandwidthBenchmark(VisitedBenchmark[P]):
 
     @abstractmethod
     def demand(self, params: P, facts: HostFacts | None) -> tuple[int, float]:
-        """Return the bytes of memory and the seconds required for one visit. Without facts, both are estimates."""
+        """Return the memory (in bytes) and the time (in seconds) required for one visit. Without facts, both are
+        estimates."""
 
     def steps(self, params: P, context: Context) -> Sequence[Step]:
         return [_ordered(step, params.seed) for step in super().steps(params, context)]
@@ -87,6 +88,6 @@ def traffic_series(
 
 
 def traffic_bars(slug: str, title: str, caption: str, series: Sequence[Series]) -> tuple[Bars, ...]:
-    """Return a bar chart over the access patterns, or an empty tuple without series."""
+    """Return a bar chart over the access patterns, or an empty tuple if there are no series."""
     axes = Axis("Traffic", scale="category"), Axis("Bandwidth", "B/s")
     return (Bars(slug, title, caption, *axes, tuple(series), better="higher"),) if series else ()

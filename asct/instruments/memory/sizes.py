@@ -57,10 +57,10 @@ _TYPICAL_OPTIMUM: Final = 600 << 20
 
 
 def level_sizes(context: Context, facts: HostFacts, cpus: Sequence[int]) -> dict[str, int]:
-    """Return the bytes per thread for each level that latency-sweep found, smallest first, or an empty dictionary if it
-    found none.
+    """Return the size per thread, in bytes, for each level that latency-sweep found, smallest first, or an empty
+    dictionary if it found none.
 
-    Threads that share a level divide among themselves the size for a single thread.
+    Threads that share a level divide the size for a single thread among themselves.
     """
     found: dict[str, int] = {}
     for level in (*CACHE_LEVELS, MEMORY_LEVEL):
@@ -71,7 +71,7 @@ def level_sizes(context: Context, facts: HostFacts, cpus: Sequence[int]) -> dict
 
 
 def level_size(facts: HostFacts, cpus: Sequence[int], level: str, optimum: int) -> int:
-    """Return the bytes per thread at a level with the given optimum for a single thread."""
+    """Return the size per thread, in bytes, at a level whose optimum for a single thread is `optimum`."""
     if level == MEMORY_LEVEL:
         return local_sizes(facts, cpus, memory_size(facts, cpus, optimum))
     caches = facts.data_caches()
@@ -80,8 +80,8 @@ def level_size(facts: HostFacts, cpus: Sequence[int], level: str, optimum: int) 
 
 
 def demanded_bytes(facts: HostFacts | None, data_size: int | None, cpus: Sequence[int] | None = None) -> int:
-    """Return the bytes that all threads on `cpus` (default: all usable CPUs) need together. Without facts, the result
-    is an estimate."""
+    """Return the number of bytes that all threads on `cpus` (default: all usable CPUs) need together. Without facts,
+    the result is an estimate."""
     if facts is None:
         return data_size or _TYPICAL_OPTIMUM
     cpus = usable_cpus(facts) if cpus is None else cpus
@@ -90,7 +90,7 @@ def demanded_bytes(facts: HostFacts | None, data_size: int | None, cpus: Sequenc
 
 
 def mapping_seconds(demanded: int) -> float:
-    """Return the time, in seconds, to start a kernel and to map, fill and check its memory."""
+    """Return the time, in seconds, needed to start a kernel and to map, fill and check its memory."""
     return _START_S + _MAP_S_PER_GIB * demanded / 2**30
 
 
@@ -102,8 +102,8 @@ def page_privileges(pages: PageKind, kernel: str) -> tuple[Privilege, ...]:
 
 
 def cache_share(facts: HostFacts, cpus: Sequence[int]) -> int:
-    """Return the cache bytes per thread with one thread on each of `cpus`. Threads divide the caches that they
-    share."""
+    """Return the cache size per thread, in bytes, with one thread on each of `cpus`. Threads that share a cache divide
+    it among themselves."""
     caches = [cache for cache in facts.data_caches() if cache.size_bytes > 0]
     if not caches:
         return ASSUMED_CACHE
@@ -118,8 +118,8 @@ def sharers(cache: Cache, cpus: Sequence[int]) -> int:
 
 
 def memory_size(facts: HostFacts, cpus: Sequence[int], optimum: int) -> int:
-    """Return the bytes per thread for measuring memory: its part of `optimum` (the size for one thread), but at least
-    four times its share of the caches."""
+    """Return the size per thread, in bytes, for measuring memory: the thread's part of `optimum` (the size for one
+    thread), but at least four times its share of the caches."""
     caches = facts.data_caches()
     together = sharers(caches[-1], cpus) if caches else max(1, len(cpus))
     return aligned(max(optimum // together, LARGE_ENOUGH * cache_share(facts, cpus)))
@@ -131,7 +131,7 @@ def fitted(size: int, node: MemoryNode, threads: int) -> int:
 
 
 def room(node: MemoryNode, threads: int) -> int:
-    """Return the bytes available per thread on a node whose free memory is known."""
+    """Return the number of bytes available per thread on a node whose free memory is known."""
     return _part(node.free_bytes or 0, threads)
 
 

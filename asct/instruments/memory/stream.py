@@ -182,7 +182,7 @@ def best_results(points: Iterable[StreamResult]) -> list[StreamResult]:
 
 
 def circumstances(points: Sequence[StreamResult], meta: Mapping[str, Any]) -> list[Measurement]:
-    """Return the median core clock during the measurement, flagged with the unit to show, and the page size."""
+    """Return the median core clock during the measurement, and the page size with the flags for the pages."""
     return [
         Measurement("core_clock", median([one.clock_hz for one in points])),
         Measurement("page_size", number(meta, "page_bytes"), flags=page_flags(meta)),

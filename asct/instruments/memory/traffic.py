@@ -25,7 +25,7 @@ TITLES: Final[dict[str, str]] = {
     "nt-copy": "Non-temporal copy",
     "nt-triad": "Non-temporal triad",
 }
-"""The title of each access pattern, in the order of tables. Ratios refer to the traffic on the bus, where a normal
+"""The title of each access pattern, in the order used in tables. Ratios refer to the traffic on the bus, where a normal
 store also reads the line."""
 WORDS: Final = tuple(TITLES)
 _TWO: Final = ("2:1", "copy", "scale", "nt-copy")

@@ -1,4 +1,5 @@
-"""Visits: several processes, spread over the time of a repeat, each of which measures every value in fresh memory."""
+"""Visits: several processes, spread over the duration of a repeat, each of which measures every value in fresh
+memory."""
 
 from __future__ import annotations
 
@@ -169,7 +170,7 @@ class VisitPlan(NamedTuple):
 
     @classmethod
     def of(cls, pilot: Sequence[Variation], target: float, full: int) -> VisitPlan:
-        """Return the plan that is necessary given the variance of a pilot."""
+        """Return the plan that the variance of a pilot requires."""
         return cls(visits_needed(pilot, target, VISITS_MOST), full, samples_needed(pilot))
 
     def limited(self, step: Step, visit: int) -> Step:

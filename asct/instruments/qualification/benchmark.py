@@ -46,7 +46,7 @@ _PASS_SHARE: Final = 0.25
 
 
 def assumed_span(params: QualificationParams, named: int = ASSUMED_BYTES) -> int:
-    """Return the bytes of the active range; a named target is assumed to have `named` bytes."""
+    """Return the size of the active range in bytes; a named target is assumed to have `named` bytes."""
     size = params.filesize if params.makes_file else params.active_range or named
     return round((params.active_range or size) * params.capacity_fraction)
 
@@ -65,13 +65,13 @@ def longest_seconds(params: QualificationParams, phases: Sequence[Phase]) -> flo
 
 
 def written_bytes(params: QualificationParams, phases: Sequence[Phase]) -> int:
-    """Return the bytes that preconditioning and the maximum number of rounds write to a fast drive."""
+    """Return the number of bytes that preconditioning and the maximum number of rounds write to a fast drive."""
     seconds = sum(_all_rounds(params, phase, lambda cell: 1.0 - cell.reads / 100.0) for phase in phases)
     return round(len(phases) * params.precondition * assumed_span(params) + seconds * ASSUMED_WRITE_BYTES_PER_S)
 
 
 def likely_bytes(params: QualificationParams, phases: Sequence[Phase]) -> int:
-    """Return the bytes that preconditioning and the usual number of rounds write to an ordinary drive."""
+    """Return the number of bytes that preconditioning and the usual number of rounds write to an ordinary drive."""
 
     def rate(cell: Workload) -> float:
         return (1.0 - cell.reads / 100.0) * likely_rate(cell.block_size)
@@ -113,8 +113,8 @@ FLAGS: Final[Mapping[str, str]] = FIO_FLAGS | {
     "not-steady-excursion": "the values in the window differ too much",
     "not-steady-slope": "the values in the window rise or fall",
     "not-steady-volume": "too little has been written since the purge, so the values may be those of a burst",
-    BURST: "the values are steady, but the rate has not fallen by half since the purge, neither during "
-    "preconditioning nor during the rounds: if a burst (from a cache or from the credits of a volume) lasts "
+    BURST: "the values are steady, but the rate has not fallen by half since the purge (during "
+    "preconditioning or the rounds): if a burst (from a cache or from the credits of a volume) lasts "
     "longer than the test, the values are those of the burst",
     "not-steady-pause": "the test was interrupted within the window; the drive may have recovered while idle",
     FAST: "measured with the `fast` profile: each workload ran once, until its rate settled",
@@ -144,7 +144,7 @@ class Qualification(Benchmark[Q]):
         """Return the phases, omitting workloads whose requests are smaller than a logical block of the target."""
 
     def check(self, params: Q) -> Iterable[tuple[str, str]]:
-        """Yield errors for contradictory settings for the target and the rules."""
+        """Yield errors for contradictory settings of the target and the rules."""
         yield from contradictions(
             params.fio(MIB, rw="randwrite", filesize=params.filesize if params.makes_file else None)
         )
@@ -173,7 +173,7 @@ class Qualification(Benchmark[Q]):
         )
 
     def settle(self, points: Sequence[Q], facts: HostFacts) -> Sequence[Q]:
-        """Return the points with an engine that supports every queue depth in the job."""
+        """Return the points, with `auto` replaced by an engine that supports every queue depth in the job."""
         return settle_engine(points, _loads, facts)
 
     def cautions(self, points: Sequence[Q], facts: HostFacts) -> Iterable[tuple[str, str]]:

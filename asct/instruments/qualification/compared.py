@@ -17,15 +17,15 @@ _SIDE_BY_SIDE: Final = "side by side"
 
 
 def compared_tables(records: Sequence[Record], slug: str, metrics: Sequence[str]) -> list[Table]:
-    """Return a table for each metric, with a row for each workload and a column for each point; none if there is only
-    one point."""
+    """Return a table for each metric, with a row for each workload and a column for each point. The result is empty if
+    there is only one point."""
     shown = views(records)
     return [_table(shown, slug, metric) for metric in metrics if _several(shown, metric)]
 
 
 def compared_figures(records: Sequence[Record], metrics: Sequence[str]) -> list[Figure]:
-    """Return a figure for each metric over the block size, with a line for each mix and point; none if there is only
-    one point."""
+    """Return a figure for each metric over the block size, with a line for each mix and point. The result is empty if
+    there is only one point."""
     shown = views(records)
     return [_figure(shown, metric) for metric in metrics if _several(shown, metric)]
 
@@ -68,7 +68,7 @@ def _figure(shown: Sequence[QualificationView], metric: str) -> Figure:
     return Line(
         f"compared-{metric.replace('_', '-')}",
         f"{TITLES[metric]}, {_SIDE_BY_SIDE}",
-        f"{over_window(metric)}, for each mix of reads and writes in percent.{told}{also}",
+        f"{over_window(metric)}, for each mix of reads and writes (in percent).{told}{also}",
         Axis("Block size", "B", "log2"), Axis(TITLES[metric], UNITS[metric], "log10"),
         tuple(line for line in series if line.x), better=better(metric),
     )  # fmt: skip

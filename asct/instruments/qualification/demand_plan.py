@@ -1,4 +1,4 @@
-"""The settings of a demand test (see `demand`), and what a test that starts in the steady state costs."""
+"""The settings of a demand test (see `demand`), and the cost of a test that starts in the steady state."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class DemandParams(QualificationParams):
         return self.filled(DEMAND_PLANS[self.profile])
 
     def filled(self, plan: Plan) -> Plan:
-        """Return `plan`, overridden by the settings of the same names."""
+        """Return `plan`, overridden by the settings with the same names."""
         given = {one.name: getattr(self, one.name) for one in fields(plan)}
         return replace(plan, **{name: one for name, one in given.items() if one is not None})
 
@@ -132,8 +132,8 @@ class RunCost(NamedTuple):
     likely_bytes: float
 
     def needs(self, base: Needs, load: QualificationParams) -> Needs:
-        """Return `base` with the durations of the test, and with the bytes that a fast and an ordinary drive would
-        receive."""
+        """Return `base` with the durations of the test, and with the number of bytes that a fast and an ordinary drive
+        would receive."""
         opening = load.precondition * assumed_span(load)
         return replace(
             base,
@@ -157,7 +157,7 @@ def after_steady(load: DemandParams, own: RunCost) -> RunCost:
 
 
 def demand_cost(load: DemandParams) -> RunCost:
-    """Return the cost of a demand test. `load` are the settings at the highest load."""
+    """Return the cost of a demand test. `load` contains the settings at the highest load."""
     plan = load.demand_plan()
     cells, points = len(set(plan.threads)) * len(set(plan.depths)), 3
     each = load.round_time + load.ramp_time

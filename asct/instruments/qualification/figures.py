@@ -42,8 +42,8 @@ def mixes_of(view: QualificationView) -> dict[int, str]:
 
 
 def _courses(view: QualificationView, quantity: str, mixes: Mapping[int, str]) -> list[Figure]:
-    """Return a figure of all rounds and a figure of the rounds in the window, with a line for each mix and block size;
-    none if no workload has rounds."""
+    """Return a figure of all rounds and a figure of the rounds in the window, with a line for each mix and block size.
+    The result is empty if no workload has rounds."""
     courses = view.courses(quantity)
     reads, told = capped([share for share in mixes if any(mix == share for _, mix in courses)], MOST_PANELS, "mixes")
     sizes, also = capped(sorted({size for size, _ in courses}, reverse=True), MOST_SERIES, "block sizes")
@@ -57,7 +57,7 @@ def _courses(view: QualificationView, quantity: str, mixes: Mapping[int, str]) -
     convergence = Line(
         f"convergence-{quantity}{view.slug}",
         f"Steady state convergence{view.suffix}",
-        f"{title} of each block size over all rounds, for every mix of reads and writes in percent.{note}"
+        f"{title} of each block size over all rounds, for every mix of reads and writes (in percent).{note}"
         f"{told}{also}",
         Axis("Round"), Axis(title, UNITS[quantity], "log10"),
         tuple(
@@ -148,7 +148,7 @@ def _averages(
     return Line(
         f"measurement-{metric.replace('_', '-')}{view.slug}",
         f"{TITLES[metric]} by block size and mix{view.suffix}",
-        f"{over_window(metric)}, with a line for each mix of reads and writes in percent.",
+        f"{over_window(metric)}, with a line for each mix of reads and writes (in percent).",
         Axis("Block size", "B", "log2"), Axis(TITLES[metric], UNITS[metric], "log10"), tuple(series),
         better=better(metric),
     )  # fmt: skip

@@ -170,9 +170,9 @@ class StepJournal:
 def fio_process(params: FioParams, context: Context, name: str, stop: StopRule | None = None) -> Step:
     """Return a fio process on a target to which this test has already written.
 
-    No values over the time of a single process are needed. Therefore, fio reports only at its end, guard samples long
-    processes once per second, and mpstat does not run. A process with a `stop` rule is sampled more often. Each process
-    has its own time limit.
+    Values over the course of a single process are not needed. Therefore, fio reports only when it ends, guard samples
+    long processes once per second, and mpstat does not run. A process with a `stop` rule is sampled more often. Each
+    process has its own time limit.
     """
     step = fio_step(params, context, name, dirty=True, stop=stop)
     arguments = tuple(one for one in step.arguments if not one.startswith("--status-interval="))

@@ -1,7 +1,7 @@
 """The purge of a target: its steps and their results.
 
-A command may succeed without having any effect. Therefore, blocks from the whole active range are read afterward:
-zeros, or a namespace without used blocks, verify the purge.
+A command may succeed without having any effect. Therefore, asct reads blocks from the whole active range afterward. If
+they contain zeros, or if the namespace has no used blocks, the purge is verified.
 """
 
 from __future__ import annotations
@@ -211,7 +211,7 @@ def _drives(journal: StepJournal, phase: Phase) -> list[_DrivePurge]:
 
 @dataclass(frozen=True, slots=True)
 class _DrivePurge:
-    """The purge of one drive: of the target, or of a member of a RAID set, according to the finished steps."""
+    """The progress of the purge of one drive (the target or a member of a RAID set) according to the finished steps."""
 
     journal: StepJournal
     phase: Phase
@@ -224,7 +224,7 @@ class _DrivePurge:
 
     @property
     def title(self) -> str:
-        """The path of a member, for messages; empty without a RAID set."""
+        """The path of a member as the prefix of a message, or an empty string if there is no RAID set."""
         return f"{self.device.path}: " if self.journal.inspected.members_before else ""
 
     def methods(self) -> tuple[str, ...]:
@@ -268,7 +268,8 @@ class _DrivePurge:
         return bool(namespaces) and all(one is not None and one.used_blocks == 0 for one in namespaces)
 
     def step_name(self, method: str, command: PurgeCommand) -> str:
-        """Return the name of the step of a command. Those of a RAID set end with the number of the member."""
+        """Return the name of the step that runs a command. For a RAID set, the name ends with the number of the
+        member."""
         member = f"-{self.index + 1}" if self.journal.inspected.members_before else ""
         return f"{self.phase.name}purge-{method}-{command.name}{member}"
 
@@ -314,7 +315,7 @@ def _said(output: Output) -> str:
 
 
 def _step(drive: _DrivePurge, method: str, command: PurgeCommand, context: Context) -> Step:
-    """Return the step of a command, whose only target is the drive."""
+    """Return the step that runs a command. The drive is its only target."""
     journal = drive.journal
     params = journal.params.fio(MIB, rw="randwrite")
     target = targets_of(params, context, dirty=journal.dirty(context))[drive.index]

@@ -101,8 +101,8 @@ class PhaseResults:
             self.flags = (FAST, *self.flags, *((MOVED,) if self.passes.moved(self.passes.count) else ()))
 
     def points(self, cell: Workload) -> list[FioPoint]:
-        """Return the results of a workload that are reported: those in the window or, with the `fast` profile, that of
-        the last pass."""
+        """Return the results of a workload to report: those in the window or, with the `fast` profile, that of the last
+        pass."""
         if self.passes:
             return [self.passes.point(self.passes.count, cell)]
         last = self.history.rounds
@@ -115,8 +115,8 @@ def opening_flags(journal: StepJournal, phase: Phase) -> tuple[str, ...]:
 
 
 def steady_values(journal: StepJournal, phase: Phase, flags: tuple[str, ...]) -> Iterator[Measurement]:
-    """Yield whether the steady state was reached, the number of rounds, and the rate, for tests that start in the
-    steady state.
+    """For a test that starts in the steady state, yield whether this state was reached, the number of rounds, and the
+    rate.
 
     Raises ValueError if there are fewer rounds than the window requires.
     """

@@ -42,15 +42,15 @@ def precondition_steps(journal: StepJournal, phase: Phase, context: Context) -> 
 
 
 def preconditioned_bytes(journal: StepJournal, phase: Phase) -> int:
-    """Return the bytes that the passes wrote according to fio. Raises ValueError if a pass failed."""
+    """Return the number of bytes that the passes wrote according to fio. Raises ValueError if a pass failed."""
     params = journal.params.precondition_params(journal.span, phase.sequential_block)
     done = [name for name in pass_names(journal, phase) if journal.has(name)]
     return sum(journal.point(name, params).sides["write"].io_bytes for name in done)
 
 
 def precondition_fell(journal: StepJournal, phase: Phase) -> bool:
-    """Return whether the write rate dropped by half during the passes, according to the drive's counters, or False if
-    it has none."""
+    """Return whether the write rate dropped by half during the passes, according to the counters of the drive. Return
+    False if the drive has no counters."""
     params = journal.params.precondition_params(journal.span, phase.sequential_block)
     points = [journal.point(name, params) for name in pass_names(journal, phase) if journal.has(name)]
     rates = [rate for one in points for rate in device_rates(one.watch.samples, FIELDS["write"], one.window)]
@@ -82,8 +82,8 @@ class StreamPosition:
 
 
 def next_position(span: int, volumes: Iterable[int], block: int) -> StreamPosition:
-    """Return the part of a range of `span` bytes that the next round uses. `volumes` are the bytes that each previous
-    round covered.
+    """Return the part of a range of `span` bytes that the next round uses. `volumes` contains the number of bytes that
+    each previous round covered.
 
     If a round covers the whole range within its time, every round uses the whole range.
     """
@@ -97,8 +97,8 @@ def next_position(span: int, volumes: Iterable[int], block: int) -> StreamPositi
 
 
 def continued(params: FioParams, volumes: Iterable[int]) -> FioParams:
-    """Return `params` for the next round of a workload. `volumes` are the bytes that each previous round covered.
-    Settings with random requests, or with several jobs that each have a slice, remain unchanged.
+    """Return `params` for the next round of a workload. `volumes` contains the number of bytes that each previous round
+    covered. Settings with random requests, or with several jobs that each have a slice, remain unchanged.
     """
     if not params.sequential or params.numjobs > 1 or params.filesize is None:
         return params
@@ -108,9 +108,9 @@ def continued(params: FioParams, volumes: Iterable[int]) -> FioParams:
 
 
 def continued_sections(params: FioParams, rounds: Sequence[Sequence[int]]) -> FioParams:
-    """Return the settings of concurrent sections for the next round. `rounds` are the bytes of each job in each
-    previous round. A sequential section with a single job continues where it ended; at the end of the range, it starts
-    again."""
+    """Return the settings of concurrent sections for the next round. `rounds` contains the number of bytes of each job
+    in each previous round. A sequential section with a single job continues where it ended; at the end of the range, it
+    starts again."""
     text, first = params.job_file, 0
     for name, section in sections_of(params):
         if section.sequential and section.numjobs == 1 and section.filesize is not None:

@@ -25,7 +25,7 @@ class Workload:
     """One workload: block size, percentage of reads, and whether the offsets are random.
 
     A workload with requests of several sizes or patterns has a `title`, which replaces the block size in names, and
-    further fio settings (`options`). Its `block_size` only serves for estimates. `place` contains the coordinates of
+    further fio settings (`options`). Its `block_size` is used only for estimates. `place` contains the coordinates of
     its values if they differ from the block size and the percentage of reads.
     """
 
@@ -208,7 +208,8 @@ class QualificationParams(RaidParams):
         return not self.file_names
 
     def charged(self, written: int) -> tuple[tuple[str, int], ...]:
-        """Return the bytes that each target receives if fio writes `written` bytes, as in `Needs.writes_bytes`."""
+        """Return the number of bytes that each target receives if fio writes `written` bytes, as in
+        `Needs.writes_bytes`."""
         targets = self.file_names or ("",)
         return tuple((name, member_bytes(self, len(targets), written)) for name in targets)
 
@@ -228,7 +229,7 @@ class QualificationParams(RaidParams):
         return (self.iodepth,)
 
     def span(self, target_bytes: int) -> int:
-        """Return the bytes of the active range on a target of this size.
+        """Return the size of the active range, in bytes, on a target of this size.
 
         Every job gets an equal slice, which consists of whole requests of every size, so that preconditioning covers
         everything that is measured. Raises Unsuitable if the range is too small.
@@ -283,7 +284,7 @@ def settings_at_odds(params: QualificationParams) -> Iterator[tuple[str, str]]:
         yield (
             "file_names",
             "lists several devices, but a qualification measures one target; add raid_level to combine them into a "
-            "RAID set, or sweep file_names to measure one after the other",
+            "RAID set, or sweep file_names to measure them one after the other",
         )
     if params.offset % 4096:
         yield "offset", "is not a multiple of 4096; round it"
@@ -352,7 +353,7 @@ def matrix_at_odds(params: MatrixParams) -> Iterator[tuple[str, str]]:
     if any(reads > 100 for reads in params.mixes):
         yield "mixes", "a read percentage cannot exceed 100"
     if any(size < 512 for size in params.block_sizes):
-        yield "block_sizes", "a request must have at least 512 bytes"
+        yield "block_sizes", "the size of a request must be at least 512 bytes"
         return
     cells = params.cells(512)
     missing = ", ".join(cell.label for cell in params.dependent_cells() if cell not in cells)

@@ -246,12 +246,12 @@ _WINDOWS: Final = (
 
 
 def windows_table(slug: str, suffix: str, rows: Sequence[Row]) -> Table:
-    """Return the table of the steady states of a test whose workloads are not told apart by block size and mix."""
+    """Return the table of the steady states of a test whose workloads are not distinguished by block size and mix."""
     return Table(f"{slug}-steady-state", f"Steady State Information{suffix}", _WINDOWS, tuple(rows))
 
 
 def window_row(stage: str, reached: bool, window: Sequence[Record]) -> Row:
-    """Return the row of a steady state, without its excursion and slope. `window` are the rounds in the window."""
+    """Return the row of a steady state, without its excursion and slope. `window` contains the rounds in the window."""
     values = [record.value for record in window]
     return {
         "stage": stage,
