@@ -67,8 +67,9 @@ class Disagreement:
 
 @dataclass(frozen=True, slots=True)
 class QuantityPair:
-    """Two values of one quantity on one host. `conditions` are the settings and coordinates that both share, as text;
-    each of the `sides` names the value `other`, the first one first. `agrees` states whether they agree."""
+    """Two values of one quantity on one host. `conditions` are the settings and coordinates that both values share, as
+    text. `sides` contains one entry per value, in order; each entry also names the other value. `agrees` states whether
+    the values agree."""
 
     host: str
     quantity: str

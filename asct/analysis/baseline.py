@@ -1,11 +1,11 @@
 """The baseline of a plan: the values of an earlier run with which `versus: baseline` compares.
 
 The baseline is one run, named by a path, a label or `latest`. `asct results accept` starts a new segment for a metric:
-from then on, the accepted run provides its values. A run of which anything was not measured or has failed is never a
-baseline, because a gate would then compare with a fault.
+from then on, the accepted run provides its values. A run in which something failed or was not measured is never a
+baseline, because a gate would then compare with a faulty run.
 
-Visits of one run share what changes from run to run, such as the placement of virtual CPUs and other programs. The
-spread of other unchanged runs of the plan tells how much that matters.
+Some conditions, such as the placement of virtual CPUs and the activity of other programs, vary from run to run, but are
+the same for all visits of a run. The spread of other unchanged runs of the plan shows how much they matter.
 """
 
 from __future__ import annotations
@@ -36,15 +36,17 @@ LATEST: Final = "latest"
 NEWEST: Final = "the newest run of this plan that was measured completely"
 """Why `latest` is the baseline."""
 MOST_RUNS: Final = 20
-"""Runs whose spread is used, the baseline included. More would hide a slow decline behind the spread that it causes."""
+"""Maximum number of runs whose spread is used, including the baseline. With more runs, a slow decline would increase
+the spread so much that it would go unnoticed."""
 
 BaselineKey = tuple[str, str, str, tuple[tuple[str, str], ...]]
-"""What identifies a value in different runs: host, id, metric, and its place as text."""
+"""The key that identifies a value in different runs: host, id, metric, and its place as text."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnchangedRun:
-    """A run that is neither the baseline nor judged, and of which nothing failed: its values from the same hardware."""
+    """A run in which nothing failed, other than the baseline and the run that is judged. `groups` contains its values
+    from the same hardware."""
 
     run: str
     groups: Mapping[BaselineKey, MetricGroup]
@@ -68,9 +70,10 @@ class Baseline:
     """The metrics that comparisons ignore, with their benchmarks."""
     unchanged: Sequence[UnchangedRun] = ()
     since: Mapping[BaselineKey, str] = field(default_factory=dict)
-    """The run that was accepted last for a value. Older runs are not unchanged ones."""
+    """The run that was accepted last for a value. Older runs do not count as unchanged."""
     until: Mapping[BaselineKey, str] = field(default_factory=dict)
-    """The first run after the baseline that was accepted for a value. It and newer runs are not unchanged ones."""
+    """The first run after the baseline that was accepted for a value. This run and newer ones do not count as
+    unchanged."""
     problem: str = ""
 
     def compares(self, group: MetricGroup) -> bool:
@@ -79,8 +82,9 @@ class Baseline:
         return record.better != "neither" and (record.benchmark, record.metric) not in self.ignored
 
     def spread(self, group: MetricGroup) -> tuple[float, ...]:
-        """Return what the baseline and the unchanged runs measured at the same place with the same settings and
-        version, oldest first: only runs since the last acceptance, and only those of the baseline's level."""
+        """Return the values that the baseline and the unchanged runs measured at the same place with the same settings
+        and version, oldest first. Only runs since the last acceptance whose values are on the same level as the
+        baseline count."""
         key, base = key_of(group), self.counterpart(group)
         if base is None:
             return ()
@@ -96,8 +100,8 @@ class Baseline:
         return _level([values[item] for item in ordered], ordered.index(run))
 
     def hardware_change(self, group: MetricGroup) -> str:
-        """Return how the hardware differs from the one that measured the baseline's values; empty if it does not, or
-        if there are no such values."""
+        """Return how the hardware differs from that on which the baseline's values were measured; empty if it does not
+        differ, or if there are no such values."""
         base = self.counterpart(group)
         if base is None:
             return ""
@@ -109,7 +113,7 @@ class Baseline:
 
 
 def key_of(group: MetricGroup) -> BaselineKey:
-    """Return what identifies the values in every run of a plan."""
+    """Return the key that identifies the values in every run of a plan."""
     return _key(group.host, group.id, group.metric, group.at)
 
 
@@ -118,9 +122,10 @@ def _key(host: str, job_id: str, metric: str, at: Mapping[str, Any]) -> Baseline
 
 
 def _level(values: Sequence[float], index: int) -> tuple[float, ...]:
-    """Return the values next to `values[index]` up to the nearest level changes. Runs before an improvement would hide
-    that it was lost again. Values that return to an earlier level alternate between states, which is part of their
-    spread, and so few that their spread would not count are no level."""
+    """Return the values next to `values[index]` up to the nearest level changes. Runs before an improvement are
+    excluded, because they would hide that the improvement was lost again. Values that return to an earlier level
+    alternate between states, which is part of their spread. If the level has too few values for their spread to count,
+    all values are returned."""
     found = (change.index for change in changes(values))
     pairs = ((cut, values[:cut], values[cut:]) for cut in found)
     cuts = [0, *(cut for cut, one, two in pairs if max(one) < min(two) or max(two) < min(one)), len(values)]
@@ -129,8 +134,8 @@ def _level(values: Sequence[float], index: int) -> tuple[float, ...]:
 
 
 def find_baseline(name: str, current: Path, catalog: Catalog) -> Baseline:
-    """Return the baseline `name` for the run in the folder `current`. It never raises StoreError: a baseline that is
-    gone or damaged makes verdicts unknown."""
+    """Return the baseline `name` for the run in the folder `current`. It never raises StoreError: if the baseline is
+    missing or damaged, verdicts are unknown."""
     try:
         now, before = read_run(current), _before(current)
         if name == LATEST:
@@ -149,11 +154,12 @@ def find_baseline(name: str, current: Path, catalog: Catalog) -> Baseline:
 def spread_of(
     base: Path, current: Path, catalog: Catalog, others: Collection[Path] = ()
 ) -> dict[BaselineKey, tuple[float, ...]]:
-    """Return what the run in the folder `base` and the unchanged runs near it measured, at each place, to judge the run
-    in the folder `current`: nothing if these are not runs of one plan in one results tree.
+    """Return the values that the run in the folder `base` and the unchanged runs near it measured at each place, in
+    order to judge the run in the folder `current`. The result is empty if the two runs do not belong to one plan in one
+    results tree.
 
     Acceptances divide the runs into segments, and only runs of the base's segment count. The runs in the folders
-    `others` do not, because they are compared with the base as well. Raises StoreError.
+    `others` do not count, because they are also compared with the base. Raises StoreError.
     """
     if base.parent.resolve() != current.parent.resolve():
         return {}
@@ -230,8 +236,8 @@ def unfit(stored: StoredRun) -> str:
 
 
 def _fault(run: Run) -> str:
-    """Return what was not measured or has failed, as the end of a sentence about the run; empty if nothing. Undecided
-    values do not matter: without them, the spread of a noisy host would seem smaller than it is."""
+    """Return what failed or was not measured, as the end of a sentence about the run; empty if there is nothing.
+    Undecided values do not matter: without them, the spread of a noisy host would seem smaller than it is."""
     if run.status != "complete":
         return f"is {run.status}"
     lacking = sum(sum(job.lacking().values()) for job in run.jobs)
@@ -243,7 +249,7 @@ def _fault(run: Run) -> str:
 
 def _undecided(stored: StoredRun) -> int:
     """Return the number of values that are worse than the baseline by more than the limit, with an unknown verdict of
-    severity `fail`. If they could become the baseline, a regression would hide itself."""
+    severity `fail`. If they could become the baseline, the regression would go unnoticed from then on."""
     found = []
     for verdict in stored.run.verdicts:
         base = verdict.baseline
@@ -283,7 +289,7 @@ def _title(stored: StoredRun) -> str:
 
 
 def _before(current: Path) -> list[Path]:
-    """Return the folders of the runs of the plan before a run, oldest first. Later runs do not matter, so that the
+    """Return the folders of the runs of the plan before a run, oldest first. Later runs are excluded, so that the
     verdicts of a run do not change."""
     folders = run_folders(current.parent)
     names = [folder.name for folder in folders]
@@ -363,8 +369,8 @@ def _unchanged(baseline: StoredRun, current: StoredRun, before: Sequence[Path]) 
 
 
 def _values_of(stored: StoredRun, current: RunHardware) -> UnchangedRun:
-    """Return the values of a run that count as unchanged: not those of entries that measured other hardware than
-    `current`, those that were reused from another run, and those that regressed at first."""
+    """Return the values of a run that count as unchanged. Values do not count if their entry measured other hardware
+    than `current`, if they were reused from another run, or if they regressed at first."""
     own, same = _hardware(stored), dict[tuple[str, str, str], bool]()
     unconfirmed = _unconfirmed(stored.run.verdicts)
     groups = {}

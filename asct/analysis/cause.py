@@ -45,7 +45,7 @@ def _causes(view: RunView) -> Iterator[Cause]:
 
 
 def _of_job(view: RunView, job: JobEntry) -> Cause:
-    """Return the recorded cause of a job. Its first failed repeat with a diagnostic knows the fix."""
+    """Return the recorded cause of a job. The fix is that of its first failed repeat with a diagnostic."""
     repeats = (item for one in view.jobs if one.entry == job for item in one.repeats if not item.measured)
     found = (item.status.diagnostic for item in repeats if item.status is not None and item.status.diagnostic)
     hint = text_at(next(found, {}), "hint")

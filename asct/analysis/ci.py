@@ -33,7 +33,7 @@ class CiJob:
 
 
 def ci_job(environ: Mapping[str, str] = os.environ) -> CiJob:
-    """Return the job that the environment describes (docs.github.com, "Variables reference"): that of GitHub if it
+    """Return the job that the environment describes (docs.github.com, "Variables reference"): the GitHub job if it
     names both servers."""
     if not environ.get("GITHUB_ACTIONS"):
         return gitlab_job(environ)
@@ -45,7 +45,7 @@ def ci_job(environ: Mapping[str, str] = os.environ) -> CiJob:
 
 
 def gitlab_job(environ: Mapping[str, str] = os.environ) -> CiJob:
-    """Return the job of GitLab that the environment describes, whatever other server it names (docs.gitlab.com,
+    """Return the GitLab job that the environment describes, even if it also names another server (docs.gitlab.com,
     "Predefined CI/CD variables reference")."""
     if not environ.get("GITLAB_CI"):
         return CiJob()
@@ -54,5 +54,5 @@ def gitlab_job(environ: Mapping[str, str] = os.environ) -> CiJob:
 
 
 def _checked(url: str) -> str:
-    """Return a URL that cannot end a Markdown link; empty for anything else."""
+    """Return the URL if it is safe in a Markdown link, otherwise an empty string."""
     return url if _URL.fullmatch(url) else ""

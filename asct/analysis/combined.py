@@ -11,14 +11,15 @@ from asct.sdk.record import Scalar
 from asct.values.grouping import grouped, shortened
 
 _MOST_SERIES = 256
-"""Maximum number of series in a combined figure, which is drawn as panels of at most eight. If there were more, each
+"""Maximum number of series in a combined figure, which is drawn as panels of at most eight. If there are more, each
 host has its own figure."""
 _MOST_NAMED = 6
 """Maximum number of hosts that the label of a line names."""
 _MOST_CELLS = 4096
 """Maximum number of cells for which a figure is also shown as a table."""
 _MOST_IN_ALL = 40_000
-"""Maximum number of cells in the tables of all figures of a report. The figures after them have none."""
+"""Maximum number of cells in the tables of all figures of a report. Figures whose tables would exceed it have no
+table."""
 
 
 def combined_figures(by_host: Mapping[str, tuple[Figure, ...]]) -> list[Figure]:
@@ -130,7 +131,8 @@ def figure_grids(figures: Iterable[Figure]) -> dict[str, TextTable]:
 
 
 def _mark_grid(figure: Chart) -> TextTable:
-    """Return a row for each mark of curves over load, on which few marks have the same x and some have the same."""
+    """Return a row for each mark of curves over load. A row per x value would be unsuitable, because only some marks
+    have the same x."""
     axes = (ColumnHead(axis.title, "right") for axis in (figure.x, figure.y))
     rows = tuple(
         (

@@ -23,8 +23,8 @@ _MOST_FIGURES: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The comparison with the run `base`, and why that run was chosen. `figures` contain the curves of both runs.
-    If the baseline cannot be used, `problem` says why, and there is no `report`."""
+    """The comparison with the run `base`, and why that run was chosen. `figures` contains the curves of both runs. If
+    the baseline cannot be used, `problem` says why, and there is no `report`."""
 
     base: str
     why: str
@@ -51,8 +51,8 @@ def comparison_of(view: RunView) -> Comparison | None:
 
 @lru_cache(maxsize=1)
 def sources_of(view: RunView) -> tuple[DiffSource, DiffSource, str] | None:
-    """Return the baseline, the run with what its comparison needs, and how the baseline was chosen; None if there is no
-    baseline. Raises StoreError if it cannot be used."""
+    """Return the baseline, the run in the form that its comparison requires, and how the baseline was chosen; None if
+    there is no baseline. Raises StoreError if the baseline cannot be used."""
     catalog = view.catalog
     if catalog is None:
         return None

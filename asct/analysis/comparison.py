@@ -1,12 +1,14 @@
-"""Compare the values of two runs at the same place: by how much they differ, and whether that is more than chance.
+"""Compare the values of two runs at the same place: by how much they differ, and whether chance could explain the
+difference.
 
-The samples of a value are its visits (processes with fresh memory), or its repeats if a repeat has none. Visits of one
-repeat are close together in time and share what changes from repeat to repeat. Therefore, each of several repeats is
-one sample, however many visits it has, until the spread of unchanged runs tells how much repeats differ. A value has
-regressed if these conditions hold: it is worse than `limit` allows, by the Mann-Whitney test with the values of the
-base worsened by `limit`; it is worse than the next of several unchanged runs would be, if there are any; both tests
-count all values that are compared together (Holm); and the change exceeds the noise floor of both runs. Sources: see
-`statistics/ranks.py`, `statistics/shift.py` and `statistics/prediction.py`.
+The samples of a value are its visits (processes with fresh memory), or its repeats if a repeat has no visits. The
+visits of one repeat are close together in time, so they do not show what varies from repeat to repeat. Therefore, if
+there are several repeats, each one is a single sample, regardless of its number of visits, until the spread of
+unchanged runs shows how much repeats differ. A value has regressed if these conditions hold: it is worse than `limit`
+allows, according to the Mann-Whitney test with the values of the base worsened by `limit`; if there are several
+unchanged runs, it is worse than the next one would be; both tests account for all values that are compared together
+(Holm); and the change exceeds the noise floor of both runs. Sources: see `statistics/ranks.py`, `statistics/shift.py`
+and `statistics/prediction.py`.
 """
 
 from __future__ import annotations
@@ -26,15 +28,16 @@ from asct.values.grouping import grouped
 from asct.values.quantity import format_quantity
 
 LEVEL: Final = 0.01
-"""The probability with which at least one of the values that are compared together is called changed by mistake."""
+"""The probability that at least one of the values that are compared together is reported as changed by mistake."""
 _FEWEST_IN_COMMON: Final = 5
 _MOST: Final = 0.8
 LEAST_RUNS: Final = 5
-"""From this number on, the spread of unchanged runs counts. Fewer say too little about it."""
+"""Minimum number of unchanged runs for their spread to count. Fewer runs do not determine it well enough."""
 _ENOUGH_RUNS: Final = 10
-"""With fewer, the spread is so uncertain that a regression that visits show is undecided rather than chance."""
+"""With fewer unchanged runs, the spread is so uncertain that a regression that the visits show counts as undecided
+rather than as chance."""
 _EXTREME: Final = 1e100
-"""Beyond this size or its inverse, ratios would overflow. No measurement returns such values."""
+"""Ratios of values above this limit or below its inverse could overflow. No measurement returns such values."""
 Outcome = Literal["improved", "same", "regressed", "too-few", "noisy", "not-comparable"]
 _FAR: Final = 2.0
 """A value that is worse by more than this multiple of the limit is far beyond it."""
@@ -45,10 +48,11 @@ _UNDECIDED: Final[tuple[Outcome, ...]] = ("too-few", "noisy", "not-comparable")
 class Change:
     """The difference between two values of the same metric at the same place.
 
-    `change` is relative to the base (0.05 is 5 % more), and `interval` is its 95 % interval, None for too few samples.
-    `noise` is the noise floor, as a fraction. `samples` is the number of samples of both. `p_worse` and `p_better` are
-    one-sided, and `p_visits` is the former without the unchanged runs; `adjusted` corrects them for all values that are
-    compared together. If `reason` is not empty, the values cannot be compared, and the other fields say nothing.
+    `change` is relative to the base (0.05 is 5 % more), and `interval` is its 95 % interval, or None if there are too
+    few samples. `noise` is the noise floor, as a fraction. `samples` is the number of samples of both. `p_worse` and
+    `p_better` are one-sided, and `p_visits` is the former without the unchanged runs; `adjusted` corrects them for all
+    values that are compared together. If `reason` is not empty, the values cannot be compared, and the other fields
+    have no meaning.
     """
 
     base: float
@@ -70,8 +74,8 @@ class Change:
     spread: float = 0.0
     """The standard deviation of their values, as a fraction."""
     gate: bool = False
-    """Whether the result decides whether a run fails. If so, nothing has regressed before the spread of unchanged runs
-    is known: in a guest, memory latencies of unchanged runs differed by a factor of 2, and those of visits by 5 %."""
+    """Whether the result can make a run fail. If so, no value counts as regressed until the spread of unchanged runs is
+    known: in a guest, memory latencies of unchanged runs differed by a factor of 2, and those of visits by 5 %."""
     noisy: str = ""
     """The flags with which the host marked one of the values as noisy."""
     clustered: bool = False
@@ -80,7 +84,7 @@ class Change:
     """A note on a regression that most values of the host share."""
     test: tuple[object, ...] = ()
     """The place, the samples and the limit. Metrics that record the same numbers, such as `iops` and `read_iops` of a
-    read job, are one test. A change without it is a test of its own."""
+    read job, are one test. A change for which this is empty is a separate test."""
 
     @property
     def worse_by(self) -> float:
@@ -105,7 +109,7 @@ class Change:
 
     @property
     def undecided(self) -> bool:
-        """Whether a regression can be neither shown nor ruled out. What became better has not regressed."""
+        """Whether a regression can be neither shown nor ruled out. A value that improved has not regressed."""
         return self.outcome in _UNDECIDED and bool(self.reason or self.worse_by > 0.0)
 
     @property
@@ -132,11 +136,11 @@ class Change:
             )
         if self.outcome == "noisy":
             why = (
-                f"{self.runs} unchanged runs are too few to tell their spread ({_percent(self.spread)} %)"
+                f"{self.runs} unchanged runs are too few to determine their spread ({_percent(self.spread)} %)"
                 if self.runs >= LEAST_RUNS
                 else f"one of the values is flagged {self.noisy}, and the spread of unchanged runs is unknown"
                 if self.noisy
-                else "visits cannot tell what changes from run to run, and the spread of unchanged runs is unknown"
+                else "visits do not show what varies from run to run, and the spread of unchanged runs is unknown"
             )
             wanted = LEAST_RUNS if self.runs < LEAST_RUNS and not self.noisy else _ENOUGH_RUNS
             return f"{found}; it may be chance, because {why}: add unchanged runs of the plan ({wanted} in total)"
@@ -147,8 +151,8 @@ class Change:
         return f"{found}; {limits}{chance}{self.shared}"
 
     def _span(self) -> str:
-        """Return the interval as text, with the sign of the change: a value that is 21 % worse is so by 18 to 25 %,
-        whether lower or higher values are better."""
+        """Return the interval as text, with the sign of the change: if a value is 21 % worse, both ends are positive
+        (18 to 25 %), whether lower or higher values are better."""
         if self.interval is None:
             return ""
         low, high = sorted(math.copysign(1.0, self.change) * end for end in self.interval)
@@ -211,14 +215,15 @@ def _percent(share: float) -> str:
 
 
 def _test(base: MetricGroup, new: MetricGroup, limit: float, unchanged: Sequence[float]) -> tuple[object, ...]:
-    """Return what is equal for two metrics of a place exactly if their comparisons are one and the same."""
+    """Return a key that is equal for two metrics of a place if and only if their comparisons are the same test."""
     host, job_id, _, point_id, coords = new.key
     samples = (tuple(map(tuple, _nested(group))) for group in (base, new))
     return host, job_id, point_id, coords, new.records[0].better, limit, tuple(unchanged), *samples
 
 
 def _interval(before: Nested, after: Nested) -> tuple[float, float] | None:
-    """Return the 95 % interval of the relative change; None for too few samples, or if a sample is not positive."""
+    """Return the 95 % interval of the relative change; None if there are too few samples, or if a sample is not
+    positive."""
     first, second = _flat(before), _flat(after)
     if min(*first, *second) <= 0.0:
         return None
@@ -227,14 +232,15 @@ def _interval(before: Nested, after: Nested) -> tuple[float, float] | None:
 
 
 def _next_p(unchanged: Sequence[float], value: float, prior: Prior) -> float:
-    """Return the probability of an unchanged run measuring `value` or more."""
+    """Return the probability that an unchanged run measures `value` or more."""
     if value <= 0.0:  # with a limit of 100 % or more, nothing is that much lower
         return 1.0
     return next_p([math.log(item) for item in unchanged], math.log(value), prior)
 
 
 def adjusted(changes: Sequence[Change]) -> list[Change]:
-    """Return the changes with p-values adjusted for all of those that can be compared. Equal values count once."""
+    """Return the changes with p-values adjusted for all changes that can be compared. Changes that are the same test
+    count once."""
     keys = [item.test or (number,) for number, item in enumerate(changes)]
     tests = {key: item for key, item in zip(keys, changes, strict=True) if not item.reason}
     found = tests.values()
@@ -270,10 +276,11 @@ def difference(base: MetricGroup, new: MetricGroup) -> str:
     """Return why two values cannot be compared; empty if they can."""
     before, after = base.records[0], new.records[0]
     if before.benchmark != after.benchmark:
-        return f"the baseline measured it with `{before.benchmark}`"
+        return f"the baseline was measured with `{before.benchmark}`"
     if before.version != after.version:
         return (
-            f"version {before.version} of `{before.benchmark}` measured the baseline, version {after.version} this run"
+            f"the baseline was measured with version {before.version} of `{before.benchmark}`, this run with version "
+            f"{after.version}"
         )
     if before.point_id != after.point_id:
         return "the baseline was measured with other settings"
@@ -282,7 +289,7 @@ def difference(base: MetricGroup, new: MetricGroup) -> str:
     if any(flag.startswith("invalid") for flag in base.doubts):
         return f"the value of the baseline is flagged {' and '.join(base.doubts)}"
     if base.value != new.value and min(base.value, new.value) <= 0.0:
-        return "there is no relative change of values that are not positive"
+        return "values that are not positive have no relative change"
     if any(value and not 1.0 / _EXTREME < abs(value) < _EXTREME for value in (*_values(base), *_values(new))):
         return "the values are too large or too small to be compared"
     return ""

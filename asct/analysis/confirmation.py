@@ -21,8 +21,8 @@ from asct.values.quantity import format_quantity
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """A value whose verdict fails the run unless a second measurement does not confirm it. `index` is the index of the
-    verdict."""
+    """A value that seems to have regressed. Its verdict fails the run unless a second measurement refutes it. `index`
+    is the index of the verdict."""
 
     index: int
     place: MetricGroup
@@ -72,7 +72,7 @@ def confirmed(
 
 
 def _shortage(suspect: Suspect, group: MetricGroup | None) -> str:
-    """Return why the second measurement cannot be judged; empty if it can. Fewer repeats would confirm less."""
+    """Return why the second measurement cannot be judged; empty if it can. Fewer repeats would be weaker evidence."""
     if group is None or is_invalid(group.doubts):
         return "the second measurement contains no valid values"
     done, planned = len(group.records), len(suspect.place.records)

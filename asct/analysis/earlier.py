@@ -1,4 +1,4 @@
-"""The earlier run with which a run is compared, behind the values of its figures."""
+"""Draw the values of the earlier run with which a run is compared behind the values in its figures."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from asct.sdk.figure import Backdrop, Chart, Figure, Heatmap, Series
 def with_earlier_run(view: RunView, sections: Sequence[ReportSection]) -> list[ReportSection]:
     """Return the sections of a report with the values of the baseline behind those of the run.
 
-    A chart without a counterpart of the same axes, stacked bars and matrices are unchanged. So is everything if there
-    is no baseline, or if it cannot be read; the comparison then says why.
+    Charts without a counterpart with the same axes, stacked bars and matrices are unchanged. All figures are unchanged
+    if there is no baseline or if it cannot be read; the comparison then says why.
     """
     try:
         found = sources_of(view)
@@ -47,7 +47,7 @@ def with_earlier_run(view: RunView, sections: Sequence[ReportSection]) -> list[R
 
 def _with_backdrop(figure: Figure, name: str, earlier: dict[tuple[str, str], Chart], only: str) -> Figure:
     """Return a figure with the charts of the earlier run, by host and slug, behind it. `only` is the host of figures
-    whose series name none."""
+    whose series name no host."""
     if isinstance(figure, Heatmap) or is_stacked(figure):
         return figure
 

@@ -227,7 +227,7 @@ def _missing(
     check: Check, places: Sequence[MetricGroup], baseline: Baseline, judged: Sequence[Verdict]
 ) -> list[Verdict]:
     """Return an unknown verdict for each valid value that the baseline measured at a planned point and this run lacks,
-    unless one of the verdicts already says that something of its job was not measured."""
+    unless one of the verdicts already says that part of its job was not measured."""
     measured = {key_of(place) for place in places}
     told = {(verdict.host, verdict.id) for verdict in judged if verdict.value is None}
     verdicts = []

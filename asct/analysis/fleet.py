@@ -22,8 +22,8 @@ _MOST_APART: Final = 7
 _FALSE_ALARM: Final = 0.05
 """The probability that a figure names a host although all values come from the same normal distribution."""
 _LEAST_SPREAD: Final = 0.01
-"""The smallest standard deviation between hosts that is assumed, as a fraction of their median. Without it, a deviation
-of no importance would count where most hosts have the same value."""
+"""The smallest standard deviation between hosts that is assumed, as a fraction of their median. Without this minimum,
+insignificant deviations would count if most hosts have the same value."""
 _TWENTIETHS: Final = 20
 
 _Owned = tuple[str, Chart]
@@ -32,7 +32,7 @@ _Owned = tuple[str, Chart]
 
 @dataclass(frozen=True, slots=True)
 class _Mark:
-    """A value of one host. `key` is what identifies it on all hosts."""
+    """A value of one host. `key` identifies the value on all hosts."""
 
     host: str
     key: Scalar
@@ -42,18 +42,19 @@ class _Mark:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """The values of all hosts at one mark. `given` is what identifies the mark: its label or one of the coordinates."""
+    """The values of all hosts at one mark. `given` states what identifies the mark: its label or one of its
+    coordinates."""
 
     given: Literal["label", "x", "y"]
     marks: tuple[_Mark, ...]
 
     @property
     def values(self) -> list[float]:
-        """What was measured, by host."""
+        """The measured coordinate of each host."""
         return [float(mark.x) if self.given == "y" else mark.y for mark in self.marks]
 
     def middle(self) -> tuple[Scalar, float]:
-        """Return the median of what was measured."""
+        """Return the coordinates of the mark, with the median of those that were measured."""
         first = self.marks[0]
         x = first.x if self.given == "x" else median([float(mark.x) for mark in self.marks])
         return x, first.y if self.given == "y" else median([mark.y for mark in self.marks])
@@ -112,8 +113,8 @@ def host_figures(host: str, own: Sequence[Figure], fleet: Sequence[Figure]) -> t
 
 
 def without_visits(figures: Iterable[Figure], most: int) -> list[Figure]:
-    """Return the figures with the numbers of visits and repeats instead of their values if there are more than `most`
-    of them in all figures."""
+    """Return the figures. If all of them together contain more than `most` values of visits and repeats, replace these
+    values with their numbers."""
     figures = list(figures)
     details = [detail for figure in figures for detail in _details(figure)]
     if sum(len(detail.values) for detail in details) <= most:
@@ -192,11 +193,12 @@ def _given(series: Sequence[Series]) -> Literal["label", "x", "y"]:
 
 
 def _shown_hosts(places: Sequence[_Place]) -> tuple[bool, list[str]]:
-    """Return whether hosts are far from the median, and these hosts or, if there are none, the lowest and the highest.
+    """Return whether any hosts are far from the median, and which ones; if there are none, return the lowest and the
+    highest host.
 
-    A host is far away if one of its values is less likely than `_FALSE_ALARM` among as many values of one normal
-    distribution. Source of the estimate: Iglewicz and Hoaglin, How to Detect and Handle Outliers, 1993 (modified
-    z-scores).
+    A host is far away if one of its values is so far from the median that such a value would occur with a probability
+    below `_FALSE_ALARM` among as many values of one normal distribution. Source of the estimate: Iglewicz and Hoaglin,
+    How to Detect and Handle Outliers, 1993 (modified z-scores).
     """
     deviations: dict[str, list[float]] = {}
     for place in places:

@@ -29,7 +29,7 @@ class MetricGroup:
 
     @property
     def key(self) -> Place:
-        """What identifies the place in its run."""
+        """The key that identifies the place in its run."""
         return place_of(self.records[0])
 
     @property
@@ -48,7 +48,7 @@ class MetricGroup:
 
     @property
     def doubts(self) -> list[str]:
-        """The flags that question a value, of all repeats, sorted. With `strict`, the verdict on such a value is
+        """The flags of all repeats that cast doubt on the value, sorted. With `strict`, the verdict on such a value is
         unknown."""
         return sorted({flag for record in self.records for flag in record.flags if doubtful(flag)})
 

@@ -225,7 +225,7 @@ def _disagreeing(place: MetricGroup) -> list[str]:
 
 def _count(place: MetricGroup, metric: Metric) -> str:
     """Return how many repeats, visits or samples the value summarizes, and how many runs its interval covers; empty if
-    it is a single one."""
+    it is only one."""
     stats = place.records[0].stats
     text = ""
     if len(place.records) > 1:

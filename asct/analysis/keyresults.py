@@ -19,7 +19,7 @@ _MOST_HOSTS: Final = 3
 """Maximum number of hosts whose values a key result lists; of more hosts, it names the extremes."""
 
 Place = tuple[str, str]
-"""What identifies a key result on all hosts: the benchmark entry and the label."""
+"""The key of a key result on all hosts: the benchmark entry and the label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class KeyResult:
     unit: str
     lines: tuple[str, ...]
     doubts: tuple[str, ...]
-    """Without those that all shown key results share."""
+    """The doubts about this key result, without those that all shown key results share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,8 @@ class KeyResults:
 def key_results(found: Sequence[HeadlineMetric]) -> KeyResults:
     """Return the most important of the headlines of all jobs.
 
-    Every subject gets its first key result before any gets its second, and every benchmark entry within a subject
-    likewise. Of values by level, those of the outermost level come first.
+    Every subject gets its first key result before any subject gets its second. The same applies to the benchmark
+    entries within a subject. Of values by level, those of the outermost level come first.
     """
     places = grouped(found, lambda item: (item.id, item.label))
     kept = _chosen(places)
@@ -119,7 +119,7 @@ def _range(items: Sequence[HeadlineMetric]) -> tuple[str, str]:
 
 
 def _middle(item: HeadlineMetric) -> tuple[str, str]:
-    """Return the value and its unit, also of a value with two states as one number."""
+    """Return the value and its unit. A value with two states is also returned as one number."""
     if " or " not in item.value:
         return item.value, item.unit
     value, _, unit = format_quantity(_number(item), _unit(item)).partition(" ")
@@ -127,7 +127,8 @@ def _middle(item: HeadlineMetric) -> tuple[str, str]:
 
 
 def _of_hosts(items: Sequence[HeadlineMetric], unit: str) -> Iterator[str]:
-    """Yield the values of the hosts or of the extremes, after what all of them share. `unit` is not repeated."""
+    """Yield the text that all hosts share, and then the values of the hosts or of the extremes. `unit` is not
+    repeated."""
     place, count = _shared([item.place for item in items]), _shared([item.count for item in items])
     yield _joined(place, f"{count} each" if count else "")
     items = [replace(item, place="" if place else item.place, count="" if count else item.count) for item in items]
@@ -145,7 +146,7 @@ def _of_hosts(items: Sequence[HeadlineMetric], unit: str) -> Iterator[str]:
 
 
 def _shared(texts: Sequence[str]) -> str:
-    """Return the text if all are the same; otherwise an empty one."""
+    """Return the text if all texts are the same; otherwise, return an empty text."""
     return texts[0] if len(set(texts)) == 1 else ""
 
 

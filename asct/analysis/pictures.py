@@ -17,7 +17,8 @@ _FOLDERS = frozenset({"build", "disturbances", "facts", "jobs"})
 
 
 def pictures(view: RunView) -> dict[str, Figure]:
-    """Return the figures of a report by the names of their picture files, without the ending and relative to the run.
+    """Return the figures of a report by the names of their picture files, without the extension and relative to the
+    run.
 
     A name consists of the benchmark entry and the figure, unless the benchmark declares another (`Benchmark.pictures`).
     Raises UsageError (E711) if the report has no figure.
@@ -45,8 +46,8 @@ def source(view: RunView) -> str:
 
 
 def _name(figure: Figure, section: ReportSection, folder: str, declared: Mapping[str, str], several: bool) -> str:
-    """Return the name of one picture. If the plan has several entries for the benchmark, it is in the folder of its
-    entry in any case."""
+    """Return the name of one picture. If the plan has several entries for the benchmark, the picture is always in the
+    folder of its entry."""
     slug = figure.slug.removeprefix(f"{section.slug}-")
     keys = [key for key in declared if slug == key or slug.startswith(f"{key}-")]
     if not keys:

@@ -1,4 +1,4 @@
-"""Propose expectations from what was measured, as text for the section `expect` of a plan."""
+"""Propose expectations based on measured values, as text for the section `expect` of a plan."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from asct.values.quantity import format_quantity
 _DIGITS = 4
 """Rounding a bound to this number of digits changes it by far less than any useful margin."""
 Place = tuple[str, str, tuple[tuple[str, str], ...]]
-"""A value of a plan, whatever the host and the run: id, metric, and its place as text."""
+"""The key of a value in all runs of a plan and on all hosts: id, metric, and its place as text."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ _FIELDS: Final = {
     "command_line": _COMMAND_LINE,
     "user": _USER,
 }
-"""The keys of documents whose texts are secret as a whole."""
+"""Keys in documents whose entire text is secret."""
 _OWN: Final = data(__file__, "redaction.yaml")
 _KEPT: Final = frozenset(_OWN["kept"])
 _KEPT_IN_DOCUMENTS: Final = _KEPT.union(_OWN["kept_in_documents"])
@@ -66,8 +66,8 @@ _SHORTEST_NAME: Final = 5
 
 
 class Redaction:
-    """Replaces the `known` texts, and what has the form of an address or a serial number. With `names`, it also
-    replaces user names in paths, and all machines in `domains`."""
+    """Replaces the `known` texts, and everything that has the form of an address or a serial number. With `names`, it
+    also replaces user names in paths, and all machines in `domains`."""
 
     def __init__(self, known: Mapping[str, str], *, names: bool = False, domains: Iterable[str] = ()) -> None:
         self._known = known
@@ -92,7 +92,7 @@ class Redaction:
         return found[0] if group == "ip" and not _is_ip(found[0]) else _REPLACED[group]
 
     def path(self, path: str) -> str:
-        """Return a path in the results tree without secrets. Its names are still safe as names of files."""
+        """Return a path in the results tree without secrets. Its names remain safe as file names."""
         first, *rest = path.split("/")
         return "/".join((first if first in _TOP or not rest else self._name(first), *map(self._name, rest)))
 
@@ -103,7 +103,7 @@ class Redaction:
     def file(self, path: str, text: str) -> str:
         """Return the text of a file in the results tree without secrets. JSON documents remain JSON documents.
 
-        The resolved plan no longer names a baseline, because that is another run, with secrets of its own.
+        The resolved plan no longer names a baseline, because the baseline is another run with its own secrets.
         """
         if path == "plan.resolved.json" and isinstance(body := _parsed(text), dict):
             return json.dumps({**self.document(body), "baseline": None}, ensure_ascii=False, separators=(",", ":"))
@@ -160,8 +160,8 @@ def redactor(view: RunView) -> Callable[[str], str]:
 
 
 def redaction_of(view: RunView, files: Iterable[tuple[str, str]]) -> Redaction:
-    """Return what removes all secrets of a run, including the names of hosts and users. `files` contains the paths and
-    texts of the files of its results tree."""
+    """Return the redaction that removes all secrets of a run, including the names of hosts and users. `files` contains
+    the paths and texts of the files of its results tree."""
     found = dict(_known(view))
     for path, text in files:
         found |= {name: _USER for name in re.findall(rf"{_HOME}([A-Za-z_][\w.-]*)", text)}
@@ -253,5 +253,5 @@ def _of_document(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _is_secret(text: str) -> bool:
-    """Return whether a text identifies something, rather than being a word that occurs everywhere."""
+    """Return whether a text identifies something. Words that occur everywhere do not."""
     return len(text) > 1 and text.casefold() not in _WORDS and not _PCI.fullmatch(text)

@@ -295,7 +295,7 @@ def _commands_once(parts: Iterable[HostPart]) -> Iterator[HostPart]:
 
 
 def _flags(jobs: Sequence[JobView]) -> Iterable[Row]:
-    """Yield the meanings of the flags in the displayed tables. Flags that question a value come first.
+    """Yield the meanings of the flags in the displayed tables. Flags that cast doubt on a value come first.
 
     A flag that names another value, such as `disagrees:idle-latency`, is explained with both values.
     """

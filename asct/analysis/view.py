@@ -134,8 +134,8 @@ class RunView:
 
 
 def glance(root: Path) -> RunView:
-    """Read the documents of the run in the folder `root`, without its jobs and records, which takes long if there are
-    many. Raises StoreError as `open_view` does, except for records."""
+    """Read the documents of the run in the folder `root`, without its jobs and records, because reading many of them
+    takes long. Raises StoreError as `open_view` does, except for records."""
     stored = read_run(root)
     notes: list[Diagnostic] = []
     facts, resolved = _kept(stored.facts, notes), _kept(stored.resolved, notes)

@@ -36,7 +36,7 @@ def user_settings(
     to true.
 
     Report strings that contain no dot or name an unknown benchmark. The planner reports unknown settings. `selected`
-    are the benchmarks that a setting without its benchmark is probably meant for.
+    contains the benchmarks to which a setting without a benchmark name probably belongs.
     """
     found: dict[str, dict[str, Node]] = {}
     for number, item in enumerate(items):
@@ -57,7 +57,7 @@ def user_settings(
 
 
 def _having(setting: str, catalog: Registry, selected: Collection[str]) -> str | None:
-    """Return a benchmark that has a setting, preferably a selected one; None if `setting` is no setting."""
+    """Return a benchmark that has a setting, preferably a selected one; None if there is no such setting."""
     infos = sorted(catalog.infos, key=lambda info: info.name not in selected)
     return next((info.name for info in infos if info.setting(setting) and not catalog.get(setting)), None)
 

@@ -1,5 +1,5 @@
-"""Shell completion for what depends on other arguments: the parts of the plans on the command line, settings with their
-values, and runs in the results tree."""
+"""Shell completion for values that depend on other arguments: the parts of the plans on the command line, settings with
+their values, and runs in the results tree."""
 
 from __future__ import annotations
 

@@ -202,8 +202,8 @@ class Console:
         _write(sys.stderr, f"\r\x1b[K{harmless(text)}")
 
     def diagnostics(self, findings: Iterable[Diagnostic]) -> None:
-        """Print errors, and other diagnostics if their level is to be told, ordered by location: to stderr, or with
-        --json to stdout as JSON Lines."""
+        """Print errors, and other diagnostics if their level is enabled, ordered by location: to stderr, or with --json
+        to stdout as JSON Lines."""
         chosen = [item for item in findings if item.severity == "error" or self.tells(item.severity)]
         if self.style.json:
             for item in chosen:

@@ -49,7 +49,11 @@ def _count(report: HostReport, number: int, others: int) -> str:
         count = f"{counted(number, 'disturbance')} {'affects' if number == 1 else 'affect'} {subject}"
     else:
         count = f"no disturbance affects {subject}"
-    return f"{count}; {others} more {'does' if others == 1 else 'do'} not" if others else count
+    if not others:
+        return count
+    if not number:
+        return f"{count}; {counted(others, 'other disturbance')} {'was' if others == 1 else 'were'} found"
+    return f"{count}; {others} more {'does' if others == 1 else 'do'} not"
 
 
 def _disturbance(item: Disturbance, width: int, verbose: bool) -> Iterator[str | Text]:

@@ -65,8 +65,8 @@ def execute(
     resume: RunLayout | None = None,
     results: bool = True,
 ) -> CommandOutcome:
-    """Run a plan, or measure what is missing in the run `resume`, and print a summary, with its key `results` unless
-    the caller prints all results.
+    """Run a plan, or measure what is missing in the run `resume`, and print a summary. `results` states whether the
+    summary contains the key results; it is false if the caller prints all results itself.
 
     With `ci`, also write and print what CI servers read (`cli/ci.py`). Raises StoreError if the run cannot be written.
     """

@@ -1,7 +1,7 @@
 """Markdown as text for a terminal: headings in capitals, aligned tables, and wrapped paragraphs and items.
 
-Inline code keeps its backquotes, as in messages, and emphasis loses its asterisks. With colour, escape sequences take
-the place of both, and headings are bold.
+Inline code keeps its backquotes, as in messages, and emphasis loses its asterisks. With `colour`, escape sequences
+replace both, and headings are bold.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ class GlobalOptions(OutputStyle):
 _LEVELS = click.Choice(["debug", "info", "warning", "error", "critical"], case_sensitive=False)
 _SHARED: tuple[Callable[[F], F], ...] = (
     click.option("-v", "--verbose", "verbosity", count=True, help="Print more; -vv implies --log-level debug."),
-    click.option("-q", "--quiet", is_flag=True, help="Print only errors, and what is not written to files."),
+    click.option("-q", "--quiet", is_flag=True, help="Print only errors and output that is not written to files."),
     click.option("--json", is_flag=True, help="Print JSON instead of text."),
     click.option(
         "--color", "colour", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True,

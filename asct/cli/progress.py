@@ -32,7 +32,7 @@ REDRAW_LOCAL_S: Final = 4.9
 _SHORTEST_S: Final = 0.25
 """Minimum time between two drawings, because short points end many times per second."""
 _MOST_OF_POINT: Final = 0.95
-"""The share of its part of the bar that a running point fills at most."""
+"""Maximum share of its part of the bar that a running point fills."""
 
 
 @dataclass
@@ -163,7 +163,7 @@ class Progress(AbstractContextManager["Progress"]):
 
 
 class _Ticking(Progress):
-    """A display that also changes between events, on a thread of its own."""
+    """A display that also changes between events, in its own thread."""
 
     def __init__(self, console: Console) -> None:
         super().__init__(console)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from asct.store.model import Run
 
 MOST_ROWS: Final = 20
-"""Maximum number of rows, of which those with the worst results come first."""
+"""Maximum number of rows. The rows with the worst results come first."""
 _LETTERS: Final = {
     "ok": ".", "noisy": "n", "invalid": "X", "failed": "F", "timeout": "T", "host-lost": "L", "interrupted": "I",
     "skipped": "s", "refused": "R",

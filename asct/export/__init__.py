@@ -79,7 +79,7 @@ def documents_of(view: RunView, names: Iterable[str], folder: Path) -> dict[str,
 
 
 def _make_parent(path: Path, folder: Path) -> None:
-    """Create the folder of a file. Raises StoreError if that is a link, which may lead out of `folder`."""
+    """Create the folder of a file. Raises StoreError if the folder is a link, which may lead outside `folder`."""
     with writing(path):
         if path.parent != folder and path.parent.is_symlink():
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))

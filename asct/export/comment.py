@@ -1,7 +1,7 @@
 """A comment for a pull request: the verdict and the changes first, everything else in sections that a reader can open.
 
-The first line is a hidden marker, by which a program finds the comment of an earlier run of the same plan and replaces
-it. Everybody may read a comment, so it contains no addresses, serial numbers or kernel command lines.
+The first line is a hidden marker, which allows a program to find and replace the comment of an earlier run of the same
+plan. Everybody may read a comment, so it contains no addresses, serial numbers or kernel command lines.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def _coverage(outcomes: TextTable | None) -> list[Part]:
 
 
 def _section(section: ReportSection, hosts: int) -> Part:
-    """Return the closed section of a benchmark entry, also with shorter tables."""
+    """Return the closed section of a benchmark entry in two versions, the second with shorter tables."""
     title = f"{section.title} ({section.id})"
     versions = (section_lines(section, hosts), section_lines(section, hosts, _FEW_ROWS))
     return Part(section.id, 4, tuple("\n".join(details(title, lines)) for lines in versions))

@@ -98,8 +98,8 @@ def render(view: RunView, linked: bool = False) -> str:
 
 
 def _of_hosts(section: ReportSection) -> list[Figure]:
-    """Return the figures of single hosts. The same figure of all hosts follows one another, which compresses better
-    than all figures of a host."""
+    """Return the figures of single hosts. They are ordered by figure and then by host, because this compresses better
+    than the reverse order."""
     figures = [figure for same in zip_longest(*(part.figures for part in section.parts)) for figure in same if figure]
     return without_visits(figures, _MOST_VISITS)
 
@@ -211,8 +211,8 @@ def body_rows(grid: TextTable, rows: Sequence[Sequence[TableCell]], stack: bool)
 
 
 def _sorted_by_text(cells: Sequence[TableCell]) -> bool:
-    """Return whether the texts of these cells sort them: they are equal to the keys, or numbers that are not rounded to
-    zero."""
+    """Return whether these cells can be sorted by their texts: each text equals its sort key, or is a number that was
+    not rounded to zero."""
     return all(
         one.sort in ("", one.text)
         or (
@@ -262,7 +262,7 @@ class _Column:
 
 
 def _prose(text: str) -> str:
-    """Return text in which backquotes mark code."""
+    """Return text as HTML, with the parts between backquotes as code."""
     parts = _escaped(text).split("`")
     if len(parts) % 2 == 0:
         return _escaped(text)

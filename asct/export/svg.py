@@ -9,7 +9,7 @@ from asct.export import pictures_of
 
 NAME = "svg"
 FILE = "<benchmark>/<figure>.svg"
-SUMMARY = "one scalable picture per figure, with text that can be searched"
+SUMMARY = "one scalable picture per figure, with searchable text"
 
 
 def documents(view: RunView, _folder: Path) -> dict[str, bytes]:

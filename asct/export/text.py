@@ -31,7 +31,7 @@ _GAP = 2
 """Spaces between columns."""
 _RULE = "─"
 _SEVERAL = 3
-"""Minimum number of columns that share words in a block if the others follow in the next block."""
+"""Minimum number of columns with shared words in a block if the other ones are in the next block."""
 _LONG = re.compile(r"[+-]?\d{4,}\.\d+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _MOST_SERIES = 8
@@ -119,7 +119,7 @@ def _joined(texts: Iterable[str], room: int) -> Iterator[str]:
 
 
 def _up_to(most: int, found: Iterable[Sweep]) -> Iterator[Sweep]:
-    """Yield sweeps until they have `most` series together."""
+    """Yield sweeps as long as they have at most `most` series in total."""
     for item in found:
         most -= len(item.rows)
         if most < 0:
@@ -217,7 +217,8 @@ def _rounded(grid: TextTable) -> TextTable:
 
 def _parts(grid: TextTable, width: int) -> list[TextTable]:
     """Split the columns into blocks that fit the width in compact form. Each block starts with the first column.
-    Columns that share words stay together if a block has room for them, unless several fit the block before."""
+    Columns that share words stay together if a block has room for them, unless several of them fit into the previous
+    block."""
 
     def fits(kept: Sequence[int]) -> bool:
         part = _columns(grid, kept)
@@ -287,8 +288,8 @@ def _shorter(title: str) -> dict[str, str]:
 
 
 def _group(shared: str, titles: Sequence[str]) -> _Group:
-    """Return the group of the first columns whose titles share these words. A title without another word follows those
-    of reads and writes and stands for both."""
+    """Return the group of the first columns whose titles share these words. A title that consists only of these words
+    stands for both reads and writes if it follows their titles."""
     own: list[str] = []
     for title in titles:
         word = "All" if title == shared and own[-1:] == ["Write"] else _shorter(title).get(shared)
@@ -327,7 +328,7 @@ def _compact_table(grid: TextTable, width: int) -> str:
 
 
 def _with_shared(line: str, groups: Sequence[_Group], sizes: Sequence[int]) -> str:
-    """Return the last but one line of the heading with the words that the columns of each group share."""
+    """Return the second-to-last line of the heading, with the words that the columns of each group share."""
     start = number = 0
     for group in groups:
         own = sizes[number : number + len(group.titles)]

@@ -34,8 +34,8 @@ _PADDING: Final = 0.05
 _RATED_SHARE: Final = 0.92
 """Maximum position of a rated value on its axis, which leaves room for its label."""
 _LEAST_SHARE, _MOST_SHARE = 0.01, 10_000.0
-"""Limits of a value relative to the common prefix of its unit. Outside, the prefix would add zeros or digits, so the
-axis has its own."""
+"""Limits of a value relative to the common prefix of its unit. Outside these limits, the prefix would add zeros or
+digits, so the axis has its own prefix."""
 _LOGARITHMIC: Final = ("log2", "log10")
 DIRECTIONS: Final[dict[Better, str]] = {"lower": ", lower is better", "higher": ", higher is better", "neither": ""}
 

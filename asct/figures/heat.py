@@ -50,7 +50,7 @@ def square(figure: object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Colours:
-    """The numbers that the colors of a matrix stand for, the ends of the color scale, and its labels by place."""
+    """The numbers that the colors of a matrix represent, the ends of the color scale, and its labels by position."""
 
     numbers: list[list[float | None]]
     low: float
@@ -118,8 +118,8 @@ def _logarithmic(values: Sequence[Sequence[float | None]], ceiling: float | None
 def _ends(values: Sequence[Sequence[float | None]], ceiling: float | None) -> tuple[float, float, bool]:
     """Return the range of the color scale, and whether values exceed it.
 
-    The scale starts at zero, so that the color is proportional to the value, unless all values are in the upper half. A
-    ceiling below all values is ignored.
+    The scale starts at zero, so that the color is proportional to the value, unless all values are above half of its
+    upper end. A ceiling below all values is ignored.
     """
     known = [value for row in values for value in row if value is not None]
     smallest, largest = min(known, default=0.0), max(known, default=1.0)

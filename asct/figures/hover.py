@@ -35,7 +35,7 @@ def hover_lines(series: Series, number: int, place: str, scale: AxisScale) -> li
 
 
 def _behind(backdrop: Backdrop, x: Scalar, scale: AxisScale) -> list[str]:
-    """Return the line about the value with which that at `x` is compared, if there is one."""
+    """Return the line about the value with which the value at `x` is compared, if there is one."""
     found = (y for other, y in zip(backdrop.x, backdrop.y, strict=True) if other == x and y is not None)
     return [f"{backdrop.name}: {_shown(y, scale)}" for y in islice(found, 1)]
 

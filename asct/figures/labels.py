@@ -12,7 +12,7 @@ from asct.sdk.figure import Series
 
 WIDE: Final = (400.0, 220.0)
 NARROW: Final = (280.0, 170.0)
-"""Width and height in pixels of the area between the axes: the least on a wide page, and that on a phone."""
+"""Width and height in pixels of the area between the axes: the minimum on a wide page, and the size on a phone."""
 CHARACTER: Final = 6.4
 """Mean width in pixels of a character in a label."""
 _TEXT_HEIGHT: Final = 12.0
@@ -32,19 +32,19 @@ class Placed:
 
 
 _MOST_MARKS: Final = 200
-"""Maximum number of marks among which every label looks for its place, which takes time in proportion to their
-square."""
+"""Maximum number of marks for which all labels are placed. The time that this takes is proportional to the square of
+the number."""
 _POSITIONS: Final = {
     "top center": (-0.5, -1.0), "bottom center": (-0.5, 1.0), "top right": (0.0, -1.0), "top left": (-1.0, -1.0),
     "bottom right": (0.0, 1.0), "bottom left": (-1.0, 1.0), "middle right": (0.0, 0.0), "middle left": (-1.0, 0.0),
 }  # fmt: skip
-"""The shift of a text against its mark, in text widths and in text heights."""
+"""The offset of a text from its mark, in text widths and in text heights."""
 
 
 def placed(series: Sequence[Series], x: AxisView, y: AxisView, size: tuple[float, float]) -> list[list[Placed]]:
     """Return the place of each label of each series, if the area between the axes has this size in pixels.
 
-    The first and the last label of each series are placed first; if there are many marks, they are the only ones. A
+    The first and the last label of each series are placed first; if there are many marks, only these are placed. A
     label that would cover a mark or another label in every position is left out.
     """
     if x.kind == "category":  # marks are far apart

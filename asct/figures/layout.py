@@ -29,7 +29,7 @@ _PANEL_HEIGHT: Final = 150
 _PANEL_GAP: Final = 14
 _MOST_COLUMNS: Final = 4
 _CLOSE: Final = 0.09
-"""Distance of two horizontal lines, as a fraction of the axis, below which their labels would overlap."""
+"""Distance between two horizontal lines, as a fraction of the axis, below which their labels would overlap."""
 _SYMBOLS: Final = dict(zip(theme.MARKERS, "\u25cf\u25a0\u25c6\u25b2\u2716\u271a\u2605\u2b22", strict=True))
 _KEY_WIDTH: Final = 38
 """Maximum number of characters in a line of the key above a panel."""
@@ -149,8 +149,9 @@ def _vertical_labels(chart: Chart, x: AxisView) -> tuple[list[Json], int]:
 
 
 def _horizontal_labels(chart: Chart, x: AxisView, y: AxisView, width: float = math.inf) -> list[Json]:
-    """Return the labels of rated values in the first panel, at the end of the line that is farther from the series.
-    Labels of close lines are on different sides of the lines, and labels of a panel have only the words that fit."""
+    """Return the labels of rated values in the first panel, at the end of the line that is farther from the series. If
+    lines are close to each other, their labels are on different sides of the lines. A label is shortened if it does not
+    fit into the panel."""
     found: list[Json] = []
     near: list[float] = []
     for line in sorted(chart.rated, key=lambda line: -line.y):
@@ -168,7 +169,7 @@ def _horizontal_labels(chart: Chart, x: AxisView, y: AxisView, width: float = ma
 
 
 def _fitting(text: str, width: float) -> str:
-    """Return as much of a text as fits into a width in pixels: all, what is before ` at `, or nothing."""
+    """Return as much of a text as fits into a width in pixels: the whole text, the part before ` at `, or nothing."""
     return next((part for part in (text, text.partition(" at ")[0]) if len(part) * CHARACTER < width), "")
 
 
@@ -189,7 +190,7 @@ def _free_side(chart: Chart, x: AxisView, y: AxisView, at: float) -> str:
 
 
 def _panel_axes(places: Json, x: AxisView, y: AxisView) -> Json:
-    """Return the axes of all panels at these places, which zoom together."""
+    """Return the axes of all panels at these places. All panels zoom together."""
     axes: Json = {name: {**_axis(x if name[0] == "x" else y), **place} for name, place in places.items()}
     for name, axis in axes.items():
         number = name[len("xaxis") :]
@@ -233,7 +234,8 @@ def _common_titles(x: AxisView, y: AxisView, left: int) -> list[Json]:
 
 
 def _grid(count: int, lines: int, left: int, every: bool) -> tuple[Json, Json]:
-    """Return the layout of the panels for pages of different widths, and the places of their axes on a usual page.
+    """Return the layout of the panels for pages of different widths, and the places of their axes on a page of the
+    usual width.
 
     `meta.grids` contains, for each number of columns, the width in pixels from which it applies.
     """

@@ -1,4 +1,4 @@
-"""One color and one marker for a name in all figures of a report."""
+"""Assign one color and one marker to each name in all figures of a report."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Style:
 
 @dataclass(frozen=True, slots=True)
 class Palette:
-    """The number of each host and of each name of a series, which determine its color and marker."""
+    """The number of each host and of each series name, which determines its color and marker."""
 
     hosts: Mapping[str, int]
     names: Mapping[str, int]
@@ -48,8 +48,8 @@ class Palette:
 def palette(figures: Iterable[Figure], hosts: Sequence[str] = ()) -> Palette:
     """Return the palette of a report. `hosts` contains all hosts of the run, in order.
 
-    Names that appear in the same panel have different colors as long as there are enough. So do hosts, if there are
-    more of them than colors.
+    Names that appear in the same panel have different colors as long as there are enough colors. The same applies to
+    hosts if there are more hosts than colors.
     """
     found = [panel for figure in figures if not isinstance(figure, Heatmap) for panel in panels(figure)]
     order = list(dict.fromkeys((*hosts, *(item.host for panel in found for item in panel.series if item.host))))

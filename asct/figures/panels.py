@@ -17,7 +17,8 @@ PANEL_WIDTH: Final = 230
 """Minimum width of a panel in pixels."""
 _MOST_WORDS: Final = 5
 _MOST_TIMES: Final = 3
-"""Panels by words may be this many times as many as panels in order; beyond that, most panels hold one series."""
+"""Maximum ratio of the number of panels by words to the number of panels in order. Above this ratio, most panels by
+words would contain only one series."""
 _SEPARATOR: Final = ", "
 
 
@@ -33,10 +34,10 @@ class Panel:
 def panels(chart: Chart) -> tuple[Panel, ...]:
     """Return the panels of a chart: a single one with an empty title unless it has more than eight series.
 
-    Series that name their panels are divided by them. The names of others consist of words, such as the host and the
-    settings, separated by commas. Series that share some of these words form a panel; the words are chosen so that
-    there are as few panels as possible. If no words divide the series into a reasonable number of panels, they are
-    divided in order. The parts of stacked bars remain together.
+    If all series name their panels, they are divided accordingly. Otherwise, the names of the series consist of words,
+    such as the host and the settings, separated by commas. Series that share some of these words form a panel; the
+    words are chosen so that there are as few panels as possible. If no words divide the series into a reasonable number
+    of panels, they are divided in order. The parts of stacked bars remain together.
     """
     series = chart.series
     if len(series) <= MOST_SERIES or (isinstance(chart, Bars) and chart.stacked):
@@ -83,7 +84,7 @@ def host_and_rest(series: Series) -> tuple[str, str]:
 
 
 def _words(series: Series) -> tuple[str, ...]:
-    """Return the words of a name. The name of a host may contain commas, but is one word."""
+    """Return the words of a name. The name of a host may contain commas, but counts as one word."""
     host, rest = host_and_rest(series)
     return tuple(filter(None, (host, *(rest.split(_SEPARATOR) if rest else ()))))
 

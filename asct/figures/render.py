@@ -28,7 +28,7 @@ _BAND_FROM: Final = 13
 _MARKS_UP_TO: Final = 60
 """Lines with more points have no marks."""
 _PALE: Final = 0.3
-"""Opacity of values with which those of a series are compared."""
+"""Opacity of the values with which the values of a series are compared."""
 _MOST_POINTS: Final = 2000
 """Maximum number of visits and repeats that a figure shows as points, which keeps the page small."""
 
@@ -216,7 +216,8 @@ class _Drawn:
         return [self._marks(series, pairs, marker, group)] if pairs else []
 
     def _backdrop(self, series: Series, style: Style, group: Mapping[str, str]) -> list[dict[str, Any]]:
-        """Return the values with which those of a series are compared: a pale line, or a pale mark across each bar."""
+        """Return the values with which the values of a series are compared, as a pale line or as a pale mark across
+        each bar."""
         if series.backdrop is None:
             return []
         pairs = [

@@ -43,8 +43,8 @@ class AxisScale:
 
 
 def guide(values: Sequence[float | None], logarithmic: bool = False) -> float | None:
-    """Return the magnitude that the prefix of an axis should fit: the largest one or, on a logarithmic axis, the
-    median. Return None if no value differs from 0."""
+    """Return the magnitude that the prefix of an axis should fit: the largest magnitude or, on a logarithmic axis, the
+    median. Return None if there is no value other than 0."""
     sizes = sorted(abs(value) for value in values if value is not None and math.isfinite(value) and value != 0)
     if not sizes:
         return None

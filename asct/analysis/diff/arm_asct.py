@@ -72,8 +72,8 @@ def read_arm_asct(root: Path, catalog: Catalog) -> DiffSource:
 def _records(
     folder: ArmFolder, name: str, catalog: Catalog, nodes: int | None
 ) -> Iterator[tuple[str, Record, Place, str]]:
-    """Yield, for each value of a recipe, the name of the recipe, a record, its place, and the reason why the value is
-    unlike those of asct. Add a note about cells without a value."""
+    """Yield, for each value of a recipe, the name of the recipe, a record, its place, and the reason why the value
+    cannot be compared with those of asct. Add a note about cells without a value."""
     result, benchmark = folder.results[name], catalog.get(name) if name in RECIPES else None
     if result.data is None or benchmark is None:
         return

@@ -1,6 +1,6 @@
 """The facts in the system-info of Arm's ASCT, by the labels of `machine_facts`.
 
-A fact that ASCT formats in another way has a label of its own, so that it is compared only with facts from ASCT.
+A fact that ASCT formats differently has its own label, so that it is compared only with facts from ASCT.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _MODES: Final = ("always", "madvise", "never")
 
 
 class _Info:
-    """The content of system-info. Everything that is missing or of another type is unknown."""
+    """The content of system-info. Values that are missing or have another type are unknown."""
 
     def __init__(self, content: object) -> None:
         self._content = content
@@ -43,7 +43,7 @@ class _Info:
         return _plausible(self.get(path))
 
     def flag(self, path: str) -> bool | None:
-        """Return a truth value; None if there is none."""
+        """Return a Boolean value; None if there is none."""
         found = self.get(path)
         return found if isinstance(found, bool) else None
 
@@ -55,7 +55,7 @@ def node_count(content: object) -> int | None:
 
 
 def _plausible(value: object) -> float | None:
-    """Return a number that is not negative and below 1e18; None for anything else."""
+    """Return a nonnegative number below 1e18; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return value if 0 <= value < _LARGEST else None

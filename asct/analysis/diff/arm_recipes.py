@@ -1,7 +1,7 @@
 """The values in the results of Arm's ASCT, as metrics of the corresponding benchmarks.
 
-ASCT calls a benchmark a recipe. Where a recipe measures something else than the benchmark of the same name, its values
-say why they cannot be compared with values that asct measured. `docs/results.md` (Results of Arm's ASCT) contains the
+ASCT calls a benchmark a recipe. If a recipe measures something other than the benchmark of the same name, its values
+state why they cannot be compared with values that asct measured. `docs/results.md` (Results of Arm's ASCT) contains the
 complete list with the reasons.
 """
 
@@ -26,7 +26,7 @@ _UNKNOWN_NODES: Final = "ASCT measures one node, and the folder does not say how
 _DIMMS: Final = "ASCT counts each memory module as a channel"
 _EMPTY_LOOP: Final = "ASCT delays the load with iterations of an empty loop, asct with NOP instructions"
 _FASTEST: Final = "ASCT reports the fastest walk, asct the median"
-_FEW_CPUS: Final = "ASCT runs all numbers of processes on the same CPUs, as many as `numjobs`"
+_FEW_CPUS: Final = "ASCT runs each number of processes on the same CPUs, whose number is `numjobs`"
 _MEBI: Final = 1 << 20
 _SIZE: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)([KMGT]?)")
 _NODE: Final = re.compile(r"Node ([0-9]{1,4})")
@@ -66,7 +66,7 @@ class ArmRecipe:
 
     @property
     def ticks(self) -> bool:
-        """Whether the values are in ticks (`cycle_base`), where the names of the columns do not tell."""
+        """Whether the values are in ticks (`cycle_base`), for tables whose column names do not state it."""
         return self.config.get("cycle_base") is True
 
     @property
@@ -181,7 +181,7 @@ _TRAFFIC: Final = {
 
 
 def _peak_bandwidth(recipe: ArmRecipe) -> Iterator[ArmValue]:
-    """Yield the bandwidths on the bus: ASCT counts the line that a store reads first as well."""
+    """Yield the bandwidths on the bus, because ASCT also counts the line that a store reads first."""
     table = recipe.table(recipe.data)
     whole = "" if recipe.nodes == 1 else _UNKNOWN_NODES if recipe.nodes is None else _ONE_NODE
     for row in table.rows:
@@ -260,7 +260,8 @@ def _step(axis: str, label: str, table: ArmTable) -> Scalar:
 
 
 def _of_point(table: ArmTable, row: str) -> Iterator[ArmValue]:
-    """Yield the values of one step. Those of a direction without requests are zeros, which measure nothing."""
+    """Yield the values of one step. The values of a direction without requests are zero; they are skipped, because
+    nothing was measured."""
     for prefix, title in (("", ""), ("read_", "Read "), ("write_", "Write ")):
         rate = table.number(row, f"{title}Thruput (kops)")
         if not rate:

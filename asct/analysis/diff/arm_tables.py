@@ -16,7 +16,8 @@ from asct.store.documents import store_error
 from asct.values.error import shown
 
 _LARGEST: Final = 1e30
-"""No measurement is larger; unlike the largest number, it can be converted to any other unit."""
+"""No measurement is larger. Unlike the largest floating-point number, this number can be converted to any other
+unit."""
 _AGAIN: Final = "restore the file from a copy, or measure again with ASCT"
 
 

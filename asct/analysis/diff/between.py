@@ -1,7 +1,7 @@
 """Compare values that different tools measured.
 
-Such values never have the same version and settings. They are comparable if the reader of the other tool's files does
-not say otherwise, and if both runs recorded the same load.
+Such values never have the same version and settings. They are comparable if both runs recorded the same load, and if
+the reader of the other tool's files reports no reason against it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ value is."""
 
 def aligned(base: DiffSource, new: DiffSource, before: MetricGroup, after: MetricGroup) -> tuple[MetricGroup, str]:
     """Return the value `before` of the base with the version and the settings of `after`, and the reason why the two
-    cannot be compared, if any. If the same tool measured both, `before` is unchanged, and there is no reason here."""
+    cannot be compared, if any. If the same tool measured both, `before` is unchanged, and the reason is empty."""
     if base.tool == new.tool:
         return before, ""
     first = after.records[0]

@@ -93,8 +93,8 @@ def _same(one: DiffSource, other: DiffSource) -> bool:
 
 
 def planned_baseline(run: DiffSource, catalog: Catalog) -> tuple[DiffSource, DiffSource, str]:
-    """Return the baseline that the plan of a run names, with the values of accepted runs, the run with the spread of
-    unchanged ones, and how the baseline was chosen.
+    """Return the baseline that the plan of a run names, the run itself, and how the baseline was chosen. The baseline
+    includes the values of accepted runs, and the run includes the spread of unchanged runs.
 
     Raises NoSuchRun (E708) if the plan names none, and StoreError (E708) if it cannot be used.
     """

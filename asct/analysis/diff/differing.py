@@ -14,13 +14,13 @@ from asct.sdk.record import Record
 from asct.values.grouping import grouped
 
 _Key = tuple[str, str]
-"""A label and a host; the host is empty for what concerns a whole run."""
+"""A label and a host; the host is empty if the label applies to a whole run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Differing:
-    """A fact, version or setting that differs. `texts` has one text per run, the base first; it is empty if the run
-    does not tell. `hosts` names the hosts of the base, and is empty for what concerns a whole run."""
+    """A fact, version or setting that differs. `texts` has one text per run, the base first; a text is empty if the run
+    does not contain the item. `hosts` names the hosts of the base, and is empty if the item applies to a whole run."""
 
     label: str
     hosts: tuple[str, ...]
@@ -35,7 +35,7 @@ class Differing:
 def differing(sources: Sequence[DiffSource], hosts: Sequence[Mapping[str, str]], catalog: Catalog) -> list[Differing]:
     """Return what differs between runs, the base first. `hosts` maps the hosts of each run to those of the base.
 
-    What only one run tells is not a difference. Hosts with the same difference are merged.
+    An item that only one run contains is not a difference. Hosts with the same difference are merged.
     """
     sizes = {
         record.id: sizes_of(catalog.get(record.benchmark)) for source in sources for record in _firsts(source.records)

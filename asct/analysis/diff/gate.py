@@ -11,13 +11,13 @@ from asct.diagnostics.model import Diagnostic, Span
 from asct.errors import UsageError
 
 SMALLEST: Final = 0.01
-"""The limit without `--fail-on`: smaller changes are called the same, however sure they are."""
+"""The limit without `--fail-on`: smaller changes have the verdict `same`, however certain they are."""
 OPTION: Final = "--fail-on"
 _CONDITION: Final = re.compile(
     r"\s*(?P<what>[A-Za-z_-]*)\s*(?P<sign>[^\w\s.]*)\s*(?P<number>[^\s%]*)\s*(?P<unit>.*?)\s*"
 )
 _EXAMPLE: Final = 'write `regression>3%`, quoted (--fail-on "regression>3%")'
-_UNLIKE: Final = "the comparison lists the reasons; compare runs of the same benchmarks on like machines"
+_UNLIKE: Final = "the comparison lists the reasons; compare runs of the same benchmarks on similar machines"
 _FEWEST, _MOST = 0.0, 1000.0
 
 
@@ -29,7 +29,7 @@ def limit_of(text: str) -> float:
     found = _CONDITION.fullmatch(text)
     assert found is not None  # every part may be empty or anything
     if found["what"] != "regression":
-        raise _mistake(text, found.start("what"), found["what"], "only `regression` can be asked for")
+        raise _mistake(text, found.start("what"), found["what"], "the condition must begin with `regression`")
     if found["sign"] != ">":
         raise _mistake(text, found.start("sign"), found["sign"], "the comparison must be `>`")
     try:
@@ -49,7 +49,7 @@ def _mistake(text: str, start: int, part: str, label: str) -> UsageError:
 
 
 def doubts(diff: Diff, *, gated: bool) -> Iterator[Diagnostic]:
-    """Yield the reasons (E706) why a comparison says nothing, or why it cannot pass the gate."""
+    """Yield the reasons (E706) why a comparison has no result, or why it cannot pass the gate."""
     for run in diff.runs:
         if not run.judged:
             message = f"no value of {run.run.name} can be compared with {diff.base.name}"
@@ -57,7 +57,7 @@ def doubts(diff: Diff, *, gated: bool) -> Iterator[Diagnostic]:
         elif gated and run.undecided:
             values = "1 value" if run.undecided == 1 else f"{run.undecided} values"
             message = f"{run.run.name}: a regression cannot be ruled out for {values}"
-            hint = "measure more visits or repeats, or exclude with -k what cannot be compared"
+            hint = "measure more visits or repeats, or use -k to exclude values that cannot be compared"
             yield Diagnostic("E706", message, hint=hint)
         for gap in run.run.gaps if gated else ():
             message = f"{run.run.name} {gap}, so it cannot pass"

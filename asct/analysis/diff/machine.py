@@ -11,7 +11,7 @@ from asct.analysis.machine.system import virtualization
 from asct.sdk.facts import Cpu, HostFacts, Memory
 
 _TOOLS = ("cc", "gcc", "clang", "fio", "numactl")
-"""Programs whose version can change results: compilers, and what measures or places."""
+"""Programs whose version can change results: compilers, and programs that measure or set the NUMA placement."""
 
 
 def machine_facts(facts: HostFacts) -> dict[str, str]:

@@ -223,14 +223,14 @@ def _signed(percent: float) -> str:
 
 
 def _reasons(run: RunDiff) -> Iterator[str]:
-    """Yield one sentence per reason for which values cannot be compared."""
+    """Yield one sentence for each reason why values cannot be compared."""
     rows = [row for row in run.rows if row.change is not None and row.verdict == "not comparable"]
     for reason, same in grouped(rows, lambda row: row.change.reason if row.change else "").items():
         yield f"not comparable: {_named(same)}: {reason}"
 
 
 def _few(rows: Sequence[DiffRow]) -> Iterator[str]:
-    """Yield a sentence about changes that may be chance, with the number of visits that would tell."""
+    """Yield a sentence about changes that may be chance, with the number of visits that would decide it."""
     few = [row.change for row in rows if row.change is not None and row.verdict == "too few visits"]
     if few:
         least = least_each(LEVEL, few[0].tests)

@@ -23,7 +23,7 @@ _VERDICTS: Final[Mapping[Outcome, DiffVerdict]] = {
     "noisy": "noisy", "not-comparable": "not comparable",
 }  # fmt: skip
 VERDICTS: Final[tuple[DiffVerdict, ...]] = (*_VERDICTS.values(), "added", "removed")
-"""All verdicts, in the order in which they matter."""
+"""All verdicts, in order of importance."""
 _UNDECIDED: Final = ("too few visits", "noisy", "not comparable")
 UNDIRECTED: Final = "neither higher nor lower values of this metric are better"
 
@@ -46,7 +46,7 @@ class DiffRow:
 
     @property
     def record(self) -> Record:
-        """A record of the value, which knows its metric, unit, direction and benchmark."""
+        """A record of the value, which provides its metric, unit, direction and benchmark."""
         return self.group.records[0]
 
     @property
@@ -177,7 +177,7 @@ class _Pair:
 
 
 def _unjudged(new: MetricGroup) -> str:
-    """Return why a value has no verdict, whatever the base; empty if it has one."""
+    """Return why a value has no verdict regardless of the base; empty if it has one."""
     if new.records[0].better == "neither":
         return UNDIRECTED
     invalid = [flag for flag in new.doubts if is_invalid([flag])]
@@ -185,7 +185,8 @@ def _unjudged(new: MetricGroup) -> str:
 
 
 def _adjusted(rows: Sequence[DiffRow]) -> list[DiffRow]:
-    """Return the rows with changes that are adjusted for all values compared, and for what hosts have in common."""
+    """Return the rows with changes that are adjusted for all values compared, and with notes on hosts whose values
+    regressed together."""
     pairs = [(row, row.change) for row in rows if row.change is not None]
     changes = iter(in_common(adjusted([change for _, change in pairs]), [row.group.host for row, _ in pairs]))
     return [row if row.change is None else replace(row, change=next(changes)) for row in rows]
@@ -203,13 +204,13 @@ def _notes(base: DiffSource, new: DiffSource, hosts: Mapping[str, str]) -> list[
             notes.append(f"only {source.name} measured {'host' if len(alone) == 1 else 'hosts'} {', '.join(alone)}")
     known = max((len(values) for values in new.spread.values()), default=0)
     if known >= LEAST_RUNS:
-        notes.append(f"the spread of up to {known} unchanged runs of the plan counts")
+        notes.append(f"the comparison includes the spread of up to {known} unchanged runs of the plan")
     return notes
 
 
 def by_importance(rows: Iterable[DiffRow], catalog: Catalog) -> list[DiffRow]:
-    """Return the rows with regressions first, and then improvements. Among equals, the key results of the benchmark
-    come first, and then the largest change."""
+    """Return the rows with regressions first, and then improvements. Within a verdict, the key results of the benchmark
+    come first, and then the largest changes."""
     order = ("regressed", "improved", "too few visits", "noisy", "not comparable", "same", "added", "removed")
     rows = list(rows)
     names = dict.fromkeys(row.record.benchmark for row in rows)

@@ -63,9 +63,10 @@ class DiffSource:
     notes: tuple[Diagnostic, ...] = ()
     """Warnings about files that could be read only in part."""
     spread: Mapping[BaselineKey, Sequence[float]] = field(default_factory=dict)
-    """What the base and unchanged runs of the plan of this run measured, by the place in the base."""
+    """The values that the base and the unchanged runs of this run's plan measured, by place in the base."""
     unlike: Mapping[Place, str] = field(default_factory=dict)
-    """Why values of another tool cannot be compared with those of asct, by place. The others measure the same."""
+    """The reasons why values of another tool cannot be compared with those of asct, by place. Values without a reason
+    are comparable."""
 
     @property
     def hosts(self) -> list[str]:

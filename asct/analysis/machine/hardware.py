@@ -41,7 +41,7 @@ from asct.values.cpulist import format_cpulist
 from asct.values.grouping import grouped
 
 _MOST_INSTANCES = 4
-_WITHOUT_SMT = {"notsupported": "not supported", "notimplemented": "not implemented by the kernel"}
+_WITHOUT_SMT = {"notsupported": "not supported", "notimplemented": "not implemented by the Linux kernel"}
 """Texts for values of /sys/devices/system/cpu/smt/control (Documentation/ABI/testing/sysfs-devices-system-cpu)."""
 _TYPES = {"Data": "d", "Instruction": "i", "Unified": ""}
 

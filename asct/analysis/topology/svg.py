@@ -89,7 +89,7 @@ def drawing(facts: HostFacts, latency: CoreLatency | None = None) -> str:
 
 
 def _step(value: float, ends: tuple[float, float]) -> int:
-    """Return the number of the color of a latency."""
+    """Return the number of the color that represents a latency."""
     low, high = ends
     return min(len(VIRIDIS) - 1, int((value - low) / (high - low) * len(VIRIDIS))) if high > low else 0
 

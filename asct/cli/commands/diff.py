@@ -75,8 +75,8 @@ def command(options: GlobalOptions, runs: tuple[str, ...], form: str, fail_on: s
     RUN is a directory, a run id or the start of one, a label, or `latest`. The last three can follow a plan
     (PLAN/latest).
 
-    A value has regressed or improved if its visits differ by more than chance and noise explain. With --fail-on, the
-    exit code is 1 if a value has regressed, and 3 if that cannot be ruled out. It is always 3 if no value can be
+    A value has regressed or improved if its visits differ by more than chance and noise can explain. With --fail-on,
+    the exit code is 1 if a value has regressed, and 3 if that cannot be ruled out. It is always 3 if no value can be
     compared.
     """
     from asct.analysis.diff.gate import OPTION, SMALLEST, doubts, exit_code, limit_of

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _MOST_NAMED: Final = 6
 
 
-@click.command("expect", short_help="Propose expectations from what was measured.")
+@click.command("expect", short_help="Propose expectations based on measured values.")
 @click.argument("runs", nargs=-1, metavar="[RUN...]", shell_complete=completing_from(run_names))
 @click.option(
     "--metric", "metrics", multiple=True, metavar="PATTERN",
@@ -33,7 +33,7 @@ _MOST_NAMED: Final = 6
 )  # fmt: skip
 @click.option(
     "--margin", default="5%", show_default=True, metavar="PERCENT",
-    help="By how much a value may be worse than everything that was measured.",
+    help="How much worse a value may be than every measured value.",
 )  # fmt: skip
 @click.option("-o", "--output", type=click.Path(dir_okay=False), metavar="FILE", help="Write to FILE.")
 @click.option("--force", is_flag=True, help="Overwrite an existing FILE.")
@@ -48,7 +48,7 @@ def command(
     force: bool,
     results: str,
 ) -> None:
-    """Propose expectations from what was measured in runs of a plan (default: the latest run).
+    """Propose expectations based on the values measured in runs of a plan (default: the latest run).
 
     The output is a section `expect` to copy into the plan. Each bound is the worst end of the intervals of all runs and
     hosts, plus a margin. Measure several runs first, because one run does not show how much values vary between runs.

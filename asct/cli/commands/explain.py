@@ -141,7 +141,7 @@ def _flag_text(flag: FlagInfo) -> str:
 
 
 def _similar(setting: SettingInfo) -> list[str]:
-    """Return the names of settings, here and elsewhere, that could be mistaken for this one."""
+    """Return the names of settings, in asct and in other tools, that could be mistaken for this one."""
     from asct.registry import installed
 
     own = {setting.name, *setting.aliases}
@@ -155,7 +155,8 @@ def _similar(setting: SettingInfo) -> list[str]:
 
 
 def _foreign(name: str) -> tuple[str, str] | None:
-    """Explain the name of a setting elsewhere by the settings that resemble it; None if there are none."""
+    """Explain the name of a setting of another tool by describing the similar settings of asct; None if there are
+    none."""
     from asct.registry import installed
 
     similar = dict.fromkeys(

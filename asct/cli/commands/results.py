@@ -180,7 +180,8 @@ def rebuild_(options: GlobalOptions, run: str, results: str) -> int:
 def label_(options: GlobalOptions, run: str, label: str, results: str) -> int:
     """Name a run LABEL, so that `baseline: {run: LABEL}` in its plan compares later runs with it.
 
-    A label that another run of the plan has moves to this run. Only a complete run without failures can have a label.
+    If another run of the plan has this label, the label moves to this run. Only a complete run without failures can
+    have a label.
     """
     from asct.analysis.baseline import unfit
     from asct.store.folders import link_label
@@ -222,7 +223,7 @@ def accept_(options: GlobalOptions, run: str, metric: str, because: str, results
 
 
 def _open_for_baseline(results: str, run: str) -> StoredRun:
-    """Return a run below the folder of its plan. Raises StoreError (E520) for a run in a folder of its own."""
+    """Return a run of a results tree. Raises StoreError (E520) for a run that is not part of a results tree."""
     from asct.store.find import open_run
     from asct.store.layout import RUN_ID
 

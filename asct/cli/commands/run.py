@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from asct.registry import BenchmarkInfo
 
 _INTERRUPTED = 128
-"""Exit codes from here on mean that a signal ended the run: 130 and 143. Whoever interrupts a run does not wait for
-pictures; `asct report --format png` writes them later."""
+"""Exit codes above this number (130 and 143) mean that a signal ended the run. No pictures are drawn then, because a
+user who interrupts a run does not want to wait for them; `asct report --format png` writes them later."""
 
 
 @click.command("run", short_help="Run benchmarks by name, alias or keyword, without a plan.")

@@ -2,8 +2,8 @@
 
 The input is the JSON that `figures/render.py` returns for the page. The pictures therefore follow the same rules for
 colors, marks, ticks, units and labels; this package only decides where things are on the sheet. Only this package
-imports matplotlib. It needs neither pyplot nor fonts of the system: DejaVu Sans is part of matplotlib. Fonts of the
-system are used only for characters that DejaVu Sans lacks.
+imports matplotlib. It needs neither pyplot nor system fonts: DejaVu Sans is part of matplotlib. System fonts are used
+only for characters that DejaVu Sans lacks.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ _OMITTED: Final[Mapping[str, Mapping[str, Any]]] = {
     "png": {"Software": None},
     "svg": {"Date": None, "Creator": None, "Format": None, "Type": None},
 }
-"""Data that matplotlib would add to a file, and that depends on the day or the version."""
+"""Metadata that matplotlib would add to a file and that depends on the date or the version."""
 
 
 def picture(spec: Mapping[str, Any], title: str, caption: str, source: str, form: str) -> bytes:
     """Return a picture (`png` or `svg`) of a rendered figure on a light background, below its title and caption.
 
-    `source` tells where the data comes from, in small letters at the bottom.
+    `source` states where the data comes from; it is printed in small letters at the bottom.
 
     Codes such as U+4E2D replace characters that no installed font contains. An SVG file contains all characters,
     because the program that shows it chooses the fonts.

@@ -20,12 +20,12 @@ from asct.figures.static.labels import HALO, MUTED, POINT, SMALL, STYLE, colour,
 from asct.figures.static.marks import DASHES, Place
 
 _CLOSEST: Final = 6
-"""Least distance between two tick labels in pixels."""
+"""Minimum distance between two tick labels in pixels."""
 _SLANTED: Final[Mapping[str, Any]] = {"rotation": 35, "va": "top"}
 _UPRIGHT: Final[Mapping[str, Any]] = {"rotation": 90, "va": "center"}
-"""The styles of tick labels that have no room side by side."""
+"""The styles of tick labels that do not fit side by side."""
 _MOST_NAMES: Final = 48
-"""Maximum number of names on a category axis; drawing them is slow."""
+"""Maximum number of names on a category axis, because drawing names is slow."""
 _LINE: Final = 15
 """Height of a line of tick labels in pixels."""
 _EDGES: Final = {"top": "top", "middle": "center", "bottom": "bottom"}
@@ -85,7 +85,7 @@ def separate_labels(axis: Axis, spec: Mapping[str, Any], every: bool) -> None:
     """Hide tick labels that would overlap others. The names of categories and, with `every`, the values on the x axis
     are slanted first.
 
-    Of the categories, every second one keeps its name, or every third, and so on.
+    If the names of categories still overlap, only every second, third, ... name is shown.
     """
     labels = [label for label in axis.get_ticklabels() if label.get_text()]
     boxes = [label.get_window_extent() for label in labels]
@@ -110,7 +110,7 @@ def separate_labels(axis: Axis, spec: Mapping[str, Any], every: bool) -> None:
 
 
 def _fitting(middles: Sequence[float], sizes: Sequence[float]) -> list[int]:
-    """Return the numbers of the intervals that do not overlap the previous one in the result."""
+    """Return the indices of the intervals that do not overlap the previous interval in the result."""
     kept: list[int] = []
     for number, (middle, size) in enumerate(zip(middles, sizes, strict=True)):
         if not kept or abs(middle - middles[kept[-1]]) >= (size + sizes[kept[-1]]) / 2:
@@ -121,8 +121,8 @@ def _fitting(middles: Sequence[float], sizes: Sequence[float]) -> list[int]:
 def draw_beside(layout: Mapping[str, Any], plots: Mapping[str, Axes], paper: Axes) -> None:
     """Draw the lines, areas and labels that belong to a place rather than to a series.
 
-    `plots` contains the axes by the names of their x and y axis, such as `x2` and `y2`. Places without an axis are
-    fractions of `paper`, the rectangle around all plots. Raises ValueError for a shape that cannot be drawn.
+    `plots` maps the names of x and y axes, such as `x2` and `y2`, to their plots. Places without an axis are fractions
+    of `paper`, the rectangle around all plots. Raises ValueError for a shape that cannot be drawn.
     """
     for shape in layout.get("shapes", ()):
         frame = _Frame.of(shape, plots, paper)
@@ -137,13 +137,13 @@ def draw_beside(layout: Mapping[str, Any], plots: Mapping[str, Axes], paper: Axe
             corner, size = (xs[0], ys[0]), (xs[1] - xs[0], ys[1] - ys[0])
             frame.axes.add_artist(Rectangle(corner, *size, facecolor=colour(shape["fillcolor"]), **style))
         else:
-            raise ValueError(f"no picture shows a shape `{shape['type']}`")
+            raise ValueError(f"pictures cannot show a shape `{shape['type']}`")
     for note in layout.get("annotations", ()):
         _label(note, _Frame.of(note, plots, paper))
 
 
 class _Frame(NamedTuple):
-    """The coordinates of a shape or label. `in_data` tells for x and y whether a number is a value of that axis."""
+    """The coordinates of a shape or label. `in_data` states for x and y whether the number is a value on that axis."""
 
     axes: Axes
     transform: Transform

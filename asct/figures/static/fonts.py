@@ -1,5 +1,5 @@
-"""Characters that DejaVu Sans lacks, such as those of Chinese or emojis: another installed font or, without one, their
-codes."""
+"""Draw characters that DejaVu Sans lacks, such as Chinese characters and emojis, in another installed font. If there is
+none, replace them with their codes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from matplotlib.ft2font import FT2Font
 
 DEJAVU: Final = "DejaVu Sans"
 _LAST_RESORT: Final = "Last Resort"
-"""The beginning of the names of fonts that contain a frame with a hint in place of each character."""
+"""The beginning of the names of fonts that contain only a placeholder for each character."""
 
 _USUAL: Final = (400, "normal", "regular", "book")
 """The weights of fonts for running text."""
@@ -27,8 +27,8 @@ def lacking(texts: Iterable[str]) -> frozenset[str]:
 
 
 def fonts_for(characters: frozenset[str]) -> tuple[tuple[str, ...], frozenset[str]]:
-    """Return the names of installed fonts that contain characters which DejaVu Sans lacks, each font only if the fonts
-    before it lack some that it contains, and the characters that no installed font contains."""
+    """Return the names of installed fonts that contain these characters, and the characters that no installed font
+    contains. A font is included only if it contains characters that the fonts before it lack."""
     names: list[str] = []
     left = set(characters)
     for path, name in _installed() if left else ():

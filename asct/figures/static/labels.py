@@ -38,7 +38,7 @@ Color = str | tuple[float, float, float, float]
 
 
 def plain(text: object) -> str:
-    """Return the text of a label without plotly's markup. Escaped markup is text."""
+    """Return the text of a label without plotly's markup. Escaped markup is kept as text."""
     return html.unescape(_TAG.sub("", str(text).replace("<br>", "\n")))
 
 

@@ -42,7 +42,7 @@ def draw_scatter(axes: Axes, trace: Mapping[str, Any], place: tuple[Place, Place
         # the axes already have their limits, which add_patch would compute from every point
         axes.add_artist(Polygon(list(zip(xs, ys, strict=True)), facecolor=colour(trace["fillcolor"]), linewidth=0))
     elif "fill" in trace:
-        raise ValueError(f"no picture shows a fill `{trace['fill']}`")
+        raise ValueError(f"pictures cannot show a fill `{trace['fill']}`")
     else:
         axes.add_line(Line2D(xs, ys, clip_on=False, **line_style(trace)))
         if "error_y" in trace:

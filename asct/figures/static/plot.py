@@ -20,7 +20,7 @@ _BAR_WIDTH: Final = 14
 """Width of a color bar in pixels."""
 _BAR_GAP: Final = 18
 _SHARE: Final = 0.85
-"""Least width of the plot area relative to the sheet."""
+"""Minimum width of the plot area relative to the sheet."""
 
 
 class _Plot(NamedTuple):
@@ -37,7 +37,7 @@ def draw_plot(sheet: Sheet, spec: Mapping[str, Any]) -> None:
     be drawn."""
     layout, data = layout_for(spec["layout"], sheet.width), spec["data"]
     if unknown := {trace["type"] for trace in data} - {"bar", "heatmap", "scatter"}:
-        raise ValueError(f"no picture shows traces of the type {', '.join(sorted(unknown))}")
+        raise ValueError(f"pictures cannot show traces of the type {', '.join(sorted(unknown))}")
     paper = sheet.figure.add_axes((0.0, 0.0, 1.0, 1.0), frameon=False, zorder=3)
     paper.xaxis.set_visible(False)
     paper.yaxis.set_visible(False)
@@ -85,7 +85,7 @@ def _draw_traces(plot: _Plot, traces: Sequence[Mapping[str, Any]], layout: Mappi
 
 
 def _names(axis: Mapping[str, Any], traces: Sequence[Mapping[str, Any]], side: str) -> list[Any]:
-    """Return the names on a category axis in order. Those of a matrix need not differ."""
+    """Return the names on a category axis in order. The names of a matrix may repeat."""
     values = [value for trace in traces for value in trace[side]]
     if any(trace["type"] == "heatmap" for trace in traces):
         return values

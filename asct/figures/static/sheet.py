@@ -19,8 +19,8 @@ _SQUARE_WIDTH: Final = 760
 _SQUARE_HEIGHT: Final = 640
 _SQUARE_LEAST: Final = 220
 _SQUARE_ROW: Final = 60
-"""The width of a sheet with a square matrix; the maximum height of its room for the plot, and the height without and
-for each row."""
+"""The width of a sheet with a square matrix; the maximum height of its room for the plot, the height without rows, and
+the height of each row."""
 _MARGIN: Final = 20
 _TITLE: Final = 17
 _SMALLEST: Final = 10
@@ -34,8 +34,8 @@ _KEY: Final = 28
 """Width of the sample of a series in the legend, in pixels."""
 _GAP: Final = 24
 _PANELS: Final = 0.85
-"""Part of the width for which the columns of panels are chosen. The letters of DejaVu Sans are wider than those of the
-page, and the keys above the panels need room."""
+"""Fraction of the width from which the number of panel columns is derived. The letters of DejaVu Sans are wider than
+those of the page, and the keys above the panels need room."""
 
 
 class Box(NamedTuple):
@@ -48,7 +48,7 @@ class Box(NamedTuple):
 
 
 class Sheet:
-    """A white sheet with the heading of one figure. `room` is the rectangle below the heading, and `square` tells
+    """A white sheet with the heading of one figure. `room` is the rectangle below the heading, and `square` states
     whether the plot is a square matrix."""
 
     def __init__(self, title: str, caption: str, source: str, spec: Mapping[str, Any]) -> None:
@@ -93,8 +93,8 @@ class Sheet:
 
 
 def _plot_height(spec: Mapping[str, Any], width: float, square: bool) -> float:
-    """Return the height of the room for the plot: that on the page, but more for a few panels, and as much for a matrix
-    as its rows need."""
+    """Return the height of the room for the plot. A square matrix gets as much as its rows need. Other figures get the
+    height that they have on the page, but at least `_PLOT_HEIGHT`."""
     if square:
         return min(_SQUARE_HEIGHT, _SQUARE_LEAST + _SQUARE_ROW * len(spec["data"][0]["y"]))
     return max(_PLOT_HEIGHT, float(layout_for(spec["layout"], width).get("height", 0)))
