@@ -21,7 +21,7 @@ from asct.sdk.facts import HostFacts
 
 @dataclass(frozen=True, slots=True)
 class MeasuredScope:
-    """What a run measures and uses on a host, which determines the disturbances that matter.
+    """What a run measures and uses on a host. This determines which disturbances matter.
 
     `paths` are the files, folders and devices that the run opens; temporary files are represented by the work folder.
     `devices` maps the devices among these paths to their kernel names (`sda`). `tools` are the programs that the run
@@ -56,7 +56,7 @@ class RuleInput:
     wanted: MeasuredScope | None = None
 
     def unseen(self, what: str, *fields: str) -> Iterator[Unseen]:
-        """Report that `what` could not be judged, and why the first unknown field in `fields` is unknown.
+        """Report that `what` could not be assessed, with the reason why the first unknown field in `fields` is unknown.
 
         If all fields are known, report nothing, because the host does not have the feature.
         """
@@ -66,7 +66,7 @@ class RuleInput:
                 return
 
     def known(self, value: _T | None, what: str, *fields: str) -> _T:
-        """Return the value of a fact. If it is missing, end the rule and report that `what` could not be judged."""
+        """Return the value of a fact. If it is missing, end the rule and report that `what` could not be assessed."""
         if value is None:
             raise UndeterminedError(self.unseen(what, *fields))
         return value
@@ -74,10 +74,10 @@ class RuleInput:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """A rule's observation on a host: the values for the texts of its entry in rules.yaml, and the case that applies.
+    """A rule's observation on a host: the values that fill in its entry in rules.yaml, and the case that applies.
 
-    The fix writes `settings`, and the undo restores their old values. Without settings, the entry contains shell lines,
-    which the script may run only if `scripted` is set there.
+    The fix writes `settings`, and the undo restores their old values. If there are no settings, the entry contains
+    shell lines, which the script may run only if the entry sets `scripted`.
     """
 
     values: Mapping[str, object]
@@ -97,7 +97,7 @@ class DisturbanceRule:
     judge: Callable[[RuleInput], Evaluations]
 
     def __call__(self, look: RuleInput) -> Iterator[Disturbance | Unseen]:
-        """Yield the findings of this rule on a host and the conditions that it could not judge."""
+        """Yield the findings of this rule on a host and the conditions that it could not assess."""
         try:
             for item in self.judge(look):
                 yield item if isinstance(item, Unseen) else self._finding(item)
@@ -126,7 +126,7 @@ class DisturbanceRule:
 
 
 def _filled(texts: Mapping[str, Any], values: Mapping[str, object]) -> dict[str, Any]:
-    """Replace each `{name}` in the texts of a rule with its value."""
+    """Replace each `{name}` in a rule's entry with its value."""
     return {
         key: item.format_map(values)
         if isinstance(item, str)
@@ -138,15 +138,15 @@ def _filled(texts: Mapping[str, Any], values: Mapping[str, object]) -> dict[str,
 
 
 def rule(key: str) -> Callable[[Callable[[RuleInput], Evaluations]], DisturbanceRule]:
-    """Return a decorator that turns a function that yields evaluations into a rule. `key` is the key of the rule's
-    entry in rules.yaml."""
+    """Return a decorator that makes a rule of a function. The function yields evaluations; `key` is the key of the
+    rule's entry in rules.yaml."""
     return lambda judge: DisturbanceRule(key, judge)
 
 
 def descriptions() -> dict[str, dict[str, Any]]:
     """Return the entries of rules.yaml, by key.
 
-    An entry contains the fields of a Disturbance, whose name is the key unless the entry has another, and `cases`.
+    An entry contains `cases` and the fields of a Disturbance. The name defaults to the key.
     """
     found: dict[str, dict[str, Any]] = data(__file__, "rules.yaml")
     return found

@@ -89,8 +89,8 @@ _SLACK: Final = 0.99
 
 
 def _judged(policy: FrequencyPolicy) -> tuple[Certainty, str, str] | None:
-    """Return the certainty that the governor of a policy changes results, the case in rules.yaml and the driver; None
-    for the governor `performance`."""
+    """Return how certain it is that the governor of a policy changes results, the case in rules.yaml, and the driver.
+    Return None for the governor `performance`."""
     name = policy.governor
     if name in (None, "performance"):
         return None
@@ -128,8 +128,8 @@ def _governor(seen: RuleInput) -> Evaluations:
 def _settings(
     policies: Sequence[FrequencyPolicy], file: str, value: str, was: Callable[[FrequencyPolicy], str | None]
 ) -> Iterator[Setting]:
-    """Yield one setting per old value for all policies that have this value. Each policy is represented by its first
-    CPU."""
+    """Yield one setting for each old value. It applies to all policies that have this value, each represented by its
+    first CPU."""
     known = ((old, one.cpus[0]) for one in policies if one.cpus and (old := was(one)) is not None)
     for text, same in grouped(known, lambda item: item[0]).items():
         yield Setting(path=f"{_POLICY}/{file}", value=value, was=text, numbers=[cpu for _, cpu in same])
@@ -174,8 +174,8 @@ def _boost(seen: RuleInput) -> Evaluations:
 
 
 _MANY_INTERRUPTS: Final = 1000.0
-"""Device interrupts per second. At this rate, interrupts of a few microseconds each take about one percent of a CPU's
-time."""
+"""Limit for device interrupts per second. At this rate, interrupts of a few microseconds each take about one percent of
+a CPU's time."""
 
 
 @rule("irqbalance")

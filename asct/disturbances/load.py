@@ -18,7 +18,7 @@ _BUSY_CPU: Final = 0.2
 """Limit for the share of a second that a CPU spends on other processes. On an idle machine, daemons use less than
 this."""
 _NAMED: Final = 0.05
-"""Minimum share of one CPU for a process to be named. The resolution of the readings is 0.01."""
+"""A process is named only if it uses at least this share of one CPU. The resolution of the readings is 0.01."""
 _MOST_NAMED: Final = 3
 _STEAL: Final = 0.01
 """Limit for the share of stolen time. It is larger than the spread of results on a quiet machine."""
@@ -28,7 +28,7 @@ only occasionally for drives."""
 
 
 def _competing(seen: RuleInput) -> Iterator[tuple[Certainty, str]]:
-    """Yield signs of other processes: CPU pressure and busy CPUs.
+    """Yield evidence of other processes: CPU pressure and busy CPUs.
 
     If the Linux kernel does not record pressure, use the load average, which reacts more slowly.
     """
@@ -73,7 +73,7 @@ def _named(sample: ActivitySample) -> str:
 
 
 def _plain(name: str) -> str:
-    """Return the name of a process without terminal control characters. A process can have any name."""
+    """Replace terminal control characters in the name of a process, because a process can have any name."""
     return "".join(mark if mark.isprintable() else "?" for mark in name)
 
 

@@ -21,7 +21,7 @@ sleep for weeks."""
 
 
 def _transparent(seen: RuleInput, wanted: str) -> list[Setting]:
-    """Return the setting that changes the mode of transparent huge pages if the current mode is `wanted`."""
+    """Return the setting that switches transparent huge pages to `madvise`, if their current mode is `wanted`."""
     mode = seen.known(seen.facts.memory.thp, "transparent huge pages", "memory.thp")
     return [Setting(path=_THP, value="madvise", was=mode)] if mode == wanted else []
 

@@ -15,8 +15,8 @@ from asct.values.quantity import format_quantity
 
 
 def below(seen: RuleInput) -> list[BlockDevice]:
-    """Return the disks below the measured paths, resolving partitions and mappings, or all disks if the scope is
-    unknown."""
+    """Return the disks that underlie the measured paths, resolving partitions and mappings. If the scope is unknown,
+    return all disks."""
     devices = {one.name: one for one in seen.facts.block_devices}
     mapped = {one.mapper_name: one.name for one in seen.facts.block_devices if one.mapper_name}
     if seen.wanted is None:
@@ -49,8 +49,8 @@ def mount_of(path: str, mounts: Sequence[Mount]) -> Mount | None:
 
 
 def lowest(name: str, devices: Mapping[str, BlockDevice], seen: set[str]) -> Iterator[BlockDevice]:
-    """Yield the drives below a device by following parent disks and members (md, dm, LVM), except those in `seen`, to
-    which it adds the followed devices."""
+    """Yield the drives that underlie a device, following parent disks and members (md, dm, LVM). Devices in `seen` are
+    skipped, and followed devices are added to it."""
     device = devices.get(name)
     if device is None or name in seen:
         return

@@ -28,8 +28,8 @@ def _missing(seen: RuleInput) -> Evaluations:
 
 
 _WANTED: Final = 1
-"""The highest value of perf_event_paranoid that is sufficient. At 2 and above, an unprivileged account may not count
-events in the Linux kernel."""
+"""The highest acceptable value of perf_event_paranoid. At 2 and above, an unprivileged account may not count events in
+the Linux kernel."""
 
 
 @rule("perf-paranoid")

@@ -30,7 +30,8 @@ from asct.facts.snapshot import Snapshot
 from asct.sdk.facts import HostFacts
 
 Progress = Callable[[int, int, int], None]
-"""A function that is called with the numbers of finished CPUs, of all CPUs and of watched ports."""
+"""A progress callback. Its arguments are the number of finished CPUs, the total number of CPUs, and the number of
+watched ports."""
 
 BATCH: Final = 4
 """Number of watchpoints used at a time. A domain has eight counters, some of which other programs may use."""

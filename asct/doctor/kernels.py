@@ -64,7 +64,7 @@ class HostKernels:
         on_line: Callable[[str], None] | None = None,
         timeout_s: float = 120.0,
     ) -> KernelExit:
-        """Run a measurement kernel, as root if sudo was requested. `why` is the reason why root is needed.
+        """Run a measurement kernel, as root if sudo was requested. `why` says why root is needed.
 
         Raises NotMeasured, HostError or HostLocked.
         """
@@ -102,7 +102,7 @@ def json_lines(text: str) -> list[dict[str, Any]]:
 
 
 def json_line(text: str) -> dict[str, Any] | None:
-    """Parse one line of a kernel's output, or None if it is not a JSON object."""
+    """Parse one line of a kernel's output; return None if it is not a JSON object."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):

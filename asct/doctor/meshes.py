@@ -142,7 +142,7 @@ def _as_root_sees(instruments: HostKernels, snapshot: Snapshot) -> Snapshot:
 def _dumped(instruments: HostKernels, snapshot: Snapshot, asked: MeshQuery) -> tuple[Snapshot, tuple[Diagnostic, ...]]:
     problems: list[Diagnostic] = []
     dumps: dict[str, CommandOutput] = {}
-    hint = "the report shows data from the driver and the firmware"
+    hint = "the report shows data from the driver and the firmware instead"
     for item in found(snapshot):
         said = dumps[f"{REGISTERS}{item.instance}"] = _dump(instruments, item, asked)
         if said.status != 0:

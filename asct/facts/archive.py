@@ -36,8 +36,8 @@ LONGEST_HEADER = 16 << 10
 """Limit on the size of one header, in bytes: a path and a link target (4096 each, PATH_MAX in
 include/uapi/linux/limits.h), and attributes."""
 DEEPEST_PATH = 64
-"""Limit on the number of names in a member's path. The path of a device behind many bridges has about thirty names
-below /sys."""
+"""Limit on the number of components in a member's path. The path of a device behind many bridges has about thirty
+components below /sys."""
 MOST_NOTES = 5
 MOST_MEMORY: Final = 256 << 20
 """Limit on the memory used to unpack xz data, in bytes. `xz -9` needs 65 MiB (xz(1), "Compression preset level"), but a
@@ -45,7 +45,8 @@ header may request 4 GiB. The gzip and bzip2 formats limit the memory themselves
 respectively)."""
 _CHUNK: Final = 1 << 16
 _OVERLONG_NUMBER = re.compile(rb"\d{64}")
-"""A number that no valid header contains. Some versions of tarfile reject it in quadratic time (CVE-2024-6232)."""
+"""A number that is too long for a valid header. Some versions of tarfile take quadratic time to reject it
+(CVE-2024-6232)."""
 _TOO_LONG = "its headers are too long"
 _TORN = (tarfile.TarError, OSError, EOFError, zlib.error, lzma.LZMAError, ValueError, OverflowError, RecursionError)
 
@@ -215,6 +216,6 @@ def _members(archive: tarfile.TarFile, notes: list[str]) -> Iterator[tarfile.Tar
 
 
 def _path(name: str) -> Path_ | None:
-    """Return the names in a member's path, or None if the path leaves the top folder."""
+    """Return the components of a member's path, or None if the path leaves the top folder."""
     parts = tuple(part for part in name.split("/") if part not in ("", "."))
     return None if ".." in parts else parts

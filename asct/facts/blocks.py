@@ -52,7 +52,7 @@ class _BlockContext:
 
     @property
     def reason(self) -> str:
-        """The reason why values that udev may report are unknown."""
+        """The reason recorded for unknown values that udev may report."""
         whole = "block_devices.udev" not in self.snapshot.left
         return "neither the kernel nor udev reports it" if whole else "only part of the udev database was read"
 
@@ -329,7 +329,7 @@ def temperatures(snapshot: Snapshot, places: Mapping[str, DeviceLocation]) -> di
 def _logs(snapshot: Snapshot) -> tuple[dict[str, dict[str, Any]], dict[str, str], str]:
     """Return the output of `nvme smart-log -o json` for each controller, and the reasons for missing output.
 
-    The second item maps controllers to reasons. The third is the reason for all controllers that are not in the second.
+    The second item maps controllers to reasons; the third is the reason that applies to all other controllers.
     """
     bodies, reasons, late = _bodies((snapshot.command_output("nvme-health") or "").split("\n"))
     logs: dict[str, dict[str, Any]] = {}

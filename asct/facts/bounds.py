@@ -1,4 +1,4 @@
-"""Limit the length of texts in facts, because those from firmware, drivers and snapshots may have any length."""
+"""Limit the length of strings in facts, because strings from firmware, drivers and snapshots may have any length."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from asct.facts.unknown import shortened
 from asct.sdk.facts import HostFacts
 
 LONGEST: Final = 8192
-"""Limit in characters. The longest legitimate texts are the command line of the Linux kernel (COMMAND_LINE_SIZE, 4096
-on most architectures) and the options of a mount (one page)."""
+"""Limit in characters. The longest legitimate strings are the command line of the Linux kernel (COMMAND_LINE_SIZE, 4096
+on most architectures) and the mount options of a file system (one page)."""
 _NAMED_BY: Final = ("name", "target", "slot", "address")
 
 
 def bounded(facts: HostFacts) -> HostFacts:
-    """Truncate long texts in the facts and list their fields in `unknown`."""
+    """Truncate long strings in the facts and list their fields in `unknown`."""
     if not _any_long(facts):
         return facts
     long = {path: length for path, length in _long(facts, "") if not path.startswith("unknown.")}
@@ -30,8 +30,8 @@ def bounded(facts: HostFacts) -> HostFacts:
 
 
 def _any_long(facts: HostFacts) -> bool:
-    """Return whether any text is too long. Long texts are rare, so the slower search for their fields can usually be
-    skipped."""
+    """Return whether any string is too long. Long strings are rare, so the slower search for their fields can usually
+    be skipped."""
     left: list[Any] = [facts]
     while left:
         value = left.pop()

@@ -24,7 +24,7 @@ _MOST = {
     "ways_of_associativity": 1 << 16,
     "number_of_sets": 1 << 30,
 }
-"""The largest plausible value of each property. Larger values are the result of bugs or damage, and are treated as not
+"""The largest plausible value of each property. Larger values result from bugs or corruption and are treated as not
 reported."""
 _FILE = re.compile(r"cache/index([0-9]{1,3})/level")
 _SIZE = re.compile(r"([0-9]{1,12})([KMG]?)(?:i?B)?")
@@ -87,8 +87,8 @@ def find(snapshot: Snapshot, cpus: Cpus) -> Caches:
 
 
 def _joined(kinds: Caches) -> Caches:
-    """Merge caches for which only the level, type and size are known with other caches that have the same level, type
-    and size."""
+    """Merge caches of which only the level, type and size are known into other caches with the same level, type and
+    size."""
     joined: Caches = {}
     full: dict[tuple[int, str, int], CacheKind] = {}
     for kind, instances in kinds.items():
@@ -170,6 +170,6 @@ def caches(every: Caches, cpus: Cpus, gaps: UnknownFacts) -> list[Cache]:
 
 
 def cache_size(text: str | None) -> int | None:
-    """Convert a size (`32K`, `1M`) to bytes, or None for any other text."""
+    """Convert a size (`32K`, `1M`) to bytes; return None for any other text."""
     match = _SIZE.fullmatch((text or "").strip())
     return _plausible("size", int(match[1]) * _SCALE[match[2]]) if match else None

@@ -123,7 +123,7 @@ def _policy(number: int, texts: Texts, cpus: Cpus) -> FrequencyPolicy | None:
 
 
 def _printed(members: list[int], cpus: Cpus) -> float | None:
-    """Return the median of the current clocks of a policy's CPUs. On x86, the Linux kernel prints these clocks in
+    """Return the median of the current clock frequencies of a policy's CPUs. On x86, the Linux kernel prints them in
     /proc/cpuinfo."""
     texts = (_NUMBER.match(cpus.info.own.get(cpu, {}).get("cpu MHz", "")) for cpu in members)
     clocks = [mhz * 1e6 for text in texts if text and (mhz := real(text[0]))]
@@ -131,7 +131,7 @@ def _printed(members: list[int], cpus: Cpus) -> float | None:
 
 
 def _hertz(text: str | None) -> float | None:
-    """Convert a cpufreq clock from kHz to Hz, or None if it is unknown."""
+    """Convert a cpufreq clock frequency from kHz to Hz; return None if it is unknown."""
     khz = whole(text)
     return khz * 1e3 if khz else None
 
@@ -149,8 +149,8 @@ def governor(found: list[FrequencyPolicy], gaps: UnknownFacts) -> str | None:
 def frequency(
     found: list[FrequencyPolicy], printed: Mapping[str, str], online: list[int], gaps: UnknownFacts
 ) -> float | None:
-    """Return the highest clock of the first CPU in Hz. It comes from cpufreq or, failing that, from /proc/cpuinfo
-    (where it is in MHz)."""
+    """Return the highest clock frequency of the first CPU in Hz. It comes from cpufreq or, failing that, from
+    /proc/cpuinfo (where it is in MHz)."""
     first = online[0] if online else 0
     highest = next((policy.highest_hz for policy in found if first in policy.cpus and policy.highest_hz), None)
     if highest:
@@ -165,7 +165,7 @@ def frequency(
 
 
 def boost(snapshot: Snapshot, cpus: Cpus, gaps: UnknownFacts) -> bool | None:
-    """Return whether any CPU may exceed its nominal clock.
+    """Return whether any CPU may exceed its nominal clock frequency.
 
     With intel_pstate, no_turbo has the opposite meaning. The file cpufreq/boost is global. Later Linux kernels have one
     file per policy instead, and old ones have `cpb` (core performance boost) for AMD CPUs.

@@ -110,11 +110,11 @@ class Cpus:
         return agreed({cpu: claim for cpu, claim in claims.items() if cpu in claim})
 
     def _compare(self, claims: Mapping[int, Set], files: Collection[tuple[str, str]]) -> None:
-        """Report sets whose members report other sets, and lists that differ from their masks."""
+        """Report sets whose members report different sets, and lists that differ from their masks."""
         wrong = [cpu for cpu, claim in claims.items() if any(claims[one] != claim for one in claim)]
         if wrong:
             name = next(name for names in files for name in names if name in self.of(wrong[0]))
-            text = f"{name} of CPUs {format_cpulist(wrong)} contradicts the lists that the CPUs in it report"
+            text = f"{name} of CPUs {format_cpulist(wrong)} contradicts the lists reported by the CPUs that it contains"
             self.gaps.contradiction(f"{text}; asct uses the value that most CPUs report")
         unlike = {cpu: name for cpu in self.online if (name := differ(self.of(cpu), *files))}
         for name in dict.fromkeys(unlike.values()):
@@ -145,7 +145,7 @@ def places(snapshot: Snapshot, cpus: Cpus, shared: Collection[Set], gaps: Unknow
 
 
 def _below(above: int | None, number: int | None) -> Hashable | None:
-    """Return a unique key for a part whose number is unique only within the part that contains it."""
+    """Return a globally unique key for a part whose number is unique only within its parent."""
     return None if number is None else (above, number)
 
 

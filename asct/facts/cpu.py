@@ -84,8 +84,8 @@ def processors(snapshot: Snapshot, gaps: UnknownFacts) -> Processors:
 def _online(snapshot: Snapshot, texts: dict[int, dict[str, str]], printed: list[int], gaps: UnknownFacts) -> list[int]:
     """Return the CPUs that the Linux kernel lists as online.
 
-    If there is no list, return the CPUs in /proc/cpuinfo and those that have a folder, except those marked as offline
-    (CPU 0 often has no such mark).
+    If there is no list, return the CPUs in /proc/cpuinfo and those that have a folder, except those whose `online` file
+    contains 0 (CPU 0 often has no such file).
     """
     if online := listed(snapshot.text(f"{CPU}/online")):
         return sorted(online)
@@ -169,8 +169,8 @@ def _address_bits(printed: Mapping[str, str], gaps: UnknownFacts) -> dict[str, i
 
 
 def _microcode(printed: Mapping[str, str], gaps: UnknownFacts) -> str | None:
-    """Return the microcode revision of the first CPU. The Linux kernel prints it only on x86, which the field `flags`
-    identifies."""
+    """Return the microcode revision of the first CPU. The Linux kernel prints it only on x86, where /proc/cpuinfo
+    contains the field `flags`."""
     revision = printed.get("microcode") or None
     if not revision and printed and "flags" not in printed:
         gaps.not_applicable("cpu.microcode", "the kernel reports microcode revisions only on x86")

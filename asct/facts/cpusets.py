@@ -1,5 +1,5 @@
-"""Sets of CPUs that the Linux kernel prints as lists (`0-3,8`) or masks (`00000000,0000010f`), and the resolution of
-conflicts."""
+"""Sets of CPUs that the Linux kernel prints as lists (`0-3,8`) or masks (`00000000,0000010f`), and how conflicts
+between them are resolved."""
 
 from __future__ import annotations
 
@@ -73,7 +73,8 @@ def agreed(claims: Mapping[int, Set]) -> dict[int, Set]:
     """Return the set of each CPU, derived from the sets that all CPUs report.
 
     All members of a set should report the same set. If they do not, because of a bug in the firmware or the Linux
-    kernel, each CPU is assigned to the set that contains it and that the largest share of the set's members reports.
+    kernel, each CPU is assigned to one of the sets that contain it: the one reported by the largest share of its own
+    members.
     """
     votes = Counter(claims.values())
     if all(votes[claim] == len(claim) for claim in votes):

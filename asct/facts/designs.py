@@ -62,7 +62,8 @@ def arm_level(features: Collection[str]) -> str | None:
     32-bit CPU.
 
     The CPU may implement a later version, because not every version adds a feature that the Linux kernel lists. SVE2
-    has existed since Armv9.0, and Armv9.n contains all features of Armv8.(n + 5) (the same manual).
+    has existed since Armv9.0, and Armv9.n contains all features of Armv8.(n + 5) (Arm Architecture Reference Manual,
+    DDI 0487).
     """
     version = _highest("arm_levels", features)
     if version is None:

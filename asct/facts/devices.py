@@ -18,7 +18,7 @@ _DRIVER = "DRIVER="
 class DeviceLocation:
     """The location of a device.
 
-    The numbers of queues are `queues` for block devices, and `receiving` and `sending` for network interfaces; None
+    `queues` is the number of queues of a block device; `receiving` and `sending` are those of a network interface. None
     means that there are no queues. `link` is defined in sdk.facts.BlockDevice, and `driver` is the driver of the PCI
     function.
     """
@@ -64,7 +64,7 @@ def _place(path: str, first: str, second: str, interface: bool, pci: list[str]) 
 
 
 def link_text(speed: str, width: str) -> str | None:
-    """Return a text such as `16.0 GT/s PCIe x4`, or None if the values are unknown (`Unknown`, width 0 or 255)."""
+    """Return a string such as `16.0 GT/s PCIe x4`, or None if the values are unknown (`Unknown`, width 0 or 255)."""
     lanes = whole(width)
     if not lanes or lanes > 32 or not _SPEED.fullmatch(speed.strip()):
         return None

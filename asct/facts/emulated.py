@@ -43,8 +43,8 @@ applies."""
 
 
 def emulated(tree: FileTree, left: dict[str, int]) -> dict[str, CommandOutput]:
-    """Return the output of the commands that asct would run, as far as it can be derived from the files in a dump.
-    `left` counts omitted items."""
+    """Return the output of the commands that asct would run, where it can be derived from the files in a dump. `left`
+    counts omitted items."""
     found = {
         "devices": "\n".join(_devices(tree, left)),
         "pci": "\n".join(_functions(tree, left)),

@@ -27,7 +27,8 @@ _FIELDS = ("modules", "ecc", "channels", "theoretical_bandwidth")
 def described(snapshot: Snapshot, virtualization: str | None, gaps: UnknownFacts) -> dict[str, Any]:
     """Return the fields `modules`, `ecc`, `channels` and `theoretical_bandwidth` (bytes/s) of sdk.facts.Memory.
 
-    The hypervisor of a virtual machine makes up its memory modules, so the channels and the bandwidth are unknown.
+    The memory modules of a virtual machine are invented by the hypervisor, so the channels and the bandwidth are
+    unknown.
     """
     try:
         devices = smbios.devices(snapshot)
@@ -94,8 +95,8 @@ _FROM_MEMINFO = {
 
 
 def memory(snapshot: Snapshot, virtualization: str | None, gaps: UnknownFacts) -> Memory:
-    """Return the memory facts. They come from /proc/meminfo, control groups, /proc/sys, /sys/kernel/mm and, if asct is
-    root, the firmware's description of the modules."""
+    """Return the memory facts. They come from /proc/meminfo, control groups, /proc/sys, /sys/kernel/mm and, if asct
+    runs as root, the firmware's description of the modules."""
     info = fields(snapshot.text("/proc/meminfo"))
     sizes = {field: _kib(info.get(name)) for field, name in _FROM_MEMINFO.items()}
     for field, value in sizes.items():

@@ -52,7 +52,7 @@ class _Route:
 
 
 def network(snapshot: Snapshot, arch: str | None, gaps: UnknownFacts) -> Network:
-    """Return the network as the account sees it."""
+    """Return the facts about the network that are visible to the account."""
     texts = gaps.known("network.interfaces", folders(snapshot, NET), f"{NET} is empty")
     addresses = _addresses(snapshot.command_output("addresses"))
     gaps.known("network.addresses", addresses, "the program `ip` is missing")
@@ -82,7 +82,7 @@ def _interface(
     driver = re.search(r"^DRIVER=(\S+)$", files.get("device/uevent", ""), re.MULTILINE)
     if hardware and not speed:
         up = files.get("operstate") == "up"
-        why = "the driver does not report it, which is usual for virtual interfaces" if up else "there is no link"
+        why = "the driver does not report it, as is typical of virtual interfaces" if up else "there is no link"
         gaps.note(f"network.interfaces.{name}.speed", why)
     return Interface(
         name=name,
@@ -169,7 +169,7 @@ def _own(
 
 
 def _aliases(said: str | None) -> dict[str, list[str]]:
-    """Return the names that /etc/hosts gives to each address of the host (hosts(5))."""
+    """Return the names that /etc/hosts assigns to each address of the host (hosts(5))."""
     made: dict[str, list[str]] = {}
     for line in (said or "").split("\n"):
         mark, address, *names = [*line.split()[:64], "", ""]

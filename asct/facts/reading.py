@@ -109,7 +109,7 @@ a loaded or emulated host."""
 
 
 def session_script() -> str:
-    """Return the text that makes a session read the facts when it is opened (`SessionSpec.script`)."""
+    """Return the script that reads the facts when a session is opened (`SessionSpec.script`)."""
     return f'set -- {_token()} "$root" "$cache"\n{script()}'
 
 
@@ -133,7 +133,7 @@ def collect(host: Host, raw: Path) -> HostFacts:
 def probe(host: Host, base: str) -> Snapshot:
     """Take a snapshot of a host without opening it. Raises HostError.
 
-    Nothing remains on the host except tool versions in the account's cache. `base` is the parent of work folders.
+    Nothing is left on the host except tool versions in the account's cache. `base` is the parent of work folders.
     """
     token = _token()
     answer = host.probe(script(), [token, base, ""], timeout_s=TIMEOUT_S)

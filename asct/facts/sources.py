@@ -32,9 +32,9 @@ ZONES = "/sys/class/thermal"
 class FolderSet:
     """The same files in many folders, such as the folders of all CPUs or block devices.
 
-    The shell patterns in `patterns` select the folders, in reading order; `files` are names or patterns in each folder.
-    At most `most` folders are read; folders with a `device` (hardware) come first. The facts record the number of
-    omitted folders under `field`.
+    The shell patterns in `patterns` select the folders, in the order in which they are read; `files` are names or
+    patterns in each folder. At most `most` folders are read; folders with a `device` (hardware) come first. The facts
+    record the number of omitted folders under `field`.
     """
 
     field: str
@@ -49,7 +49,7 @@ def _placed(text: str) -> str:
 
 
 def _files(items: Iterable[str | Mapping[str, str]]) -> tuple[str, ...]:
-    """Return the paths of the names in each item: a string of names, or a folder with such a string."""
+    """Return the paths of all names in the items. An item is a string of names, or maps folders to such strings."""
     pairs = [pair for item in items for pair in ([("", item)] if isinstance(item, str) else item.items())]
     return tuple(_placed(f"{folder}/{name}" if folder else name) for folder, names in pairs for name in names.split())
 

@@ -13,10 +13,11 @@ NEEDS_ROOT = "needs root"
 """The reason for every field that only root can read. The wording is constant, so that reports can group the fields."""
 
 LATE = "timed out"
-"""The reason why values are missing if a program did not finish in time. It follows the name of the program."""
+"""The reason for values that are missing because a program did not finish in time. Messages put it after the program's
+name."""
 
 _LONGEST_REASON = 1000
-"""Maximum length in characters, because a reason may quote a malformed text."""
+"""Maximum length of a reason in characters. It is needed because a reason may quote malformed text."""
 _MOST_CONTRADICTIONS = 40
 _CHOSEN = re.compile(r"\[([^\[\]\s]{1,40})\]")
 _MASK = re.compile(r"[0-9a-fA-F]{1,8}(,[0-9a-fA-F]{1,8})*")
@@ -128,8 +129,7 @@ def folders(snapshot: Snapshot, above: str) -> dict[str, dict[str, str]]:
 
 
 def present(snapshot: Snapshot) -> dict[str, bool] | None:
-    """Return the checked paths that exist, each mapped to whether the account may read it, or None if no path was
-    checked."""
+    """Map each checked path that exists to whether the account may read it. Return None if no path was checked."""
     said = snapshot.command_output("present")
     if said is None:
         return None

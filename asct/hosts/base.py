@@ -1,7 +1,7 @@
 """The protocol of a transport: open a host, run programs in private folders, copy files.
 
 Every transport obeys these rules:
-* arguments are lists; no value from a plan, fact or result becomes shell text without quotes;
+* arguments are lists; no value from a plan, fact or result becomes part of shell text unquoted;
 * a program runs in a separate process group and is stopped as a group (SIGINT, then SIGTERM, then SIGKILL);
 * results are returned as files of limited size; a file name supplied by a host never leads outside its folder;
 * every failure of the transport itself is a `HostError`; a program that fails yields a `TaskResult` with its status.
@@ -74,12 +74,13 @@ class SessionSpec:
     """The session of a run on a host, which locks the host. `owner` is shown to users who find the host locked.
 
     `token` (32 hexadecimal digits) names the session: if a session with this name still exists, asct resumes it. If
-    `token` is empty, the session gets a new name. `notice` receives diagnostics during the session, for example why a
+    `token` is empty, asct chooses a new name. `notice` receives diagnostics during the session, for example why a
     scheduler delays the run. `reading` is read before and after each task.
 
     `script` is shell text (a constant in the code) that the host runs as soon as it is locked, in the exchange that
-    opens the session; `Host.answer` returns its output. Its variables `root` and `cache` are the work and the cache
-    folder. It ends with the session. A resumed session does not run it, because a task may be running.
+    opens the session; `Host.answer` returns its output. Its variables `root` and `cache` contain the paths of the work
+    folder and the cache folder. The script ends with the session. A resumed session does not run it, because a task may
+    be running.
     """
 
     run: str
@@ -156,7 +157,7 @@ class Host(Protocol):
     def open(self, session: SessionSpec | None = None) -> None:
         """Connect. A `session` locks the host and allows tasks; without a session, the host can only be read.
 
-        Raises ConnectError with a hint on how to fix the problem, and HostLocked if another run holds the host.
+        Raises ConnectError with a hint on how to fix the problem, and HostLocked if another run has locked the host.
         """
         ...
 
@@ -173,8 +174,8 @@ class Host(Protocol):
         return None
 
     def wait_until_idle(self) -> None:
-        """Wait until no task of an earlier part of the run is running. Each task ends at its own time limit at the
-        latest."""
+        """Wait until no task of an earlier part of the run is running. Each task ends no later than its own time
+        limit."""
         return
 
     def close(self) -> None:

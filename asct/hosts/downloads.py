@@ -28,7 +28,7 @@ def make_folder(folder: Path) -> None:
 
 
 def save(target: Path, blocks: Iterable[bytes]) -> None:
-    """Write `blocks` to `target`. Raises StoreError if writing fails; exceptions raised by `blocks` are passed on."""
+    """Write `blocks` to `target`. Raises StoreError if writing fails; exceptions raised by `blocks` are propagated."""
     with _writing(target):
         out = target.open("wb", buffering=0)
     with out:

@@ -1,4 +1,4 @@
-"""A transport that runs nothing and records the commands as shell text that can be pasted."""
+"""A transport that runs nothing and records the commands as shell text that can be pasted into a terminal."""
 
 from __future__ import annotations
 

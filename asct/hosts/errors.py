@@ -1,4 +1,4 @@
-"""The diagnostics of transports. errors.yaml contains their texts."""
+"""The diagnostics of transports. errors.yaml contains their messages and hints."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ QUOTED = 500
 
 
 def entries(module: str = __file__) -> Mapping[str, Any]:
-    """Return the texts in errors.yaml beside a module."""
+    """Return the entries of the errors.yaml beside a module."""
     found: Mapping[str, Any] = data(module, "errors.yaml")
     return found
 
 
 def problem(name: str, place: str, *, module: str = __file__, hint: str = "", **values: object) -> Diagnostic:
-    """Return the diagnostic `name` of errors.yaml beside `module`, with the values that its texts refer to.
+    """Return the diagnostic `name` from the errors.yaml beside `module`, with `values` filled in.
 
     `hint` replaces the hint of the entry.
     """
@@ -60,7 +60,7 @@ def connection_lost(place: str, doing: str, detail: str = "") -> Diagnostic:
 
 
 def host_locked(place: str, owner: str, pid: str, age_s: str) -> Diagnostic:
-    """Describe the run that holds the lock. `pid` and `age_s` are texts that the host printed."""
+    """Describe the run that holds the lock. `pid` and `age_s` are strings as printed by the host."""
     known = pid.isdigit() and pid != "0" and age_s.isdigit()
     activity = f"has been measuring for {_duration(int(age_s))} (process {pid})" if known else "is measuring"
     return problem("host_locked", place, owner=owner, activity=activity)
@@ -73,7 +73,7 @@ def _duration(seconds: int) -> str:
 
 
 def not_back(cause: Diagnostic, seconds: float) -> Diagnostic:
-    """Return `cause`, extended by the fact that reconnecting failed."""
+    """Return `cause` with the additional information that reconnecting failed."""
     hint = (
         "the host continues to run its current tasks; when it is reachable again, `asct resume` collects their "
         "results and measures the rest"
@@ -82,13 +82,14 @@ def not_back(cause: Diagnostic, seconds: float) -> Diagnostic:
 
 
 def no_work_folder(place: str, base: str, detail: str) -> Diagnostic:
-    """`detail` is the message of the script that opens sessions."""
+    """Return the diagnostic for a session that could not be opened. `detail` is the message of the script that opens
+    sessions."""
     causes = entries()["no_work_folder"]["causes"]
     hint = next((hint for words, hint in causes.items() if words in detail), "")
     return problem("no_work_folder", place, detail=detail[:QUOTED], base=base, hint=hint)
 
 
 def strange_shell(place: str, doing: str, text: str) -> Diagnostic:
-    """The login shell did not run the command; `text` is what it printed."""
+    """Return the diagnostic for a login shell that did not run the command. `text` is what it printed."""
     printed = f": it printed `{text.strip()[:200]}`" if text.strip() else ""
     return problem("strange_shell", place, doing=doing, printed=printed)

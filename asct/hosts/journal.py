@@ -1,5 +1,5 @@
-"""The events of a runner, line by line. They are received over the connection or, after the connection was lost, read
-from the runner's journal."""
+"""The events of a runner, line by line. They are received over the connection or, once the connection has been lost,
+read from the runner's journal."""
 
 from __future__ import annotations
 

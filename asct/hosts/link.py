@@ -40,8 +40,8 @@ class Channel(Protocol):
         ...
 
     def status(self) -> int:
-        """Return the exit status of the command, whose output must already have ended; -1 if a signal killed the
-        command."""
+        """Return the exit status of the command, or -1 if a signal killed it. The command's output must already have
+        ended."""
         ...
 
     def close(self) -> None:
@@ -58,7 +58,7 @@ class FileTransfer(Protocol):
         ...
 
     def fetch_regular(self, source: str, target: Path, max_bytes: int) -> bool:
-        """Copy a file like `fetch`, from a path that is known to be a regular file."""
+        """Copy a file as `fetch` does, if its path is known to be a regular file."""
         ...
 
     def store(self, source: Path, target: str, partial: str, mode: int) -> None:
@@ -79,7 +79,8 @@ class FileTransfer(Protocol):
         ...
 
     def tail(self, path: str, offset: int) -> bytes:
-        """Return at most 64 KiB of a growing file, starting at `offset`; empty as long as the file does not exist."""
+        """Return at most 64 KiB of a growing file, starting at `offset`. Returns no bytes while the file does not
+        exist."""
         ...
 
 
@@ -164,7 +165,7 @@ class TimedLink:
 
     @contextmanager
     def within(self, seconds: float, doing: str) -> Iterator[None]:
-        """See `Link.within`. A TimeoutError raised by the body is passed on. A link that does not use a network needs
+        """See `Link.within`. A TimeoutError raised by the body is propagated. A link that does not use a network needs
         no limit."""
         if not self.breaks_silently:
             yield

@@ -100,7 +100,7 @@ class ReadingLog:
 
 
 def is_short(started_s: float | None, ended_s: float | None) -> bool:
-    """Return whether a process was too short to be followed by a reading, according to the host's clock (in hundredths
+    """Return whether a process ended too soon to be followed by a reading, according to the host's clock (in hundredths
     of a second)."""
     if started_s is None or ended_s is None:
         return False

@@ -226,8 +226,7 @@ class RemoteHost(Host):
         return f"{name} is larger than {most} bytes and was not copied"
 
     def _flags(self, task: Task) -> str:
-        """Return the file flags of a task whose shell was killed together with it and therefore could not report
-        them."""
+        """Return the file flags of a task. Its shell was killed with the task and therefore could not report them."""
         names = [path for path, _ in script.wanted_files(self.name, task)]
         enter = script.call(self.name, "enter", "0", task.main.cwd)
         found = ""
@@ -354,8 +353,8 @@ def _transfer_s(size: int) -> float:
 
 
 def _drain(channel: Channel, enough: Callable[[], bool] = lambda: False) -> tuple[bytes, bytes]:
-    """Return both outputs of a command, up to their end or a limit. Raises TimeoutError(output) once `enough` returns
-    true."""
+    """Return the standard output and standard error of a command, up to their end or a limit. Raises
+    TimeoutError(output) once `enough` returns true."""
     out, err = bytearray(), bytearray()
     while True:
         try:

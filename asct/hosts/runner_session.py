@@ -21,14 +21,14 @@ SHORT_S = 30.0
 PING_S = 10.0
 """Seconds of silence before the runner is pinged."""
 PONG_S = 15.0
-"""Seconds within which the runner must reply before asct gives up the host."""
+"""Seconds that the runner has to reply before asct gives up on the host."""
 POLL_S = 0.5
 """Longest interval in seconds between two polls of the journal. asct polls if the runner cannot report over a
 connection."""
 FIRST_POLL_S = 0.02
 """Interval in seconds before the first poll after an event. It doubles with each poll that finds no event."""
 STOP_S = 15.0
-"""Seconds within which a task must end after a request to stop it. The runner takes 4 s from SIGINT to SIGKILL."""
+"""Seconds within which a task must end after it is told to stop. The runner takes 4 s from SIGINT to SIGKILL."""
 KILL_S = 30.0
 """If a task is still running this many seconds after its time limit, it is considered unkillable."""
 RECONNECT_S = 300.0
@@ -112,8 +112,8 @@ class RunnerSession:
             self._attach(channel, journal)
 
     def _hear_opening(self, channel: Channel, journal: RunnerJournal) -> bytes:
-        """Read replies until the session is open, the output ends, or the output is longer than a runner's would be.
-        Returns the beginning of the output. Raises HostTimeout."""
+        """Read replies until the session is open, the output ends, or the output is longer than a runner's output can
+        be. Returns the beginning of the output. Raises HostTimeout."""
         received = b""
         while not journal.replies.keys() & {"serving", "joined", "locked", "failed"}:
             try:
@@ -401,7 +401,8 @@ class RunnerSession:
             self._read_journal()
 
     def reattach(self) -> None:
-        """Resume the session where the link now leads. Raises ConnectError, HostLocked."""
+        """Reconnect and resume the session, because the link now leads to another job. Raises ConnectError,
+        HostLocked."""
         self.link.close()
         self._connect()
 

@@ -147,7 +147,7 @@ def open_script(host: str, base: str, token: str, session: SessionSpec | None = 
 
 
 def exit_status(shell_status: int, message: bool) -> int:
-    """Return the exit status of a program, derived from the exit status of its shell; negative if a signal killed the
+    """Derive the exit status of a program from that of its shell. The result is negative if a signal killed the
     program.
 
     A shell reports 128+n both for a program killed by signal n and for a program that exits with status 128+n. It

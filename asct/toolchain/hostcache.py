@@ -108,8 +108,8 @@ def install(host: Host, built: str, path: str) -> bool:
 
 
 def push(host: Host, binary: Path, path: str, sha256: str) -> None:
-    """Copy a binary from this machine to the host's cache. Its SHA-256 is copied first, so that no binary is ever
-    without one."""
+    """Copy a binary from this machine to the host's cache. Its SHA-256 is copied first, so that no binary is ever in
+    the cache without one."""
     _store_sum(host, path, sha256)
     host.put(binary, path, mode=0o700)
 

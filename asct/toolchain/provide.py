@@ -40,7 +40,7 @@ class BuiltKernel:
     log: Path
     sha256: str
     where: str
-    """The place of compilation: `host` or `here`."""
+    """Where the kernel was compiled: `host` or `here`."""
     elapsed_s: float
 
 
@@ -68,7 +68,7 @@ def provide(host: Host, kernel: str, facts: HostFacts, build_folder: Path, kerne
 
 
 _Found = tuple[str, Compiler, str, bool, str]
-"""The path, compiler and place of compilation, whether the kernel was cached, and its SHA-256."""
+"""The path, the compiler, where the kernel was compiled, whether it was cached, and its SHA-256."""
 
 
 def _from_host_compilers(host: Host, tree: KernelSources, known: Iterable[Compiler], log: Path) -> _Found | None:

@@ -38,7 +38,7 @@ class KernelSources:
         return [compiler, *self.flags(), *own, "-o", output]
 
     def key(self, compiler: str) -> str:
-        """Return the cache key: hexadecimal digits of a SHA-256 over the files, flags, kernel and compiler version."""
+        """Return the cache key: hexadecimal digits of the SHA-256 of the files, flags, kernel and compiler version."""
         if compiler not in self._keys:
             self._keys[compiler] = self._key(compiler)
         return self._keys[compiler]

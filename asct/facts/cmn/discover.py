@@ -28,7 +28,7 @@ _NONE: Final = (
 _MAP: Final = rf"{MESH_MAPS}/(?:[a-z_-]*(\d{{0,3}})/)?map(?:_(\d{{1,3}}))?"
 """The map of each mesh is either a file with a number (`map_1`) or a file in a numbered folder (`arm_cmn_1/map`)."""
 _FOR_ROOT: Final = "not read, because this requires root (`sudo asct cmn`, or `--sudo`)"
-_LOADED: Final = "load the driver (`modprobe arm-cmn`), mount debugfs, and run as root"
+_LOADED: Final = "load the driver (`modprobe arm-cmn`), mount debugfs, and run asct as root"
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ def _bare(item: MeshSources) -> Mesh:
 
 
 def _compare(item: MeshSources, unknown: dict[str, str]) -> None:
-    """Report contradictions between sources, whose values are never averaged."""
+    """Report contradictions between sources. Contradictory values are never averaged."""
     sizes: Mapping[str, Mesh | None] = {"registers": item.registers, "driver map": item.map}
     known = {name: (mesh.width, mesh.height) for name, mesh in sizes.items() if mesh is not None and mesh.width}
     if len(set(known.values())) > 1:

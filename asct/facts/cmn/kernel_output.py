@@ -20,7 +20,7 @@ class PrintedNode:
     """A node as printed by the kernel.
 
     `offset` and `parent` are the register offsets of the node and its parent; the keys of `registers` are relative to
-    `offset`. `skipped` is the reason why the node was not read, or None if it was read.
+    `offset`. `skipped` says why the node was not read; it is None if the node was read.
     """
 
     offset: int
@@ -145,7 +145,7 @@ def _parsed(line: str) -> Any:
 
 
 def _node(sample: Mapping[str, Any]) -> PrintedNode | None:
-    """Parse a node, or None if it is malformed."""
+    """Parse a node; return None if it is malformed."""
     offset, parent = sample.get("offset"), sample.get("parent")
     if not _number(offset) or not (parent is None or _number(parent)):
         return None

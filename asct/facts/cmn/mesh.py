@@ -5,7 +5,7 @@ accept any input: they omit inconsistent data and add the reason to `unknown`.
 
 From the highest to the lowest bits, a node ID consists of x, y, port and device (CMN-600 TRM 100180, Node ID mapping).
 No register reports the widths of these parts. The three lowest bits contain the port and the device. If a crosspoint
-has more than two ports, the port has two bits and the device one; otherwise, it is the other way round
+has more than two ports, the port has two bits and the device one; otherwise, the port has one and the device two
 (`arm_cmn_discover`: portid_bits, deviceid_bits). x and y have the same width, which depends on the size of the mesh.
 """
 
@@ -52,7 +52,7 @@ class CrosspointGrid:
     bits: int
     places: Mapping[int, tuple[int, int]]
     ports: Mapping[int, int]
-    """The number of ports of each crosspoint, on which node IDs depend."""
+    """The number of ports of each crosspoint, which determines the format of its node IDs."""
 
     def port(self, node: PrintedNode, crosspoint: PrintedNode) -> tuple[int | None, int | None]:
         """Return the port and device of a node; both are None if the node ID does not belong to the crosspoint."""
@@ -133,8 +133,7 @@ _CAL = 1 << 7
 
 
 def mesh_of_dump(text: str, instance: int = 0) -> Mesh:
-    """Return the mesh that the `cmn` kernel printed, with all known registers in its output. It never raises an
-    error."""
+    """Return the mesh that the `cmn` kernel printed, with all known registers in its output. Raises no exception."""
     gaps = UnknownFacts()
     dump = read_dump(text)
     if dump.fault:
@@ -289,7 +288,7 @@ class _MeshBuilder:
                 "nodes", f"{held} nodes were not read, because device isolation is on or they are unreadable"
             )
         elif lost:
-            self.gaps.note("nodes", f"{lost} nodes that the crosspoints count are missing from the output")
+            self.gaps.note("nodes", f"{lost} nodes reported by the crosspoints are missing from the output")
         return sorted(found, key=lambda node: (node.external, node.code or 0, node.logical_id or 0, node.offset or 0))
 
     def _node(

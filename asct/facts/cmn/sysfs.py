@@ -67,8 +67,8 @@ class Pmu:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A device that the firmware describes, and its registers, which occupy `size` bytes from `base`. Both are None if
-    they are not reported.
+    """A device that the firmware describes, and its registers, which occupy `size` bytes from `base`. `base` and `size`
+    are None if they are not reported.
 
     `root` is the offset of the root of the configuration tree. It is 0 except on CMN-600, where the root has its own
     range within the range of the registers.
@@ -109,7 +109,7 @@ def _pmu(snapshot: Snapshot, name: str, instance: int, device: str | None) -> Pm
 
 
 def bits_of(text: str) -> Bits | None:
-    """Parse `config:27-30`, `config1:0-63` or `config:31`, or None for any other text."""
+    """Parse `config:27-30`, `config1:0-63` or `config:31`; return None for any other text."""
     match = _BITS.fullmatch(text.strip())
     if match is None:
         return None

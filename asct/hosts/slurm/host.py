@@ -38,9 +38,9 @@ from asct.plan.model import HostSpec
 from asct.resources import data
 
 CHECK_S = 1.0
-"""Interval in seconds at which a wait checks for an interruption of the run."""
+"""Interval in seconds at which a waiting host checks whether the run was interrupted."""
 END_S = 60.0
-"""Seconds within which a job must end after a request."""
+"""Seconds within which a job must end after it is told to end."""
 _NODES: dict[str, str] = {}
 """Maps each node to the host that uses it in this process, because two hosts in a plan must be different machines."""
 _NODES_LOCK = threading.Lock()
@@ -56,9 +56,9 @@ class SlurmHost(RemoteHost):
     """The Host protocol over Slurm jobs on one node.
 
     A short first job determines the node and is used for facts, checks and builds. All later jobs request the same
-    node, so facts and measurements describe the same machine. These are submitted together, and each starts after the
-    previous one. A job ends only when the next one starts, so that the node remains available for commands between
-    jobs.
+    node, so facts and measurements describe the same machine. These jobs are submitted together, and each starts after
+    the previous one has ended. asct ends a job only when it begins the next one, so the node remains available for
+    commands between jobs.
     """
 
     def __init__(self, spec: HostSpec, queue: JobQueue = QUEUE) -> None:
@@ -256,8 +256,8 @@ class SlurmHost(RemoteHost):
             self.close()
 
     def _regain_node(self) -> None:
-        """Submit a short job if the run was interrupted between two jobs: nothing on the node can be removed without a
-        job. The wait for the job ends after END_S or at a second interruption."""
+        """Submit a short job if the run was interrupted between two jobs: without a job, nothing on the node can be
+        removed. The wait for the job ends after END_S or at a second interruption."""
         if not self.work or self._memory.held is not None:
             return
         self._over.clear()

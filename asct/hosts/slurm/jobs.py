@@ -20,13 +20,13 @@ from asct.resources import data
 
 COMMAND_S = 60.0
 _LONGEST = 1000
-"""Maximum number of characters of a Slurm message that a diagnostic quotes."""
+"""Maximum number of characters that a diagnostic quotes from a Slurm message."""
 _KEPT = ("SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_JWT")
 _PREFIXES = ("SLURM_", "SBATCH_", "SRUN_", "SQUEUE_", "SCANCEL_", "SALLOC_", "PMI_", "PMIX_")
 
 
 def environment(own: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment without the variables that affect Slurm's commands, which Slurm sets inside a job."""
+    """Return the environment without the variables that Slurm sets inside a job, because they affect its commands."""
     return {name: value for name, value in own.items() if name in _KEPT or not name.startswith(_PREFIXES)}
 
 
@@ -73,8 +73,8 @@ After the job has ended, another account could create a folder with the same nam
 PATIENCE_S = 180
 """Seconds after which a job ends if it contains no asct process."""
 SPARE, SPARE_S = 1.5, 300.0
-"""Two values from which a job's time limit is computed. Its estimated duration is multiplied by the first; the second
-is added, in seconds, for opening the session and copying results."""
+"""Two values from which a job's time limit is computed. The estimated duration is multiplied by the first value. The
+second value, in seconds, is added for opening the session and copying results."""
 FIRST_JOB_S = 1200.0
 """Expected duration in seconds of a host's first job, which reads facts, runs checks and builds kernels."""
 EXPORT = "--export=HOME,USER,LOGNAME,SHELL,PATH"
@@ -110,7 +110,7 @@ class JobOrder:
     ok: tuple[int, ...] = ()
 
     def text(self) -> str:
-        """Return the value of --dependency; empty if there are no dependencies."""
+        """Return the value of --dependency, or an empty string if there are no dependencies."""
         parts = [("afterany", [job for job in self.ended if job not in self.ok]), ("afterok", list(self.ok))]
         return ",".join(":".join([word, *map(str, jobs)]) for word, jobs in parts if jobs)
 

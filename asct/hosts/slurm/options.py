@@ -47,8 +47,8 @@ def _numbers(text: str, inside: str) -> list[str]:
 
 
 def option_problem(option: str) -> str:
-    """Return the reason why an item of `options` is not allowed; empty if it is. sbatch accepts abbreviated long
-    options."""
+    """Return the reason why an item of `options` is not allowed, or an empty string if it is allowed. sbatch accepts
+    abbreviated long options."""
     name, _, _ = option.partition("=")
     if not option.isprintable() or not re.fullmatch(r"--[A-Za-z][A-Za-z0-9-]*|-[A-Za-z].*", name):
         return "it is not an sbatch option"
@@ -70,12 +70,12 @@ def _means(known: str, long: str) -> bool:
 
 
 def control_problem(text: str) -> str:
-    """Return the reason why a value cannot be passed to sbatch; empty if it can."""
+    """Return the reason why a value cannot be passed to sbatch, or an empty string if it can."""
     return "" if text.isprintable() else "it contains control characters"
 
 
 def split(given: Mapping[str, object]) -> list[tuple[str, Mapping[str, str]]]:
-    """Return the hosts that `nodelist` and `nodes` expand to; empty for a single node. Raises BadValueError.
+    """Return the hosts that `nodelist` and `nodes` expand to, or nothing for a single node. Raises BadValueError.
 
     For a host `lab`, `nodelist: n[1-2]` results in `lab-n1` and `lab-n2`. `nodes: 2` alone results in `lab-1` and
     `lab-2`, whose nodes Slurm selects.

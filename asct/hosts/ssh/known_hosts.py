@@ -18,7 +18,7 @@ from pathlib import Path
 
 DEFAULT_FILE = "~/.ssh/known_hosts"
 Key = tuple[str, bytes]
-"""The type of the key, and the key itself in the encoding of ssh."""
+"""The type of the key, and the key itself as ssh encodes it."""
 
 
 @dataclass(frozen=True, slots=True)

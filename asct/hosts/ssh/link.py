@@ -28,7 +28,7 @@ CONNECT_S = 10.0
 KEEPALIVE_S = 15
 MAX_JUMPS = 8
 _READ_LOCK = threading.Lock()
-"""Held while a key file is read, so that only one thread reads the file for all hosts of a fleet."""
+"""The lock that is held while a key file is read, so that only one thread reads the file for all hosts of a fleet."""
 logging.getLogger("paramiko").addHandler(logging.NullHandler())  # diagnostics contain its messages
 
 
@@ -187,7 +187,7 @@ def _states(*files: str) -> tuple[_State, ...]:
 
 def _private_key(file: str) -> paramiko.PKey | None:
     """Return the key in an identity file together with its certificate. Return None if the file cannot be read;
-    paramiko then tries it and reports the reason."""
+    paramiko then tries to read it and reports the reason."""
     with _READ_LOCK, contextlib.suppress(Exception):
         return _read_key(file, _states(file, f"{file}-cert.pub"))
     return None
@@ -211,7 +211,7 @@ def _ssh_config(_files: tuple[_State, ...]) -> paramiko.SSHConfig:
 
 
 class PromptSocket(socket.socket):
-    """A TCP socket that acknowledges data at once.
+    """A TCP socket that acknowledges data immediately.
 
     sshd leaves Nagle's algorithm on for sessions without a terminal (OpenSSH, `ssh_packet_set_interactive`), so its
     next small packet would wait up to 40 ms for a delayed acknowledgment. Linux resets TCP_QUICKACK on its own
