@@ -114,7 +114,7 @@ class Registry:
         return [indexed.get(name) or describe(self._load(name)) for name in self.names()]
 
     def info(self, name: str) -> BenchmarkInfo | None:
-        """Return information about one benchmark by main name or alias; None if it is unknown."""
+        """Return information about one benchmark by main name or alias, or None if it is unknown."""
         exact = next((item for item in self.infos if item.name == name), None)
         return exact or next((item for item in self.infos if name in item.aliases), None)
 

@@ -21,13 +21,13 @@ def folder(name: str) -> Path:
 
 @cache
 def text(module: str, name: str) -> str:
-    """Return the content of a text file in the folder of a module, whose `__file__` is given."""
+    """Return the content of a text file in the folder of the module with this `__file__`."""
     return Path(module).with_name(name).read_text("utf-8")
 
 
 @cache
 def data(module: str, name: str) -> Any:
-    """Return the content of a YAML file in the folder of a module, whose `__file__` is given. It is shared: never
+    """Return the content of a YAML file in the folder of the module with this `__file__`. Callers share it and must not
     change it."""
     import yaml  # imported here, because few commands need it
 

@@ -69,7 +69,7 @@ def module(name: str) -> ModuleType | None:
 
 
 def transport(name: str) -> Transport:
-    """Return what a transport adds to the plan language; empty for an unknown transport."""
+    """Return what a transport adds to the plan language, which is nothing for an unknown transport."""
     if "TRANSPORT" not in sources().get(name, ""):  # the transport need not be imported
         return Transport()
     declared = getattr(module(name), "TRANSPORT", None)

@@ -9,8 +9,8 @@ _LISTED = 12
 
 
 def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
-    """Return the known name that is most similar to `word`, ignoring case and the difference between `_` and `-`; None
-    if no name is similar enough."""
+    """Return the known name that is most similar to `word`, ignoring case and the difference between `_` and `-`, or
+    None if no name is similar enough."""
     return next(iter(near_names(word, known, cutoff, limit=1)), None)
 
 

@@ -20,7 +20,7 @@ from asct.values.quantity import format_quantity
 
 
 def suspected(jobs: Sequence[Job], points: Collection[PointKey]) -> list[Job]:
-    """Return the jobs reduced to these points, without jobs that then have none."""
+    """Return the jobs with only these points, omitting jobs that contain none of them."""
     left = [
         job._replace(points=tuple(point for point in job.points if (job.host, job.id, point.id) in points))
         for job in jobs
@@ -29,9 +29,10 @@ def suspected(jobs: Sequence[Job], points: Collection[PointKey]) -> list[Job]:
 
 
 def over_limits(run: RunContext, jobs: Sequence[Job], forks: int) -> dict[PointKey, str]:
-    """Return the points that cannot be measured again without exceeding a limit of the plan, and the limit.
+    """Return the points that cannot be measured again without exceeding a limit of the plan, each with the reason.
 
-    At most `forks` hosts are measured at a time, in the order of the jobs. A host that would end too late is left out.
+    At most `forks` hosts are measured at a time, in the order of the jobs. A host that would finish too late is left
+    out.
     """
     found: dict[PointKey, str] = {}
     most = run.plan.limit_s or CONFIRM_S
@@ -50,9 +51,8 @@ def over_limits(run: RunContext, jobs: Sequence[Job], forks: int) -> dict[PointK
 
 
 def _over_written(run: RunContext, job: Job) -> str:
-    """Return why the plan's limit on bytes written does not allow the points to be measured again; empty if it does.
-
-    They are expected to write their share of what the job has written.
+    """Return the reason why the plan's limit on bytes written does not allow the points to be measured again, or an
+    empty string if it does. The points are expected to write their share of the bytes that the job has written.
     """
     limit, path = run.plan.safety.max_written_bytes, run.writer.layout.audit(job.host, job.id)
     if limit is None or not path.exists():
@@ -69,7 +69,7 @@ def _over_written(run: RunContext, job: Job) -> str:
 
 
 def unmeasured(stored: StoredRun, job: Job, reason: str) -> dict[PointKey, str]:
-    """Return the points of which not every repeat was measured again, with the reason."""
+    """Return the points that have repeats that were not measured again, each with the reason."""
     found: dict[PointKey, str] = {}
     for point in job.points:
         repeats = (stored.layout.repeat(job.host, job.id, point.id, job.repeats + n + 1) for n in range(job.repeats))

@@ -34,11 +34,11 @@ class StepRun:
     raw: str
     argv: tuple[str, ...]
     timed_out_s: float | None = None
-    """The time limit in seconds that the step reached; None if the step ended before its limit."""
+    """The time limit in seconds that the step reached, or None if the step ended before its limit."""
 
 
 def failure_of(ran: StepRun) -> Diagnostic | None:
-    """Return the diagnostic for a failed step; None if the step succeeded."""
+    """Return the diagnostic for a failed step, or None if the step succeeded."""
     if ran.timed_out_s is not None:
         return _late(ran, ran.timed_out_s)
     status = ran.output.status
@@ -50,7 +50,7 @@ def failure_of(ran: StepRun) -> Diagnostic | None:
     if isinstance(ran.output.step.program, Kernel):
         return _kernel(ran, status)
     if status != 0:
-        hint = "see its last lines below; run it again with the command below"
+        hint = "see the last lines of its output below; run it again with the command below"
         return _failure("E601", ran, f"failed with exit status {status}{_cause(ran)}", hint)
     return None
 
@@ -88,7 +88,7 @@ def _kernel(ran: StepRun, status: int) -> Diagnostic | None:
     if ran.output.step.program == Kernel(GUARD) and (refused := refusal(ran.host, ran.output.stdout)) is not None:
         return replace(refused, notes=_notes(ran))
     if status:
-        other = "E601", f"failed with exit status {status}", "see its last lines below"
+        other = "E601", f"failed with exit status {status}", "see the last lines of its output below"
         code, what, hint = _KERNEL_STATUSES.get(status, other)
         return _failure(code, ran, what.format(host=ran.host) + _cause(ran), hint)
     end = _end_line(ran.output.stdout)
@@ -97,7 +97,7 @@ def _kernel(ran: StepRun, status: int) -> Diagnostic | None:
         return _failure("E607", ran, "ended without printing its last line", hint)
     if end.get("ok") is not True:
         why = f": {end['error']}" if isinstance(end.get("error"), str) else ""
-        return _failure("E606", ran, f"reported a failure{why}", "see its last lines below")
+        return _failure("E606", ran, f"reported a failure{why}", "see the last lines of its output below")
     return None
 
 
@@ -115,7 +115,7 @@ def _late(ran: StepRun, limit_s: float) -> Diagnostic:
 
 
 def _end_line(stdout: str) -> Mapping[str, object] | None:
-    """Return the `end` object in the last line; None if that line is incomplete or contains no such object."""
+    """Return the `end` object in the last line, or None if that line is incomplete or contains no such object."""
     if not stdout.endswith("\n"):
         return None
     last = stdout[stdout.rfind("\n", 0, -1) + 1 :]
@@ -135,8 +135,8 @@ def signal_name(number: int) -> str:
 
 
 def _cause(ran: StepRun) -> str:
-    """Return the last line of the output as the cause, in a form that can be appended to a message; empty if there is
-    no output."""
+    """Return the last line of the output as the cause, in a form that can be appended to a message, or an empty string
+    if there is no output."""
     lines = tail(ran.output)
     return f": {lines[-1]}" if lines else ""
 
@@ -152,7 +152,7 @@ def _notes(ran: StepRun) -> tuple[tuple[str, None], ...]:
     lines = tail(ran.output)
     notes = [f"  {line}" for line in lines]
     if lines:
-        notes.insert(0, "its last lines:")
+        notes.insert(0, "last lines of its output:")
     notes.append(f"complete output: {ran.raw}/")
     notes.append(f"to run it again on {ran.host}: {command_line(ran.argv, ran.output.step.env)}")
     return tuple((note, None) for note in notes)

@@ -189,8 +189,8 @@ class JobGuard:
         return self._exhausted(max(paths, key=lambda path: self._gate.spent[path])) if limited and stopped else None
 
     def _key(self, path: str) -> str:
-        """Return the path if it is a target named in the plan; "" for a temporary file, whose name differs between the
-        parts of a run."""
+        """Return the path if it is a target named in the plan, or "" for a temporary file, whose name differs between
+        the parts of a run."""
         return path if path in self._targets else ""
 
     def _written_paths(self, step: Step) -> list[str]:
@@ -215,7 +215,7 @@ def _parted(step: Step) -> tuple[list[str], tuple[str, ...]]:
 
 
 def _own_limit(step: Step) -> int | None:
-    """Return the step's own limit on the bytes written; None if it has none."""
+    """Return the step's own limit on the bytes written, or None if it has none."""
     head, _ = _parted(step)
     return int(head[head.index(_LIMIT) + 1]) if _LIMIT in head else None
 
@@ -233,8 +233,8 @@ def _taken(output: Output) -> dict[str, int]:
 
 
 def _object(stdout: str, start: str, *, last: bool) -> Mapping[str, Any]:
-    """Return the JSON object in the first or last line that starts with `start`; empty if there is none or the line is
-    incomplete.
+    """Return the JSON object in the first or last line that starts with `start`, or an empty mapping if there is none
+    or the line is incomplete.
 
     The text is searched rather than split into lines, because it may contain hundreds of thousands of lines.
     """

@@ -70,7 +70,7 @@ def refusal(host: str, stdout: str) -> Diagnostic | None:
 
 
 def _refusal(host: str, report: GuardReport) -> Diagnostic | None:
-    """Return the refusal; None if the reason was not a failed check.
+    """Return the refusal, or None if the reason was not a failed check.
 
     The `end` line names the check ("refused: mounted: ..."), and the line of the check names the target.
     """
@@ -167,7 +167,7 @@ CHECKS: Final = {name: FailedCheckText(code, hint) for code, hints in _HINTS.ite
 UNREADABLE: Final = FailedCheckText(
     "E444", "run asct as root, or allow the account to read the device; asct writes only to devices that it can check"
 )
-UNCHECKED: Final = FailedCheckText("E445", "see the output of the checks; asct does not write to a device without them")
+UNCHECKED: Final = FailedCheckText("E445", "see the output of the checks; asct writes only to devices that passed them")
 VOLUME: Final = FailedCheckText(
     "E446",
     "reduce the amount written (fewer or shorter points), or raise `safety.max_written` and apply the plan again",
@@ -241,7 +241,7 @@ class RateFeed:
 
 
 def _between(before: _Sample, after: _Sample) -> Rates | None:
-    """Return the rates between two samples; None if no time has passed or no drive is known."""
+    """Return the rates between two samples, or None if no time has passed or no drive is known."""
     seconds = (after[0] - before[0]) / 1e9
     pairs = {
         (tuple(old[:_COUNTERS]), tuple(new[:_COUNTERS]))

@@ -71,7 +71,7 @@ class HostSession:
 
     @property
     def is_open(self) -> bool:
-        """Whether the host can be used; False once asct has given it up."""
+        """Whether the host can be used. This is False once asct has given up the host."""
         return self._host is not None
 
     @property
@@ -136,7 +136,7 @@ class HostSession:
             host.wait_until_idle()
 
     def _waited(self, error: HostLocked) -> HostLocked:
-        """Return the error with a hint that does not suggest `--wait` as something new if the run has waited."""
+        """Return the error. If the run has already waited, the hint no longer suggests adding `--wait`."""
         if not self._run.wait_s:
             return error
         hint = f"`--wait {format_duration(self._run.wait_s)}` was too short for that run; wait longer, or stop it"
@@ -156,8 +156,8 @@ class HostSession:
             raise NotMeasured(Diagnostic("E426", message, hint=hint)) from error
 
     def reopen(self) -> bool:
-        """Reconnect after a lost connection and provide the same measurement kernels again. Returns False if the host
-        is given up."""
+        """Reconnect after a lost connection and provide the same measurement kernels again. Returns False if asct gives
+        up the host."""
         self._losses += 1
         kernels = list(self.programs.kernels)
         self.close()
@@ -201,8 +201,8 @@ class HostSession:
     # ---- checks for a job ----
 
     def assess(self, needs: JobNeeds, guard: JobGuard) -> list[Diagnostic]:
-        """Build the measurement kernels that a job needs. Returns the reasons why the job cannot run here; empty if it
-        can. Raises HostLost."""
+        """Build the measurement kernels that a job needs. Returns the reasons why the job cannot run here, or an empty
+        list if it can. Raises HostLost."""
         programs = self.programs
         unknown = programs.unknown({**needs.tools, **needs.optional_tools})
         programs.found.update(find_tools(self.host, unknown))
@@ -250,8 +250,8 @@ class HostSession:
         self.made.update(path for path, kind in kinds.items() if kind == "absent")
 
     def _kernel(self, name: str) -> tuple[Diagnostic, ...]:
-        """Return the reasons why a measurement kernel cannot be built for the host; empty if it is available. A failed
-        build is not retried."""
+        """Return the reasons why a measurement kernel cannot be built for the host, or an empty tuple if it is
+        available. A failed build is not retried."""
         if name not in self.programs.kernels and name not in self._failed:
             try:
                 self._provide(name)

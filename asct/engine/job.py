@@ -37,7 +37,7 @@ class JobRunner:
     """One job in a host session.
 
     `entry` is the job's part of run.json, whose counts are updated while the job runs. `exports` are the job's results
-    for other jobs; None until something has been measured.
+    for other jobs, or None until something has been measured.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class JobRunner:
         self._session = session
         self._earlier = earlier
         self._before = job.repeats if run.again else 0
-        """The number of the last repeat before those of this job."""
+        """The number of the last repeat that precedes this job's repeats."""
         self._last = last
         self._guard = session.guard.job(job)
         self._points: Sequence[BoundPoint] | None = None
@@ -126,7 +126,7 @@ class JobRunner:
             self.entry.note, self.entry.refused = cause.cause, is_refusal(cause)
 
     def request(self) -> JobRequest | None:
-        """Return the job's request to a scheduler; None if the job will not be run."""
+        """Return the job's request to a scheduler, or None if the job will not be run."""
         job = self.job
         if self._given_up:
             return None
@@ -142,8 +142,8 @@ class JobRunner:
     # ---- the job ----
 
     def run(self, exports: Mapping[str, Mapping[str, Scalar] | None], causes: Mapping[str, str]) -> None:
-        """Measure the job, which may need `exports`, the results of the host's jobs by id. `causes` are the reasons why
-        jobs have no results.
+        """Measure the job. `exports` contains the results of the host's jobs by id, some of which this job may need.
+        `causes` contains the reasons why jobs have no results.
 
         Raises StoreError, and HostLost if the connection is lost before the first point.
         """
@@ -282,7 +282,7 @@ class JobRunner:
     # ---- preparation, repeated after a lost connection ----
 
     def _prepared(self) -> RepeatRunner | None:
-        """Prepare the job, and return a runner for the current connection; None if the preparation fails."""
+        """Prepare the job, and return a runner for the current connection, or None if the preparation fails."""
         session = self._session
         if not session.is_open:
             self._given_up = True
@@ -387,7 +387,7 @@ def _headline(benchmark: Benchmark[Any], found: Sequence[Measurement]) -> str:
 
 
 def estimate(services: Services, job: Job) -> float:
-    """Return the estimated time in seconds for all repeats of a job without contacting its host; 0 if there is no
+    """Return the estimated time in seconds for all repeats of a job without contacting its host, or 0 if there is no
     estimate."""
     benchmark = services.catalog.get(job.benchmark)
     if benchmark is None or waits_for_results(job):

@@ -34,12 +34,12 @@ class BoundPoint:
     limit_s: float = SHORTEST_LIMIT_S
     """Time limit of one attempt in seconds."""
     unfit: Diagnostic | None = None
-    """The reason why the host cannot run this point; None if it can.
+    """The reason why the host cannot run this point, or None if it can.
 
     An unfit point fails without an attempt; the others are measured.
     """
     reuse_key: str = ""
-    """Hash of everything that the point's values depend on; empty if the point is never reused."""
+    """Hash of everything that the point's values depend on, or an empty string if the point is never reused."""
 
     @property
     def label(self) -> str:
@@ -161,8 +161,8 @@ def _needed_failed(job: Job, job_id: str, cause: str) -> Diagnostic:
 def shared_results(points: Iterable[Sequence[Mapping[str, Scalar]]]) -> dict[str, Scalar]:
     """Combine the results of a job for use by other jobs.
 
-    The result for each path is the middle value over the repeats of a point. Paths whose values differ between points
-    are omitted.
+    The result for each path is the middle value of the repeats of a point. Paths whose values differ between points are
+    omitted.
     """
     found: dict[str, set[Scalar]] = {}
     for repeats in points:

@@ -97,8 +97,8 @@ def _tool(name: str, minimum: str, facts: HostFacts, found: Mapping[str, str], h
 
 
 def unfit(need: Needs, facts: HostFacts, what: str) -> Diagnostic | None:
-    """Return the reason why the host cannot run a point, although it may be able to run other points of the job; None
-    if it can run the point.
+    """Return the reason why the host cannot run a point, although it may be able to run other points of the job, or
+    None if it can run the point.
 
     The message starts with `what`.
     """
@@ -166,7 +166,7 @@ def check_targets(
     host: str,
     known: Collection[str] = (),
 ) -> list[Diagnostic]:
-    """Return the reasons why targets named in the plan must not be used; empty if all of them may be used.
+    """Return the reasons why targets named in the plan must not be used, or an empty list if all of them may be used.
 
     `made` contains the files that this run created on the host, and `consented` contains the devices that the plan
     allows to be overwritten; the `guard` kernel checks those. `known` contains the names of the host's devices, for
@@ -274,7 +274,7 @@ def _devices(host: Host, paths: list[str]) -> dict[str, str]:
 
 
 def disturbance_notice(found: Disturbances, subjects: Collection[str]) -> Diagnostic | None:
-    """Return a notice about the disturbances that affect jobs that use these subjects; None if there are none."""
+    """Return a notice about the disturbances that affect jobs that use these subjects, or None if there are none."""
     relevant = found.touching(subjects)
     if not relevant:
         return None

@@ -130,7 +130,7 @@ class Rights:
 
 
 def _tried(connection: Host, path: str) -> str | None:
-    """Return the reason why a kernel could not be run through sudo; None if it could."""
+    """Return the reason why a kernel could not be run through sudo, or None if it could."""
     try:
         answer = connection.execute([path, "--sudo", "", "--describe"], timeout_s=_ASK_S)
     except HostTimeout:
@@ -156,7 +156,7 @@ def _escaped(text: str) -> str:
 
 
 def _refused(host: str, item: Privilege, why: str, line: str) -> Diagnostic:
-    lost = "" if item.needed else "; it is measured without root"
+    lost = "" if item.needed else "; the measurement runs without root"
     return Diagnostic(
         "E428",
         f"host {host}: sudo refuses to run {item.kernel} ({why}); as root, it {item.why}{lost}",

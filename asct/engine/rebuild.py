@@ -127,8 +127,8 @@ def _in_order(stored: StoredRun) -> dict[RepeatKey, str]:
 
 
 def _lines(stored: StoredRun) -> dict[RepeatKey, list[str]]:
-    """Return the readable lines of records.jsonl by repeat; empty if the file does not exist. Damaged lines are counted
-    under a separate key."""
+    """Return the readable lines of records.jsonl by repeat, or an empty dictionary if the file does not exist. Damaged
+    lines are counted under a separate key."""
     path = stored.layout.records
     found: dict[RepeatKey, list[str]] = {}
     if not path.exists():
@@ -259,8 +259,8 @@ def _reused(record: Record, status: Status) -> Record:
 
 
 def _require_ends(stored: StoredRun) -> None:
-    """Raise StoreError if the journal of a completed run does not contain the end of every repeat that has values; the
-    records of the other repeats would be lost."""
+    """Raise StoreError if the journal of a completed run does not contain the end of every repeat that has values. The
+    records of a repeat without an end would be lost."""
     if stored.run.status == "running":
         return
     ended = {stored.layout.repeat(*key) for key in _in_order(stored)}

@@ -67,7 +67,7 @@ class Attempt:
     repeat: int
     number: int = 1
     previous: Attempt | None = None
-    """The failed attempt before this one; None for the first attempt."""
+    """The failed attempt before this one, or None for the first attempt."""
     folder: Path = field(default_factory=Path)
     steps: StepOutputs = field(default_factory=StepOutputs)
     notes: StepNotes | None = None
@@ -87,7 +87,7 @@ class Attempt:
     steps_left: bool = False
     """Whether the attempt failed after its remaining steps had been announced to the host."""
     telemetry: Telemetry | None = None
-    """The host state during the steps; None if no step was run."""
+    """The host state during the steps, or None if no step was run."""
 
     def again(self, *, counted: bool = True) -> Attempt:
         """Return the next attempt at this repeat. `counted` is False if it only continues this attempt."""
@@ -300,7 +300,7 @@ class RepeatRunner:
     def _announce_step(self, step: Step, attempt: Attempt) -> Callable[[str], None] | None:
         """Emit the start of a step of a long repeat.
 
-        Returns a function that processes each line of guard's output; None if the step does not run guard.
+        Returns a function that processes each line of guard's output, or None if the step does not run guard.
         """
         coordinates = (self._job.host, self._job.id, attempt.point.id, attempt.repeat)
         events = self._run.events
@@ -336,8 +336,8 @@ class RepeatRunner:
         """Run one step, fetch its files into `folder` (the folder of the repeat) and add the step to `done`. Returns
         False if the step failed.
 
-        `deadline` is a point in time on the clock of `time.monotonic`. `on_line` receives each line of standard output
-        while the step runs. Raises HostError.
+        `deadline` is a value of `time.monotonic`. `on_line` receives each line of standard output while the step runs.
+        Raises HostError.
         """
         number = len(done.rows)
         into = self._layout.step(folder, number, step.name)

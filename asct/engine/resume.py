@@ -34,11 +34,11 @@ class EarlierResults:
     exports: Mapping[tuple[str, str], Mapping[str, Scalar]] = field(default_factory=dict)
     """The results of each job for other jobs, by path. The keys are (host, job id)."""
     ends: Mapping[RepeatKey, int] = field(default_factory=dict)
-    """How often each repeat has ended, according to the journal."""
+    """How many times each repeat has ended, according to the journal."""
     sessions: Mapping[str, str] = field(default_factory=dict)
     """The token of each host's last session, which may still exist on the host."""
     runs: EarlierRuns | None = None
-    """The runs that `--reuse` searches; None if the option is not set."""
+    """The runs that `--reuse` searches, or None if the option is not set."""
     pilots: EarlierRuns | None = None
     """Recent runs, whose variances determine how many visits are made."""
     findings: Sequence[Diagnostic] = ()
@@ -105,8 +105,8 @@ def reopen(resolved: ResolvedPlan, layout: RunLayout, services: Services) -> tup
 
 
 def _ends(stored: StoredRun) -> tuple[Counter[RepeatKey], dict[str, str]]:
-    """Return how often each repeat ended according to the journal, and the token of each host's last session. A lost
-    connection is not counted as an end, because the host continues and its results will be used."""
+    """Return how many times each repeat ended according to the journal, and the token of each host's last session. A
+    lost connection is not counted as an end, because the host continues and its results will be used."""
     ends: Counter[RepeatKey] = Counter()
     sessions: dict[str, str] = {}
     for event in stored.journal():

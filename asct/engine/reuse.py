@@ -33,7 +33,8 @@ _MOST_CHANGES: Final = 6
 _PILOT_RUNS: Final = 20
 _PILOT_DAYS: Final = 30
 _SPREAD_RUNS: Final = 9
-"""Earlier runs whose spread is used. More would hide a slow decline behind the spread that it causes."""
+"""Maximum number of earlier runs whose spread is used. With more runs, a slow decline would itself widen the spread and
+remain unnoticed."""
 
 
 def earlier_runs(results: Path, age_s: float, leave_out: Path | None = None) -> EarlierRuns:
@@ -43,13 +44,14 @@ def earlier_runs(results: Path, age_s: float, leave_out: Path | None = None) -> 
 
 
 def pilot_runs(results: Path, leave_out: Path) -> EarlierRuns:
-    """Return the newest runs below `results`, except the run `leave_out`. They become `Context.earlier`."""
+    """Return the newest runs below `results`, except the run `leave_out`, for use as `Context.earlier`."""
     since = datetime.now(UTC) - timedelta(days=_PILOT_DAYS)
     return EarlierRuns(results, since, leave_out, newest=_PILOT_RUNS)
 
 
 def earlier_records(runs: EarlierRuns, host: str, point_id: str, version: str) -> Sequence[Record]:
-    """Return the records of a point in its newest run with this version of the benchmark; empty if there is none."""
+    """Return the records of a point in its newest run with this version of the benchmark, or an empty sequence if there
+    is none."""
     for found in runs.of(host, point_id, 1, MEASURED):
         with suppress(StoreError):
             records = found.repeats()[0].records
@@ -61,8 +63,8 @@ def earlier_records(runs: EarlierRuns, host: str, point_id: str, version: str) -
 def earlier_values(
     runs: EarlierRuns, host: str, point_id: str, version: str, facts: HostFacts, measured: Sequence[Measurement]
 ) -> list[EarlierValues]:
-    """Return what the newest earlier runs under the same conditions measured for those values that come from visits,
-    oldest first. Runs on a noisy host and reused results do not count."""
+    """Return the values that the newest earlier runs measured under the same conditions, oldest first, for all
+    measurements that have visits. Runs on a noisy host and reused results do not count."""
     wanted = {
         value_key(item.metric, item.coords): EarlierValues(metric=item.metric, coords=dict(item.coords), values=[])
         for item in measured

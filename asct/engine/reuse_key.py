@@ -127,7 +127,7 @@ def _build(name: str, programs: Programs) -> list[Any]:
 
 
 def _tool(name: str, programs: Programs) -> list[str | None]:
-    """Return the path and version of a tool; empty if the host does not have it."""
+    """Return the path and version of a tool, or an empty list if the host does not have it."""
     fact = programs.facts.tools.get(name)
     if fact is not None:
         return [fact.path, fact.version]

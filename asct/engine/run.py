@@ -99,8 +99,8 @@ def apply(
 
 @contextmanager
 def judging(run: RunContext, render: Render) -> Iterator[None]:
-    """While the body judges the run and measures points again, let signals request its end. An exception ends the
-    run."""
+    """While the body judges the run and measures points again, let signals request the end of the run. An exception
+    ends the run."""
     try:
         with signals(run.stop):
             yield
@@ -465,7 +465,7 @@ _HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 def git_commit(plan: Path) -> str | None:
-    """Return the commit checked out in the folder of `plan`; None if there is no repository or it cannot be read.
+    """Return the commit checked out in the folder of `plan`, or None if there is no repository or it cannot be read.
 
     The commit is read from .git without starting any program or hook.
     """

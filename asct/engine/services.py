@@ -33,7 +33,8 @@ class Services:
     provide: Callable[[Host, str, HostFacts, Path], BuiltKernel]
     """Builds a measurement kernel, copies it to the host and writes a log to the folder. Raises NotMeasured."""
     facts_script: Callable[[], str] = str
-    """Returns the script that reads the facts while a session is opened; empty if `collect_facts` reads them."""
+    """Returns the script that reads the facts while a session is opened, or an empty string if `collect_facts` reads
+    them."""
 
     def benchmark(self, job: Job) -> Benchmark[Any]:
         """Return the benchmark of `job`. Raises LookupError if it is not installed."""
@@ -70,7 +71,7 @@ class RunContext:
     """The repeats that an earlier part of this run measured."""
     again: bool = False
     """Whether points are measured again: repeats are numbered after those of the plan, and `asct resume` does not
-    complete them, because the run has everything that its plan contains."""
+    complete them, because the run already has every repeat in its plan."""
 
     @property
     def id(self) -> str:

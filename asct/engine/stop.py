@@ -20,7 +20,7 @@ class StopRequest:
         self._fail_fast = fail_fast
         self.reason: Reason | None = None
         self.signal: int | None = None
-        """The signal that the exit code reports (128 + number); None if there was none."""
+        """The signal that the exit code reports (128 + number), or None if there was none."""
         self.hung_up = False
 
     def request(self, reason: Reason) -> None:

@@ -42,7 +42,8 @@ def with_host_flag(found: Iterable[Measurement], verdict: HostVerdict | None) ->
 
 
 def for_next_run(found: Iterable[Measurement], earlier: Iterable[EarlierValues]) -> tuple[Measurement, ...]:
-    """Return the measurements with intervals that hold for the next run. Values without visits do not change."""
+    """Return the measurements with intervals that are expected to cover the value of the next run. Values without
+    visits do not change."""
     known = {value_key(item.metric, item.coords): item.values for item in earlier}
     return tuple(_for_next_run(item, known.get(value_key(item.metric, item.coords), ())) for item in found)
 

@@ -89,7 +89,7 @@ class Overrides:
             return True
         if self.findings.hides("vars"):
             return False
-        hint = did_you_mean(name, variables, "--set changes only variables that the plan defines")
+        hint = did_you_mean(name, variables, "--set can change only variables that the plan defines")
         self.findings.error("E119", f"the plan has no variable `{shown(name)}`", span, hint)
         return False
 
@@ -102,7 +102,7 @@ class Overrides:
             self.findings.error("E119", f"`--set {shown(item.path)}` refers to an unknown expectation", span, hint)
         elif not target[1] or target[1][0][0] not in CHANGEABLE_BOUNDS:
             message = f"`--set {shown(item.path)}` does not name a bound"
-            self.findings.error("E119", message, span, f"it changes only {', '.join(CHANGEABLE_BOUNDS)}")
+            self.findings.error("E119", message, span, f"--set can change only {', '.join(CHANGEABLE_BOUNDS)}")
         else:
             change = _with(None, target[1], item.value, span)
             members["expect"] = change_expectations(members["expect"], {target[0]: change})

@@ -18,7 +18,7 @@ from asct.values.size import parse_size
 T = TypeVar("T")
 
 ALIKE: Final = 0.75
-"""The similarity above which an unknown name is read as the known name that it resembles."""
+"""The similarity above which an unknown name is treated as the known name that it resembles."""
 _EXECUTION: Final = ("repeats", "warmup", "timeout", "retry", "order", "config")
 
 
@@ -60,7 +60,8 @@ def flow(value: Any) -> str:
 
 
 def _unindented(members: Mapping[str, Node], known: Collection[str]) -> dict[str, str]:
-    """Map unknown keys that follow a known key without a value to that key, below which they probably belong."""
+    """Map each unknown key that probably belongs below a known key to that key. This is assumed if the known key has no
+    value and the unknown key follows it."""
     found: dict[str, str] = {}
     above: str | None = None
     for key, item in members.items():
@@ -75,9 +76,9 @@ class Section:
     """A map in the plan. `name` describes the map in messages. A node that is not a map is reported and treated as
     empty.
 
-    If `keys` is None, all keys are accepted. If an unknown key resembles a missing key, its value is read as the value
-    of that key, so that errors in it are found too. `path` locates the section in `Findings.gaps`, to which keys with
-    errors are added.
+    If `keys` is None, all keys are accepted. If an unknown key resembles a missing key, its value is treated as the
+    value of that key, so that errors in it are found too. `path` locates the section in `Findings.gaps`, to which keys
+    with errors are added.
     """
 
     def __init__(
@@ -101,7 +102,8 @@ class Section:
                 self._unknown(key, item, keys or (), above.get(key))
 
     def _present(self, key: str, item: Node, unindented: bool) -> Node:
-        """Return the value of a known key. Report that it has none, unless the next key should be indented below it."""
+        """Return the value of a known key. Report a missing value, unless the next key should be indented below this
+        key."""
         if item.value is not None:
             return item
         if unindented:
@@ -146,12 +148,12 @@ class Section:
         return self.findings.hides(*self.path, key)
 
     def settled(self, key: str) -> Node | None:
-        """Return the node of a key with its templates evaluated; None if it is missing or invalid."""
+        """Return the node of a key with its templates evaluated, or None if it is missing or invalid."""
         return self._read(key, lambda node: node)
 
     def _read(self, key: str, read: Callable[[Node], T | None]) -> T | None:
-        """Return the result of applying `read` to the value of a key; None if the key is missing, its value is invalid,
-        or `read` reports an error."""
+        """Return the result of applying `read` to the value of a key, or None if the key is missing, its value is
+        invalid, or `read` reports an error."""
         node = self.members.get(key)
         if node is None:
             return None
@@ -162,7 +164,7 @@ class Section:
         return found
 
     def text(self, key: str) -> str | None:
-        """Return the non-empty text of a key; None if it is missing or invalid."""
+        """Return the non-empty text of a key, or None if it is missing or invalid."""
 
         def read(node: Node) -> str | None:
             if isinstance(node.value, str):
@@ -177,7 +179,7 @@ class Section:
         return self._read(key, read)
 
     def whole(self, key: str, low: int, high: int) -> int | None:
-        """Return an integer from `low` to `high`; None if it is missing or invalid."""
+        """Return an integer from `low` to `high`, or None if it is missing or invalid."""
 
         def read(node: Node) -> int | None:
             value = node.value
@@ -193,7 +195,7 @@ class Section:
         return self._read(key, read)
 
     def flag(self, key: str) -> bool | None:
-        """Return `true` or `false` as a bool; None if it is missing or invalid."""
+        """Return `true` or `false` as a bool, or None if it is missing or invalid."""
 
         def read(node: Node) -> bool | None:
             if isinstance(node.value, bool):
@@ -207,11 +209,11 @@ class Section:
         return self._read(key, read)
 
     def choice(self, key: str, options: Sequence[str]) -> str | None:
-        """Return one of the words in `options`; None if it is missing or invalid."""
+        """Return one of the words in `options`, or None if it is missing or invalid."""
         return self._read(key, lambda node: self.chosen(node, key, options))
 
     def chosen(self, node: Node, key: str, options: Sequence[str]) -> str | None:
-        """Return the value of a node, which must be one of the words in `options`; None after an error."""
+        """Return the value of a node, which must be one of the words in `options`, or None after an error."""
         if isinstance(node.value, str) and node.value in options:
             return node.value
         hint = did_you_mean(str(node.value), options, f"one of {', '.join(options)}")
@@ -219,7 +221,7 @@ class Section:
         return None
 
     def duration(self, key: str) -> float | None:
-        """Return a duration in seconds; None if it is missing or invalid. A number without a unit is rejected."""
+        """Return a duration in seconds, or None if it is missing or invalid. A number without a unit is rejected."""
 
         def parse(value: object) -> float:
             require_unit(value)
@@ -228,11 +230,12 @@ class Section:
         return self._read(key, lambda node: self.findings.parsed(parse, node.value, node.span))
 
     def size(self, key: str) -> int | None:
-        """Return a size in bytes; None if it is missing or invalid."""
+        """Return a size in bytes, or None if it is missing or invalid."""
         return self._read(key, lambda node: self.findings.parsed(parse_size, node.value, node.span))
 
     def mapping(self, key: str) -> dict[str, Node]:
-        """Return the members of a map with unevaluated templates; empty if the map is missing or invalid."""
+        """Return the members of a map with unevaluated templates, or an empty dictionary if the map is missing or
+        invalid."""
         node = self.members.get(key)
         if node is None:
             return {}
@@ -243,7 +246,8 @@ class Section:
         return {}
 
     def labels(self, key: str, what: str) -> dict[str, str]:
-        """Return a map of texts and numbers, all as text. `what` is the word for one of them in errors."""
+        """Return a map of texts and numbers, with each value converted to text. `what` describes one value in
+        messages."""
         labels: dict[str, str] = {}
         for name, node in self.mapping(key).items():
             value = self.context.settled(node)

@@ -90,7 +90,7 @@ def _names(key: str, span: Span, findings: Findings) -> list[str]:
 
 
 def default_host(node: Node | None, findings: Findings) -> Node | None:
-    """Return the `defaults` in a `hosts:` map; None if there are none."""
+    """Return the `defaults` in a `hosts:` map, or None if there are none."""
     defaults: Node | None = node.value.get("defaults") if node is not None and isinstance(node.value, dict) else None
     if defaults is None or not _is_map(defaults, "`defaults` of `hosts`", findings):
         return None
@@ -208,7 +208,7 @@ def _checked(section: Section, key: str, problem: Callable[[str], str]) -> str |
 
 
 def _address_problem(text: str) -> str:
-    """Return a hint for an address that is neither a host name nor an IP address; empty if it is valid."""
+    """Return a hint for an address that is neither a host name nor an IP address, or an empty string if it is valid."""
     if _NAME.fullmatch(text) or _is_ipv6(text):
         return ""
     user, at, rest = text.rpartition("@")
@@ -220,7 +220,8 @@ def _address_problem(text: str) -> str:
 
 
 def _jump_problem(text: str) -> str:
-    """Return a hint for a list of jump hosts that is not `[USER@]HOST[:PORT],...`; empty if it is valid."""
+    """Return a hint for a list of jump hosts that is not `[USER@]HOST[:PORT],...`, or an empty string if it is
+    valid."""
     for hop in text.split(","):
         found = _HOP.fullmatch(hop.strip())
         if found is None or not 0 < int(found["port"] or 22) < 65536:

@@ -21,8 +21,9 @@ _MOST_FILES: Final = 100
 
 
 def inherited(root: Node, path: str, sources: PlanFiles, findings: Findings) -> Node:
-    """Return the plan at `path` with everything that the plan named by `extends` adds: maps are merged, any other value
-    is replaced. That plan may extend another one. Consent is never inherited, and finding some is an error."""
+    """Return the plan at `path` merged over the plan that its `extends` names: maps are merged, any other value is
+    replaced. That plan may extend another one. Consent is never inherited; if an extended plan contains any, this is an
+    error."""
     chain, bodies = [path], [root]
     while (node := bodies[-1].value.get("extends")) is not None:
         source = sources.beside(node, "`extends`", shipped=True)
@@ -41,7 +42,7 @@ def inherited(root: Node, path: str, sources: PlanFiles, findings: Findings) -> 
 
 
 def _base(source: tuple[str, str], named: Node, findings: Findings) -> Node | None:
-    """Return the content of a plan that another one extends; None after an error."""
+    """Return the content of a plan that another one extends, or None after an error."""
     name, text = source
     before = findings.errors
     body = parse_yaml(text, name, findings)
@@ -197,7 +198,8 @@ class FileMerger:
 
 
 def _joined(first: Node | None, second: Node) -> Node:
-    """Return the items of two lists as one. A value that is not a list is kept alone, so that its error is reported."""
+    """Return the items of two lists as one. If one value is not a list, return only that value, so that the error in it
+    is reported."""
     if first is None or not isinstance(second.value, list):
         return second
     return second._replace(value=[*first.value, *second.value]) if isinstance(first.value, list) else first

@@ -39,7 +39,7 @@ class Inventory:
 def read_inventory(
     text: str, name: str, place: Span, findings: Findings, given: Mapping[str, Collection[str]] | None = None
 ) -> Inventory | None:
-    """Return the hosts and groups of an inventory; None after an error (E117).
+    """Return the hosts and groups of an inventory, or None after an error (E117).
 
     `given` contains the keys that the plan sets for its hosts; values for these keys in the inventory are ignored.
     """
@@ -241,7 +241,7 @@ def _keys(variables: Mapping[str, Any], found: TranslatedHost, *, local: bool) -
 
 
 def _value(variables: Mapping[str, Any], name: str, key: str) -> str | None:
-    """Return a variable as text; None if it is empty. A Jinja template that ansible-inventory did not evaluate is an
+    """Return a variable as text, or None if it is empty. A Jinja template that ansible-inventory did not evaluate is an
     error."""
     value = variables.get(name)
     if value is None or value == "":

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 
 class PlanKey(NamedTuple):
-    """A key of the plan language. `place` is the map that contains it, such as `benchmarks[].sweep`; empty for the plan
-    itself. `inner` are the keys of its value."""
+    """A key of the plan language. `place` is the map that contains it, such as `benchmarks[].sweep`, or an empty string
+    for the plan itself. `inner` are the keys of its value."""
 
     name: str
     place: str
@@ -63,7 +63,7 @@ def _walk(schema: Mapping[str, Any], place: str, defs: Mapping[str, Any], seen: 
 
 
 def _maps(value: Mapping[str, Any], suffix: str, defs: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the maps that a value is, or that it contains as items (`[]`) or under names (`.NAME`)."""
+    """Yield the value if it is a map, and the maps that it contains as items (`[]`) or under names (`.NAME`)."""
     value = defs.get(str(value.get("$ref", "")).rpartition("/")[2], value)
     if "properties" in value:
         yield suffix, value

@@ -88,7 +88,7 @@ class _Loading:
         self._findings = findings
 
     def plan(self, root: Node, profile: str | None, sets: Sequence[str]) -> Plan | None:
-        """Return the plan; None if the file is not a plan or its version is not supported."""
+        """Return the plan, or None if the file is not a plan or its version is not supported."""
         if not self._is_plan(root):
             return None
         root = inherited(root, str(self._path), self._sources, self._findings)

@@ -102,7 +102,7 @@ class HostSpec(NamedTuple):
 
     @property
     def uses_sudo(self) -> bool:
-        """Whether programs that require root may run through sudo; False if the user is root."""
+        """Whether programs that require root may run through sudo. This is False if the user is root."""
         return self.sudo and self.user != "root"
 
 
@@ -209,7 +209,7 @@ class ReportSpec(NamedTuple):
     title: str | None = None
     formats: tuple[str, ...] = ("html", "markdown")
     features: Mapping[str, Mapping[str, str]] = {}
-    """What the user states about the measured things, such as drives: the features of each, as texts by name."""
+    """The features that the user states for each measured item, such as a drive, as texts by name."""
 
 
 class Plan(NamedTuple):

@@ -98,7 +98,7 @@ def parse_yaml(text: str, file: str, findings: Findings) -> Node | None:
 
 def _too_large(file: str, findings: Findings) -> None:
     findings.error(
-        "E109", f"{file} is larger than {MAX_BYTES >> 20} MiB", None, "the size of a plan is usually a few KiB"
+        "E109", f"{file} is larger than {MAX_BYTES >> 20} MiB", None, "a plan is usually only a few KiB in size"
     )
 
 
@@ -263,8 +263,8 @@ class _Builder:
 
 
 def _joined(first: Node, second: Node) -> Node:
-    """Combine the values of a duplicate key, so that both are checked. Maps and lists are joined; of other values, the
-    first is used."""
+    """Combine the values of a duplicate key, so that both are checked. Maps and lists are joined; for all other values,
+    the first one is used."""
     if isinstance(first.value, dict) and isinstance(second.value, dict):
         return first._replace(value={**second.value, **first.value})
     if isinstance(first.value, list) and isinstance(second.value, list):

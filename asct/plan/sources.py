@@ -41,7 +41,7 @@ class PlanFiles:
         """Return the name and text of the file named by a node, relative to the file that contains the node; None after
         an error.
 
-        If `shipped` is true and there is no such file, the plan of this name that comes with asct takes its place.
+        If `shipped` is true and there is no such file, the plan of this name that comes with asct is used instead.
         """
         inside = self._inside(node, what, shipped)
         if inside is None:
@@ -99,8 +99,8 @@ class PlanFiles:
 
 
 def meant_file(text: str, path: Path, suffixes: Sequence[str] = ()) -> str | None:
-    """Return how to write the file that `text` probably means, from the names in the folder of `path`; None if there is
-    none. With `suffixes`, only files with one of these are considered."""
+    """Return the path of the file that `text` probably means, in the same form as `text`, or None if the folder of
+    `path` contains no such file. With `suffixes`, only files with one of these are considered."""
     with suppress(OSError, ValueError):
         names = [one.name for one in path.parent.iterdir() if not suffixes or one.suffix in suffixes]
         name = nearest(path.name, names)

@@ -163,7 +163,7 @@ def _text(node: Node, scope: Scope, findings: Findings) -> Node:
 
 
 def _looked_up(node: Node, read: list[tuple[str, int, int]], scope: Scope, findings: Findings) -> dict[str, Any] | None:
-    """Return the values of the paths in a text, except for paths in `needs`; None after an error or if a value is
+    """Return the values of the paths in a text, except for paths in `needs`, or None after an error or if a value is
     rejected."""
     known: dict[str, Any] = {}
     problems = []

@@ -17,8 +17,8 @@ _GIB, _TIB = 1 << 30, 1 << 40
 CONFIRM_S: Final = 8 * _HOUR
 """The longest estimated duration, in seconds, of a run that starts without `--yes`."""
 CONFIRM_BYTES: Final = _TIB
-"""The number of bytes, summed over all targets on all hosts, up to which a run starts without `--yes`. It is compared
-with the number that the run is likely to write."""
+"""The largest number of bytes, summed over all targets on all hosts, that a run may write if it starts without `--yes`.
+It is compared with the number of bytes that the run is likely to write."""
 UNNAMED_S: Final = _HOUR
 """`asct run all` excludes a benchmark that is estimated to take longer than this number of seconds."""
 UNNAMED_BYTES: Final = 100 * _GIB

@@ -42,8 +42,8 @@ class ResolveContext:
     _readers: dict[str, Settings] = field(default_factory=dict)
     overrides: tuple[Override, ...] = ()
     wider: Callable[[], Sequence[tuple[ResolveContext, Sequence[JobDraft]]]] = tuple
-    """Returns the plan without the profile, `--set` and the selection, and the plan with each profile, each together
-    with all of its jobs."""
+    """Returns contexts, each with all of its jobs: one for the plan without the profile, `--set` and the selection, and
+    one for the plan with each of its profiles."""
     points: dict[tuple[str, str], tuple[Point, ...]] = field(default_factory=dict)
     """The points of each entry. The key also contains everything else on which they depend, so hosts with the same
     settings share points."""
@@ -66,8 +66,8 @@ class ResolveContext:
         return found
 
     def _as_meant(self) -> Plan:
-        """Return the plan after giving each entry that has no `id` and misspells its benchmark the id that was probably
-        meant."""
+        """Return the plan after correcting the id of each entry that has no `id` of its own and misspells its
+        benchmark."""
         ids = {entry.id for entry in self.plan.benchmarks}
         unknown = {name for name in ids if self.catalog.get(name) is None}
         renamed = {

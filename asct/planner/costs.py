@@ -34,7 +34,7 @@ class Cost:
     seconds: float = 0.0
     """The likely time."""
     longest_s: float = 0.0
-    """The longest time in seconds, where the number of rounds depends on the drive; elsewhere the likely one."""
+    """The longest time in seconds if the number of rounds depends on the drive, otherwise the likely time."""
     writes: Mapping[str, int] = field(default_factory=dict)
     likely_writes: Mapping[str, int] = field(default_factory=dict)
     purges: tuple[str, ...] = ()

@@ -21,7 +21,7 @@ _HINT: Final = "`asct list` shows names and keywords"
 
 
 class Selectable(Protocol):
-    """A benchmark, or what the catalog knows of it without importing it."""
+    """A benchmark, or what the catalog knows about it without importing it."""
 
     @property
     def name(self) -> str: ...
@@ -46,7 +46,7 @@ class Chosen(NamedTuple, Generic[S]):
 
     @property
     def reason(self) -> str:
-        """For example ``selected by `storage` ``."""
+        """The reason as text, for example ``selected by `storage` ``."""
         if not self.words:
             return "selected by default"
         return f"selected by {', '.join(f'`{word}`' for word in self.words)}"
@@ -56,7 +56,7 @@ def chosen_by(
     words: Mapping[str, Span], benchmarks: Sequence[S], findings: Findings, code: str = "E913"
 ) -> list[Chosen[S]]:
     """Return the benchmarks that `words` (each with its location) select, in catalog order. Report every unknown word
-    as the error `code`, and read it as the name that it resembles.
+    as the error `code`, and treat it as the name that it resembles.
 
     A word is a name, an alias, a keyword, `all` or `default`; `^word` excludes. If every word excludes something, the
     exclusions apply to `default`. A hidden benchmark can be selected only by its name or alias.

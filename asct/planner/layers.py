@@ -83,7 +83,7 @@ def _layer(
 
 
 def _resembling(settings: Settings, spelling: str) -> str:
-    """Return the settings that declare that `spelling`, a name used elsewhere, resembles them, with their help."""
+    """Return the names and help of the settings for which the benchmark lists `spelling` as a similar name."""
     found = []
     for name, declared in settings.benchmark.params_model.model_fields.items():
         extra = declared.json_schema_extra
@@ -225,7 +225,7 @@ class ValueReader:
         return None if items is None else node._replace(value=items)
 
     def axis(self, name: str, node: Node) -> list[Node] | None:
-        """Return the raw values of an axis; None after an error."""
+        """Return the raw values of an axis, or None after an error."""
         if not isinstance(node.value, list) and not node.sound:
             return None
         return self.context.findings.attempt(axis_values, node, self.settings.kinds.get(name))
@@ -257,8 +257,8 @@ class ValueReader:
         self.context.findings.error("E208", message, node.span, hint)
 
     def swept(self, name: str, node: Node) -> tuple[Any] | None:
-        """Return one value from an axis, an exclude or an include, in a 1-tuple; None after an error. The value cannot
-        be pending."""
+        """Return one value from an axis, an exclude or an include, in a 1-tuple, or None after an error. The value
+        cannot be pending."""
         found = self.evaluated(node)
         if not found.sound:
             return None
@@ -271,7 +271,7 @@ class ValueReader:
         return self.canonical(name, found.plain(), found)
 
     def where(self, node: Node, names: tuple[str, ...]) -> Condition | None:
-        """Return the condition of a sweep over `names`, which it may use in all their spellings; None after an
+        """Return the condition of a sweep over `names`, which it may use in all their spellings, or None after an
         error."""
         spellings = [word for word, name in self.settings.spellings.items() if name in names or self.hides(name)]
         found = self.context.findings.attempt(compile_where, node, spellings, self.scope) if node.sound else None

@@ -42,7 +42,7 @@ class Job(NamedTuple):
     repeats: int = 1
     warmup: int = 0
     timeout_s: float | None = None
-    """Time limit of one repeat in seconds; None for the benchmark's own limit on the point (Needs.limit_s)."""
+    """Time limit of one repeat in seconds, or None for the benchmark's own limit on the point (Needs.limit_s)."""
     retry: Retry = Retry()
     order: Order = "interleaved"
     seed: int = 0
@@ -86,8 +86,8 @@ class Check(NamedTuple):
     reference: float | None = None
     """The rated value in the base unit, which reports show next to the measured value. It does not affect verdicts."""
     unplanned: str = ""
-    """The reason why no value that the expectation selects is planned; empty if such a value is planned. If a reason is
-    given, the expectation is not evaluated."""
+    """The reason why the run plans no value for the expectation, or an empty string if it plans one. If there is a
+    reason, the expectation is not evaluated."""
 
     @property
     def bounded(self) -> bool:
@@ -119,4 +119,4 @@ class ResolvedPlan(NamedTuple):
     diagnostics: tuple[Diagnostic, ...] = ()
     """Warnings, which did not prevent the plan from being resolved."""
     limit_s: float | None = None
-    """The plan's `limits.duration` in seconds; None if the plan does not set it."""
+    """The plan's `limits.duration` in seconds, or None if the plan does not set it."""

@@ -69,7 +69,7 @@ class DependencyResolver:
         return {alias: entry for alias, entry in found.items() if entry is not None}
 
     def _named(self, draft: JobDraft, alias: str) -> Entry | None:
-        """Return the entry to which `needs:` maps an alias; None after an error."""
+        """Return the entry to which `needs:` maps an alias, or None after an error."""
         node = draft.entry.needs[alias]
         target = self._entries.get(str(node.value))
         findings = self._context.findings

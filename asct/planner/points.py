@@ -67,8 +67,8 @@ class _EntrySweep(NamedTuple):
 
 
 def draft_job(context: ResolveContext, entry: Entry, host: str) -> JobDraft | None:
-    """Return the job for an entry on a host, with its points but without the jobs that it needs; None if the benchmark
-    is unknown. After an error, the job has no points."""
+    """Return the job for an entry on a host, with its points but without the jobs that it needs, or None if the
+    benchmark is unknown. After an error, the job has no points."""
     benchmark = context.benchmark(entry.uses, entry.uses_span)
     if benchmark is None:
         return None
@@ -225,7 +225,7 @@ def _expanded(sweep: _EntrySweep) -> tuple[Point, ...]:
 
 
 def _where(sweep: _EntrySweep) -> Where | None:
-    """Return the condition; None if there is none. It takes the value of each axis under the spelling that the
+    """Return the condition, or None if there is none. It takes the value of each axis under the spelling that the
     condition uses."""
     condition = sweep.where
     if condition is None:

@@ -19,8 +19,8 @@ SCHEMA = "asct.preview/1"
 
 @dataclass(frozen=True, slots=True)
 class JobPreview:
-    """A job and its estimated cost. `reusable` is the number of its points that earlier runs may provide; None if this
-    was not requested."""
+    """A job and its estimated cost. `reusable` is the number of its points that earlier runs may provide, or None if
+    this was not requested."""
 
     job: Job
     cost: Cost
@@ -145,7 +145,7 @@ class HostPreview:
 
 class NeededPrivilege(NamedTuple):
     """An operation that requires root: what it does, the kernels that perform it through sudo (none if it requires an
-    account with root), and the jobs and hosts that it is for."""
+    account with root), and the jobs and hosts that need it."""
 
     why: str
     sudo: tuple[str, ...]
@@ -198,7 +198,7 @@ class Preview:
 
     @property
     def reusable(self) -> int | None:
-        """The maximum number of points that earlier runs may provide; None if this was not requested."""
+        """The maximum number of points that earlier runs may provide, or None if this was not requested."""
         known = [job.reusable for host in self.hosts for job in host.jobs if job.reusable is not None]
         return sum(known) if known else None
 

@@ -118,7 +118,7 @@ def _resolved(
 
 
 def _baseline(plan: Plan) -> str | None:
-    """Return the value of `baseline.run` (a path, `latest` or a label); None if there is none."""
+    """Return the value of `baseline.run` (a path, `latest` or a label), or None if there is none."""
     if plan.baseline is None:
         return None
     value = plan.baseline.plain()

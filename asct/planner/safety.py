@@ -49,7 +49,7 @@ def check_consent(plan: Plan, findings: Findings) -> None:
 
 
 def _problem(item: Destroys, plan: Plan, findings: Findings) -> tuple[str, str] | None:
-    """Return the reason why an entry is invalid, and a hint; None if it is valid."""
+    """Return the reason why an entry is invalid and a hint, or None if the entry is valid."""
     texts = {"host": item.host, "device": item.device, "serial": item.serial or "", "reason": item.reason}
     for key, text in texts.items():
         if "${" in text:

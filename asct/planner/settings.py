@@ -155,7 +155,7 @@ def plain(value: Any) -> Any:
 
 
 def copied(params: Params, varying: Mapping[str, Any]) -> Params | None:
-    """Return a copy of `params` with the valid values `varying`; None if the model would convert a value to another
+    """Return a copy of `params` with the valid values `varying`, or None if the model would convert a value to another
     type."""
     if all(type(getattr(params, name)) in _PLAIN for name in varying):
         return params.model_copy(update=varying)
@@ -179,7 +179,7 @@ def _truth_for_number(raw: Any, value: Any) -> bool:
 
 
 def _kind(info: FieldInfo) -> Kind | None:
-    """Return the kind of a field, which a validator at any depth of its annotation determines; None if it is
+    """Return the kind of a field, as determined by a validator at any depth of its annotation, or None if it is
     unknown."""
     found = [*info.metadata, *_annotations(info.annotation)]
     readers = {item.func for item in found if isinstance(item, BeforeValidator)}

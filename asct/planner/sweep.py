@@ -45,10 +45,10 @@ class ExcludeRule(NamedTuple):
 
 
 class Expansion(NamedTuple):
-    """The remaining rows in order, and the effect of each rule: `matched[i]` is the number of rows that exclude i
-    removed.
+    """The remaining rows in order, and the effect of each rule: `matched[i]` is the number of rows that item i of
+    `exclude` removed.
 
-    `dropped_by_where` states, for each exclude, whether it matches a row that `where` removed.
+    `dropped_by_where` states, for each item of `exclude`, whether it matches a row that `where` removed.
     """
 
     names: tuple[str, ...]
@@ -63,7 +63,7 @@ def names_of(axes: Sequence[SweepAxis]) -> tuple[str, ...]:
 
 
 def combinations(axes: Sequence[SweepAxis]) -> int:
-    """Return the number of rows in the product; 1 if there are no axes."""
+    """Return the number of rows in the product, or 1 if there are no axes."""
     return math.prod(len(axis.rows) for axis in axes)
 
 
@@ -125,7 +125,7 @@ def declared_axes(reader: ValueReader, entry: Entry) -> list[DeclaredAxes]:
 
 
 def _group(reader: ValueReader, members: Mapping[str, Node], taken: dict[str, Node]) -> DeclaredAxes | None:
-    """Return one axis, or the members of a zip; None after an error."""
+    """Return one axis, or the members of a zip, or None after an error."""
     columns: dict[str, Sequence[Node]] = {}
     for key, node in members.items():
         name = _axis_name(reader, key, node)
@@ -317,8 +317,8 @@ def _members(context: ResolveContext, node: Node, what: str) -> Iterable[tuple[s
 
 
 def included(reader: ValueReader, entry: Entry) -> list[dict[str, Any] | None]:
-    """Return the points of `include`; None for each invalid one. An omitted setting has the value that it would have
-    without the sweep: the one in `config`, otherwise the default."""
+    """Return the points of `include`, with None for each invalid one. An omitted setting has the value that it would
+    have without the sweep: the one in `config`, otherwise the default."""
     return [_included(reader, node) for node in entry.sweep.include]
 
 

@@ -49,9 +49,9 @@ def acceptance(run: str, metric: str, because: str) -> Acceptance:
 
 
 def read_acceptances(folder: Path) -> list[Acceptance]:
-    """Return the acceptances in the folder of a plan, oldest first; empty if there are none.
+    """Return the acceptances in the folder of a plan, oldest first, or an empty list if there are none.
 
-    Raises StoreError if the file is damaged. Otherwise, an earlier baseline would silently apply again.
+    Raises StoreError if the file is damaged, because otherwise an earlier baseline would silently apply again.
     """
     path = folder / NAME
     if not path.exists():

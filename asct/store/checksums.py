@@ -110,7 +110,8 @@ def raw_checksums(folder: Path, *, drop_empty: bool) -> dict[str, str]:
 
 
 def changed_file(folder: Path, files: Mapping[str, str]) -> str:
-    """Return the path of the first of these files that is missing, unreadable or changed; empty if there is none."""
+    """Return the path of the first of these files that is missing, unreadable or changed, or an empty string if there
+    is none."""
     return next((name for name, expected in files.items() if not is_intact(folder, name, expected)), "")
 
 
@@ -125,7 +126,8 @@ def is_intact(folder: Path, name: str, expected: str) -> bool:
 
 
 def repeat_of(path: str) -> str:
-    """Return the folder jobs/<host>/<id>/<point>/r<k> that contains the file `path`; empty for all other files."""
+    """Return the folder jobs/<host>/<id>/<point>/r<k> that contains the file `path`, or an empty string for all other
+    files."""
     parts = path.split("/", _REPEAT_DEPTH)
     return path[: -len(parts[-1]) - 1] if len(parts) > _REPEAT_DEPTH and parts[0] == "jobs" else ""
 

@@ -25,7 +25,7 @@ class EarlierRepeat:
 
     folder: Path
     raw: str
-    """The folder, as it is written in the run's documents."""
+    """The folder, as written in the run's documents."""
     status: Status
     records: Sequence[Record]
 
@@ -70,7 +70,7 @@ class EarlierPoint:
         return min(status.started_at for status in self.statuses)
 
     def facts(self) -> HostFacts | None:
-        """Return the facts of the host in that run; None if they cannot be read."""
+        """Return the facts of the host in that run, or None if they cannot be read."""
         layout = self.run.stored.layout
         try:
             return load(HostFacts, "facts", self.run.stored.inside(layout.facts(self.host)))
@@ -125,7 +125,7 @@ class EarlierRuns:
                     yield EarlierPoint(run, host, job.name, point_id, statuses)
 
     def newest_facts(self, host: str) -> HostFacts | None:
-        """Return the facts of `host` from the newest run that contains them; None if no run does."""
+        """Return the facts of `host` from the newest run that contains them, or None if no run does."""
         for run in self._all():
             facts = EarlierPoint(run, host, "", "", ()).facts()
             if facts is not None:
@@ -147,8 +147,8 @@ class EarlierRuns:
             return self._runs
 
     def _in_time(self, run: Run) -> bool:
-        """Return whether a run may be recent enough. A run that has no end because its process was killed always may
-        be."""
+        """Return whether a run may be recent enough. This is always the case for a run that has no end because its
+        process was killed."""
         return run.ended_at is None or self._is_recent(run.ended_at)
 
     def _is_recent(self, moment: str) -> bool:

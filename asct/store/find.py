@@ -27,22 +27,23 @@ class ListedRun:
 
     @property
     def labels(self) -> list[str]:
-        """The labels that select the run. The one that it was given when it started is not one of them if another run
-        of the plan has it now."""
+        """The labels that select the run. They do not include the label that the run was given when it started if
+        another run of the plan now has that label."""
         own, root = self.run.label if self.run is not None else None, self.layout.root
         kept = own and not (root.parent / own).is_symlink()
         return sorted({*labels_of(root), *([own] if own and kept else [])})
 
 
 def list_runs(results: Path, newest: int = 0) -> list[ListedRun]:
-    """Return all runs below `results`, oldest first, or only the `newest` last ones; empty if the folder does not
-    exist."""
+    """Return all runs below `results`, oldest first, or only the last `newest` of them. The list is empty if the folder
+    does not exist."""
     roots = [root for plan in real_folders(results) for root in run_folders(plan)]
     return [_listed(root) for root in sorted(roots, key=lambda root: age(root.name))[-newest:]]
 
 
 def run_folders(plan: Path) -> list[Path]:
-    """Return the folders of all runs in the folder of a plan, oldest first; empty if the folder does not exist."""
+    """Return the folders of all runs in the folder of a plan, oldest first, or an empty list if the folder does not
+    exist."""
     roots = [root for root in real_folders(plan) if RUN_ID.fullmatch(root.name)]
     return sorted(roots, key=lambda root: age(root.name))
 
@@ -62,7 +63,7 @@ def age(run: str) -> tuple[str, int, str]:
 
 
 def holds_run(folder: Path) -> bool:
-    """Return whether the folder contains a run; False if it cannot be read."""
+    """Return whether the folder contains a run. If the folder cannot be read, return False."""
     with suppress(OSError):
         return (folder / "run.json").is_file()
     return False

@@ -175,8 +175,8 @@ def _reading(path: Path) -> Iterator[None]:
 
 
 def _planted(root: Path) -> str:
-    """Return the first path in a run that is a link or a device; empty if there is none. Files that do not belong to
-    the run are not examined, because a folder that the user chose (`asct run -o`) may contain anything."""
+    """Return the first path in a run that is a link or a device, or an empty string if there is none. Files that do not
+    belong to the run are not examined, because a folder that the user chose (`asct run -o`) may contain anything."""
     for name in _OWN:
         place = root / name
         if place.is_symlink() or (place.exists() and not place.is_file() and not place.is_dir()):

@@ -63,7 +63,7 @@ class RunLayout:
         self.log = root / "asct.log"
         self.lock = root / ".lock"
         self.reserve = root / ".reserve"
-        """A file that reserves space, so that a run that fills the disk can still write its end."""
+        """A file that reserves disk space, so that a run can still record its end if it fills the disk."""
         self.markdown = root / "summary.md"
         self.sums = root / "SHA256SUMS"
         """Contains the checksums of a completed run (see asct.store.checksums)."""

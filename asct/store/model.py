@@ -257,14 +257,14 @@ class AuditLook(_Document):
     devices: list[dict[str, Any]] = Field(default_factory=list)
     checks: list[AuditCheck] = Field(default_factory=list)
     raw: str = ""
-    """The folder that contains guard's output, relative to the run folder; empty if guard did not run."""
+    """The folder that contains guard's output, relative to the run folder, or an empty string if guard did not run."""
 
 
 class AuditTarget(_Document):
     """The number of bytes that a job writes to one target, summed over all repeats."""
 
     path: str
-    """The path in the plan; empty for temporary files."""
+    """The path in the plan, or an empty string for temporary files."""
     planned_bytes: int
     """The estimated maximum number of bytes that will be written."""
     written_bytes: int = 0
@@ -423,7 +423,7 @@ class Status(_Document):
     reuse_key: str = ""
     """SHA-256 of everything that the measurement depends on. `--reuse` requires this value to be unchanged."""
     reused_from: str = ""
-    """The run that measured the repeat, as `<plan>/<run id>`; empty for this run."""
+    """The run that measured the repeat, as `<plan>/<run id>`, or an empty string for this run."""
     records: int | None = None
     """Number of lines in records.jsonl that belong to the repeat, which reveals missing lines; null in runs recorded by
     older asct versions."""
@@ -442,7 +442,7 @@ class Status(_Document):
 
     @property
     def host_state(self) -> HostVerdict | None:
-        """Whether the host was quiet; None if no step was run."""
+        """Whether the host was quiet, or None if no step was run."""
         return None if self.telemetry is None else self.telemetry.verdict
 
     def has_all(self, lines: Sequence[str]) -> bool:

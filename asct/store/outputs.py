@@ -76,8 +76,8 @@ def output_folder(path: Path) -> None:
 
 
 def occupant(folder: Path) -> str:
-    """Return the name of a file or folder in `folder`; empty if there is only the log of this command (`--log-file`).
-    Raises OSError."""
+    """Return the name of a file or folder in `folder`, or an empty string if there is only the log of this command
+    (`--log-file`). Raises OSError."""
     logs = {log.relative_to(folder.resolve()).parts[0] for log in open_logs() if log.is_relative_to(folder.resolve())}
     return next((path.name for path in folder.iterdir() if path.name not in logs), "")
 

@@ -69,7 +69,7 @@ class StoredRun:
         return self._of_hosts(HostFacts, "facts", self.layout.facts)
 
     def disturbances(self) -> dict[str, Disturbances]:
-        """Return the disturbances by host; empty for runs recorded by older asct versions."""
+        """Return the disturbances by host, or an empty dictionary for runs recorded by older asct versions."""
         return self._of_hosts(Disturbances, "disturbances", self.layout.disturbances)
 
     def _of_hosts(self, model: type[M], kind: str, path_of: Callable[[str], Path]) -> dict[str, M]:
@@ -84,7 +84,7 @@ class StoredRun:
         return parse_object(read_text(self.inside(self.layout.resolved)), str(self.layout.resolved))
 
     def status(self, repeat: Path) -> Status | None:
-        """Return the status.json in a repeat's folder; None if the repeat has not ended.
+        """Return the status.json in a repeat's folder, or None if the repeat has not ended.
 
         Runs recorded by older asct versions keep the command lines and the host state in separate files; their content
         is included.
@@ -169,7 +169,7 @@ def _safe(name: str) -> str:
 
 
 def real_folders(folder: Path) -> list[Path]:
-    """Return the folders in `folder`, sorted and without links; empty if it cannot be read."""
+    """Return the folders in `folder`, sorted and without links, or an empty list if it cannot be read."""
     return [folder / name for name in _folder_names(folder)]
 
 

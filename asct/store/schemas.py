@@ -98,7 +98,7 @@ def _variants(kind: str) -> dict[str, jsonschema.Draft202012Validator]:
 
 
 def violations(kind: str, document: Mapping[str, Any], place: str, limit: int = 3) -> list[Diagnostic]:
-    """Return findings (E508) about places where `document` violates the schema of its kind, `limit` at most."""
+    """Return findings (E508) about places where `document` violates the schema of its kind, at most `limit` of them."""
     found = []
     chosen = _variants(kind).get(str(document.get("t"))) if kind == "event" else None
     for error in (chosen or validator(kind)).iter_errors(document):

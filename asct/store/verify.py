@@ -38,7 +38,7 @@ class _Check:
     intact: set[str] = field(default_factory=set)
     unlisted: list[str] = field(default_factory=list)
     """The folders (or the whole run, "") whose list of files is missing or damaged, so that no file in them is reported
-    as a stranger."""
+    as a file of unknown origin."""
     statuses: dict[str, Status] = field(default_factory=dict)
     """The readable status of each repeat, by folder, without warm-ups and earlier attempts."""
     lines: dict[str, list[str]] = field(default_factory=dict)
@@ -46,7 +46,7 @@ class _Check:
     records: dict[RepeatKey, str] = field(default_factory=dict)
     """The name of the run that the records of each repeat contain."""
     ends: set[RepeatKey] | None = None
-    """The repeats whose ends the journal contains; None if the journal is damaged."""
+    """The repeats whose ends the journal contains, or None if the journal is damaged."""
 
     def relative(self, path: Path) -> str:
         return self.stored.layout.relative(path)
@@ -57,7 +57,7 @@ class _Check:
 
 
 def verify(stored: StoredRun) -> list[Diagnostic]:
-    """Return all findings about the run; empty if the run is complete and intact."""
+    """Return all findings about the run, or an empty list if the run is complete and intact."""
     check = _Check(stored, scan(stored.layout.root))
     kinds: list[Iterable[Diagnostic]] = [
         _strangers(check), _sums(check), _status_files(check), _checksums(check), _unlisted(check),
@@ -338,5 +338,5 @@ def _counted(counts: Mapping[str, int], statuses: Iterable[Status], path: Path) 
     for name in ("ok", "noisy", "invalid", "failed", "timeout"):
         counted = counts.get(name, 0)
         if counted != on_disk[name]:
-            message = f"{path}: it counts {counted} repeats as `{name}`, but the status files count {on_disk[name]}"
+            message = f"{path}: counts {counted} repeats as `{name}`, but the status files contain {on_disk[name]}"
             yield Diagnostic("E513", message, hint="restore run.json from a copy")

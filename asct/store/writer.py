@@ -45,7 +45,7 @@ class RunWriter:
         self.notes: list[Diagnostic] = []
         """Warnings about the results tree, such as a failure to create the link `latest`."""
         self.failure: StoreError | None = None
-        """The first write that failed, after which the run must end; None if no write has failed."""
+        """The first write that failed, after which the run must end, or None if no write has failed."""
         self._mutex = RLock()
         self._lock = RunLock(layout.lock)
         self._journal: LineFile | None = None
@@ -182,7 +182,8 @@ class RunWriter:
     def adopt(self, sources: Mapping[Path, Path]) -> None:
         """Create the folders of reused repeats, with the raw files of an earlier run but without its documents.
 
-        Raises StoreError, also if the earlier run cannot be read (E515), after removing the folders.
+        If this fails, for example because the earlier run cannot be read (E515), the folders are removed and StoreError
+        is raised.
         """
         for folder, source in sources.items():
             self.repeat_folder(folder)
@@ -302,7 +303,7 @@ class RunWriter:
     @contextmanager
     def _writing(self, path: Path) -> Iterator[None]:
         """Convert an OSError raised by the body to the failure of the run. If there has been an earlier failure, raise
-        that one."""
+        that failure instead."""
         if self.failure is not None:
             raise self.failure
         try:

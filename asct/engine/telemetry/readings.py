@@ -99,7 +99,7 @@ def _reader(path: str) -> ReadLine | None:
 
 
 def _value(name: str, parsed: Callable[[str], object]) -> ReadLine:
-    """Return a function that parses a file that contains one momentary value."""
+    """Return a function that parses a file that contains a single instantaneous value."""
 
     def read(found: CounterReading, path: str, line: str, kinds: Mapping[str, str]) -> None:
         setattr(found.moment, name, parsed(line))

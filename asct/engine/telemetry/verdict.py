@@ -82,7 +82,7 @@ class NoiseEvidence:
         return all(f"ticks_{kind}" in self.growth for kind in kinds)
 
     def steal(self) -> float | None:
-        """Return the stolen CPU time relative to the demand for CPU time; None if the demand is too small or
+        """Return the stolen CPU time relative to the demand for CPU time, or None if the demand is too small or
         unknown."""
         kinds = ("user", "nice", "system", "irq", "softirq")
         stolen = self.seconds("steal")
@@ -92,14 +92,14 @@ class NoiseEvidence:
         return stolen / wanted if wanted * TICKS_A_SECOND >= GRAIN_TICKS else None
 
     def others_cpus(self) -> float | None:
-        """Return the average number of CPUs used by programs other than the measuring ones; None if unknown."""
+        """Return the average number of CPUs used by programs other than the measuring ones, or None if unknown."""
         if self.own_cpu_s is None or self.window_s <= 0 or not self.counted("user", "nice", "system"):
             return None
         return max(0.0, self.seconds("user", "nice", "system") - self.own_cpu_s) / self.window_s
 
 
 def cpus_of(moment: Moment) -> int | None:
-    """Return the number of online CPUs; None if unknown."""
+    """Return the number of online CPUs, or None if unknown."""
     try:
         return len(parse_cpulist(moment.online or "")) or None
     except ValueError:
