@@ -128,8 +128,8 @@ def test_metrics_that_record_the_same_numbers_are_one_test() -> None:
 @pytest.mark.parametrize(
     ("base", "new", "reason"),
     [
-        ({"version": "2"}, {}, "version 2 of `bench` measured the baseline, version 1 this run"),
-        ({"benchmark": "other"}, {}, "the baseline measured it with `other`"),
+        ({"version": "2"}, {}, "the baseline was measured with version 2 of `bench`, this run with version 1"),
+        ({"benchmark": "other"}, {}, "the baseline was measured with `other`"),
         ({"unit": "cycles"}, {}, "the baseline is in cycles"),
         ({"point_id": "p2"}, {}, "the baseline was measured with other settings"),
         ({"flags": ["invalid-x"]}, {}, "the value of the baseline is flagged invalid-x"),
@@ -207,7 +207,7 @@ def test_the_spread_of_unchanged_runs_decides_what_visits_cannot() -> None:
     (lost,) = adjusted([compare(base, new, 0.05, 2 * apart)])
     assert (clear.outcome, few.outcome, lost.outcome) == ("regressed", "noisy", "same")
     assert "spread of 5 unchanged runs 0.791 %" in clear.describe("s")
-    assert "5 unchanged runs are too few to tell their spread (11.9 %)" in few.describe("s")
+    assert "5 unchanged runs are too few to determine their spread (11.9 %)" in few.describe("s")
     assert "spread of 10 unchanged runs 11.2 %; it may be chance" in lost.describe("s")
     (better,) = adjusted([compare(new, base, 0.05, [1.2 * value for value in alike])])
     assert better.outcome == "improved"

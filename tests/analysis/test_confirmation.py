@@ -73,7 +73,7 @@ def test_nothing_fails_before_the_spread_of_unchanged_runs_is_known(unchanged: i
     base, place = baseline(sampled(around(100e-9)), unchanged=unchanged), sampled(around(120e-9, seed=2))
     [verdict] = judge([CHECK], [place], run_of(), {}, baseline=base)
     assert verdict.outcome == outcome
-    told = "may be chance, because visits cannot tell what changes from run to run, and the spread of unchanged runs is"
+    told = "may be chance, because visits do not show what varies from run to run, and the spread of unchanged runs is"
     assert (f"{told} unknown: add unchanged runs of the plan (5 in total)" in verdict.reason) is (outcome == "unknown")
     faster = judge([CHECK], [sampled(around(80e-9, seed=2))], run_of(), {}, baseline=base)
     assert [item.outcome for item in faster] == ["pass"]

@@ -397,7 +397,7 @@ def test_flags_are_explained() -> None:
         ([sample("level", 0, windows=0)], "no windows"),
         ([sample("level", 0, bandwidth_bps=[])], "has no windows in `bandwidth_bps`"),
         ([sample("level", 0, latency_ps="x")], "has no windows in `latency_ps`"),
-        ([sample("level", None)], "no number `delay`"),
+        ([sample("level", None)], "no number for `delay`"),
     ],
 )
 def test_output_that_is_none_is_refused(samples: list[dict[str, Any]], told: str) -> None:

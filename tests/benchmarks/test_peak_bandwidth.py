@@ -131,7 +131,7 @@ def test_an_access_pattern_without_a_best_variant_is_refused() -> None:
         ('"traffic": "copy"', '"traffic": "copies"', "has an unknown traffic"),
         ('"window_ns": [100000', '"window_ns": [0', "has no windows"),
         ('"useful_bytes": 192000', '"useful_bytes": 0', "moved no bytes"),
-        ('"median_bps"', '"median"', "no number `median_bps`"),
+        ('"median_bps"', '"median"', "no number for `median_bps`"),
         ('"t": "sample"', '"t": "other"', "reported no results"),
     ],
 )

@@ -46,7 +46,7 @@ def test_a_mix_is_written_as_for_fio() -> None:
     ("settings", "told"),
     [
         ({"bssplit": "4K/50:8K/40"}, "the shares add up to 90 %, but must add up to 100 %"),
-        ({"bssplit": "4K/50:4096/50"}, "contains a size twice; add the shares of equal sizes"),
+        ({"bssplit": "4K/50:4096/50"}, "contains a size twice; combine the shares of equal sizes"),
         ({"bssplit": "700/100"}, "must be a multiple of 512 bytes"),
         ({"bssplit": "512M/100"}, "at most 128 MiB"),
         ({"blockalign": 1000}, "is not a multiple of 512; round it"),

@@ -99,7 +99,7 @@ def test_failures_show_the_last_lines_and_the_command() -> None:
     found = failure_of(ran(Tool("fio"), 1, stderr="\n".join(f"line {n}" for n in range(50)) + "\n" + "x" * 9999))
     assert found is not None
     notes = [text for text, _ in found.notes]
-    assert notes[0] == "its last lines:"
+    assert notes[0] == "last lines of its output:"
     assert notes[1].strip() == "line 46" and len(notes[5]) < 500
     assert notes[-2:] == ["complete output: jobs/x/", "to run it again on h: env 'A=b c' /bin/x 'a b'"]
     timeout = failure_of(ran(Tool("fio"), 0, timed_out_s=2.5))

@@ -81,7 +81,7 @@ def test_what_is_only_useful_is_told_once_and_what_is_needed_each_time() -> None
     assert [severity for severity, _ in first] == ["warning", "error", "warning"]
     assert first[0][1] == (
         "host h: sudo refuses to run chase (sudo: a password is required); as root, it reserves 2 MiB pages; "
-        "it is measured without root"
+        "the measurement runs without root"
     )
     assert ask(rights, host, PAGES, WRITE, READ) == [first[1]]
     assert host.asked == ["/c/chase", "/c/guard"] and rights.granted == set()

@@ -20,7 +20,7 @@ def note(name: str, records: list[Any]) -> str:
 def test_a_limit_of_requests_and_of_bytes_over_sizes() -> None:
     told = note("block_size", published("block_size", SIZES))
     assert told.startswith(
-        "Looks like a provisioned limit of 3,050 IOPS (equal to within 0.2 % at block_size 4K to 32K)"
+        "This looks like a provisioned limit of 3,050 IOPS (equal to within 0.2 % at block_size 4K to 32K)"
     )
     assert "and 133 MB/s = 127 MiB/s (equal to within 0.1 % at block_size 64K to 128K)" in told
 
@@ -127,4 +127,4 @@ def test_the_table_of_the_sweep_tells_it() -> None:
     table = DEPTH_SWEEP.tables(published("iodepth", DEPTHS))[0]
     assert [row["iodepth"] for row in table.rows] == [1, 2, 4, 8, 16, 32, 64, 128]
     assert table.rows[0]["bandwidth"] == pytest.approx(11.9 * MIB)
-    assert any(text.startswith("Looks like a provisioned limit of 3,050 IOPS") for text in table.notes)
+    assert any(text.startswith("This looks like a provisioned limit of 3,050 IOPS") for text in table.notes)

@@ -142,7 +142,7 @@ def test_exit_statuses_are_those_of_the_kernel(place: Path) -> None:
     ("arguments", "status", "message"),
     [
         (["--sudo"], 2, "noop: --sudo needs a value"),
-        (["--sudo", "gone/file"], 3, "noop: --sudo: gone/file cannot be made: No such file or directory"),
+        (["--sudo", "gone/file"], 3, "noop: --sudo: gone/file cannot be created: No such file or directory"),
         (["--lifeline"], 3, "noop: --lifeline: standard input is not a pipe"),
         (["--samples", "1", "--sudo", ""], 2, "noop: unknown option --sudo"),
     ],

@@ -21,7 +21,7 @@ WRONG_USE = {
     "unknown": (["--delay", "1"], "unknown option --delay, did you mean --delays?"),
     "traffic": (["--traffic", "4:1"], "--traffic: 4:1 is not one of: all-reads 3:1"),
     "delay": (["--delays", "0,100001"], "--delays: 100001 is not in 0 .. 100000"),
-    "no level": (["--delays", ""], "--delays: no level is given, and no --targets"),
+    "no level": (["--delays", ""], "--delays: at least one level is needed, or --targets"),
     "touch": (["--touch", "96"], "--touch: 96 is not one of: 64 128 256"),
     "one line": (["--size", "64"], "--size: 64 bytes are fewer than two lines of 64"),
     "less than a page": (

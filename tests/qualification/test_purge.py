@@ -97,7 +97,7 @@ class Drive:
         settings |= {"raid_level": 1} if self.members else {}
         journal = StepJournal(QualificationParams(file_names=names, **settings), self.done, facts)
         fields = {"kind": "block", "bytes": 2**30, "logical_block": 512, "discard_max_bytes": 4096} | self.fields
-        detail = "the only one of its drive" if self.alone else "others on the same drive: nvme0n2"
+        detail = "the only namespace of its drive" if self.alone else "other namespaces on the same drive: nvme0n2"
         checks = tuple(TargetCheck(name, "namespaces", True, detail) for name in names)
         drives = tuple(GuardTarget(name, fields) for name in names)
         array = GuardTarget("/dev/md127", {"kind": "block", "bytes": 2**30, "raid_level": "1", "members": [*names]})

@@ -87,7 +87,7 @@ def test_no_cut_of_a_stream_is_taken_for_a_whole_one(at: int) -> None:
 @pytest.mark.parametrize("value", [None, "7", True, [7]])
 def test_a_number_is_a_number(value: Any) -> None:
     assert number({"size": 7}, "size") == 7.0
-    with pytest.raises(ValueError, match="no number `size`"):
+    with pytest.raises(ValueError, match="no number for `size`"):
         number({"size": value}, "size")
 
 

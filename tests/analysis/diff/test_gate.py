@@ -21,8 +21,8 @@ def test_a_condition_is_a_percentage(text: str, limit: float) -> None:
 @pytest.mark.parametrize(
     ("text", "column", "label"),
     [
-        ("", 1, "only `regression` can be asked for"),
-        ("improvement>3%", 1, "only `regression` can be asked for"),
+        ("", 1, "the condition must begin with `regression`"),
+        ("improvement>3%", 1, "the condition must begin with `regression`"),
         ("regression", 11, "the comparison must be `>`"),
         ("regression>=3%", 11, "the comparison must be `>`"),
         ("regression<3%", 11, "the comparison must be `>`"),

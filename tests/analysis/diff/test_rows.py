@@ -62,7 +62,7 @@ def test_few_visits_within_the_noise_floor_are_the_same() -> None:
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"version": "2"}, "version 1 of `latency-sweep` measured the baseline, version 2 this run"),
+        ({"version": "2"}, "the baseline was measured with version 1 of `latency-sweep`, this run with version 2"),
         ({"point_id": "p2"}, "the baseline was measured with other settings"),
         ({"unit": "cycles"}, "the baseline is in s"),
         ({"flags": ["invalid-order"]}, "the new value is flagged invalid-order"),
@@ -111,7 +111,7 @@ def test_the_spread_of_unchanged_runs_counts() -> None:
     (key,) = (row.key for row in compared(base, new).rows)
     wide = compared(base, replace(new, spread={key: 3 * (1e-7, 1.2e-7, 0.9e-7, 1.1e-7)}))
     assert [row.verdict for row in wide.rows] == ["same"]
-    assert wide.notes == ("the spread of up to 12 unchanged runs of the plan counts",)
+    assert wide.notes == ("the comparison includes the spread of up to 12 unchanged runs of the plan",)
 
 
 def test_noisy_values_are_compared_but_not_judged() -> None:

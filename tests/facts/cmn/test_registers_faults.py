@@ -204,7 +204,7 @@ def test_more_children_than_there_are() -> None:
             sample = json.loads(line)
             text = text.replace(line, json.dumps({**sample, "children": sample["children"] + 2}))
     mesh = mesh_of_dump(text)
-    assert mesh.unknown["nodes"] == "2 nodes that the crosspoints count are missing from the output"
+    assert mesh.unknown["nodes"] == "2 nodes reported by the crosspoints are missing from the output"
 
 
 def test_devices_behind_an_aggregation_layer_without_a_number() -> None:
