@@ -53,10 +53,16 @@ class Chosen(NamedTuple, Generic[S]):
 
 
 def chosen_by(
-    words: Mapping[str, Span], benchmarks: Sequence[S], findings: Findings, code: str = "E913"
+    words: Mapping[str, Span | None],
+    benchmarks: Sequence[S],
+    findings: Findings,
+    code: str = "E913",
+    where: str = "",
+    known_hint: str = _HINT,
 ) -> list[Chosen[S]]:
     """Return the benchmarks that `words` (each with its location) select, in catalog order. Report every unknown word
-    as the error `code`, and treat it as the name that it resembles.
+    as the error `code`, and treat it as the name that it resembles. `where` ends the message and `known_hint` says what
+    can be selected.
 
     A word is a name, an alias, a keyword, `all` or `default`; `^word` excludes. If every word excludes something, the
     exclusions apply to `default`. A hidden benchmark can be selected only by its name or alias.
@@ -67,8 +73,8 @@ def chosen_by(
         bare = word.removeprefix("^")
         found = _matching(bare, benchmarks)
         if not found:
-            message = f"no benchmark, alias or keyword is named `{bare}`"
-            findings.error(code, message, span, did_you_mean(bare, known, _HINT))
+            message = f"no benchmark, alias or keyword is named `{bare}`{where}"
+            findings.error(code, message, span, did_you_mean(bare, known, known_hint))
             found = _matching(nearest(bare, known, ALIKE) or "", benchmarks)
         if not found:
             findings.gaps.add(("benchmarks",))
@@ -80,8 +86,8 @@ def chosen_by(
     chosen -= {name for word in words if word.startswith("^") for name in matches[word]}
     if not chosen and not findings.hides("benchmarks"):
         excluding = next((word for word in words if wanted and word.startswith("^")), None)
-        hint = f"remove `{excluding}`, which excludes the rest of the selection" if excluding else _HINT
-        findings.error(code, f"no benchmark matches `{' '.join(words)}`", words.get(excluding or ""), hint)
+        hint = f"remove `{excluding}`, which excludes the rest of the selection" if excluding else known_hint
+        findings.error(code, f"no benchmark matches `{' '.join(words)}`{where}", words.get(excluding or ""), hint)
     return [
         Chosen(item, [word for word in wanted if item.name in matches[word]])
         for item in benchmarks

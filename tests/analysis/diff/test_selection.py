@@ -45,14 +45,14 @@ def test_words_select(words: tuple[str, ...], ids: list[str]) -> None:
 @pytest.mark.parametrize(
     ("words", "message", "hint"),
     [
-        (("swep",), "no benchmark of these runs matches `swep`", "did you mean `sweep`?"),
-        (("^noop",), "matches `noop`", "the runs contain `sweep`, `depth`, `deep`"),
-        (("sweep", "^memory"), "matches `sweep ^memory`", "the runs contain `sweep`, `depth`, `deep`"),
+        (("swep",), "no benchmark, alias or keyword is named `swep` in these runs", "did you mean `sweep`?"),
+        (("^noop",), "is named `noop` in these runs", "the runs contain `sweep`, `depth`, `deep`"),
+        (("sweep", "^memory"), "matches `sweep ^memory` in these runs", "remove `^memory`, which"),
     ],
 )
 def test_a_word_that_matches_nothing_is_an_error(words: tuple[str, ...], message: str, hint: str) -> None:
     with pytest.raises(UsageError) as raised:
         kept(*words)
     (found,) = raised.value.diagnostics
-    assert message in found.message
-    assert (found.code, found.hint) == ("E707", hint)
+    assert message in found.message and found.hint.startswith(hint)
+    assert found.code == "E707"
