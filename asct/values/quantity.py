@@ -142,12 +142,12 @@ _SHOWN: Final[dict[str, tuple[tuple[float, str], ...]]] = {
     "cycles": ((1.0, " cycles"),),
     "B/cycle": ((1.0, " B/cycle"),),
     "1": ((1.0, ""),),
-    "%": ((1.0, "%"),),
+    "%": ((1.0, " %"),),
 }
 
 
 def format_quantity(value: float, unit: str, digits: int = 3) -> str:
-    """Format a value for display with `digits` digits: `98.4 ns`, `12.5 GB/s`, `57.9k ops/s`, `64 KiB`, `85%`.
+    """Format a value for display with `digits` digits: `98.4 ns`, `12.5 GB/s`, `57.9k ops/s`, `64 KiB`, `85 %`.
 
     An unknown unit is appended unchanged.
     """

@@ -93,7 +93,7 @@ def test_other_counts_are_refused(value: object) -> None:
         (12.5e9, "B/s", "12.5 GB/s"),
         (57900, "ops/s", "57.9k ops/s"),
         (4, "cycles", "4 cycles"),
-        (85, "%", "85%"),
+        (85, "%", "85 %"),
         (65536, "B", "64 KiB"),
         (0.851, "1", "0.851"),
         (999.96e-9, "s", "1 µs"),
