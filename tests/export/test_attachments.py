@@ -325,7 +325,7 @@ def test_a_page_of_many_records_contains_values_and_intervals(tmp_path: Path, mo
     monkeypatch.setattr("asct.export.html._MOST_EXACT", len(view.records) - 1)
     body = str(render(view, "html"))
     brief = json.loads(gzip.decompress(base64.b64decode(dict(PACKED.findall(body))["run-data-gzip"])))
-    assert "are rounded to 6 significant digits" in body
+    assert "rounded to 6 significant digits" in body
     assert (brief["run"], brief["facts"], brief["benchmarks"]) == (exact["run"], exact["facts"], {})
     assert brief["records"]["columns"] == exact["records"]["columns"]
     columns = {name: number for number, name in enumerate(brief["records"]["columns"])}
