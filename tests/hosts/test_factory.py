@@ -1,8 +1,7 @@
-"""Transports by name, and the two that do not contact a host."""
+"""Transports by name, and the one that does not contact a host."""
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -10,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from asct.errors import ConnectError, HostError, UsageError
+from asct.errors import HostError, UsageError
 from asct.hosts.base import Host, Process, SessionSpec, Task
 from asct.hosts.dryrun import DryRun
-from asct.hosts.factory import make_host, open_host
+from asct.hosts.factory import make_host
 from asct.plan.model import HostSpec
 from asct.transports import transports
 
 
 def test_transports_are_found() -> None:
-    assert [name for name, _ in transports()] == ["dryrun", "local", "replay", "slurm", "ssh"]
+    assert [name for name, _ in transports()] == ["dryrun", "local", "slurm", "ssh"]
     assert all(summary.endswith(".") for _, summary in transports())
 
 
@@ -28,7 +27,7 @@ def test_looking_for_transports_loads_none() -> None:
         "import sys; from asct.hosts.factory import make_host; from asct.plan.model import HostSpec;"
         "from asct.transports import transport; transport('ssh'), transport('slurm');"
         "make_host(HostSpec('x'));"
-        "print([m for m in ('fabric', 'paramiko', 'asct.hosts.replay') if m in sys.modules])"
+        "print([m for m in ('fabric', 'paramiko', 'asct.hosts.dryrun') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
@@ -82,46 +81,6 @@ def test_dryrun_touches_nothing(tmp_path: Path) -> None:
 def test_dryrun_refuses_what_a_host_refuses(tmp_path: Path) -> None:
     with pytest.raises(HostError):
         dry_host().run(Task(Process(("true",), "/x"), tmp_path, collect=("../up",)))
-
-
-def replay(folder: Path, *entries: object) -> Host:
-    (folder / "replay.json").write_text(json.dumps({"entries": entries}))
-    return open_host(HostSpec("r", "replay", options={"answers": folder.name}), folder=folder.parent)
-
-
-def test_replay(tmp_path: Path) -> None:
-    (tmp_path / "long.json").write_text("{}\n")
-    host = replay(
-        tmp_path,
-        {"match": "fio *", "status": 1, "elapsed_ns": 5, "files": {"stdout": {"path": "long.json"}, "extra": "e"}},
-        {"match": "uname*", "files": {"stdout": "x86_64\n"}},
-    )
-    process = Process(("fio", "job.fio"), f"{host.work}/t", stdout_file="fio.json")
-    lines: list[str] = []
-    done = host.run(Task(process, tmp_path / "into", collect=("extra",)), lines.append)
-    assert (done.status, done.elapsed_ns) == (1, 5)
-    assert set(done.fetched) == {"fio.json", "stderr", "extra"}
-    assert (tmp_path / "into" / "fio.json").read_text() == "{}\n"
-    assert lines == ["{}"]
-    assert host.execute(["uname", "-m"]).stdout == "x86_64\n"
-    with pytest.raises(HostError) as error:
-        host.execute(["id"])
-    assert error.value.diagnostics[0].code == "E330"
-
-
-@pytest.mark.parametrize("text", [None, "", "[]", '{"entries": 1}', '{"entries": [{}]}', "\0"])
-def test_broken_recording(tmp_path: Path, text: str | None) -> None:
-    if text is not None:
-        (tmp_path / "replay.json").write_text(text)
-    with pytest.raises(ConnectError) as error:
-        open_host(HostSpec("r", "replay", options={"answers": str(tmp_path)}))
-    assert error.value.diagnostics[0].code == "E331"
-
-
-def test_replay_reads_only_its_folder(tmp_path: Path) -> None:
-    host = replay(tmp_path, {"match": "*", "files": {"stdout": {"path": "../secret"}}})
-    with pytest.raises(HostError):
-        host.execute(["x"])
 
 
 def test_many_threads_make_hosts_of_one_ssh_config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,11 +74,9 @@ def test_options_of_transports() -> None:
         BODY + "hosts:\n"
         "  s: {transport: slurm, partition: gpu, nodes: 1, options: [--exclusive]}\n"
         "  t: {connect_timeout: 5s, reconnect_timeout: 2m}\n"
-        "  r: {transport: replay, answers: recorded}\n"
     )
     assert plan.hosts["s"].options == {"partition": "gpu", "nodes": 1, "options": ["--exclusive"]}
     assert plan.hosts["t"].options == {"connect_timeout": 5.0, "reconnect_timeout": 120.0}
-    assert plan.hosts["r"].options == {"answers": "recorded"}
 
 
 def test_groups_hold_names_patterns_and_groups() -> None:
