@@ -13,7 +13,7 @@ from asct.__main__ import PYDANTIC_KNOWN
 
 LIBRARIES = {
     "fabric", "jinja2", "jsonschema", "matplotlib", "numpy", "pandas", "paramiko", "plotly", "pydantic", "rich",
-    "tabulate", "yaml",
+    "yaml",
 }  # fmt: skip
 STANDARD = {"asyncio", "email", "http", "multiprocessing", "sqlite3", "urllib.request", "xml"}
 """Slow modules of the standard library."""
