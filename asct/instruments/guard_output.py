@@ -5,7 +5,6 @@ kernels/guard/README.md describes the lines.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -81,43 +80,15 @@ class GuardOutput:
         return self.members_before or self.before
 
 
-class GuardRefusal(ValueError):
-    """Raised if guard refused to start the program because of a check. The message names the check, its target, and the
-    reason."""
-
-    def __init__(self, check: str, path: str, why: str) -> None:
-        super().__init__(f"refused to use {path}: check `{check}`: {why}")
-        self.check = check
-        self.path = path
-        self.why = why
-
-
 _COUNTERS: Final = 7
-_REFUSED: Final = "refused: "
 
 
 def read_guard_output(output: Output) -> GuardOutput:
-    """Parse guard's output from a step.
-
-    Raises GuardRefusal if a check failed, and ValueError if the output is truncated, reports an error or is invalid.
-    """
-    _raise_refusal(output.stdout)
+    """Parse guard's output from a step. Raises ValueError if the output is incomplete or invalid."""
     try:
         return _guard_output(read_kernel(output).lines)
     except (KeyError, TypeError) as error:
         raise ValueError(f"guard's output contains an invalid line: {error}") from error
-
-
-def _raise_refusal(stdout: str) -> None:
-    """Raise GuardRefusal if the last line is a refusal."""
-    try:
-        end = json.loads(stdout.rstrip("\n").rpartition("\n")[2])
-        error, path = (_text(str(end[key])) for key in ("error", "path"))
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return
-    if error.startswith(_REFUSED):
-        name, _, why = error.removeprefix(_REFUSED).partition(": ")
-        raise GuardRefusal(name, path, why)
 
 
 def _guard_output(lines: Iterable[Mapping[str, Any]]) -> GuardOutput:

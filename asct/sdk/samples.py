@@ -1,13 +1,12 @@
 """Read the output of kernels: JSON Lines in the order `meta`, `ready`, `sample` (repeated), `end`.
 
-Without `end`, the kernel failed or was killed. The whole output is then rejected with a message that contains the exit
-status or signal and the end of stderr.
+Without `end`, the kernel failed or was killed, and its whole output is rejected. A run does not get that far, because
+the engine ends a repeat at its first failed step and reports the cause.
 """
 
 from __future__ import annotations
 
 import json
-import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,8 +18,6 @@ from asct.statistics.robust import mad, median
 from asct.statistics.series import ratio_half_width
 
 ABI = 1
-_STDERR_LINES = 5
-_STDERR_CHARS = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +33,14 @@ class KernelRun:
 def read_kernel(output: Output) -> KernelRun:
     """Parse the complete stream of a successful kernel.
 
-    Raises ValueError with a message for the user if the kernel was killed or failed, or if its output does not have the
-    expected format and version.
+    Raises ValueError if the kernel failed, or if its output is incomplete or does not have the expected format and
+    version.
     """
     name = _name(output)
     objects = _objects(output, name)
     end = objects[-1] if objects and objects[-1].get("t") == "end" else None
     if end is None or output.status != 0 or end.get("ok") is not True:
-        raise ValueError(f"the `{name}` kernel {_how_it_ended(output, end)}{_last_words(output)}")
+        raise ValueError(f"the `{name}` kernel failed (exit status {output.status}), or its output is incomplete")
     meta = objects[0]
     if meta.get("t") != "meta":
         raise ValueError(f"the output of the `{name}` kernel does not begin with a `meta` line")
@@ -152,28 +149,6 @@ def _no_number(word: str) -> float:
 _DECODER = json.JSONDecoder(parse_constant=_no_number)
 """The decoder is created only once, because creating it for each of a million lines would take longer than decoding
 them."""
-
-
-def _how_it_ended(output: Output, end: Mapping[str, Any] | None) -> str:
-    if output.status < 0:
-        try:
-            return f"was killed by {signal.Signals(-output.status).name}"
-        except ValueError:
-            return f"was killed by signal {-output.status}"
-    meaning = {2: " (wrong usage)", 3: " (not supported by the host)", 4: " (a self-check failed)"}.get(
-        output.status, ""
-    )
-    if output.status:
-        return f"failed with exit status {output.status}{meaning}"
-    if end is None:
-        return "ended without its `end` line: its output is truncated"
-    return "reported that it failed"
-
-
-def _last_words(output: Output) -> str:
-    lines = [line.strip() for line in output.stderr.splitlines() if line.strip()]
-    tail = " / ".join(lines[-_STDERR_LINES:])[-_STDERR_CHARS:]
-    return f": {tail}" if tail else ", without a message on stderr"
 
 
 def _short(text: str) -> str:

@@ -427,7 +427,7 @@ def test_a_sample_without_batches_is_refused() -> None:
     settings, facts, outputs = recorded("sizes")
     text = outputs[0].stdout
     for broken in (text.replace('"batches"', '"bunches"'), text.replace('"ns":[', '"ms":['), ""):
-        with pytest.raises(ValueError, match=r"sample|end"):
+        with pytest.raises(ValueError, match=r"sample|incomplete"):
             BENCHMARK.parse(settings, [Output(outputs[0].step, 0, {"stdout": broken, "stderr": ""})], facts)
 
 
@@ -444,13 +444,12 @@ def test_the_kernel_takes_the_arguments_and_finds_l1() -> None:
 
 
 @pytest.mark.kernels
-def test_a_refusal_of_the_kernel_reaches_people() -> None:
+def test_the_kernel_names_the_cpu_that_it_refuses() -> None:
     settings = params(cpu=65535, sizes=["4K", "8K"])
     (step,) = BENCHMARK.steps(settings, Context(bare_facts(), "/work"))
     output = run_step(step)
     assert output.status in (2, 3)
-    with pytest.raises(ValueError, match=rf"the `chase` kernel failed with exit status {output.status}.*cpu"):
-        BENCHMARK.parse(settings, [output], bare_facts())
+    assert "cpu" in output.stderr
 
 
 def altered(

@@ -258,12 +258,11 @@ def test_the_real_kernel() -> None:
 
 
 @pytest.mark.kernels
-def test_a_refusal_of_the_kernel_reaches_people() -> None:
+def test_the_kernel_names_the_cpu_that_it_refuses() -> None:
     facts = bare_facts().model_copy(update={"cpu": Cpu(allowed=[65535])})
     output = run_step(step(facts, data_size="1M"))
     assert output.status in (2, 3)
-    with pytest.raises(ValueError, match=rf"the `stream` kernel failed with exit status {output.status}.*cpu"):
-        BENCHMARK.parse(params(data_size="1M"), [output], facts)
+    assert "cpu" in output.stderr
 
 
 def test_outputs_are_needed() -> None:

@@ -133,8 +133,8 @@ class FioPoint:
 def read_point(params: FioParams, output: Output, facts: HostFacts) -> FioPoint:
     """Parse the output of a step returned by `fio_step`.
 
-    Raises GuardRefusal if guard refused a target, and ValueError with a hint if fio failed, issued no requests, left no
-    readable document or reported impossible times.
+    Raises ValueError with a hint if fio failed, issued no requests, left no readable document or reported impossible
+    times.
     """
     watch = read_guard_output(output)
     document = _document(output, watch, job_count(params))
