@@ -3,7 +3,7 @@ asct.record/1)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
@@ -26,6 +26,7 @@ COMMON_FLAGS: Final[Mapping[str, str]] = {
     "the intervals do not overlap",
 }
 """Flags that the values of any benchmark can have, and their meanings."""
+_MOST_DOUBTFUL: Final = 0.1
 
 
 def _unknown(value: object) -> bool:
@@ -99,6 +100,21 @@ def doubtful(flag: str) -> bool:
     """Return whether a flag marks a value as doubtful: `noisy`, `invalid` or `disagrees`, or a flag with one of these
     prefixes."""
     return flag.partition(":")[0].partition("-")[0] in ("noisy", "invalid", DISAGREES)
+
+
+def many_doubtful(parts: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
+    """Return the flags of each doubtful part of a value if more than a tenth of the parts are doubtful, otherwise an
+    empty sequence."""
+    found = [flags for flags in parts if any(map(doubtful, flags))]
+    return found if len(found) > _MOST_DOUBTFUL * len(parts) else ()
+
+
+def shared_flags(parts: Sequence[Sequence[str]], noisy: str) -> tuple[str, ...]:
+    """Return the flags that all parts of a value have, followed by `noisy` if none of them casts doubt although more
+    than a tenth of the parts are doubtful."""
+    shared = set(parts[0]).intersection(*parts)
+    found = tuple(flag for flag in parts[0] if flag in shared)
+    return (*found, noisy) if many_doubtful(parts) and not any(map(doubtful, found)) else found
 
 
 @dataclass(frozen=True, slots=True)

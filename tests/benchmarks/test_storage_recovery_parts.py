@@ -6,9 +6,9 @@ import pytest
 
 from asct.benchmarks.storage_recovery.idle import Burst, next_delay, settling_seconds
 from asct.benchmarks.storage_recovery.params import RecoveryParams
-from asct.benchmarks.storage_recovery.stimulus import Group, RecoveryRound, _spells, level, recovery_seconds
+from asct.benchmarks.storage_recovery.stimulus import Group, _spells, level, recovery_seconds
 from asct.instruments.qualification.demand import DemandLoad, operating_points
-from asct.instruments.qualification.journal import TimeSlot
+from asct.instruments.qualification.journal import FioSummary, TimeSlot
 
 
 def load(numjobs: int, iodepth: int, iops: float, latency_ms: float) -> DemandLoad:
@@ -41,8 +41,8 @@ def test_one_cell_stands_for_all_points() -> None:
     assert set(operating_points(MATRIX[:1], 0.005).values()) == {MATRIX[0]}
 
 
-def rounds(*bandwidths: float) -> list[RecoveryRound]:
-    return [RecoveryRound(60.0, bandwidth, 0.001, 0.01) for bandwidth in bandwidths]
+def rounds(*bandwidths: float) -> list[FioSummary]:
+    return [FioSummary(60.0, bandwidth / 4096, bandwidth, 0.001, 0.01, 0, 0, (), ()) for bandwidth in bandwidths]
 
 
 def test_the_level_of_a_group_is_that_of_its_end() -> None:
@@ -83,6 +83,6 @@ def test_settling_is_the_time_of_the_last_change() -> None:
 
 
 def test_a_target_that_stood_still_says_so_instead_of_a_share() -> None:
-    spells: dict[Group, list[RecoveryRound]] = {"before": rounds(0, 0), "between": rounds(1, 1), "after": rounds(1, 1)}
+    spells: dict[Group, list[FioSummary]] = {"before": rounds(0, 0), "between": rounds(1, 1), "after": rounds(1, 1)}
     with pytest.raises(ValueError, match="completed no requests in the `before` phase"):
         list(_spells(RecoveryParams(), spells, ()))

@@ -19,6 +19,7 @@ from asct.instruments.fio.point import read_point
 from asct.instruments.fio.process import INSPECTION, fio_step, layout_steps, limit_s, targets_of
 from asct.instruments.fio.sections import scratch_bytes
 from asct.instruments.guard_output import GuardTarget, read_guard_output
+from asct.instruments.qualification.journal import FioSummary
 from asct.sdk.benchmark import Benchmark, Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
@@ -170,7 +171,10 @@ class StorageHdd(Benchmark[HddParams]):
             raise ValueError("no zone was measured")
         plan = _plan(params, outputs[0])
         pairs = zip(plan, outputs[1:], strict=True)
-        found = [ZoneResult(zone, cell, read_point(params.fio(cell, zone), one, facts)) for (zone, cell), one in pairs]
+        found = [
+            ZoneResult(zone, cell, FioSummary.of(read_point(params.fio(cell, zone), one, facts)))
+            for (zone, cell), one in pairs
+        ]
         left_out = len(params.cells()) > len(plan) // params.zones
         return [*device_values(read_guard_output(outputs[0])), *measurements(found, blocks_left_out=left_out)]
 

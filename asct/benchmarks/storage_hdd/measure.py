@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from asct.benchmarks.storage_hdd.params import Zone, ZoneWorkload
-from asct.instruments.fio.point import FioPoint
-from asct.sdk.record import Measurement, doubtful
+from asct.instruments.qualification.journal import FioSummary
+from asct.sdk.record import Measurement, doubtful, shared_flags
 from asct.sdk.samples import stats_of
 from asct.statistics.robust import median, running_median
 
@@ -17,7 +17,6 @@ EDGE_SHARE: Final = 8
 SLOW: Final = 0.7
 """A zone is slow if its rate is below this share of its neighbors' rate."""
 _NEIGHBOURS: Final = 7
-_MOST_DOUBTFUL: Final = 0.1
 QUANTITIES: Final = ("iops", "bandwidth", "latency")
 
 
@@ -27,19 +26,7 @@ class ZoneResult:
 
     zone: Zone
     cell: ZoneWorkload
-    point: FioPoint
-
-    def value(self, quantity: str) -> float | None:
-        """Return the IOPS, the bandwidth or the mean total latency of reads and writes combined."""
-        side = self.point.sides[""]
-        if quantity == "latency":
-            return None if side.lat is None else side.lat.mean_ns * 1e-9
-        return side.iops if quantity == "iops" else side.bandwidth
-
-    @property
-    def doubtful(self) -> bool:
-        """Whether the result has a flag that casts doubt on it."""
-        return any(doubtful(flag) for flag in self.point.flags)
+    summary: FioSummary
 
 
 def measurements(results: Sequence[ZoneResult], *, blocks_left_out: bool = False) -> Iterator[Measurement]:
@@ -66,7 +53,7 @@ def slow_zones(results: Sequence[ZoneResult]) -> frozenset[int]:
     The rate changes by only a few percent from zone to zone, so the running median of the neighbors is the expected
     rate.
     """
-    rates = [result.point.sides[""].bandwidth for result in results]
+    rates = [result.summary.bandwidth for result in results]
     expected = running_median(rates, _NEIGHBOURS)
     return frozenset(
         result.zone.index for result, rate, usual in zip(results, rates, expected, strict=True) if rate < SLOW * usual
@@ -75,42 +62,29 @@ def slow_zones(results: Sequence[ZoneResult]) -> frozenset[int]:
 
 def _details(results: Sequence[ZoneResult], slow: frozenset[int]) -> Iterator[Measurement]:
     for result in results:
-        flags = (*result.point.flags, "slow-zone") if result.zone.index in slow else result.point.flags
+        flags = (*result.summary.flags, *(("slow-zone",) if result.zone.index in slow else ()))
         coords = result.cell.coords | {"zone": result.zone.index}
         for quantity in QUANTITIES:
-            value = result.value(quantity)
+            value = getattr(result.summary, quantity)
             if value is not None:
                 yield Measurement(f"zone_{quantity}", value, coords, flags=flags, detail=True)
 
 
 def _whole(cell: ZoneWorkload, results: Sequence[ZoneResult], slow: int) -> Iterator[Measurement]:
     """Yield the values of the whole disk and of its outer and inner parts, and the ratio of the two parts."""
-    trusted = [result for result in results if not result.doubtful]
-    used = trusted or list(results)
-    flags = _flags(results, trusted)
+    used = [result for result in results if not any(map(doubtful, result.summary.flags))] or list(results)
+    flags = shared_flags([result.summary.flags for result in results], "noisy-zones")
+    if len(used) < len(results) and not any(map(doubtful, flags)):
+        flags += ("zones-left-out",)
     edge = max(1, len(used) // EDGE_SHARE)
     parts: Mapping[str, Sequence[ZoneResult]] = {"all": used, "outer": used[:edge], "inner": used[-edge:]}
     for quantity in QUANTITIES:
         for part, members in parts.items():
-            values = [value for result in members if (value := result.value(quantity)) is not None]
+            values = [value for one in members if (value := getattr(one.summary, quantity)) is not None]
             if values:
                 coords = cell.coords | {"part": part}
                 yield Measurement(quantity, median(values), coords, stats_of(values, independent=False), flags)
-    outer, inner = (median([result.point.sides[""].bandwidth for result in parts[part]]) for part in ("outer", "inner"))
+    outer, inner = (median([result.summary.bandwidth for result in parts[part]]) for part in ("outer", "inner"))
     if inner > 0:
         yield Measurement("outer_to_inner", outer / inner, cell.coords, flags=flags)
     yield Measurement("slow_zones", float(slow), cell.coords, flags=flags)
-
-
-def _flags(results: Sequence[ZoneResult], trusted: Sequence[ZoneResult]) -> tuple[str, ...]:
-    """Return the flags that all zones share, and a flag if unreliable zones were excluded."""
-    shared = set(results[0].point.flags).intersection(*(result.point.flags for result in results))
-    found = [flag for flag in results[0].point.flags if flag in shared]
-    left_out = len(results) - len(trusted)
-    if trusted and left_out > _MOST_DOUBTFUL * len(results):
-        found.append("noisy-zones")
-    elif trusted and left_out:
-        found.append("zones-left-out")
-    elif not trusted and not any(doubtful(flag) for flag in found):
-        found.append("noisy-zones")
-    return tuple(found)

@@ -16,7 +16,6 @@ from asct.instruments.fio.counters import window_of
 from asct.instruments.fio.document import read_document
 from asct.instruments.fio.histogram import NS
 from asct.instruments.fio.params import FioParams
-from asct.instruments.fio.point import read_point
 from asct.instruments.fio.process import JOB_FILE, RESULT_FILE, fio_step, limit_s
 from asct.instruments.guard_output import read_guard_output
 from asct.instruments.qualification.demand_plan import WRITES
@@ -55,8 +54,8 @@ def next_delay(wait_s: float, bursts: Sequence[Burst]) -> float:
 
 
 def settling_seconds(course: Sequence[TimeSlot]) -> float:
-    """Return the time in seconds at which the level last changed. From then on, continuous load has used up the gain
-    from the pauses."""
+    """Return the time in seconds at which the level last changed. By then, continuous load has used up the gain from
+    the pauses."""
     found = changes([slot.iops for slot in course])
     return sum(slot.seconds for slot in course[: found[-1].index]) if found else 0.0
 
@@ -119,7 +118,7 @@ def _bursts(journal: StepJournal, wait: float, numbers: Sequence[int]) -> list[B
 
 
 def _times(output: Output) -> tuple[float, float]:
-    """Return the start and end of the requests in seconds, according to a monotonic clock."""
+    """Return the times at which the requests started and ended, in seconds on a monotonic clock."""
     window = window_of(read_document(output.files.get(RESULT_FILE, "")), read_guard_output(output))
     return window.start_ns * NS, window.end_ns * NS
 
@@ -142,13 +141,12 @@ def _of_pause(
     bursts = _bursts(journal, wait, numbers)
     for number, burst in zip(numbers, bursts, strict=True):
         output = journal.outputs[burst_name(wait, number)]
-        point = read_point(_burst(params, journal, number, burst.delay_s), output, journal.facts)
+        summary = journal.summary(output.step.name, _burst(params, journal, number, burst.delay_s))
         here = at | {"burst": number}
-        own = (*flags, *point.flags, *(("pause",) if output.resumed else ()))
+        own = (*flags, *summary.flags, *(("pause",) if output.resumed else ()))
         yield Measurement("burst_iops", burst.iops, here, flags=own, detail=True)
-        latency = point.sides[""].lat
-        if latency is not None:
-            yield Measurement("burst_latency", latency.mean_ns * NS, here, flags=own, detail=True)
+        if summary.latency is not None:
+            yield Measurement("burst_latency", summary.latency, here, flags=own, detail=True)
     rates = [burst.iops for burst in bursts[1:]]
     pauses = [burst.idle_s for burst in bursts if burst.idle_s is not None]
     point = journal.point(baseline_name(wait), _baseline(params, journal))
@@ -156,7 +154,7 @@ def _of_pause(
     course = slots_of(point)
     level = joined(course[len(course) // 2 :]).iops
     if not level:
-        raise ValueError("the target completed no requests under continuous load, so nothing can be compared with it")
+        raise ValueError("the target completed no requests under continuous load, so the bursts have no baseline")
     recovered = sum(rates) / len(rates)
     yield Measurement("recovered_iops", recovered, at, stats_of(rates, independent=False), marks)
     yield Measurement("baseline_iops", level, at, flags=marks)

@@ -6,18 +6,16 @@ SNIA Solid State Storage Performance Test Specification 2.0, "Cross stimulus rec
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, Literal
 
 from asct.benchmarks.storage_recovery.params import SCATTER, STREAM, RecoveryParams
-from asct.instruments.fio.histogram import NS
 from asct.instruments.fio.params import FioParams
-from asct.instruments.fio.point import FioPoint, read_point
-from asct.instruments.qualification.journal import StepJournal, fio_process, time_slot_of
+from asct.instruments.qualification.journal import FioSummary, StepJournal, fio_process, time_slot_of
 from asct.instruments.qualification.rounds import continued, opening_steps
 from asct.instruments.qualification.settings import Phase, Workload
 from asct.sdk.benchmark import Context
-from asct.sdk.record import Measurement, Scalar, doubtful
+from asct.sdk.record import Measurement, Scalar, many_doubtful
 from asct.sdk.step import Output, Step
 from asct.statistics.robust import median
 
@@ -27,22 +25,12 @@ _LASTING: Final = 3
 """Number of consecutive rounds that must reach the level. A single fast round is not a recovery."""
 
 
-@dataclass(frozen=True, slots=True)
-class RecoveryRound:
-    """One round of a phase: duration in seconds, bytes per second, and mean and maximum latency in seconds."""
-
-    seconds: float
-    bandwidth: float
-    mean_latency: float
-    max_latency: float
-
-
-def level(rounds: Sequence[RecoveryRound], window: int) -> float:
+def level(rounds: Sequence[FioSummary], window: int) -> float:
     """Return the bandwidth at the end of a phase: the median of its last `window` rounds."""
     return median([one.bandwidth for one in rounds[-window:]])
 
 
-def recovery_seconds(after: Sequence[RecoveryRound], reference: float, tolerance: float) -> float | None:
+def recovery_seconds(after: Sequence[FioSummary], reference: float, tolerance: float) -> float | None:
     """Return the seconds until the stream reaches `reference` minus `tolerance` (a share) and stays there, or None if
     it never does.
 
@@ -60,7 +48,6 @@ def recovery_seconds(after: Sequence[RecoveryRound], reference: float, tolerance
 
 CELLS: Final[dict[Group, Workload]] = {"before": STREAM, "between": SCATTER, "after": STREAM}
 _ENOUGH: Final = 1.0 - 1e-3
-_FEW: Final = 0.1
 
 
 def stimulus_steps(params: RecoveryParams, journal: StepJournal, context: Context) -> Sequence[Step]:
@@ -81,11 +68,8 @@ def round_name(group: Group, number: int) -> str:
     return f"{group}-round{number:03}"
 
 
-def _outputs(journal: StepJournal, group: Group) -> Iterator[Output]:
-    number = 1
-    while (output := journal.outputs.get(round_name(group, number))) is not None:
-        yield output
-        number += 1
+def _outputs(journal: StepJournal, group: Group) -> Sequence[Output]:
+    return journal.numbered(lambda number: round_name(group, number))
 
 
 def _phase(params: RecoveryParams) -> Phase:
@@ -105,19 +89,18 @@ def _settings(params: RecoveryParams, journal: StepJournal, group: Group, volume
 
 def stimulus_values(params: RecoveryParams, journal: StepJournal, marks: tuple[str, ...]) -> Iterator[Measurement]:
     """Yield the values of each round, of each phase and of the recovery."""
-    rounds: dict[Group, list[RecoveryRound]] = {}
+    rounds: dict[Group, list[FioSummary]] = {}
     started = 0.0
     against: list[tuple[str, ...]] = []
     for group in GROUPS:
-        found: list[RecoveryRound] = []
-        volumes: list[int] = []
+        found: list[FioSummary] = []
         for number, output in enumerate(_outputs(journal, group), 1):
-            point = read_point(_settings(params, journal, group, volumes), output, journal.facts)
-            volumes.append(time_slot_of(output).io_bytes)
-            found.append(_round(point))
-            started += found[-1].seconds
-            own = (*marks, *point.flags, *(("pause",) if output.resumed else ()))
-            yield from _details(found[-1], {"spell": group, "round": number}, started, own)
+            settings = _settings(params, journal, group, [one.io_bytes for one in found])
+            one = journal.summary(output.step.name, settings)
+            found.append(one)
+            started += one.seconds
+            own = (*marks, *one.flags, *(("pause",) if output.resumed else ()))
+            yield from _details(one, {"spell": group, "round": number}, started, own)
             against.append(own)
         if not found:
             raise ValueError(f"the `{group}` phase was not measured")
@@ -127,41 +110,31 @@ def stimulus_values(params: RecoveryParams, journal: StepJournal, marks: tuple[s
 
 def _doubts(rounds: Sequence[tuple[str, ...]], marks: tuple[str, ...]) -> tuple[str, ...]:
     """Return the flags of unreliable rounds if there are too many of them, and `pause` if any round has that flag."""
-    distrusted = [flags for flags in rounds if any(doubtful(flag) for flag in flags)]
-    found = [flag for flags in distrusted for flag in flags] if len(distrusted) > _FEW * len(rounds) else []
+    found = [flag for flags in many_doubtful(rounds) for flag in flags]
     found += ["pause"] if any("pause" in flags for flags in rounds) else []
     return tuple(flag for flag in dict.fromkeys(found) if flag not in marks)
 
 
-def _round(point: FioPoint) -> RecoveryRound:
-    side = point.sides[""]
-    if side.lat is None:
-        raise ValueError("fio reports no latency")
-    return RecoveryRound(side.seconds, side.bandwidth, side.lat.mean_ns * NS, side.lat.max_ns * NS)
-
-
-def _details(
-    one: RecoveryRound, at: dict[str, Scalar], until_s: float, flags: tuple[str, ...]
-) -> Iterator[Measurement]:
+def _details(one: FioSummary, at: dict[str, Scalar], until_s: float, flags: tuple[str, ...]) -> Iterator[Measurement]:
     yield Measurement("spell_bandwidth", one.bandwidth, at, flags=flags, detail=True)
-    yield Measurement("spell_latency", one.mean_latency, at, flags=flags, detail=True)
-    yield Measurement("spell_latency_max", one.max_latency, at, flags=flags, detail=True)
+    yield Measurement("spell_latency", one.value("latency"), at, flags=flags, detail=True)
+    yield Measurement("spell_latency_max", one.value("latency_max"), at, flags=flags, detail=True)
     yield Measurement("spell_time", until_s, at, detail=True)
 
 
 def _spells(
-    params: RecoveryParams, rounds: dict[Group, list[RecoveryRound]], flags: tuple[str, ...]
+    params: RecoveryParams, rounds: dict[Group, list[FioSummary]], flags: tuple[str, ...]
 ) -> Iterator[Measurement]:
     for group, found in rounds.items():
         at: dict[str, Scalar] = {"spell": group}
         seconds = sum(one.seconds for one in found)
-        mean = sum(one.mean_latency * one.bandwidth * one.seconds for one in found)
+        mean = sum(one.value("latency") * one.bandwidth * one.seconds for one in found)
         moved = sum(one.bandwidth * one.seconds for one in found)
         if not moved or not level(found, params.window):
             raise ValueError(f"the target completed no requests in the `{group}` phase, so its recovery is unknown")
         yield Measurement("level_bandwidth", level(found, params.window), at, flags=flags)
         yield Measurement("mean_latency", mean / moved, at, flags=flags)
-        yield Measurement("max_latency", max(one.max_latency for one in found), at, flags=flags)
+        yield Measurement("max_latency", max(one.value("latency_max") for one in found), at, flags=flags)
         yield Measurement("spell_length", seconds, at, flags=flags)
     reference = level(rounds["before"], params.window)
     taken = recovery_seconds(rounds["after"], reference, params.recovered_within / 100.0)

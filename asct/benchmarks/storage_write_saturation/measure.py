@@ -17,13 +17,12 @@ from asct.benchmarks.storage_write_saturation.params import (
 )
 from asct.instruments.fio.histogram import NS, Latency, merged
 from asct.instruments.fio.params import FioParams
-from asct.instruments.fio.point import read_point
 from asct.instruments.fio.process import fio_step, limit_s
 from asct.instruments.qualification.journal import StepJournal, TimeSlot, fio_process, joined, slots_of, time_slot_of
 from asct.instruments.qualification.results import BURST, NOT_STEADY
 from asct.instruments.qualification.rounds import continued, opening_steps
 from asct.sdk.benchmark import Context
-from asct.sdk.record import Measurement, Scalar, doubtful
+from asct.sdk.record import Measurement, Scalar, shared_flags
 from asct.sdk.samples import rate_stats, stats_of
 from asct.sdk.step import Output, Step
 from asct.statistics.steady import window_of
@@ -37,7 +36,7 @@ _AFTER: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class SaturationRound:
-    """One round: totals, the values between fio's reports, total latency, and flags."""
+    """One round: totals, the values of the intervals between fio's reports, total latency, and flags."""
 
     whole: TimeSlot
     course: tuple[TimeSlot, ...]
@@ -51,7 +50,7 @@ def next_steps(params: SaturationParams, journal: StepJournal, context: Context)
     opening = opening_steps(journal, params.phase, context)
     if opening:
         return opening
-    outputs = list(round_outputs(params, journal))
+    outputs = _outputs(params, journal)
     done = [time_slot_of(output) for output in outputs]
     if not done or over(done, params.goal(journal.span), last_pause([one.resumed for one in outputs])) is None:
         settings = round_params(params, journal, done)
@@ -75,12 +74,8 @@ def last_pause(resumed: Sequence[bool]) -> int:
     return max((index for index, paused in enumerate(resumed) if paused), default=0)
 
 
-def round_outputs(params: SaturationParams, journal: StepJournal) -> Iterator[Output]:
-    """Yield the outputs of the rounds in order."""
-    number = 1
-    while (output := journal.outputs.get(params.phase.step_name(number, params.cell))) is not None:
-        yield output
-        number += 1
+def _outputs(params: SaturationParams, journal: StepJournal) -> Sequence[Output]:
+    return journal.numbered(lambda number: params.phase.step_name(number, params.cell))
 
 
 def round_params(params: SaturationParams, journal: StepJournal, before: Sequence[TimeSlot]) -> FioParams:
@@ -101,18 +96,11 @@ def rounds_of(params: SaturationParams, journal: StepJournal) -> list[Saturation
     fio's full results are discarded, because the results of a whole day would not fit in memory.
     """
     found: list[SaturationRound] = []
-    for output in round_outputs(params, journal):
-        settings = round_params(params, journal, [one.whole for one in found])
-        try:
-            point = read_point(settings, output, journal.facts)
-        except ValueError as error:
-            raise ValueError(f"{output.step.name}: {error}") from error
+    for output in _outputs(params, journal):
+        point = journal.point(output.step.name, round_params(params, journal, [one.whole for one in found]))
         whole, latency = time_slot_of(output), point.sides[""].lat
         found.append(SaturationRound(whole, slots_of(point), latency, point.flags, output.resumed))
     return found
-
-
-_MOST_DOUBTFUL: Final = 0.1
 
 
 def measurements(
@@ -133,7 +121,7 @@ def measurements(
     slots = [one.whole for one in rounds]
     course = [slot for one in rounds for slot in one.course]
     cliff = first_drop(course)
-    flags = (*marks, *_flags(rounds))
+    flags = (*marks, *shared_flags([one.flags for one in rounds], "noisy-rounds"))
     whole = joined(slots)
     yield from _end(rounds, goal, flags if fell or cliff else (*flags, BURST))
     yield from _cliff(cliff, span, flags)
@@ -197,8 +185,8 @@ def _is_level(rates: Sequence[float], goal: StopCondition) -> bool:
 
 
 def _cliff(cliff: RateDrop | None, span: int, flags: tuple[str, ...]) -> Iterator[Measurement]:
-    """Yield the first drop in the level by half, which indicates the size of a write cache or of the space freed by the
-    purge."""
+    """Yield the first drop of the level by at least half, which indicates the size of a write cache or of the space
+    freed by the purge."""
     yield Measurement("cliffs", 0.0 if cliff is None else 1.0, flags=flags)
     if cliff is not None:
         yield Measurement("burst_iops", cliff.before, flags=flags)
@@ -206,13 +194,3 @@ def _cliff(cliff: RateDrop | None, span: int, flags: tuple[str, ...]) -> Iterato
         yield Measurement("cliff_fills", cliff.written / span, flags=flags)
         yield Measurement("cliff_time", cliff.seconds, flags=flags)
         yield Measurement("cliff_ratio", cliff.before / cliff.after, flags=flags)
-
-
-def _flags(rounds: Sequence[SaturationRound]) -> tuple[str, ...]:
-    """Return the flags that all rounds share, and a flag if too many rounds are unreliable."""
-    shared = set(rounds[0].flags).intersection(*(one.flags for one in rounds))
-    found = [flag for flag in rounds[0].flags if flag in shared]
-    distrusted = sum(1 for one in rounds if any(doubtful(flag) for flag in one.flags))
-    if distrusted > _MOST_DOUBTFUL * len(rounds) and not any(doubtful(flag) for flag in found):
-        found.append("noisy-rounds")
-    return tuple(found)

@@ -104,10 +104,7 @@ class DemandMatrix:
     @property
     def rounds(self) -> int:
         """The number of complete rounds."""
-        number = 0
-        while all(self.journal.has(self.step(number + 1, cell)[0]) for cell in self.cells):
-            number += 1
-        return number
+        return self.journal.rounds(lambda number: (self.step(number, cell)[0] for cell in self.cells))
 
     @property
     def window(self) -> SteadyWindow | None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import astuple, dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Final
+from itertools import count, takewhile
+from typing import Final, Literal
 
 from asct.instruments.fio.document import read_document
 from asct.instruments.fio.histogram import NS
@@ -33,13 +34,15 @@ class FioSummary:
     """The result of a fio process without its histograms, which would exhaust the memory in a test with thousands of
     processes.
 
-    `latency` is the mean time from call to completion in seconds, or None if fio does not report it. `written` counts
-    only the bytes written, and `job_bytes` all bytes of each job.
+    `latency` is the mean time from call to completion in seconds, `latency_max` the longest one; both are None if fio
+    does not report them. `written` counts only the bytes written, and `job_bytes` all bytes of each job.
     """
 
+    seconds: float
     iops: float
     bandwidth: float
     latency: float | None
+    latency_max: float | None
     io_bytes: int
     written: int
     flags: tuple[str, ...]
@@ -50,16 +53,18 @@ class FioSummary:
         """Summarize a point."""
         whole, writes = point.sides[""], point.sides.get("write")
         return cls(
+            seconds=whole.seconds,
             iops=whole.iops,
             bandwidth=whole.bandwidth,
             latency=None if whole.lat is None else whole.lat.mean_ns * NS,
+            latency_max=None if whole.lat is None else whole.lat.max_ns * NS,
             io_bytes=whole.io_bytes,
             written=writes.io_bytes if writes else 0,
             flags=point.flags,
             job_bytes=tuple(sum(part.io_bytes for part in job.directions.values()) for job in point.document.jobs),
         )
 
-    def value(self, quantity: Quantity) -> float:
+    def value(self, quantity: Quantity | Literal["latency_max"]) -> float:
         """Return a quantity. Raises ValueError if it is a latency that fio did not report."""
         value: float | None = getattr(self, quantity)
         if value is None:
@@ -80,6 +85,15 @@ class StepJournal:
     def has(self, name: str) -> bool:
         """Return whether a step has finished."""
         return name in self.outputs
+
+    def rounds(self, names_of: Callable[[int], Iterable[str]]) -> int:
+        """Return the number of rounds before the first one with an unfinished step. `names_of` returns the step names
+        of a round (numbered from 1)."""
+        return next(number for number in count() if not all(map(self.has, names_of(number + 1))))
+
+    def numbered(self, name_of: Callable[[int], str]) -> list[Output]:
+        """Return the outputs of the steps `name_of(1)`, `name_of(2)` and so on, up to the first unfinished one."""
+        return [self.outputs[name] for name in takewhile(self.has, map(name_of, count(1)))]
 
     @cached_property
     def inspected(self) -> GuardOutput:

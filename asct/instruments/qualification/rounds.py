@@ -36,7 +36,7 @@ def pass_names(journal: StepJournal, phase: Phase) -> Sequence[str]:
 
 
 def precondition_steps(journal: StepJournal, phase: Phase, context: Context) -> Sequence[Step]:
-    """Return the remaining passes, with one step for each. An interrupted pass is repeated."""
+    """Return one step for each remaining pass. An interrupted pass is repeated."""
     params = journal.params.precondition_params(journal.span, phase.sequential_block)
     return [fio_process(params, context, name) for name in pass_names(journal, phase) if not journal.has(name)]
 
@@ -49,8 +49,8 @@ def preconditioned_bytes(journal: StepJournal, phase: Phase) -> int:
 
 
 def precondition_fell(journal: StepJournal, phase: Phase) -> bool:
-    """Return whether the write rate dropped by half during the passes, according to the counters of the drive. Return
-    False if the drive has no counters."""
+    """Return whether the write rate dropped by half during the passes, according to the drive's counters. Return False
+    if the drive has none."""
     params = journal.params.precondition_params(journal.span, phase.sequential_block)
     points = [journal.point(name, params) for name in pass_names(journal, phase) if journal.has(name)]
     rates = [rate for one in points for rate in device_rates(one.watch.samples, FIELDS["write"], one.window)]
@@ -98,7 +98,7 @@ def next_position(span: int, volumes: Iterable[int], block: int) -> StreamPositi
 
 def continued(params: FioParams, volumes: Iterable[int]) -> FioParams:
     """Return `params` for the next round of a workload. `volumes` contains the number of bytes that each previous round
-    covered. Settings with random requests, or with several jobs that each have a slice, remain unchanged.
+    covered. If the requests are random, or if each of several jobs has its own slice, the settings remain unchanged.
     """
     if not params.sequential or params.numjobs > 1 or params.filesize is None:
         return params
@@ -108,9 +108,9 @@ def continued(params: FioParams, volumes: Iterable[int]) -> FioParams:
 
 
 def continued_sections(params: FioParams, rounds: Sequence[Sequence[int]]) -> FioParams:
-    """Return the settings of concurrent sections for the next round. `rounds` contains the number of bytes of each job
-    in each previous round. A sequential section with a single job continues where it ended; at the end of the range, it
-    starts again."""
+    """Return the settings of concurrent sections for the next round. For each previous round, `rounds` contains the
+    number of bytes that each job covered. A sequential section with a single job continues where it ended; at the end
+    of the range, it starts again."""
     text, first = params.job_file, 0
     for name, section in sections_of(params):
         if section.sequential and section.numjobs == 1 and section.filesize is not None:
@@ -157,13 +157,11 @@ class RoundHistory:
     @cached_property
     def rounds(self) -> int:
         """The number of rounds in which all workloads have finished."""
-        number = 0
-        while all(self.journal.has(self.phase.step_name(number + 1, cell)) for cell in self.phase.cells):
-            number += 1
-        return number
+        return self.journal.rounds(lambda number: (self.phase.step_name(number, cell) for cell in self.phase.cells))
 
     def params(self, index: int, cell: Workload) -> FioParams:
-        """Return the settings of a workload in a round. A sequential one continues where its previous round ended."""
+        """Return the settings of a workload in a round. A sequential workload continues where it ended in the previous
+        round."""
         fresh = self.journal.fio(cell, self.phase, self.seed(index, cell))
         if cell.random:
             return fresh
@@ -180,7 +178,7 @@ class RoundHistory:
         return self.journal.summary(self.phase.step_name(index + 1, cell), self.params(index, cell))
 
     def seed(self, index: int, cell: Workload) -> int:
-        """Return the number that is added to the seed, so that every process has different random offsets."""
+        """Return the number to add to the seed, so that every process has different random offsets."""
         return index * len(self.phase.cells) + self.phase.cells.index(cell)
 
     def values(self, tracked: TrackedMetric) -> list[float]:
@@ -208,8 +206,8 @@ class RoundHistory:
 
     @cached_property
     def enough_from(self) -> int | None:
-        """The first round before which enough data had been written, or None if there is none. Rounds after it are not
-        read."""
+        """The first round before which enough data had been written, or None if there is none. The results of later
+        rounds are not read."""
         needed = self.journal.params.steady_volume * self.journal.span
         return next((index for index, amount in enumerate(self.written()) if amount >= needed), None)
 
@@ -230,8 +228,8 @@ class RoundHistory:
         return SteadyVerdict("" if all(window.holds(rule) for _, window in windows) else "slope", windows)
 
     def _since(self, tracked: TrackedMetric, values: Sequence[float]) -> int:
-        """Return the first round that can be in the window, because enough data had been written before it or the rate
-        had dropped."""
+        """Return the first round that the window may include: by then, enough data had been written or the rate had
+        dropped."""
         found = (self.enough_from, _fall(tracked, values))
         return min((index for index in found if index is not None), default=self.rounds)
 
@@ -239,7 +237,7 @@ class RoundHistory:
     def fell(self) -> bool:
         """Whether the rate has dropped by half since the purge, as it does at the end of a burst.
 
-        During preconditioning, the write rate decides; during the rounds, the dependent variables do.
+        The write rate is examined during preconditioning, and the dependent variables are examined during the rounds.
         """
         fell = any(_fall(tracked, self.values(tracked)) is not None for tracked in self.phase.tracked)
         return fell or precondition_fell(self.journal, self.phase)
@@ -262,8 +260,8 @@ def opening_steps(journal: StepJournal, phase: Phase, context: Context) -> Seque
 
 
 def phase_steps(journal: StepJournal, phase: Phase, context: Context) -> Sequence[Step]:
-    """Return the next steps of a phase: the opening, then the rest of the current round, or an empty sequence if the
-    phase is complete."""
+    """Return the next steps of a phase: those before the rounds, then the rest of the current round. Return an empty
+    sequence if the phase is complete."""
     return opening_steps(journal, phase, context) or _round_steps(RoundHistory(journal, phase), context)
 
 
@@ -290,7 +288,8 @@ _LATER_SEEDS: Final = 1_000_000
 
 
 class Passes:
-    """The rounds of the tracked workloads of a phase, and the subsequent passes over all workloads."""
+    """The rounds that run only the tracked workloads of a phase, and the subsequent passes over all of its
+    workloads."""
 
     def __init__(self, journal: StepJournal, phase: Phase) -> None:
         self.journal = journal
@@ -300,15 +299,14 @@ class Passes:
 
     @property
     def count(self) -> int:
-        """The number of complete passes, including their sentinels."""
-        number = 0
-        while all(self.journal.has(self._name(number + 1, "sentinel", cell)) for cell in self.history.phase.cells):
-            number += 1
-        return number
+        """The number of passes in which the sentinels (the repeated measurements of the tracked workloads) are complete
+        as well."""
+        cells = self.history.phase.cells
+        return self.journal.rounds(lambda number: (self._name(number, "sentinel", cell) for cell in cells))
 
     def steps(self, context: Context) -> Sequence[Step]:
-        """Return the next steps, or an empty sequence if the state did not change during a pass, or after the last
-        pass."""
+        """Return the next steps. Return an empty sequence if the state did not change during a pass, or after the last
+        permitted pass."""
         before = phase_steps(self.journal, self.history.phase, context)
         if before:
             return before
@@ -337,7 +335,7 @@ class Passes:
         return self.journal.summary(name, self._params(number, "sentinel", tracked.cell)).value(tracked.quantity)
 
     def drift(self, number: int, tracked: TrackedMetric) -> float:
-        """Return the relative change of a dependent variable since the previous sentinel or, for the first pass, since
+        """Return the relative change in a dependent variable since the previous sentinel or, for the first pass, since
         the window."""
         after = self._sentinel(number, tracked)
         if number > 1:
