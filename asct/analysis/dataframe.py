@@ -1,18 +1,15 @@
-"""Records as tidy rows, with one row per value and one column per coordinate. Only `to_frame` loads pandas."""
+"""Records as tidy rows, with one row per value and one column per coordinate."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from asct.analysis.view import JobView, RunView
 from asct.sdk.figure import Table
 from asct.sdk.record import Record, Scalar
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 _UNSEEN = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 """Characters that json.dumps does not escape: DEL and C1, direction marks, and unpaired surrogates."""
@@ -49,13 +46,6 @@ def tidy_rows(records: Iterable[Record]) -> Iterable[dict[str, Scalar | None]]:
 
 def _flat(value: Scalar | list[Scalar] | None) -> Scalar | None:
     return " ".join(str(item) for item in value) if isinstance(value, list) else value
-
-
-def to_frame(records: Sequence[Record]) -> DataFrame:
-    """Return the tidy rows as a pandas DataFrame with the columns of `tidy_columns`."""
-    import pandas as pd
-
-    return pd.DataFrame(list(tidy_rows(records)), columns=tidy_columns(records))
 
 
 def document(view: RunView, digits: int | None = None) -> str:
@@ -122,7 +112,7 @@ def visible(document: str) -> str:
 
 def compact(records: Sequence[Record], digits: int | None = None) -> dict[str, Any]:
     """Return tidy records without repetition: `columns` and `rows`, and each point and metric only once. `raw` is null
-    for the usual folder, `jobs/<host>/<id>/<point_id>/r<repeat>`, and the median is null if it is the value.
+    for the usual folder, `jobs/<host>/<id>/<point_id>/r<repeat>`, and the median is null if it equals the value.
 
     With `digits`, values and intervals are rounded to this number of significant digits, and other statistics are left
     out.
