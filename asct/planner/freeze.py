@@ -15,7 +15,7 @@ from asct.planner.model import Check, Job, Origin, Point, ResolvedPlan
 SCHEMA = "asct.plan/1"
 _KIND, _VERSION = "asct.plan", 1
 _IMPORTED = "asct.import"
-"""The kind of document that `asct import` writes in place of a plan."""
+"""The kind of document that `asct import` writes instead of a plan."""
 _DEFERRED = "$deferred"
 _AGAIN = "create it again: `asct plan PLAN -o FILE`"
 
@@ -121,7 +121,6 @@ def _plan(body: Mapping[str, Any]) -> ResolvedPlan:
     given["report"] = ReportSpec(**_located(body["report"], "formats"))
     destroys = tuple(Destroys(**_located(item)) for item in body["safety"]["destroys"])
     given["safety"] = Safety(**{**body["safety"], "destroys": destroys})
-    given["labels"] = tuple(body["labels"])
     given["diagnostics"] = tuple(_diagnostic_from(item) for item in body["diagnostics"])
     return ResolvedPlan._make(given[name] for name in ResolvedPlan._fields)
 

@@ -42,7 +42,8 @@ class Job(NamedTuple):
     repeats: int = 1
     warmup: int = 0
     timeout_s: float | None = None
-    """Time limit of one repeat in seconds, or None for the benchmark's own limit on the point (Needs.limit_s)."""
+    """Time limit for one repeat in seconds, or None if the benchmark's own limit for the point (Needs.limit_s)
+    applies."""
     retry: Retry = Retry()
     order: Order = "interleaved"
     seed: int = 0
@@ -86,8 +87,8 @@ class Check(NamedTuple):
     reference: float | None = None
     """The rated value in the base unit, which reports show next to the measured value. It does not affect verdicts."""
     unplanned: str = ""
-    """The reason why the run plans no value for the expectation, or an empty string if it plans one. If there is a
-    reason, the expectation is not evaluated."""
+    """The reason why the run plans no value for the expectation, or an empty string if it does. Without a planned
+    value, the expectation is not evaluated."""
 
     @property
     def bounded(self) -> bool:
@@ -115,7 +116,6 @@ class ResolvedPlan(NamedTuple):
     baseline: str | None = None
     confirm: bool = True
     """Whether values that seem to have regressed are measured again."""
-    labels: tuple[str, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
     """Warnings, which did not prevent the plan from being resolved."""
     limit_s: float | None = None

@@ -63,7 +63,7 @@ def test_the_whole_plan_gives_every_field_of_a_job() -> None:
 def test_warnings_come_back_with_all_their_parts() -> None:
     span = Span("plan.yaml", 3, 4, 5)
     warning = Diagnostic("E236", "m", span, "l", "h", "warning", (("n", span), ("o", None)))
-    plan = resolved("benchmarks: [disk]")._replace(diagnostics=(warning,), labels=("main",))
+    plan = resolved("benchmarks: [disk]")._replace(diagnostics=(warning,))
     assert thaw(json.loads(json.dumps(freeze(plan)))) == plan
 
 
@@ -155,6 +155,10 @@ def test_a_plan_frozen_before_limit_s_existed_is_accepted() -> None:
     body = document()
     del body["limit_s"]
     assert thaw(_resealed(body)).limit_s is None
+
+
+def test_a_plan_frozen_when_it_had_labels_is_accepted() -> None:
+    assert thaw(_resealed({**document(), "labels": []})) == resolved(WHOLE)
 
 
 def test_a_plan_frozen_before_jobs_had_a_location_is_accepted() -> None:
