@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 
 from asct.benchmarks.storage_composite_workload.params import CompositeParams, mix_at_odds
 from asct.instruments.fio.devices import device_table
-from asct.instruments.qualification.benchmark import FLAGS, Qualification
+from asct.instruments.qualification.benchmark import FLAGS, Cost, Qualification
 from asct.instruments.qualification.demand import FLAGS as DEMAND_FLAGS
 from asct.instruments.qualification.demand import METRICS, MOST, demand_steps, demand_values
 from asct.instruments.qualification.demand_plan import demand_cost, loads_at_odds
@@ -45,7 +45,7 @@ class StorageCompositeWorkload(Qualification[CompositeParams]):
     metrics = (*METRICS, *TARGET)
 
     def check(self, params: CompositeParams) -> Iterable[tuple[str, str]]:
-        """Yield the errors that all qualifications check for, and errors for impossible mixes and loads."""
+        """Yield the errors common to all qualifications, and errors for impossible mixes and loads."""
         errors = [*super().check(params), *loads_at_odds(params)]
         yield from errors or mix_at_odds(params)
 
@@ -54,7 +54,11 @@ class StorageCompositeWorkload(Qualification[CompositeParams]):
         load = params.at_highest()
         base = super().needs(load, facts)
         buffers = load.numjobs * load.iodepth * max(params.shares)
-        return demand_cost(load).needs(replace(base, memory_bytes=max(base.memory_bytes, buffers)), load)
+        return replace(base, memory_bytes=max(base.memory_bytes, buffers))
+
+    def cost(self, params: CompositeParams) -> Cost:
+        """Return the cost of the demand test."""
+        return demand_cost(params)
 
     def phases(self, params: CompositeParams, logical_block: int) -> Sequence[Phase]:
         """Return no phases, because the demand test has its own sequence of steps."""

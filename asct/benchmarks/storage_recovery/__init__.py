@@ -1,4 +1,4 @@
-"""storage-recovery: the recovery of a drive during pauses and after another workload, and its response times under
+"""storage-recovery: the recovery of a drive during pauses and after a different workload, and its response times under
 different loads."""
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from asct.benchmarks.storage_recovery.idle import idle_steps, idle_values
 from asct.benchmarks.storage_recovery.params import SCATTER, STREAM, RecoveryParams
 from asct.benchmarks.storage_recovery.report import all_tables, recovery_figures
 from asct.benchmarks.storage_recovery.stimulus import stimulus_steps, stimulus_values
-from asct.instruments.fio.benchmark import likely_rate
-from asct.instruments.qualification.benchmark import FLAGS, START_SECONDS, Qualification, longest_seconds
+from asct.instruments.fio.benchmark import ASSUMED_WRITE_BYTES_PER_S, likely_rate
+from asct.instruments.qualification.benchmark import FLAGS, START_SECONDS, Cost, Qualification
 from asct.instruments.qualification.demand import FLAGS as DEMAND_FLAGS
 from asct.instruments.qualification.demand import METRICS as DEMAND_METRICS
 from asct.instruments.qualification.demand import MOST, demand_steps, demand_values
-from asct.instruments.qualification.demand_plan import WRITES, RunCost, after_steady, demand_cost, loads_at_odds
+from asct.instruments.qualification.demand_plan import WRITES, after_steady, demand_cost, loads_at_odds
 from asct.instruments.qualification.journal import StepJournal
 from asct.instruments.qualification.results import TARGET, opening_flags
 from asct.instruments.qualification.rounds import FAST
@@ -27,24 +27,6 @@ from asct.sdk.metric import Highlight, Metric
 from asct.sdk.needs import Needs
 from asct.sdk.record import Measurement, Record
 from asct.sdk.step import Step
-
-
-def cost_of(params: RecoveryParams) -> RunCost:
-    """Return the cost of the selected test, without preconditioning."""
-    load, form = params.load(), params.form()
-    if params.test == "demand":
-        return demand_cost(load)
-    if params.test == "stimulus":
-        writing = 2 * form.sequential_time + form.random_time
-        own = writing * (1.0 + START_SECONDS / params.round_time) + params.round_time
-        likely = 2 * form.sequential_time * likely_rate(STREAM.block_size)
-        likely += form.random_time * likely_rate(SCATTER.block_size)
-        return RunCost(own, longest_seconds(load, ()) + own, writing, likely)
-    bursts = form.bursts * len(form.waits)
-    writing = bursts * form.burst_time + form.baseline_time * len(form.waits)
-    own = writing + bursts * START_SECONDS + form.bursts * sum(form.waits)
-    return after_steady(load, RunCost(own, own, writing, writing * likely_rate(WRITES.block_size)))
-
 
 Coords = dict[str, tuple[str, ...] | None]
 _WAIT: Final[Coords] = {"wait": None}
@@ -120,7 +102,7 @@ class StorageRecovery(Qualification[RecoveryParams]):
     metrics = METRICS
 
     def check(self, params: RecoveryParams) -> Iterable[tuple[str, str]]:
-        """Yield the errors that all qualifications check for, and errors for a `test` that is not in `tests` and for
+        """Yield the errors common to all qualifications, and errors for a `test` that is not in `tests` and for
         impossible times."""
         yield from super().check(params)
         given = params.model_fields_set
@@ -134,8 +116,24 @@ class StorageRecovery(Qualification[RecoveryParams]):
     def needs(self, params: RecoveryParams, facts: HostFacts | None) -> Needs:
         """Return the resources required: the duration of the test, and the number of bytes that a fast drive would
         write in that time."""
-        load = params.load()
-        return cost_of(params).needs(super().needs(load, facts), load)
+        return super().needs(params.load(), facts)
+
+    def cost(self, params: RecoveryParams) -> Cost:
+        """Return the cost of the selected test."""
+        form = params.form()
+        if params.test == "demand":
+            return demand_cost(params)
+        if params.test == "stimulus":
+            writing = 2 * form.sequential_time + form.random_time
+            own = writing * (1.0 + START_SECONDS / params.round_time) + params.round_time
+            likely = 2 * form.sequential_time * likely_rate(STREAM.block_size)
+            likely += form.random_time * likely_rate(SCATTER.block_size)
+            return Cost(own, own, writing * ASSUMED_WRITE_BYTES_PER_S, likely)
+        bursts = form.bursts * len(form.waits)
+        writing = bursts * form.burst_time + form.baseline_time * len(form.waits)
+        own = writing + bursts * START_SECONDS + form.bursts * sum(form.waits)
+        written, likely = writing * ASSUMED_WRITE_BYTES_PER_S, writing * likely_rate(WRITES.block_size)
+        return after_steady(params, Cost(own, own, written, likely))
 
     def phases(self, params: RecoveryParams, logical_block: int) -> Sequence[Phase]:
         """Return no phases, because each test has its own sequence of steps."""

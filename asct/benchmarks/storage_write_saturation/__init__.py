@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import ClassVar, Final
 
 from asct.benchmarks.storage_write_saturation.measure import (
@@ -16,17 +15,15 @@ from asct.benchmarks.storage_write_saturation.measure import (
 from asct.benchmarks.storage_write_saturation.params import RUN, SaturationParams
 from asct.benchmarks.storage_write_saturation.report import all_tables, course_figures
 from asct.instruments.fio.benchmark import ASSUMED_WRITE_BYTES_PER_S
-from asct.instruments.qualification.benchmark import FLAGS, START_SECONDS, Qualification, assumed_span
+from asct.instruments.qualification.benchmark import FLAGS, START_SECONDS, Cost, Qualification, assumed_span
 from asct.instruments.qualification.journal import StepJournal
 from asct.instruments.qualification.responses import response_metrics, response_values
 from asct.instruments.qualification.results import BURST, NOT_STEADY, TARGET, opening_flags
 from asct.instruments.qualification.rounds import FAST, precondition_fell
 from asct.instruments.qualification.settings import Phase
 from asct.sdk.benchmark import Context
-from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
 from asct.sdk.metric import Highlight, Metric
-from asct.sdk.needs import Needs
 from asct.sdk.record import Measurement, Record
 from asct.sdk.step import Step
 
@@ -96,14 +93,13 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
     )
 
     def check(self, params: SaturationParams) -> Iterable[tuple[str, str]]:
-        """Yield the errors that all qualifications check for, and an error for a time limit that is shorter than a
-        round."""
+        """Yield the errors common to all qualifications, and an error for a time limit that is shorter than a round."""
         yield from super().check(params)
         if params.time_cap < params.round_time:
             yield "time_cap", "is shorter than round_time, so no round would finish; increase time_cap"
 
-    def needs(self, params: SaturationParams, facts: HostFacts | None) -> Needs:
-        """Return the resources required. The longest time is `time_cap`; the usual time assumes a drive that writes 300
+    def cost(self, params: SaturationParams) -> Cost:
+        """Return the cost of the test. The longest time is `time_cap`; the usual time assumes a drive that writes 300
         MB/s."""
         each = 1.0 + (START_SECONDS + params.ramp_time) / params.round_time
         opening = params.precondition * assumed_span(params)
@@ -113,12 +109,11 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
         written += params.histogram_time * ASSUMED_WRITE_BYTES_PER_S
         likely = min(volume, params.time_cap * _USUAL_BYTES_PER_S) + opening
         likely += params.histogram_time * _USUAL_BYTES_PER_S
-        return replace(
-            super().needs(params, facts),
-            seconds=opening / _USUAL_BYTES_PER_S + usual * each + params.histogram_time,
-            longest_s=opening / _SLOW_BYTES_PER_S + params.time_cap * each + params.histogram_time + params.round_time,
-            writes_bytes=params.charged(round(written)),
-            likely_bytes=params.charged(round(likely)),
+        return Cost(
+            opening / _USUAL_BYTES_PER_S + usual * each + params.histogram_time,
+            opening / _SLOW_BYTES_PER_S + params.time_cap * each + params.histogram_time + params.round_time,
+            written,
+            likely,
         )
 
     def phases(self, params: SaturationParams, logical_block: int) -> Sequence[Phase]:

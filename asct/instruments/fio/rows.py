@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from statistics import median
 from typing import Final, TypeVar
 
 from asct.instruments.fio.metrics import CONTEXT, STAGE
 from asct.sdk.record import Record, Scalar, doubtful
+from asct.sdk.rows import middle
 from asct.values.size import format_size
 
 T = TypeVar("T")
@@ -43,20 +43,11 @@ class PointRow:
     def value(self, metric: str, repeat: int | None = None) -> float | None:
         """Return the median over the repeats or, if `repeat` is set, the value of that repeat. Return None if there is
         no value."""
-        values = [record.value for record in self.samples.get(metric, []) if repeat in (None, record.repeat)]
-        return median(values) if values else None
-
-    def interval(self, metric: str) -> tuple[float | None, float | None]:
-        """Return the lowest and highest value over the repeats, or the 95 % interval of a single repeat."""
-        records = self.samples.get(metric, [])
-        if len(records) > 1:
-            return min(record.value for record in records), max(record.value for record in records)
-        stats = records[0].stats if records else None
-        return stats.ci95 if stats and stats.ci95 else (None, None)
+        return middle([record for record in self.samples.get(metric, ()) if repeat in (None, record.repeat)])
 
     @property
     def repeats(self) -> tuple[int, ...]:
-        """The numbers of the repeats with a rate, in order."""
+        """The numbers of the repeats that have a rate, in order."""
         return tuple(sorted({record.repeat for record in self.samples.get("iops", [])}))
 
     @property
@@ -169,14 +160,14 @@ SCALES: Final = (*LOADS, "block_size", "iodepth_batch", "filesize")
 """Settings shown on a logarithmic axis."""
 MOST_SERIES: Final = 8
 MOST_PANELS: Final = 12
-"""Maximum number of charts of a figure."""
+"""Maximum number of charts per figure."""
 _LEAST_SECOND_AXIS: Final = 3
 """Minimum number of values that a setting must have for separate figures."""
 
 
 @dataclass(frozen=True, slots=True)
 class FigureView:
-    """The rows of one figure, by line name.
+    """The rows of one figure, keyed by line name.
 
     `over` is the setting on the x axis, `fixed` describes the settings shared by all rows, `suffix` makes the slug
     unique, and `note` says which combinations are shown if there are too many for one figure.

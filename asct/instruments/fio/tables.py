@@ -15,6 +15,7 @@ from asct.instruments.fio.timeline import LevelChange, change_note, changes_tabl
 from asct.instruments.fio.verdict import CHANGED
 from asct.sdk.figure import Column, Table
 from asct.sdk.record import Record, Scalar
+from asct.sdk.rows import interval
 
 _US: Final = 1e-6
 _COLUMNS: Final = (
@@ -100,11 +101,11 @@ def _pattern_cells(name: str, first: PointRow, second: PointRow) -> dict[str, Sc
 
 
 def _range(first: PointRow, second: PointRow) -> str | None:
-    """Return the lowest and highest ratio that the repeats permit as text, or None unless both have several repeats."""
-    (low, high), (least, most) = first.interval("iops"), second.interval("iops")
-    if len(first.repeats) < 2 or len(second.repeats) < 2 or None in (low, high, least, most):
+    """Return, as text, the range of ratios that the repeats permit, or None unless both points have several repeats."""
+    mine, other = (interval(row.samples.get("iops", ())) for row in (first, second))
+    if mine is None or other is None or len(first.repeats) < 2 or len(second.repeats) < 2:
         return None
-    ends = [end for end in (_ratio(low, most), _ratio(high, least)) if end is not None]
+    ends = [end for end in (_ratio(mine[0], other[1]), _ratio(mine[1], other[0])) if end is not None]
     return " to ".join(f"{end:.2f}" for end in ends) if len(ends) == 2 else None
 
 
@@ -212,12 +213,9 @@ def _cells(row: PointRow, columns: Sequence[Column], flags: Sequence[str]) -> di
 
 
 def _spread(row: PointRow) -> float | None:
-    """Return the spread of the rate over the repeats in percent, or None for a single repeat."""
-    low, high = row.interval("iops")
-    middle = row.value("iops")
-    if len(row.repeats) < 2 or low is None or high is None or not middle:
-        return None
-    return 50.0 * (high - low) / middle
+    """Return the spread of the rate over the repeats as a percentage, or None for a single repeat."""
+    ends, middle = interval(row.samples.get("iops", ())), row.value("iops")
+    return 50.0 * (ends[1] - ends[0]) / middle if len(row.repeats) > 1 and ends and middle else None
 
 
 def _notes(rows: Sequence[PointRow], names: Sequence[str]) -> list[str]:
@@ -235,7 +233,7 @@ def _notes(rows: Sequence[PointRow], names: Sequence[str]) -> list[str]:
         notes.append("All rows: " + ", ".join(fixed))
     cpu = _cpu_prefix(rows)
     if all(row.value(f"{cpu}_usr") is None for row in rows):
-        unknown = "mpstat (package sysstat) is not installed, or it recorded no sample within a run"
+        unknown = "mpstat (package sysstat) is not installed, or it recorded no sample during a run"
         if all("imported" in row.flags for row in rows):
             unknown = "imported fio results do not contain it"
         return [*notes, f"CPU utilization is unknown: {unknown}"]

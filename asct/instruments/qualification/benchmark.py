@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import ClassVar, Final, TypeVar
+from typing import ClassVar, Final, NamedTuple, TypeVar
 
 from asct.instruments.fio.benchmark import ASSUMED_WRITE_BYTES_PER_S, OLDEST_FIO, likely_rate
 from asct.instruments.fio.contradictions import contradictions
@@ -33,7 +33,7 @@ from asct.sdk.record import Measurement, Record
 from asct.sdk.step import Output, Step
 
 START_SECONDS: Final = 0.8
-"""Seconds that it takes to start and end fio under guard."""
+"""Time in seconds that starting and ending fio under guard takes."""
 ASSUMED_BYTES: Final = 10**12
 """Size in bytes that is assumed for a named target until its host reports the size. `active_range` overrides it."""
 _LARGEST_BYTES: Final = 16 * 10**12
@@ -42,7 +42,7 @@ _USUAL_BYTES_PER_S: Final = 1_000_000_000
 _PURGE_S: Final = 60.0
 _LONGEST_PURGE_S: Final = 24 * 3600.0
 _PASS_SHARE: Final = 0.25
-"""Share of a workload's time after which its rate has usually settled (profile `fast`)."""
+"""Share of a workload's duration after which its rate has usually settled (profile `fast`)."""
 
 
 def assumed_span(params: QualificationParams, named: int = ASSUMED_BYTES) -> int:
@@ -51,37 +51,48 @@ def assumed_span(params: QualificationParams, named: int = ASSUMED_BYTES) -> int
     return round((params.active_range or size) * params.capacity_fraction)
 
 
-def usual_seconds(params: QualificationParams, phases: Sequence[Phase]) -> float:
-    """Return the usual duration in seconds, with as many rounds as the window contains."""
-    passes = params.precondition * assumed_span(params) / _USUAL_BYTES_PER_S
-    opening = passes + (_PURGE_S if params.file_names else 0.0)
-    return sum(opening + _usual_rounds(params, phase, lambda cell: 1.0) for phase in phases)
+class Cost(NamedTuple):
+    """The cost of a test: its usual and longest duration in seconds, and the number of bytes that it writes to a fast
+    and to an ordinary drive."""
+
+    usual_s: float = 0.0
+    longest_s: float = 0.0
+    written: float = 0.0
+    likely: float = 0.0
 
 
-def longest_seconds(params: QualificationParams, phases: Sequence[Phase]) -> float:
-    """Return the worst-case duration in seconds, with the maximum number of rounds on a large and slow drive."""
-    opening = _LONGEST_PURGE_S + params.precondition * assumed_span(params, _LARGEST_BYTES) / _SLOW_BYTES_PER_S
-    return sum(opening + _all_rounds(params, phase, lambda cell: 1.0) for phase in phases)
+def phase_cost(params: QualificationParams, phases: Sequence[Phase]) -> Cost:
+    """Return the cost of the phases, including preconditioning.
+
+    The usual duration and the likely number of bytes assume as many rounds as the window contains; the others assume
+    the maximum number of rounds. The longest duration is that of a large and slow drive.
+    """
+
+    def writes(cell: Workload) -> float:
+        return 1.0 - cell.reads / 100.0
+
+    volume = params.precondition * assumed_span(params)
+    opening = volume / _USUAL_BYTES_PER_S + (_PURGE_S if params.file_names else 0.0)
+    longest = _LONGEST_PURGE_S + params.precondition * assumed_span(params, _LARGEST_BYTES) / _SLOW_BYTES_PER_S
+    costs = [
+        Cost(
+            opening + _usual_rounds(params, phase, lambda cell: 1.0),
+            longest + _all_rounds(params, phase, lambda cell: 1.0),
+            volume + _all_rounds(params, phase, writes) * ASSUMED_WRITE_BYTES_PER_S,
+            volume + _usual_rounds(params, phase, lambda cell: writes(cell) * likely_rate(cell.block_size)),
+        )
+        for phase in phases
+    ]
+    return total_cost(costs)
 
 
-def written_bytes(params: QualificationParams, phases: Sequence[Phase]) -> int:
-    """Return the number of bytes that preconditioning and the maximum number of rounds write to a fast drive."""
-    seconds = sum(_all_rounds(params, phase, lambda cell: 1.0 - cell.reads / 100.0) for phase in phases)
-    return round(len(phases) * params.precondition * assumed_span(params) + seconds * ASSUMED_WRITE_BYTES_PER_S)
-
-
-def likely_bytes(params: QualificationParams, phases: Sequence[Phase]) -> int:
-    """Return the number of bytes that preconditioning and the usual number of rounds write to an ordinary drive."""
-
-    def rate(cell: Workload) -> float:
-        return (1.0 - cell.reads / 100.0) * likely_rate(cell.block_size)
-
-    rounds = sum(_usual_rounds(params, phase, rate) for phase in phases)
-    return round(len(phases) * params.precondition * assumed_span(params) + rounds)
+def total_cost(costs: Iterable[Cost]) -> Cost:
+    """Return the cost of several parts of a test."""
+    return Cost(*map(sum, zip(*costs, strict=True)))
 
 
 def _usual_rounds(params: QualificationParams, phase: Phase, weight: Callable[[Workload], float]) -> float:
-    """Return the usual time of all processes, weighted by the `weight` of their workloads."""
+    """Return the usual total time of all processes, weighted by the `weight` of their workloads."""
     each = phase.seconds + phase.ramp_s + START_SECONDS
     if params.profile == "pts":
         return params.window * sum(map(weight, phase.cells)) * each
@@ -144,7 +155,7 @@ class Qualification(Benchmark[Q]):
         """Return the phases, omitting workloads whose requests are smaller than a logical block of the target."""
 
     def check(self, params: Q) -> Iterable[tuple[str, str]]:
-        """Yield errors for contradictory settings of the target and the rules."""
+        """Yield errors for contradictory settings regarding the target and the rules."""
         yield from contradictions(
             params.fio(MIB, rw="randwrite", filesize=params.filesize if params.makes_file else None)
         )
@@ -152,10 +163,9 @@ class Qualification(Benchmark[Q]):
 
     def needs(self, params: Q, facts: HostFacts | None) -> Needs:
         """Return the required resources, with the usual and the worst-case duration."""
-        phases = self.phases(params, 512)
+        cost = self.cost(params)
         tool = TOOLS.get(params.purge)
         whole = params.fio(params.filesize, rw="randwrite")
-        written = written_bytes(params, phases)
         purged = params.file_names if params.purge != "none" else ()
         return Needs(
             kernels=(GUARD,),
@@ -163,14 +173,18 @@ class Qualification(Benchmark[Q]):
             optional_tools=("nvme", "blkdiscard") if params.purge == "auto" and params.file_names else (),
             memory_bytes=_FIO_BYTES + params.numjobs * params.iodepth * max(params.sizes),
             scratch=Scratch(SCRATCH_NAME, scratch_bytes(whole)) if params.makes_file else None,
-            seconds=usual_seconds(params, phases),
-            longest_s=longest_seconds(params, phases),
-            writes_bytes=params.charged(written),
-            likely_bytes=params.charged(likely_bytes(params, phases)),
+            seconds=cost.usual_s,
+            longest_s=cost.longest_s,
+            writes_bytes=params.charged(round(cost.written)),
+            likely_bytes=params.charged(round(cost.likely)),
             targets=params.file_names,
             purges=tuple(name for name in purged if name.startswith("/dev/")),
             may_overwrite=params.overwrite,
         )
+
+    def cost(self, params: Q) -> Cost:
+        """Return the cost of all phases and of the steps after them."""
+        return phase_cost(params, self.phases(params, 512))
 
     def settle(self, points: Sequence[Q], facts: HostFacts) -> Sequence[Q]:
         """Return the points, with `auto` replaced by an engine that supports every queue depth in the job."""
@@ -234,11 +248,13 @@ class Qualification(Benchmark[Q]):
         return ()
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
-        """Return tables of the averages over the window, of several points side by side, and of the steady state."""
+        """Return tables of the averages over the window, of several points compared side by side, and of the steady
+        state."""
         return (*compared_tables(records, self.name, self.charts), *phase_tables(records, self.name, self.matrices))
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
-        """Return the figures for several points side by side, convergence, steady-state verification and averages."""
+        """Return the figures that compare several points, and those of convergence, steady-state verification and
+        averages."""
         return (*compared_figures(records, self.charts), *phase_figures(records, self.quantity, self.charts))
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Final, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Final, Self, TypeVar
 
 from asct.instruments.fio.benchmark import ASSUMED_WRITE_BYTES_PER_S, likely_rate
 from asct.instruments.fio.params import Counts
-from asct.instruments.qualification.benchmark import START_SECONDS, assumed_span, longest_seconds, usual_seconds
+from asct.instruments.qualification.benchmark import START_SECONDS, Cost, phase_cost, total_cost
 from asct.instruments.qualification.settings import (
     SEQUENTIAL_BLOCK,
     Phase,
@@ -16,7 +16,6 @@ from asct.instruments.qualification.settings import (
     TrackedMetric,
     Workload,
 )
-from asct.sdk.needs import Needs
 from asct.sdk.params import Count, Duration, setting
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ DEMAND_PLANS: Final[Mapping[str, DemandPlan]] = {
         matrix_rounds=1, settle_time=5.0, histogram_time=10.0,
     ),
 }  # fmt: skip
-"""Demand plans by profile. SNIA's PTS 2.0 specifies the plan `pts`."""
+"""The demand plan of each profile. SNIA's PTS 2.0 specifies the plan `pts`."""
 WRITES: Final = Workload(4096, 0)
 Plan = TypeVar("Plan", bound="DataclassInstance")
 
@@ -110,7 +109,7 @@ class DemandParams(QualificationParams):
 
     @property
     def phase(self) -> Phase:
-        """The phase that brings the drive to steady state with writes."""
+        """The phase of writes that brings the drive to steady state."""
         tracked = (TrackedMetric(self.prewrites, "iops"),)
         return Phase("", (self.prewrites,), tracked, SEQUENTIAL_BLOCK, self.round_time, self.ramp_time)
 
@@ -122,41 +121,13 @@ def loads_at_odds(params: DemandParams) -> Iterator[tuple[str, str]]:
         yield "threads", "the numbers of jobs and the queue depths must be at least 1"
 
 
-class RunCost(NamedTuple):
-    """The cost of a test, without preconditioning: its usual and longest duration, the longest time that it spends
-    writing (all in seconds), and the number of bytes that an ordinary drive is likely to receive."""
-
-    usual: float
-    longest: float
-    writing: float
-    likely_bytes: float
-
-    def needs(self, base: Needs, load: QualificationParams) -> Needs:
-        """Return `base` with the durations of the test, and with the number of bytes that a fast and an ordinary drive
-        would receive."""
-        opening = load.precondition * assumed_span(load)
-        return replace(
-            base,
-            seconds=self.usual,
-            longest_s=self.longest,
-            writes_bytes=load.charged(opening + round(self.writing * ASSUMED_WRITE_BYTES_PER_S)),
-            likely_bytes=load.charged(opening + round(self.likely_bytes)),
-        )
-
-
-def after_steady(load: DemandParams, own: RunCost) -> RunCost:
+def after_steady(load: DemandParams, own: Cost) -> Cost:
     """Return the cost of a test that starts in the steady state. `own` is the cost after the steady state."""
     steady = load.model_copy(update={"profile": "pts"})
-    each = load.round_time + load.ramp_time
-    return RunCost(
-        usual_seconds(steady, (load.phase,)) + own.usual,
-        longest_seconds(steady, (load.phase,)) + own.longest,
-        load.rounds_max * each + own.writing,
-        load.window * each * likely_rate(load.prewrites.block_size) + own.likely_bytes,
-    )
+    return total_cost([phase_cost(steady, [load.phase]), own])
 
 
-def demand_cost(load: DemandParams) -> RunCost:
+def demand_cost(load: DemandParams) -> Cost:
     """Return the cost of a demand test. `load` contains the settings at the highest load."""
     plan = load.demand_plan()
     cells, points = len(set(plan.threads)) * len(set(plan.depths)), 3
@@ -168,4 +139,5 @@ def demand_cost(load: DemandParams) -> RunCost:
     mixed = (rounds * cells * each + points * plan.histogram_time) * (1.0 - load.demanded.reads / 100.0)
     likely = writes * likely_rate(load.prewrites.block_size) + mixed * likely_rate(load.demanded.block_size)
     longest = plan.matrix_rounds * matrix + histograms
-    return after_steady(load, RunCost(rounds * matrix + histograms, longest, longest, likely))
+    usual = rounds * matrix + histograms
+    return after_steady(load, Cost(usual, longest, longest * ASSUMED_WRITE_BYTES_PER_S, likely))
