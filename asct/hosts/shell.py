@@ -21,7 +21,7 @@ from asct.hosts.link import FileTransfer, TimedLink
 CONNECT_S = 90.0
 """Seconds within which the first command must start. It may have to wait for the prolog of a Slurm job."""
 CLOSE_S = 5.0
-"""Seconds within which a process must exit after its channel was closed."""
+"""Seconds within which a process must exit after its channel is closed."""
 _BYTES = 1 << 16
 _MOST_ERROR = 1 << 20
 """Maximum number of unread bytes on standard error."""
@@ -70,12 +70,14 @@ class ProcessChannel:
         that nothing is lost."""
         while self._unread.get_map():
             ready = {key.fileobj for key, _ in self._unread.select(None if math.isinf(timeout_s) else timeout_s)}
-            if not ready or (self._err in ready and self._take_error()):
-                raise TimeoutError  # the caller must read standard error first
+            if not ready:
+                raise TimeoutError
             if self._out in ready:
                 if data := os.read(self._out.fileno(), _BYTES):
-                    return data
+                    return data  # before standard error, so that a flood there cannot hide it
                 self._unread.unregister(self._out)
+            if self._err in ready and self._take_error():
+                raise TimeoutError  # the caller must read standard error first
         self._close_streams()
         return b""
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from asct.errors import ConnectError, HostError, HostLost
-from asct.hosts.shell import ShellLink
-from tests.awaiting import until
+from asct.hosts.shell import ProcessChannel, ShellLink
+from tests.awaiting import PATIENCE_S, until
 
 
 @pytest.fixture
@@ -81,3 +81,18 @@ def test_a_shell_that_ends_is_a_lost_connection(link: ShellLink) -> None:
     until(lambda: not link.alive(), "the shell is still running")
     with pytest.raises(HostLost):
         link.files.exists("/")
+
+
+def test_a_flood_on_standard_error_does_not_hide_standard_output(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("asct.hosts.shell._MOST_ERROR", 1)
+    channel = ProcessChannel(["sh", "-c", 'echo serving; echo flood >&2; : >"$0"; read -r end', f"{tmp_path}/both"])
+    until((tmp_path / "both").exists, "the program did not write")
+    try:
+        assert channel.receive(PATIENCE_S) == b"serving\n"
+        with pytest.raises(TimeoutError):
+            channel.receive(PATIENCE_S)
+        assert channel.receive_error() == b"flood\n"
+    finally:
+        channel.close()
