@@ -2,11 +2,11 @@
 
 All samples of one process come from the same pages and the same moment, with the same neighbors on the host, so their
 spread does not predict the values of the next process. All of these conditions change between visits. Therefore, the
-interval is computed over visits, each of which contributes one median. Sources: Kalibera and Jones, "Rigorous
-benchmarking in reasonable time", ISMM 2013 (variance within and between executions); Georges, Buytaert and Eeckhout,
-"Statistically rigorous Java performance evaluation", OOPSLA 2007 (t-interval over executions); Stein, "A two-sample
-test for a linear hypothesis whose power is independent of the variance", Annals of Mathematical Statistics 16, 1945
-(number of values fixed from a pilot).
+interval is computed from one median per visit. Sources: Kalibera and Jones, "Rigorous benchmarking in reasonable time",
+ISMM 2013 (variance within and between executions); Georges, Buytaert and Eeckhout, "Statistically rigorous Java
+performance evaluation", OOPSLA 2007 (t-interval over executions); Stein, "A two-sample test for a linear hypothesis
+whose power is independent of the variance", Annals of Mathematical Statistics 16, 1945 (number of values fixed from a
+pilot).
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from statistics import fmean, median, variance
+from statistics import fmean, median, stdev, variance
 from typing import NamedTuple
 
 VISITS_MIN = 6
 """Minimum number of visits for an interval."""
 RUNS_MIN = 3
-"""Minimum number of runs, including the current one, whose spread is used."""
+"""Minimum number of runs, including the current one, from which the spread between runs is estimated."""
 SAMPLES_MIN = 21
 """Minimum number of samples for a reliable median of a visit."""
 # Student's t, 0.975 quantile, for 1 to 30 degrees of freedom. Beyond that, the first terms of its expansion around the
@@ -79,8 +79,8 @@ class VisitSummary:
     """The combined value of several visits, in the unit of their values. Variances are in the square of that unit.
 
     `between` is the sample variance of the visits' medians. `ci95` is None for fewer than VISITS_MIN visits. `drift` is
-    true if the visits rise or fall with time. `states` contains two items if the visits fall into two groups, and is
-    empty otherwise.
+    true if the values of the visits rise or fall over time. `states` contains two items if the visits fall into two
+    groups, and is empty otherwise.
     """
 
     visits: int
@@ -113,30 +113,30 @@ def summarise_visits(medians: Sequence[float]) -> VisitSummary:
 
 
 def next_run_interval(value: float, visits: tuple[float, float], earlier: Sequence[float]) -> tuple[float, float]:
-    """Return the interval in which the next run measures this value, given the interval over the visits of this run and
-    the values of earlier runs in order of time.
+    """Return the interval in which the next run is expected to measure this value, given the interval over this run's
+    visits and the values of earlier runs in order of time.
 
-    The visits of a run share what changes only from run to run, such as the neighbors on the host and the physical CPUs
-    behind virtual ones. From RUNS_MIN runs on, the half-width is therefore at least that of a t-interval with the
-    standard deviation between runs. With fewer runs, this standard deviation is unknown. Both this run and the next are
-    then assumed to have the error that the visits show, so that their difference varies by sqrt(2) times as much (Hahn
-    and Meeker, Statistical Intervals, 1991, section 4.8).
+    Some conditions, such as the neighbors on the host and the physical CPUs behind virtual ones, vary only from run to
+    run and are the same for all visits of a run. From RUNS_MIN runs on, the interval is therefore at least as wide as a
+    t-interval with the standard deviation between runs. It is computed from logarithms: runs differ by factors, and a
+    bandwidth that doubles from run to run must not get an interval with negative values. With fewer runs, this standard
+    deviation is unknown. Both this run and the next are then assumed to have the error that the visits show, so that
+    their difference varies by sqrt(2) times as much (Hahn and Meeker, Statistical Intervals, 1991, section 4.8).
     """
     low, high = visits
     runs = [*earlier, value]
-    if len(runs) < RUNS_MIN:
+    if len(runs) < RUNS_MIN or min(runs) <= 0.0:
         return value - math.sqrt(2.0) * (value - low), value + math.sqrt(2.0) * (high - value)
-    reach = t_975(len(runs) - 1) * math.sqrt(variance(runs))
-    return min(low, value - reach), max(high, value + reach)
+    factor = math.exp(t_975(len(runs) - 1) * stdev(map(math.log, runs)))
+    return min(low, value / factor), max(high, value * factor)
 
 
 def visits_needed(pilot: Sequence[Variation], target: float, most: int) -> int:
-    """Return the number of visits, including those of the pilot, that suffices for four of five values, but at most
-    `most`.
-
-    The interval of a value should be no wider than `target` times its median. The few values with a large variation get
-    a wider interval, so that they do not increase the number of visits for all others. By Stein's rule, the number
-    depends only on the variance of the pilot, because stopping at a lucky moment would make the interval too narrow.
+    """Return the number of visits, including those of the pilot, that suffices for four out of five values, but at most
+    `most`. It suffices for a value if the value's interval is no wider than `target` times its median. The few values
+    with a large variation get a wider interval, so that they do not increase the number of visits for all others.
+    According to Stein's rule, the number depends only on the variance in the pilot, because stopping at a lucky moment
+    would make the interval too narrow.
     """
     return _of_most([_visits_needed(value, target, most) for value in pilot], VISITS_MIN)
 
@@ -149,7 +149,8 @@ def _visits_needed(value: Variation, target: float, most: int) -> int:
 
 
 def samples_needed(pilot: Sequence[Variation]) -> int:
-    """Return the number of samples per visit that suffices for four of five values, from SAMPLES_MIN to _SAMPLES_MOST.
+    """Return the number of samples per visit that suffices for four out of five values, between SAMPLES_MIN and
+    _SAMPLES_MOST.
 
     More samples would not make an interval narrower: with this number, the error of a visit's median (its variance is
     pi / 2 times that of the mean, for normal samples) adds at most a tenth to the variance between visits.
@@ -204,8 +205,8 @@ def moved(before: Sequence[float], after: Sequence[float], slowdown: float = 1.0
     wider of their middle halves. Disturbances lengthen some values of a series but do not affect its lower quartile.
     The result is False for fewer than four values.
 
-    `slowdown` is the duration of a core cycle after the measurement, relative to its duration before. If only the clock
-    changed, the latency changes by less than _MOVE_GAP in seconds, in cycles, or in both.
+    `slowdown` is the duration of a core cycle after the measurement, relative to its duration before the measurement.
+    If only the clock changed, the change in latency is less than _MOVE_GAP in seconds, in cycles, or in both.
     """
     if min(len(before), len(after)) < _QUARTERS:
         return False
@@ -235,7 +236,7 @@ def _drifts(in_time: Sequence[float]) -> bool:
 def _tail_share(count: int, score: int) -> float:
     """Return the probability that a random order of `count` values has a score of at least `score` in either direction.
 
-    It is computed from the number of permutations with each number of inversions.
+    It is computed by counting the permutations for each number of inversions.
     """
     ways = [1]
     for size in range(2, count + 1):
@@ -250,10 +251,8 @@ def _tail_share(count: int, score: int) -> float:
 
 def _states(medians: Sequence[float]) -> tuple[State, ...]:
     """Return two groups that are separated by a gap, each with at least two visits and at least a fifth of all visits.
-    The result is empty if there are no such groups.
-
-    The gap, as a share of the value, must exceed _STATE_GAP, and it must exceed the range of each group by the factor
-    _STATE_CONTRAST.
+    The result is empty if there are no such groups. The gap must be larger than _STATE_GAP (a share of the value), and
+    larger than _STATE_CONTRAST times the range of either group.
     """
     ordered = sorted(medians)
     count = len(ordered)

@@ -83,6 +83,17 @@ def test_the_spread_between_runs_holds_for_the_next_run(runs: int) -> None:
     assert hits_alone / 1500 < 0.3
 
 
+def test_positive_values_have_a_positive_interval_however_much_runs_differ() -> None:
+    """Memory bandwidth of a guest whose neighbors used more of it in one run, in GB/s."""
+    low, high = next_run_interval(39.9, (39.0, 41.0), [66.1, 55.6])
+    assert 0.0 < low < 20.0 and 66.1 < high < 400.0
+    assert low * high == pytest.approx(39.9**2)
+
+
+def test_a_value_of_zero_leaves_the_spread_between_runs_unknown() -> None:
+    assert next_run_interval(10.0, (9.0, 11.0), [0.0, 10.0]) == next_run_interval(10.0, (9.0, 11.0), [])
+
+
 def test_an_interval_never_becomes_narrower_because_of_earlier_runs() -> None:
     assert next_run_interval(10.0, (8.0, 11.0), [10.0, 10.1]) == (8.0, 11.0)
     assert next_run_interval(10.0, (8.0, 11.0), [10.0]) == pytest.approx((10 - 2 * math.sqrt(2), 10 + math.sqrt(2)))
