@@ -14,7 +14,7 @@ _COLLECT_AFTER: Final = (100_000, 50, 100)
 """Garbage collection thresholds. Records contain no cycles, but with the default thresholds the collector scans
 hundreds of thousands of them repeatedly; reading the records of 200 CPUs took 50 % longer."""
 PYDANTIC_KNOWN: Final = "2.14."
-"""The versions of pydantic that call nothing of their plugin loader except `get_plugins()`."""
+"""The versions of pydantic that use only `get_plugins()` from their plugin loader."""
 _PLUGIN_LOADER: Final = "pydantic.plugin._loader"
 
 

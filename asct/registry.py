@@ -37,8 +37,7 @@ class SettingInfo(NamedTuple):
     resembles: Sequence[str] = ()
 
     def written(self, value: Any) -> str:
-        """Return a value in base units as a plan would contain it: sizes and durations with a unit, lists with
-        commas."""
+        """Return a value in base units in the notation of plans: sizes and durations with a unit, lists with commas."""
         return _written(self.type, value)
 
 
@@ -61,8 +60,8 @@ class FlagInfo(NamedTuple):
 
 
 class BenchmarkInfo(NamedTuple):
-    """Information about a benchmark, available without importing it. `needs` lists the benchmarks whose results it
-    uses."""
+    """Information about a benchmark, available without importing it. `needs` lists the benchmarks whose results this
+    benchmark uses."""
 
     name: str
     title: str
@@ -151,7 +150,7 @@ def known_plan_keys() -> list[PlanKey]:
 
 
 _PARTS: Final = {"settings": SettingInfo, "metrics": MetricInfo, "flags": FlagInfo}
-"""The parts that several benchmarks share. index.json stores each part once, and benchmarks refer to it by key."""
+"""The parts that benchmarks share. index.json stores each of them once, and benchmarks refer to it by key."""
 
 
 @cache
@@ -162,7 +161,7 @@ def _index_document() -> dict[str, Any]:
 
 @cache
 def _index() -> tuple[list[FlagInfo], dict[str, BenchmarkInfo]]:
-    """Return the content of index.json: the common flags, and the benchmarks by name."""
+    """Return the content of index.json: the common flags, and a mapping from names to benchmarks."""
     document = _index_document()
     parts: dict[str, dict[str, Any]] = {
         part: {key: kind(**item) for key, item in document[part].items()} for part, kind in _PARTS.items()
@@ -175,7 +174,7 @@ def _index() -> tuple[list[FlagInfo], dict[str, BenchmarkInfo]]:
 
 
 def index_text() -> str:
-    """Return the current content that index.json should have, with one part or benchmark per line."""
+    """Return the text that index.json should contain now, with one part or benchmark per line."""
     from asct.sdk.record import COMMON_FLAGS
 
     parts: dict[str, dict[str, Any]] = {part: {} for part in _PARTS}
@@ -195,8 +194,8 @@ def index_text() -> str:
 
 
 def _shared(parts: dict[str, Any], item: dict[str, Any], owner: str) -> str:
-    """Return the key of an item among the shared parts. A new item is added under its name or, if that name is taken,
-    as `NAME of OWNER`."""
+    """Return the key of an item in the shared parts. A new item is added with its name as the key or, if that name is
+    taken, with `NAME of OWNER`."""
     name = str(item["name"])
     for key in (name, *(key for key in parts if key.startswith(f"{name} of "))):
         if parts.setdefault(key, item) == item:
@@ -258,7 +257,7 @@ def _written(kind: str, value: Any) -> str:
 
 
 def _type_name(schema: dict[str, Any]) -> str:
-    """Return the type that a JSON Schema describes as text: size, duration, integer, list of ..., or the possible
+    """Return a name for the type that a JSON Schema describes: size, duration, integer, list of ..., or the possible
     values."""
     if "enum" in schema:
         return "|".join(str(item) for item in schema["enum"])

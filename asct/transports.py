@@ -23,7 +23,7 @@ class Option(NamedTuple):
     """A key that a transport adds to the hosts in a plan. Its value is stored in `HostSpec.options` (durations in
     seconds).
 
-    `check` returns the reason why a value is invalid, or an empty string. `hint` is shown with that error.
+    `check` returns the reason why a value is invalid, or an empty string. `hint` is shown together with that reason.
     """
 
     kind: Literal["scalar", "duration", "texts"]
@@ -33,9 +33,8 @@ class Option(NamedTuple):
 
 
 Split = Callable[[Mapping[str, object]], list[tuple[str, Mapping[str, str]]]]
-"""A function that returns the hosts of one entry, given the values of `Transport.split_keys`.
-
-Each item consists of the suffix of the host's name, and a map of the keys to keep. Raises BadValueError.
+"""A function that returns the hosts to which an entry expands, given the values of `Transport.split_keys`. Each item
+consists of a suffix for the host's name, and a map of the keys to keep. Raises BadValueError.
 """
 
 

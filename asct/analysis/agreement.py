@@ -24,14 +24,15 @@ _NEAR_SIZE: Final = 1.3
 """A point of a curve measures a level if its size differs from that of the level by at most this factor."""
 
 Place = tuple[str, str, str, str, tuple[tuple[str, str], ...]]
-"""The coordinates shared by the repeats of a value: host, id, metric, point, coordinates."""
+"""What the repeats of a value have in common: host, id, metric, point and coordinates."""
 
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
     """One side of a disagreement: the values at `places`, and the other value of the same quantity.
 
-    `ratio` is the other value relative to this one. It also applies to metrics that express this value in another unit.
+    `ratio` is the ratio of the other value to this one. It also applies to metrics that express this value in a
+    different unit.
     """
 
     host: str
@@ -51,7 +52,7 @@ class Disagreement:
 
     @property
     def ratio(self) -> float:
-        """The other value relative to this one."""
+        """The ratio of the other value to this one."""
         return self.other_value / self.value
 
     @property
@@ -237,7 +238,7 @@ def _sighting(quantity: Quantity, group: Sequence[Record], key: Mapping[str, Any
 
 
 def _plain(value: Any) -> str:
-    """Return a condition as text; empty if asct chooses its value."""
+    """Return a condition as text; empty if its value is left to asct."""
     return "" if value is None or value == "auto" else str(value)
 
 

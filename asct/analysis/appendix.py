@@ -47,8 +47,8 @@ def _versions(view: RunView) -> Iterator[tuple[str, str, str]]:
 
 
 def checksums(view: RunView) -> list[Row]:
-    """Return the SHA-256 checksums of the documents from which the run can be judged again. Unreadable documents, and
-    links that lead outside the run folder, are omitted."""
+    """Return the SHA-256 checksums of the documents needed to judge the run again. Unreadable documents, and links that
+    lead outside the run folder, are omitted."""
     found = []
     for name in _EVIDENCE:
         path = view.root / name

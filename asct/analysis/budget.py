@@ -19,12 +19,12 @@ class Part:
 
 
 def fit(parts: Sequence[Part], most: int, note: Callable[[Sequence[str]], str]) -> str:
-    """Return the document, one part after the other, with at most `most` bytes in UTF-8 (and therefore at most `most`
+    """Return the document, one part after the other, in at most `most` bytes of UTF-8 (and therefore at most `most`
     characters).
 
-    If the full document is too large, each part gets the fullest version for which there is room, the parts with the
-    lowest rank first. The document then ends with `note`, given the names of the parts that were shortened or left out.
-    Only parts of rank 0 are included regardless of their size.
+    If the full document is too large, each part, in ascending order of rank, gets the fullest version for which there
+    is room. The document then ends with the text that `note` returns for the names of the parts that were shortened or
+    left out. Only parts of rank 0 are included regardless of their size.
     """
     texts = [part.texts[0] for part in parts]
     if len(_joined(texts).encode()) <= most:

@@ -1,4 +1,4 @@
-"""The first cause of a failed run: what a reader must look at first."""
+"""The first cause of a failed run: what a reader should look at first."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Cause:
 
 
 def first_cause(view: RunView) -> Cause | None:
-    """Return the first cause of a nonzero exit code, in the order in which the verdict names problems; None if nothing
-    failed."""
+    """Return the first cause of a nonzero exit code; None if nothing failed. The order is that in which the verdict
+    lists problems."""
     return next(_causes(view), None)
 
 
@@ -45,7 +45,8 @@ def _causes(view: RunView) -> Iterator[Cause]:
 
 
 def _of_job(view: RunView, job: JobEntry) -> Cause:
-    """Return the recorded cause of a job. The fix is that of its first failed repeat with a diagnostic."""
+    """Return the recorded cause of a job's failure. The fix comes from the job's first failed repeat that has a
+    diagnostic."""
     repeats = (item for one in view.jobs if one.entry == job for item in one.repeats if not item.measured)
     found = (item.status.diagnostic for item in repeats if item.status is not None and item.status.diagnostic)
     hint = text_at(next(found, {}), "hint")

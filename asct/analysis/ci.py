@@ -33,8 +33,8 @@ class CiJob:
 
 
 def ci_job(environ: Mapping[str, str] = os.environ) -> CiJob:
-    """Return the job that the environment describes (docs.github.com, "Variables reference"): the GitHub job if it
-    names both servers."""
+    """Return the job that the environment describes (docs.github.com, "Variables reference"). If the environment
+    describes jobs on both servers, this is the GitHub job."""
     if not environ.get("GITHUB_ACTIONS"):
         return gitlab_job(environ)
     server, repository, run = (

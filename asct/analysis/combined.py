@@ -1,4 +1,4 @@
-"""Combines the figures of one benchmark entry across hosts, and converts figures to tables."""
+"""Combine the figures of one benchmark entry across hosts, and convert figures to tables."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from asct.values.grouping import grouped, shortened
 
 _MOST_SERIES = 256
 """Maximum number of series in a combined figure, which is drawn as panels of at most eight. If there are more, each
-host has its own figure."""
+host gets its own figure."""
 _MOST_NAMED = 6
-"""Maximum number of hosts that the label of a line names."""
+"""Maximum number of hosts named in a line's label."""
 _MOST_CELLS = 4096
 """Maximum number of cells for which a figure is also shown as a table."""
 _MOST_IN_ALL = 40_000
-"""Maximum number of cells in the tables of all figures of a report. Figures whose tables would exceed it have no
-table."""
+"""Maximum number of cells in the tables of all figures of a report. A figure whose table would exceed this number is
+shown without one."""
 
 
 def combined_figures(by_host: Mapping[str, tuple[Figure, ...]]) -> list[Figure]:
@@ -40,8 +40,8 @@ def figure_key(figure: Figure) -> tuple[str, Axis | str, Axis | str]:
 
 
 def combined(group: Sequence[tuple[str, Figure]], several: bool) -> list[Figure]:
-    """Return the figures of a group, by host, combined into one if that is possible. `several` is whether the run has
-    several hosts."""
+    """Return the figures of a group, combined into one figure if possible. `group` pairs each figure with its host, and
+    `several` states whether the run has several hosts."""
     charts = [
         (host, figure)
         for host, figure in group
@@ -94,8 +94,8 @@ def _owned(figure: Figure, host: str, several: bool) -> Figure:
 
 
 def figure_grid(figure: Figure) -> TextTable | None:
-    """Return the values of a figure as a table. It has one row per x value and one column per series, one row per mark
-    of a curve over load, or the cells of a heat map.
+    """Return the values of a figure as a table. It has one row per x value and one column per series; for curves over
+    load, one row per mark; for a heat map, its cells.
 
     Returns None for a figure that has too many cells to be readable.
     """
@@ -118,7 +118,7 @@ def figure_grid(figure: Figure) -> TextTable | None:
 
 
 def figure_grids(figures: Iterable[Figure]) -> dict[str, TextTable]:
-    """Return the tables of figures by slug, up to a size that a page can hold."""
+    """Return the tables of figures, keyed by slug, omitting tables that would make the page too large."""
     found: dict[str, TextTable] = {}
     left = _MOST_IN_ALL
     for figure in figures:
@@ -131,8 +131,8 @@ def figure_grids(figures: Iterable[Figure]) -> dict[str, TextTable]:
 
 
 def _mark_grid(figure: Chart) -> TextTable:
-    """Return a row for each mark of curves over load. A row per x value would be unsuitable, because only some marks
-    have the same x."""
+    """Return a row for each mark of curves over load. One row per x value would be unsuitable, because few marks share
+    an x value."""
     axes = (ColumnHead(axis.title, "right") for axis in (figure.x, figure.y))
     rows = tuple(
         (

@@ -17,7 +17,7 @@ from asct.sdk.figure import Figure
 from asct.store.reader import read_run
 
 _MOST_VALUES: Final = 200
-"""Maximum number of compared values in a report, the most important ones; `asct diff` lists all of them."""
+"""Maximum number of compared values in a report, which shows the most important ones; `asct diff` lists all of them."""
 _MOST_FIGURES: Final = 12
 
 

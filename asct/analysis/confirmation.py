@@ -55,7 +55,7 @@ def confirmed(
 ) -> list[Verdict]:
     """Return the verdicts after comparing the second measurement of each suspect with the baseline.
 
-    `again` are the values of the second measurement alone, and `problems` are the reasons why points were not measured
+    `again` contains the values of the second measurement alone, and `problems` the reasons why points were not measured
     again. A regression that could not be measured again remains a failure.
     """
     values = {key_of(group): group for group in again}
@@ -82,7 +82,8 @@ def _shortage(suspect: Suspect, group: MetricGroup | None) -> str:
 def _second(
     found: Sequence[Suspect], values: Mapping[BaselineKey, MetricGroup], baseline: Baseline
 ) -> dict[int, Change]:
-    """Return the changes from the baseline to the second measurement. Only the suspects are tested together."""
+    """Return the changes from the baseline to the second measurement. The p-values are adjusted for the number of
+    suspects, not for that of all values."""
     raw: dict[int, Change] = {}
     for suspect in found:
         group = values.get(key_of(suspect.place))

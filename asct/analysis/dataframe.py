@@ -73,8 +73,8 @@ def document(view: RunView, digits: int | None = None) -> str:
 
 
 def _records_text(records: Mapping[str, Any]) -> str:
-    """Return the records as JSON with one line per record. Indentation would put each value on its own line, and
-    json.dumps is slow with it."""
+    """Return the records as JSON with one line per record. Indentation would put each value on its own line, and would
+    make json.dumps slow."""
     encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
     parts = [f"{encode(key)}:{encode(value)}" for key, value in records.items() if key != "rows"]
     rows = ",\n".join(map(encode, records["rows"]))

@@ -29,7 +29,7 @@ class DisturbanceLink:
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """The fix of a finding on `hosts`. `fix` and `undo` are shell commands for root; `advice` is a manual step."""
+    """The fix for a finding on `hosts`. `fix` and `undo` are shell commands for root; `advice` is a manual step."""
 
     hosts: str
     advice: str

@@ -1,4 +1,4 @@
-"""Draw the values of the earlier run with which a run is compared behind the values in its figures."""
+"""Draw the values of an earlier run in the background of the figures of the run that is compared with it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from asct.sdk.figure import Backdrop, Chart, Figure, Heatmap, Series
 
 
 def with_earlier_run(view: RunView, sections: Sequence[ReportSection]) -> list[ReportSection]:
-    """Return the sections of a report with the values of the baseline behind those of the run.
+    """Return the sections of a report with the values of the baseline drawn behind those of the run.
 
     Charts without a counterpart with the same axes, stacked bars and matrices are unchanged. All figures are unchanged
     if there is no baseline or if it cannot be read; the comparison then says why.
@@ -46,8 +46,8 @@ def with_earlier_run(view: RunView, sections: Sequence[ReportSection]) -> list[R
 
 
 def _with_backdrop(figure: Figure, name: str, earlier: dict[tuple[str, str], Chart], only: str) -> Figure:
-    """Return a figure with the charts of the earlier run, by host and slug, behind it. `only` is the host of figures
-    whose series name no host."""
+    """Return a figure with the matching chart of the earlier run (found by host and slug) drawn behind it. `only` is
+    the host to assume for figures whose series do not name one."""
     if isinstance(figure, Heatmap) or is_stacked(figure):
         return figure
 

@@ -41,8 +41,8 @@ class Outcome:
     losses: Sequence[Loss]
 
     def cause(self, check: Check, host: str, job_id: str = "") -> str:
-        """Return `; E601 ...`: the first cause of the values that the check lacks, and the number of further causes.
-        The result is empty if there is no cause."""
+        """Return the first reason why values for the check are missing, and the number of further reasons, as `; E601
+        ...`. The result is empty if there is no reason."""
         found = dict.fromkeys(
             loss.cause
             for loss in self.losses
@@ -66,10 +66,10 @@ def judge(
 ) -> list[Verdict]:
     """Return the verdicts for `checks`, ordered by check, then by host and place.
 
-    `places` are the values (see `gather`). `facts` maps host names to facts. `strict` contains the keys (`host/id`) of
-    jobs whose noisy or invalid values are treated as not measured. An expectation cannot be judged if its bound lies
-    between two disagreeing values of the same quantity. `losses` are the causes of missing values, which the verdicts
-    quote. `baseline` contains the values that `versus: baseline` refers to.
+    `places` contains the values (see `gather`). `facts` maps host names to facts. `strict` contains the keys
+    (`host/id`) of jobs whose noisy or invalid values are treated as not measured. An expectation cannot be judged if
+    its bound lies between two disagreeing values of the same quantity. `losses` contains the causes of missing values,
+    which the verdicts quote. `baseline` contains the values that `versus: baseline` refers to.
     """
     ended, against = Outcome(run, losses), baseline or Baseline(problem="the plan names no baseline")
     changes = _changes(checks, places, against)
@@ -176,7 +176,8 @@ def _doubt(place: MetricGroup) -> str:
 
 
 def _rejected(check: Check, place: MetricGroup, strict: Collection[str]) -> tuple[str, OnMissing]:
-    """Return why the value is treated as not measured (empty if it is not), and what an unknown verdict then means."""
+    """Return why the value is treated as not measured (empty if it is not), and how a missing value then affects the
+    run."""
     if any(flag.startswith("invalid") for flag in place.doubts):
         # a value was measured, so `if_missing` does not apply; only the severity does
         return f"{_doubt(place)}, so it is treated as not measured", "fail" if check.severity == "fail" else "warn"
@@ -226,7 +227,7 @@ def _judge_change(
 def _missing(
     check: Check, places: Sequence[MetricGroup], baseline: Baseline, judged: Sequence[Verdict]
 ) -> list[Verdict]:
-    """Return an unknown verdict for each valid value that the baseline measured at a planned point and this run lacks,
+    """Return an unknown verdict for each valid value that the baseline contains for a planned point but this run lacks,
     unless one of the verdicts already says that part of its job was not measured."""
     measured = {key_of(place) for place in places}
     told = {(verdict.host, verdict.id) for verdict in judged if verdict.value is None}
@@ -372,7 +373,7 @@ def _gaps(check: Check, host: str, matching: Sequence[MetricGroup], ended: Outco
 
 
 def _verdict(check: Check, host: str | None, reason: str, **fields: Any) -> Verdict:
-    """Return an unknown verdict for `check`, with some values replaced by `fields`."""
+    """Return an unknown verdict for `check`, some of whose fields are replaced by `fields`."""
     absolute, span = check.relative_to is None, check.span
     known: dict[str, Any] = {
         "outcome": "unknown", "severity": check.severity, "host": host, "id": check.job_id, "metric": check.metric,

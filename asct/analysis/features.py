@@ -1,4 +1,4 @@
-"""What a plan states about the measured things (`report: features:`), side by side."""
+"""The features that a plan states for the measured hardware (`report: features:`), side by side."""
 
 from __future__ import annotations
 

@@ -26,12 +26,12 @@ _MOVING: Final = re.compile(
 )
 _MOST_NAMED: Final = 6
 _MOST_ALIKE: Final = 3
-"""Maximum number of items to list individually. It applies to entries that differ in the same field, and to fields that
-only one side has."""
+"""Maximum number of items to list individually: entries that differ in the same field, or fields that only one side
+has."""
 _LONGEST: Final = 160
 """Maximum length of a displayed value in characters."""
 _MANY_WORDS: Final = 12
-"""Maximum number of words of a value. Longer values, such as CPU flags, are reduced to the words that only one side
+"""Maximum number of words in a value. Longer values, such as CPU flags, are reduced to the words that only one side
 has."""
 
 
@@ -186,8 +186,8 @@ def _entry(rest: str, known: Collection[str]) -> tuple[str, str]:
 
 
 def _of_fields(found: Sequence[Difference], title: str, label: str, sides: tuple[str, str]) -> Iterator[str]:
-    """Yield one line per difference. If there are many fields that only one side has (kernel options), yield only their
-    number."""
+    """Yield one line per difference. If there are many fields that only one side has (such as options of the Linux
+    kernel), yield only their number."""
     only = ([one for one in found if one.other is None], [one for one in found if one.base is None])
     many = [len(some) > _MOST_ALIKE for some in only]
     for some, folds, side in zip(only, many, sides, strict=True):

@@ -14,16 +14,16 @@ from asct.statistics.robust import NORMAL_CONSISTENCY, mad, median
 from asct.values.grouping import grouped, shortened
 
 FEW_HOSTS: Final = 8
-"""Maximum number of hosts that a figure shows one by one, which is the number of colors and of markers."""
+"""Maximum number of hosts that a figure shows individually: the number of available colors and markers."""
 MEDIAN: Final = "median of hosts"
 """The name of the series that stands for all hosts."""
 _MOST_APART: Final = 7
-"""Maximum number of hosts that a figure shows beside the median."""
+"""Maximum number of hosts that a figure shows in addition to the median."""
 _FALSE_ALARM: Final = 0.05
 """The probability that a figure names a host although all values come from the same normal distribution."""
 _LEAST_SPREAD: Final = 0.01
-"""The smallest standard deviation between hosts that is assumed, as a fraction of their median. Without this minimum,
-insignificant deviations would count if most hosts have the same value."""
+"""Lower limit for the assumed standard deviation between hosts, as a fraction of their median. Without this minimum,
+insignificant deviations would stand out if most hosts have the same value."""
 _TWENTIETHS: Final = 20
 
 _Owned = tuple[str, Chart]
@@ -60,8 +60,8 @@ class _Place:
         return x, first.y if self.given == "y" else median([mark.y for mark in self.marks])
 
     def deviations(self) -> dict[str, float]:
-        """Return by how many standard deviations each host is above the median. They are estimated from the MAD, which
-        up to half of the hosts cannot distort."""
+        """Return by how many standard deviations each host is above the median. The standard deviation is estimated
+        from the MAD, which outliers cannot distort unless they are more than half of the hosts."""
         values = self.values
         centre = median(values)
         spread = max(NORMAL_CONSISTENCY * mad(values), _LEAST_SPREAD * abs(centre))
@@ -114,7 +114,7 @@ def host_figures(host: str, own: Sequence[Figure], fleet: Sequence[Figure]) -> t
 
 def without_visits(figures: Iterable[Figure], most: int) -> list[Figure]:
     """Return the figures. If all of them together contain more than `most` values of visits and repeats, replace these
-    values with their numbers."""
+    values with their counts."""
     figures = list(figures)
     details = [detail for figure in figures for detail in _details(figure)]
     if sum(len(detail.values) for detail in details) <= most:
@@ -184,8 +184,8 @@ def _places(charts: Sequence[_Owned], name: str) -> list[_Place]:
 
 
 def _given(series: Sequence[Series]) -> Literal["label", "x", "y"]:
-    """Return what identifies a mark on all hosts: its label or the coordinate with fewer different values, because the
-    other one was measured."""
+    """Return what identifies a mark on all hosts: its label or the coordinate with fewer distinct values, because the
+    other coordinate was measured."""
     if any(item.labels for item in series):
         return "label"
     xs, ys = {x for item in series for x in item.x}, {y for item in series for y in item.y}
@@ -197,8 +197,8 @@ def _shown_hosts(places: Sequence[_Place]) -> tuple[bool, list[str]]:
     highest host.
 
     A host is far away if one of its values is so far from the median that such a value would occur with a probability
-    below `_FALSE_ALARM` among as many values of one normal distribution. Source of the estimate: Iglewicz and Hoaglin,
-    How to Detect and Handle Outliers, 1993 (modified z-scores).
+    below `_FALSE_ALARM` among equally many values drawn from a single normal distribution. Source of the estimate:
+    Iglewicz and Hoaglin, How to Detect and Handle Outliers, 1993 (modified z-scores).
     """
     deviations: dict[str, list[float]] = {}
     for place in places:

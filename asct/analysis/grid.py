@@ -81,7 +81,7 @@ def cell(column: Column, value: Any) -> TableCell:
 
 
 def size_cell(size: float) -> TableCell:
-    """Return bytes with four significant digits (`32.06K`)."""
+    """Format a number of bytes with four significant digits (`32.06K`)."""
     return TableCell(size_text(size, exact=False), float(size))
 
 
@@ -171,7 +171,7 @@ def distinct(slugs: Iterable[str], others: Collection[str] = ()) -> list[str]:
 
 
 def without_empty_columns(grid: TextTable) -> TextTable:
-    """Remove empty columns, except those marked `kept` and the only one of a table."""
+    """Remove empty columns, except those marked `kept` and the only column of a table."""
     used = [
         i for i, head in enumerate(grid.heads) if head.kept or any(row[i].text not in ("", ABSENT) for row in grid.rows)
     ]

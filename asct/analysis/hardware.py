@@ -1,4 +1,4 @@
-"""Whether two runs measured the same hardware: their values can only be compared if they did."""
+"""Determine whether two runs measured the same hardware; only then can their values be compared."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from asct.disturbances.storage import lowest, mount_of
 from asct.sdk.facts import BlockDevice, HostFacts
 
 _SAME_MEMORY: Final = 0.05
-"""The Linux kernel reserves a varying part of the memory; another module changes the total by more."""
+"""Relative difference up to which two memory sizes are treated as equal. The amount that the Linux kernel reserves
+varies, but an additional module changes the total by more than this."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class RunHardware:
         return sorted(found.values(), key=_order)
 
     def _targets(self, place: MetricGroup) -> Sequence[str]:
-        """Return the files and devices that a point measures; the work folder for temporary files."""
+        """Return the files and devices that a point measures, or the work folder if it uses a temporary file."""
         settings = self._settings.get((place.host, place.id))
         named = {**(settings if isinstance(settings, dict) else {}), **place.at}.get("file_names")
         if not isinstance(named, list):
@@ -67,15 +68,15 @@ def host_change(before: HostFacts | None, after: HostFacts | None) -> str:
     )
     for what, first, second in pairs:
         if first is not None and second is not None and first != second:
-            return f"other hardware: the {what} was {first} and is {second}"
+            return f"different hardware: the {what} was {first} and is now {second}"
     first, second = before.memory.total_bytes, after.memory.total_bytes
     if first and second and abs(first - second) > _SAME_MEMORY * max(first, second):
-        return f"other hardware: the memory was {first / 2**30:.0f} GiB and is {second / 2**30:.0f} GiB"
+        return f"different hardware: the memory was {first / 2**30:.0f} GiB and is now {second / 2**30:.0f} GiB"
     return ""
 
 
 def drive_change(before: Sequence[BlockDevice], after: Sequence[BlockDevice]) -> str:
-    """Return how the drives differ in model, capacity or firmware; empty if they do not or are unknown.
+    """Return how the drives differ in model, capacity or firmware; empty if they do not differ or are unknown.
 
     The serial number does not matter: two drives of the same model, capacity and firmware are the same hardware.
     """
@@ -85,7 +86,7 @@ def drive_change(before: Sequence[BlockDevice], after: Sequence[BlockDevice]) ->
             or second is None
             or any(a and b and a != b for a, b in zip(_kind(first), _kind(second), strict=True))
         ):
-            return f"other hardware: the drive was {_described(first)} and is {_described(second)}"
+            return f"different hardware: the drive was {_described(first)} and is now {_described(second)}"
     return ""
 
 
@@ -107,8 +108,8 @@ def _described(drive: BlockDevice | None) -> str:
 
 
 def _drives(facts: HostFacts, path: str) -> Iterator[BlockDevice]:
-    """Yield the drives that hold a file or a device. A link such as those in /dev/disk names its drive itself, so it is
-    not followed."""
+    """Yield the drives that hold a file or a device. A link such as those in /dev/disk identifies its drive by its own
+    name, so it is not followed."""
     mount = mount_of(path, facts.mounts)
     name = (path if path.startswith("/dev/") else mount.source if mount else "").removeprefix("/dev/")
     devices, seen = {one.name: one for one in facts.block_devices}, set[str]()

@@ -16,16 +16,16 @@ from asct.values.quantity import format_quantity
 MOST_RESULTS: Final = 8
 """Maximum number of key results that a report shows first."""
 _MOST_HOSTS: Final = 3
-"""Maximum number of hosts whose values a key result lists; of more hosts, it names the extremes."""
+"""Maximum number of hosts whose values a key result lists. If there are more, it lists only the lowest and highest."""
 
 Place = tuple[str, str]
-"""The key of a key result on all hosts: the benchmark entry and the label."""
+"""Identifies a key result on all hosts: the benchmark entry and the label."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeyResult:
-    """A key result on all of its hosts. `value` and `unit` are the value of the only host or the range over the hosts;
-    `lines` state the place, the spread and the count, for each host that they name."""
+    """A key result on all of its hosts. `value` and `unit` describe the value of the only host, or the range over all
+    hosts; `lines` state the place, the spread and the count, for each host that they name."""
 
     id: str
     label: str
@@ -33,7 +33,7 @@ class KeyResult:
     unit: str
     lines: tuple[str, ...]
     doubts: tuple[str, ...]
-    """The doubts about this key result, without those that all shown key results share."""
+    """The doubts about this key result, excluding those that all shown key results share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def key_results(found: Sequence[HeadlineMetric]) -> KeyResults:
     """Return the most important of the headlines of all jobs.
 
     Every subject gets its first key result before any subject gets its second. The same applies to the benchmark
-    entries within a subject. Of values by level, those of the outermost level come first.
+    entries within a subject. Among the values of different levels, those of the outermost level come first.
     """
     places = grouped(found, lambda item: (item.id, item.label))
     kept = _chosen(places)
@@ -77,7 +77,7 @@ def _chosen(places: Mapping[Place, Sequence[HeadlineMetric]]) -> set[Place]:
 
 
 def _in_turn(places: Mapping[Place, Sequence[HeadlineMetric]], own: Sequence[Place]) -> list[Place]:
-    """Return the places of a subject: the first of each benchmark entry, then the second of each, and so on."""
+    """Return the key results of a subject: the first of each benchmark entry, then the second of each, and so on."""
     entries = grouped(own, lambda place: place[0]).values()
     turns = [
         (turn, place)

@@ -15,11 +15,11 @@ MOST_HOSTS = 4
 _LONGEST = 1000
 """Maximum number of characters of each text at the beginning of a report."""
 _FEWER = (MOST_ROWS, 50, 10)
-"""The numbers of rows of a table in its versions."""
+"""Maximum number of table rows in each version of a part, from the full version to the briefest."""
 
 
 def clipped(text: str, most: int = _LONGEST) -> str:
-    """Return the beginning of a text that is too long."""
+    """Return a text, truncated if it is too long."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 

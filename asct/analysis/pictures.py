@@ -17,11 +17,11 @@ _FOLDERS = frozenset({"build", "disturbances", "facts", "jobs"})
 
 
 def pictures(view: RunView) -> dict[str, Figure]:
-    """Return the figures of a report by the names of their picture files, without the extension and relative to the
-    run.
+    """Return a mapping from the names of the picture files of a report, relative to the run and without the extension,
+    to its figures.
 
-    A name consists of the benchmark entry and the figure, unless the benchmark declares another (`Benchmark.pictures`).
-    Raises UsageError (E711) if the report has no figure.
+    A name consists of the benchmark entry and the figure, unless the benchmark declares a different name
+    (`Benchmark.pictures`). Raises UsageError (E711) if the report has no figure.
     """
     sections = build(view).sections
     declared = {plain(job.entry.id): job.benchmark.pictures for job in view.jobs if job.benchmark is not None}

@@ -26,7 +26,7 @@ _WORDS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A problem for people who read the results of a CI job. Errors are the problems that cause a nonzero exit code.
+    """A problem, as shown to readers of a CI job's results. Errors are the problems that cause a nonzero exit code.
 
     `check` names the kind of problem. `identity` is the same in every run that has this problem, no matter what was
     measured.

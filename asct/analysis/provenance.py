@@ -47,7 +47,7 @@ class CommandLine:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """One or more repeats that have no values and the same outcome."""
+    """One or more repeats without values that have the same outcome."""
 
     label: str
     status: str

@@ -1,4 +1,4 @@
-"""Removes from texts, documents and paths what must not be published.
+"""Remove from texts, documents and paths what must not be published.
 
 `redactor` is for reports that everybody may read: it removes addresses, serial numbers and command lines of the Linux
 kernel, but keeps the names of hosts in the plan, except a name that is itself an address. `redaction_of` is for
@@ -41,7 +41,7 @@ _REPLACED: Final = {
     "user": _ADDRESS, "domain": _ADDRESS, "mac": _ADDRESS, "ip": _ADDRESS, "serial": _SERIAL, "boot": _COMMAND_LINE,
 }  # fmt: skip
 _AFTER: Final = {"disk": _SERIAL, "home": _USER, "option": _USER}
-"""What follows the part of the text that is kept."""
+"""What replaces the rest of a matching text, of which only the first part is kept."""
 _FIELDS: Final = {
     **dict.fromkeys(("serial", "uuid", "wwn", "nguid", "eui64", "subsysnqn"), _SERIAL),
     **dict.fromkeys(
@@ -58,11 +58,12 @@ _WORD: Final = re.compile(r"[\w ./%*-]{0,40}")
 _IN_PATHS: Final = frozenset({"host", "id", "raw", "folder"})
 """Fields whose values are paths in the results tree, or names in these paths."""
 _TOP: Final = frozenset({"build", "disturbances", "facts", "jobs"})
-"""The folders in the folder of a run."""
+"""The folders in a run folder."""
 _PCI: Final = re.compile(r"[0-9A-Fa-f]{4,}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]")
 _WORDS: Final = frozenset((*get_args(PointStatus), *get_args(HostStatus), *get_args(State), *_OWN["words"]))
 _SHORTEST_NAME: Final = 5
-"""Minimum length of a name that is also replaced in capitals, because the `n1` of a plan is not the N1 of a CPU."""
+"""Minimum length of a name that is also replaced where it is capitalized: a short name such as `n1` in a plan is not
+the N1 of a CPU."""
 
 
 class Redaction:
@@ -206,8 +207,7 @@ def _numbered(view: RunView) -> dict[str, str]:
 
 
 def _known(view: RunView) -> Iterator[tuple[str, str]]:
-    """Yield the texts that the run itself contains as addresses, serial numbers and command lines, with their
-    replacements."""
+    """Yield the addresses, serial numbers and command lines that the run itself contains, with their replacements."""
     for facts in view.facts.values():
         yield from _of_facts(facts)
     resolved = view.resolved.get("hosts") or ()

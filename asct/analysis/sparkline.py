@@ -25,7 +25,8 @@ _QUANTITIES: Final = ("s", "B/s", "ops/s", "cycles", "B/cycle")
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """A figure over a setting or size, as text. Each row contains the name, the sparkline and the range of a series."""
+    """A figure whose x axis is a setting or a size, as text. Each row contains the name, the sparkline and the range of
+    a series."""
 
     title: str
     rows: tuple[tuple[str, str, str], ...]

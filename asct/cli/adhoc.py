@@ -32,8 +32,8 @@ _YES, _NO = ("1", "true", "yes"), ("0", "false", "no")
 def user_settings(
     items: Sequence[str], catalog: Registry, findings: Findings, selected: Collection[str] = ()
 ) -> dict[str, dict[str, Node]]:
-    """Parse strings such as `bench.setting=value`, and return the settings by benchmark. A setting without `=` is set
-    to true.
+    """Parse strings such as `bench.setting=value`, and return the settings, keyed by benchmark. A setting without `=`
+    is set to true.
 
     Report strings that contain no dot or name an unknown benchmark. The planner reports unknown settings. `selected`
     contains the benchmarks to which a setting without a benchmark name probably belongs.
@@ -57,13 +57,13 @@ def user_settings(
 
 
 def _having(setting: str, catalog: Registry, selected: Collection[str]) -> str | None:
-    """Return a benchmark that has a setting, preferably a selected one; None if there is no such setting."""
+    """Return a benchmark that has this setting, preferably a selected one, or None if no benchmark has it."""
     infos = sorted(catalog.infos, key=lambda info: info.name not in selected)
     return next((info.name for info in infos if info.setting(setting) and not catalog.get(setting)), None)
 
 
 def _owner(name: str, span: Span, catalog: Registry, findings: Findings) -> Benchmark[Any] | None:
-    """Return the benchmark whose settings are given. If there is none with this name, report it, and return the one
+    """Return the benchmark whose settings are given. If no benchmark has this name, report that, and return the one
     that is probably meant."""
     if found := catalog.get(name):
         return found
@@ -131,8 +131,8 @@ def plain(written: WrittenSettings) -> Settings:
 
 
 def require_selected(chosen: Collection[str], settings: WrittenSettings, source: str, findings: Findings) -> None:
-    """Report each benchmark that has settings but is not selected (E910). `source` is the option or the file. A
-    benchmark that is not selected, but that a selected one needs, runs with its defaults."""
+    """Report each benchmark that has settings but is not selected (E910). `source` is the option or the file. An
+    unselected benchmark that a selected one needs runs with its defaults."""
     for name, values in settings.items():
         if name not in chosen and values and not findings.hides("benchmarks"):
             names = ", ".join(f"`{setting}`" for setting in values)
@@ -194,7 +194,7 @@ def consents(
 
 
 def _texts(values: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the settings that are text, and also each part of those that contain commas."""
+    """Yield each setting whose value is text, and each of its comma-separated parts."""
     for value in values.values():
         for item in value if isinstance(value, list) else [value]:
             if isinstance(item, str):
@@ -207,7 +207,8 @@ def plan_text(
     host: Mapping[str, Any] | None,
     destroys: Sequence[Mapping[str, Any]] = (),
 ) -> str:
-    """Return the plan as YAML. `host` is the `hosts:` section, or None for this machine; `destroys` are consents."""
+    """Return the plan as YAML. `host` is the `hosts:` section, or None for this machine; `destroys` contains the
+    consents."""
     import yaml
 
     entries: list[Any] = [

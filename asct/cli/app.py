@@ -44,7 +44,7 @@ ASCT_REPORTS: Final = {
     "system-info": "system-info", "sysinfo": "system-info", "cmn": "cmn", "network-info": "network-info",
     "netinfo": "network-info",
 }  # fmt: skip
-"""Maps the reports of Arm's ASCT 0.6, whose names follow `report` there, to the commands of asct."""
+"""Maps the reports of Arm's ASCT 0.6, which are subcommands of `report` there, to the commands of asct."""
 ASCT_OPTIONS: Final = dict.fromkeys(
     ("--no-cache", "--clear-cache"), "remove it: results are reused only with `asct apply --reuse AGE`"
 ) | dict.fromkeys(("--log-level-console", "--log-level-file"), "`--log-level` applies to both stderr and the log file")
@@ -52,8 +52,8 @@ ASCT_OPTIONS: Final = dict.fromkeys(
 
 
 def own_words(args: list[str]) -> list[str]:
-    """Replace the commands of Arm's ASCT 0.6 that have another name in asct: reports, and `view`, which prints a run if
-    no format is given."""
+    """Replace the commands of Arm's ASCT 0.6 that have a different name in asct: the reports, and `view`, which prints
+    a run if no format is given."""
     if args[:1] in (["report"], ["run"]) and args[1:2] and args[1] in ASCT_REPORTS:
         return [ASCT_REPORTS[args[1]], *args[2:]]
     if args[:1] == ["view"]:
@@ -215,7 +215,7 @@ def _usage(problem: click.ClickException, options: GlobalOptions) -> int:
 
 
 def _near(problem: click.BadParameter) -> str:
-    """Return a hint with the choice or file that is probably meant; empty if there is none."""
+    """Return a hint with the choice or file that is probably meant, or an empty string if there is none."""
     from asct.diagnostics.suggest import nearest
     from asct.plan.sources import meant_file
 

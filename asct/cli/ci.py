@@ -25,7 +25,7 @@ _MOST_LISTED = 100
 
 
 def report_names(asked: Iterable[str]) -> tuple[str, ...]:
-    """Return the report formats that a plan asks for, and those that CI servers read."""
+    """Return the report formats that a plan requests, and those that CI servers read."""
     gitlab = ("codequality",) if gitlab_job().server else ()
     return tuple(dict.fromkeys((*asked, "junit", "markdown", *gitlab)))
 
@@ -60,7 +60,7 @@ def _refusal(problems: Sequence[Problem], exit_code: int) -> str:
 
 @contextmanager
 def folded(console: Console, title: str) -> Iterator[None]:
-    """Under GitHub Actions, fold the progress that is printed in this context into a group of the log."""
+    """Under GitHub Actions, fold the progress that is printed in this context into a log group."""
     shown = ci_job().server == "github" and not (console.style.quiet or console.style.json)
     if shown:
         console.runner_command(f"::group::{title}")
@@ -84,8 +84,8 @@ def publish(console: Console, view: RunView) -> None:
 
 
 def _append(console: Console, variable: str, text_of: Callable[[int], str]) -> None:
-    """Append a text to the file that an environment variable names. `text_of` receives the number of bytes that may be
-    added. A failure is only reported, because the results are in the run's folder."""
+    """Append text to the file whose path is in an environment variable. `text_of` receives the number of bytes that may
+    be added. A failure is reported but not raised, because the results are in the run's folder."""
     name = os.environ.get(variable)
     if not name:
         return

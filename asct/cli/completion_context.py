@@ -33,8 +33,8 @@ def completing_from(candidates: Candidates) -> Completer:
 def _plans() -> Iterator[Plan]:
     """Yield the valid parts of the plans on the command line.
 
-    The words come from the variable that click's scripts set, because click parses no arguments before an option that
-    still lacks its value.
+    The words come from the variable that click's scripts set, because click parses no arguments that precede an option
+    without a value.
     """
     from asct.plan.load import load_plan
     from asct.plan.sources import shipped
@@ -99,7 +99,7 @@ def _values(name: str, setting: SettingInfo) -> Iterator[str]:
 
 
 def runs(ctx: click.Context) -> Iterator[str]:
-    """Yield the ids and labels of the runs in the results tree, alone and after their plan."""
+    """Yield the ids and labels of the runs in the results tree, both on their own and prefixed with their plan."""
     results = Path(ctx.params.get("results") or "results")
     with suppress(OSError):
         for plan in results.iterdir():

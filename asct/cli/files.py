@@ -41,8 +41,8 @@ def check_folder(name: str, force: bool) -> None:
 
 
 def write_texts(console: Console, folder: Path, texts: Mapping[str, str], form: str, *, force: bool) -> None:
-    """Write all files to a folder, then print their paths, so that a closed output does not prevent files from being
-    written. With `--format stdout`, write the documents in all formats, else only the one that was asked for.
+    """Write all files to a folder before printing their paths, so that a closed output stream does not prevent any file
+    from being written. With `--format stdout`, write the documents in all formats, otherwise only in the requested one.
     Pictures are always written."""
     kinds = {"csv": ".csv", "json": ".json", "markdown": ".md", "html": ".html"}
     others = tuple(kind for name, kind in kinds.items() if form in kinds and name != form)

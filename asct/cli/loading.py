@@ -74,14 +74,14 @@ def baseline_warnings(resolved: ResolvedPlan, results: str) -> list[Diagnostic]:
     from asct.planner.costs import section_span
 
     why = absent(resolved.baseline, Path(results), resolved.name)
-    hint = "verdicts are unknown until `asct results label RUN NAME` names a run; `--results` selects a results tree"
+    hint = "verdicts are unknown until `asct results label RUN NAME` labels a run; `--results` selects a results tree"
     return [Diagnostic("E522", why, section_span(resolved, "baseline"), hint=hint, severity="warning")] if why else []
 
 
 @contextmanager
 def beside(findings: Findings) -> Iterator[None]:
-    """Report the errors of a plan that is loaded in this context together with `findings` about the arguments that it
-    was generated from. Raises UsageError."""
+    """Report the errors of the plan that is loaded in this context, together with `findings` about the arguments from
+    which the plan was generated. Raises UsageError."""
     try:
         yield
     except AsctError as problem:
@@ -93,8 +93,8 @@ def beside(findings: Findings) -> Iterator[None]:
 
 
 def _frozen(path: str) -> Any:
-    """Return the document of a frozen plan; None for any other file. JSON with the keys of a plan is treated as a plan.
-    So is invalid JSON, because the plan parser reports the location of the error."""
+    """Return the document of a frozen plan, or None for any other file. JSON with the keys of a plan is treated as a
+    plan. So is invalid JSON, because the plan parser then reports the location of the error."""
     from asct.plan.load import PLAN_KEYS
 
     if not path.endswith(".json") or not Path(path).is_file():

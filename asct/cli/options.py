@@ -54,7 +54,7 @@ class GlobalOptions(OutputStyle):
 
     log_file: str | None = None
     kept: bool = False
-    """Whether the command stores its results in a results tree, so that lost output does not matter."""
+    """Whether the command stores its results in a results tree, in which case lost output does not matter."""
 
     @cached_property
     def console(self) -> Console:
@@ -164,7 +164,8 @@ def _start_log(options: GlobalOptions, output_dir: str | None) -> None:
 class ReportRequest:
     """The options of reports on machines.
 
-    `hosts` are [USER@]ADDRESS[:PORT], and empty for this machine. `origin` is a snapshot to read instead of a machine.
+    `hosts` contains texts such as [USER@]ADDRESS[:PORT], and is empty for this machine. `origin` is a snapshot to read
+    instead of a machine.
     """
 
     hosts: tuple[str, ...]
@@ -175,7 +176,7 @@ class ReportRequest:
 
     @property
     def host(self) -> str | None:
-        """The host of a report on a single machine; None for this machine."""
+        """The host of a report on a single machine, or None for this machine."""
         return next(iter(self.hosts), None)
 
     def check(self) -> None:
@@ -186,7 +187,8 @@ class ReportRequest:
             check_folder(self.output_dir, self.force)
 
     def folder(self) -> Path | None:
-        """Create and return the output directory; None if none is requested. Raises UsageError or StoreError."""
+        """Create and return the output directory, or return None if none is requested. Raises UsageError or
+        StoreError."""
         from asct.cli.files import output_folder
 
         return None if self.output_dir is None else output_folder(self.output_dir, self.force)

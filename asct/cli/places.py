@@ -15,10 +15,10 @@ from asct.diagnostics.wording import WITHOUT_PLAN
 from asct.plan.model import Node
 
 OPTION: Final = "--user-config"
-"""The name under which diagnostics show the settings of the command line."""
+"""The name under which diagnostics show settings given on the command line."""
 
 WrittenSettings = Mapping[str, Mapping[str, Node]]
-"""Settings as written, by benchmark."""
+"""Settings as the user wrote them, keyed by benchmark."""
 
 
 def moving(written: WrittenSettings, file: str, plan: str) -> Callable[[Diagnostic], Diagnostic]:

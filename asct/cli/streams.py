@@ -21,7 +21,7 @@ _SIMILAR: Final = dict(
         strict=True,
     )
 )
-"""ASCII characters that replace characters of the same width. The last ones are those of sparklines."""
+"""ASCII characters that replace characters of the same width. The last ones stand for the characters of sparklines."""
 
 
 def similar(problem: UnicodeError) -> tuple[str, int]:
@@ -79,7 +79,7 @@ def _protected(stream: TextIO | None, number: int) -> TextIO:
 
 
 def lost_output() -> OSError | None:
-    """Flush stdout, and return its first failed write; None if everything was written."""
+    """Flush stdout and return its first failed write, or None if everything was written."""
     sys.stdout.flush()
     raw = getattr(getattr(sys.stdout, "buffer", None), "raw", None)
     return raw.failure if isinstance(raw, OutputFile) else None

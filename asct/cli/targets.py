@@ -32,7 +32,7 @@ def host_of(text: str | None) -> HostSpec:
 
 
 def as_plan(spec: HostSpec) -> dict[str, Any] | None:
-    """Return the `hosts:` section of a plan for this host; None for this machine."""
+    """Return the `hosts:` section of a plan for this host, or None for this machine."""
     if spec.transport == "local":
         return None
     host: dict[str, Any] = {"transport": spec.transport, "address": spec.address}

@@ -138,13 +138,13 @@ def _filled(texts: Mapping[str, Any], values: Mapping[str, object]) -> dict[str,
 
 
 def rule(key: str) -> Callable[[Callable[[RuleInput], Evaluations]], DisturbanceRule]:
-    """Return a decorator that makes a rule of a function. The function yields evaluations; `key` is the key of the
+    """Return a decorator that turns a function into a rule. The function yields evaluations; `key` is the key of the
     rule's entry in rules.yaml."""
     return lambda judge: DisturbanceRule(key, judge)
 
 
 def descriptions() -> dict[str, dict[str, Any]]:
-    """Return the entries of rules.yaml, by key.
+    """Return a mapping from each key in rules.yaml to its entry.
 
     An entry contains `cases` and the fields of a Disturbance. The name defaults to the key.
     """

@@ -77,7 +77,7 @@ def _put(setting: Setting, value: str) -> list[str]:
 def _tail(able: Sequence[Disturbance]) -> str:
     names = [item.name for item in able]
     sure = [item.name for item in able if item.sure != "possible" and item.touches]
-    none = '{ echo "asct: no fix is likely to matter; name the fixes to apply" >&2; usage; }'
+    none = '{ echo "asct: no fix is likely to matter; specify the fixes to apply" >&2; usage; }'
     cases = [f"    {part}-{name}) {part}_{name.replace('-', '_')} ;;" for part in ("apply", "undo") for name in names]
     return _part(
         "tail",

@@ -30,7 +30,7 @@ class KernelExit:
 
     @property
     def last_lines(self) -> str:
-        """The last line of stderr or, if stderr is empty, how the kernel ended."""
+        """The last line of stderr or, if stderr is empty, a description of how the kernel ended."""
         lines = [line.strip() for line in self.stderr.splitlines() if line.strip()]
         ended = "timed out" if self.status is None else f"exit status {self.status}"
         return lines[-1].partition(": ")[2] or lines[-1] if lines else ended

@@ -69,7 +69,7 @@ def _over_written(run: RunContext, job: Job) -> str:
 
 
 def unmeasured(stored: StoredRun, job: Job, reason: str) -> dict[PointKey, str]:
-    """Return the points that have repeats that were not measured again, each with the reason."""
+    """Return the points with repeats that were not measured again, each with the reason."""
     found: dict[PointKey, str] = {}
     for point in job.points:
         repeats = (stored.layout.repeat(job.host, job.id, point.id, job.repeats + n + 1) for n in range(job.repeats))

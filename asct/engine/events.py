@@ -64,8 +64,8 @@ class MeasuringAgain(Event):
 
 @dataclass(frozen=True, slots=True)
 class HostOpening(Event):
-    """A host is about to be opened. `session` names the run's session on the host, so that `asct resume` finds it even
-    if the run ends before the host is ready."""
+    """A host is about to be opened. `session` identifies the run's session on the host, so that `asct resume` finds it
+    even if the run ends before the host is ready."""
 
     t: ClassVar[str] = "host-opening"
     host: str
@@ -137,7 +137,7 @@ class StepStarted(RepeatEvent):
 
 @dataclass(frozen=True, slots=True)
 class DriveRates(RepeatEvent):
-    """The transfer rates, over the last second, of the drives that underlie the targets, in B/s and requests/s. This
+    """The transfer rates of the drives that underlie the targets over the last second, in B/s and requests/s. This
     event is not written to the journal."""
 
     t: ClassVar[str] = "drive-rates"

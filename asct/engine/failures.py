@@ -166,7 +166,7 @@ def tail(output: Output) -> list[str]:
 
 
 def command_line(argv: tuple[str, ...], env: Mapping[str, str]) -> str:
-    """Return the command line in the form in which it would be typed in a shell."""
+    """Return the command line as it would be typed in a shell."""
     words = [f"{name}={value}" for name, value in env.items()]
     return shlex.join([*(["env", *words] if words else []), *argv])
 
@@ -199,7 +199,7 @@ def judged(found: Iterable[Measurement], *, strict: bool) -> tuple[PointStatus, 
 
 
 def missing_result(job: Job, error: Exception) -> Diagnostic:
-    """Return the diagnostic for a point that needs a result that another job did not produce."""
+    """Return the diagnostic for a point for which another job did not produce a required result."""
     hint = "set the value that the other job should have measured"
     return Diagnostic("E612", f"{job.id} on {job.host}: a required result does not exist: {error}", hint=hint)
 

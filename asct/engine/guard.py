@@ -61,7 +61,7 @@ def inspection_result(
 def refusal(host: str, stdout: str) -> Diagnostic | None:
     """Return the refusal for the check that prevented guard from starting its program.
 
-    Returns None if there was another reason, or if the output cannot be parsed.
+    Returns None if the reason was a different one, or if the output cannot be parsed.
     """
     try:
         return _refusal(host, parse_report(stdout))
@@ -134,7 +134,7 @@ _HINTS: Final = {
     "E440": {
         "identity": "`asct doctor` lists the devices of the host under the names that a plan may use; create the file, "
         "or omit `file_names` to use a temporary one",
-        "kind": "name a whole disk, a partition or a regular file",
+        "kind": "specify a whole disk, a partition or a regular file",
         "serial": "compare the serial number in `safety.destroys` with the one that `asct doctor` shows",
         "size": "check that the drive responds and that its medium is inserted",
     },

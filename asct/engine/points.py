@@ -96,7 +96,7 @@ def _settled(
 
 
 def cautions(job: Job, benchmark: Benchmark[Any], points: Sequence[BoundPoint], facts: HostFacts) -> list[Diagnostic]:
-    """Return warnings about points that cannot be measured on the host exactly as their settings request."""
+    """Return warnings about points that cannot be measured on the host exactly as their settings specify."""
     found = benchmark.cautions([point.params for point in points if point.unfit is None], facts)
     return [
         Diagnostic("E433", f"{job.id} on {job.host}: {message}", hint=hint, severity="warning")
@@ -134,8 +134,8 @@ def _invalid(job: Job, name: str, text: str) -> Diagnostic:
 def needed_values(
     job: Job, exports: Mapping[str, Mapping[str, Scalar] | None], causes: Mapping[str, str]
 ) -> dict[str, Scalar]:
-    """Return the results that `job` needs, by `alias.path`. Raises NotMeasured (E611) if a result is missing; `causes`
-    are the reasons (code and message), by job id."""
+    """Return the results that `job` needs, keyed by `alias.path`. Raises NotMeasured (E611) if a result is missing;
+    `causes` contains the reasons (code and message), keyed by job id."""
     values: dict[str, Scalar] = {}
     failed: list[Diagnostic] = []
     for alias, job_id in job.needs.items():

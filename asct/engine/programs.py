@@ -25,7 +25,7 @@ class MissingProgram(LookupError):
 
 @dataclass(slots=True)
 class Programs:
-    """The paths of programs on a host, by name.
+    """The paths of programs on a host, keyed by name.
 
     `found` contains tools that are on the host's PATH but not in the facts, and `elevated` contains the measurement
     kernels that sudo allows to run as root.
@@ -34,7 +34,7 @@ class Programs:
     facts: HostFacts
     kernels: dict[str, str] = field(default_factory=dict)
     built: dict[str, BuiltKernel] = field(default_factory=dict)
-    """The build of each measurement kernel, by name."""
+    """The build of each measurement kernel, keyed by name."""
     found: dict[str, str] = field(default_factory=dict)
     elevated: set[str] = field(default_factory=set)
 
@@ -59,7 +59,7 @@ class Programs:
 
 
 def process_of(part: Step | Companion, path: str, folder: str, *, sudo: bool = False) -> Process:
-    """Return the process of a step or companion on the host: it runs the program at `path` in `folder`.
+    """Return the process of a step or companion on the host, which runs the program at `path` in `folder`.
 
     With `sudo`, the program must be a measurement kernel: it creates the files to be collected, then restarts itself as
     root.
@@ -72,7 +72,8 @@ def process_of(part: Step | Companion, path: str, folder: str, *, sudo: bool = F
 
 
 def texts(folder: Path, names: Iterable[str]) -> dict[str, str]:
-    """Return the contents of the fetched files as text, by name. Invalid bytes become replacement characters."""
+    """Return the contents of the fetched files as text, keyed by file name. Invalid bytes become replacement
+    characters."""
     found = {}
     for name in names:
         with open(f"{folder}/{name}", "rb") as file:  # noqa: PTH123 - pathlib doubles the time for thousands of files

@@ -32,7 +32,7 @@ class EarlierResults:
     repeats: Mapping[RepeatKey, Status] = field(default_factory=dict)
     """The status of each repeat that will not be measured again."""
     exports: Mapping[tuple[str, str], Mapping[str, Scalar]] = field(default_factory=dict)
-    """The results of each job for other jobs, by path. The keys are (host, job id)."""
+    """Maps (host, job id) to the results that the job provides for other jobs, keyed by path."""
     ends: Mapping[RepeatKey, int] = field(default_factory=dict)
     """How many times each repeat has ended, according to the journal."""
     sessions: Mapping[str, str] = field(default_factory=dict)

@@ -64,7 +64,7 @@ def earlier_values(
     runs: EarlierRuns, host: str, point_id: str, version: str, facts: HostFacts, measured: Sequence[Measurement]
 ) -> list[EarlierValues]:
     """Return the values that the newest earlier runs measured under the same conditions, oldest first, for all
-    measurements that have visits. Runs on a noisy host and reused results do not count."""
+    measurements that have visits. Runs on a noisy host and reused results are ignored."""
     wanted = {
         value_key(item.metric, item.coords): EarlierValues(metric=item.metric, coords=dict(item.coords), values=[])
         for item in measured
@@ -82,7 +82,7 @@ def earlier_values(
 def _collect(
     found: EarlierPoint, version: str, facts: HostFacts, wanted: Mapping[tuple[object, ...], EarlierValues]
 ) -> bool:
-    """Insert the values of an earlier run before those collected so far. Return whether the run counts. Raises
+    """Insert the values of an earlier run before those collected so far. Return whether the run was used. Raises
     StoreError if it is damaged."""
     before = found.facts()
     if found.statuses[0].reused_from or before is None or changes(before, facts):
@@ -116,7 +116,7 @@ class Reuse:
     benchmark: Benchmark[Any]
     facts: HostFacts
     others: dict[str, list[EarlierPoint]] = field(default_factory=dict)
-    """The points that were measured under different conditions, by run."""
+    """The points that were measured under different conditions, keyed by run."""
 
     def reuse(self, points: Iterable[BoundPoint]) -> Iterator[ReusedRepeat]:
         """Yield each reused repeat. At the end, emit a notice about points that were measured under different

@@ -54,7 +54,7 @@ def can_be_reused(needs: Needs) -> bool:
 
 
 def conditions(facts: HostFacts) -> dict[str, Any]:
-    """Return the facts of a host that change only if somebody changes the host, by name (`cpu.governor`, `nodes`)."""
+    """Return the facts that change only if somebody changes the host, keyed by name (`cpu.governor`, `nodes`)."""
     found: dict[str, Any] = {}
     for name, value in facts.model_dump(mode="json", exclude=_MOVING).items():
         parts = {f"{name}.{part}": inner for part, inner in value.items()} if isinstance(value, dict) else {name: value}

@@ -117,8 +117,8 @@ def finish_run(
     `rejected` is true if each job succeeded, but values of several jobs are treated as not measured because they
     disagree.
 
-    `render` returns the path of each report by format; run.json is complete when it is called. Raises StoreError if
-    run.json cannot be written.
+    `render` returns the path of each report, keyed by format; run.json is complete when it is called. Raises StoreError
+    if run.json cannot be written.
     """
     writer = run.writer
     jobs = writer.run.jobs
@@ -416,7 +416,8 @@ def _save_state(run: RunContext, hosts: Sequence[HostRunner]) -> None:
 
 
 def _abandon(writer: RunWriter, error: BaseException, render: Render | None = None) -> None:
-    """Mark the run as incomplete in run.json, after a bug, or if the results tree cannot be written or read."""
+    """Mark the run as incomplete in run.json, because of a bug or because the results tree cannot be written or
+    read."""
     known = error if isinstance(error, AsctError) else exhausted(error)
     try:
         writer.finish(status="incomplete", exit_code=70 if known is None else known.exit_code, ended_at=now())

@@ -72,8 +72,8 @@ def write_all(view: RunView, names: Iterable[str], folder: Path, *, replace: boo
 
 
 def documents_of(view: RunView, names: Iterable[str], folder: Path) -> dict[str, Mapping[str, str | bytes]]:
-    """Return the files of several formats: by format, and by name in `folder`. Raises UsageError if a format is unknown
-    or its library is missing."""
+    """Return the files of several formats, keyed by format and then by name in `folder`. Raises UsageError if a format
+    is unknown or its library is missing."""
     modules = {name: get(name) for name in names}
     return {name: _documents(module, view, folder) for name, module in modules.items()}
 

@@ -1,7 +1,8 @@
-"""A comment for a pull request: the verdict and the changes first, everything else in sections that a reader can open.
+"""A comment for a pull request: the verdict and the changes first, everything else in sections that the reader can
+expand.
 
 The first line is a hidden marker, which allows a program to find and replace the comment of an earlier run of the same
-plan. Everybody may read a comment, so it contains no addresses, serial numbers or kernel command lines.
+plan. Anyone can read a comment, so it contains no addresses, serial numbers or kernel command lines.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ FILE = "comment.md"
 SUMMARY = "a comment for a pull request, at most 65,000 characters"
 
 MOST_BYTES = 65_000
-"""Size limit in bytes, so that it also limits the characters. GitHub rejects comments above 65,536 characters."""
+"""Size limit. It is in bytes, so it also limits the number of characters. GitHub rejects comments above 65,536
+characters."""
 _MOST_NAMED = 8
 _MOST_LISTED = 10
 _FEW_ROWS = 20
@@ -47,8 +49,8 @@ _LOST = frozenset(TONES) - {"ok", "noisy", "warning"}
 
 
 def render(view: RunView) -> str:
-    """Return the comment. If it becomes too large, closed sections are left out first; the last line names what was
-    left out and where it is."""
+    """Return the comment. If it becomes too large, collapsed sections are left out first; the last line says what was
+    left out and where to find it."""
     run, redact = view.run, redactor(view)
     report = redacted(_public(build(view)), redact)
     compared = [item for item in run.verdicts if item.baseline is not None]
@@ -131,7 +133,7 @@ def _coverage(outcomes: TextTable | None) -> list[Part]:
 
 
 def _section(section: ReportSection, hosts: int) -> Part:
-    """Return the closed section of a benchmark entry in two versions, the second with shorter tables."""
+    """Return the collapsed section of a benchmark entry in two versions, the second with shorter tables."""
     title = f"{section.title} ({section.id})"
     versions = (section_lines(section, hosts), section_lines(section, hosts, _FEW_ROWS))
     return Part(section.id, 4, tuple("\n".join(details(title, lines)) for lines in versions))

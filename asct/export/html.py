@@ -49,18 +49,18 @@ FILE = "report.html"
 SUMMARY = "a single page with figures and tables that works offline"
 
 _MOST_FIGURES = 24
-"""Maximum number of figures of a section that are not folded and have a table of their values."""
+"""Maximum number of figures per section that are shown expanded, with a table of their values."""
 _MOST_EXACT = 20_000
-"""Maximum number of records that the page contains with all digits."""
+"""Maximum number of records that the page stores with all digits."""
 _MOST_VISITS = 20_000
-"""Maximum number of visits and repeats that the figures of single hosts show as points, in each section."""
+"""Maximum number of visits and repeats, per section, that single-host figures show as points."""
 _DIGITS = 6
-"""The significant digits of the values in the page if there are more records. All digits would double its size."""
+"""Number of significant digits stored if there are more records. All digits would double the size of the page."""
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 
 def render(view: RunView, linked: bool = False) -> str:
-    """Return the HTML page. `linked` is whether it is stored in the run's folder, so that it can link to raw files."""
+    """Return the HTML page. `linked` is true if it is stored in the run's folder, so that it can link to raw files."""
     report, comparison = build(view), comparison_of(view)
     report = replace(report, sections=tuple(with_earlier_run(view, report.sections)))
     shown = [figure for section in report.sections for figure in section.figures[:_MOST_FIGURES]]
@@ -98,14 +98,15 @@ def render(view: RunView, linked: bool = False) -> str:
 
 
 def _of_hosts(section: ReportSection) -> list[Figure]:
-    """Return the figures of single hosts. They are ordered by figure and then by host, because this compresses better
-    than the reverse order."""
+    """Return the single-host figures, ordered by figure and then by host, because this order compresses better than the
+    reverse."""
     figures = [figure for same in zip_longest(*(part.figures for part in section.parts)) for figure in same if figure]
     return without_visits(figures, _MOST_VISITS)
 
 
 def _by_host(sections: Sequence[ReportSection]) -> dict[str, dict[str, list[dict[str, Any]]]]:
-    """Return the headings of the figures of single hosts, by section and host. The page draws them on demand."""
+    """Return the headings of the single-host figures, keyed by section and host. The page draws these figures on
+    demand."""
     return {
         section.slug: {
             part.host: [
@@ -120,7 +121,7 @@ def _by_host(sections: Sequence[ReportSection]) -> dict[str, dict[str, list[dict
 
 
 def page(template: str, figures: Mapping[str, Any], **content: Any) -> str:
-    """Return a page that shows `content` and the rendered figures, by slug, and needs no other file."""
+    """Return a self-contained page with `content` and the rendered figures, which are keyed by slug."""
     scripts = {name: _asset(name) for name in ("theme.js", "downloads.js", "report.js", "figures.js")}
     library = _library() if figures else None
     sources = [*scripts.values(), *([plotly_javascript()] if library else [])]
@@ -179,21 +180,21 @@ def _raw_link(path: str) -> str:
 
 
 def _shown(value: Any) -> Any:
-    """Escape text for the page at any depth, including characters that change the text direction. Keep existing HTML
-    (`Markup`) unchanged."""
+    """Escape any text that is inserted into the page, including characters that change the text direction. Keep
+    existing HTML (`Markup`) unchanged."""
     return plain(value, keep_lines=True) if type(value) is str else value
 
 
 def numeric(grid: TextTable) -> bool:
-    """Return whether most columns of a table are aligned to the right, which is then the default."""
+    """Return whether most columns of a table are right-aligned, so that right alignment becomes its default."""
     return 2 * sum(head.align == "right" for head in grid.heads) > len(grid.heads)
 
 
 def body_rows(grid: TextTable, rows: Sequence[Sequence[TableCell]], stack: bool) -> Markup:
-    """Return `rows` of a table as HTML. With `stack`, each cell contains its heading for narrow pages.
+    """Return a table's `rows` as HTML. With `stack`, each cell also contains its column heading, for narrow pages.
 
-    A table can have a hundred thousand cells. Therefore, this function is not a template, it leaves out the end tags
-    that HTML does not require, and it gives no sort key to cells that can be sorted by their text.
+    Because a table can have a hundred thousand cells, this function does not use a template, omits the end tags that
+    HTML does not require, and gives no sort key to cells that can be sorted by their text.
     """
     if not rows:
         return Markup()
@@ -211,8 +212,8 @@ def body_rows(grid: TextTable, rows: Sequence[Sequence[TableCell]], stack: bool)
 
 
 def _sorted_by_text(cells: Sequence[TableCell]) -> bool:
-    """Return whether these cells can be sorted by their texts: each text equals its sort key, or is a number that was
-    not rounded to zero."""
+    """Return whether these cells can be sorted by their text, which is the case if every text either equals its sort
+    key or is a number that was not rounded to zero."""
     return all(
         one.sort in ("", one.text)
         or (
@@ -226,8 +227,8 @@ def _sorted_by_text(cells: Sequence[TableCell]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """How the cells of a column are written. `marked` is whether its alignment differs from that of the table, and
-    `breaks` whether long texts break into lines."""
+    """How to write the cells of a column. `marked` is true if its alignment differs from the table's default, and
+    `breaks` if long texts are broken into lines."""
 
     head: ColumnHead
     by_text: bool
@@ -243,7 +244,7 @@ class _Column:
         return f'<th scope="row"{align}{self._key(cell)}{note}>{text}'
 
     def cell(self, cell: TableCell) -> str:
-        """Return any other cell."""
+        """Return a cell that is not the first in its row."""
         flags = self.head.title == "Flags"
         names: list[str] = [self.head.align] if self.marked else []
         names += [cell.tone] if cell.tone else []

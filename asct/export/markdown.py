@@ -93,7 +93,7 @@ def _facts(host: HostCard) -> list[str]:
 
 
 def _findings(findings: Sequence[DisturbanceCard], few: bool, several: bool) -> str:
-    """Return the disturbances in a collapsed section; empty if there are none.
+    """Return the disturbances in a collapsed section, or an empty string if there are none.
 
     If there are many hosts, the commands are omitted because they differ between hosts.
     """

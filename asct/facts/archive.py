@@ -45,14 +45,14 @@ header may request 4 GiB. The gzip and bzip2 formats limit the memory themselves
 respectively)."""
 _CHUNK: Final = 1 << 16
 _OVERLONG_NUMBER = re.compile(rb"\d{64}")
-"""A number that is too long for a valid header. Some versions of tarfile take quadratic time to reject it
+"""Pattern of a number that is too long for a valid header. Some versions of tarfile take quadratic time to reject it
 (CVE-2024-6232)."""
 _TOO_LONG = "its headers are too long"
 _TORN = (tarfile.TarError, OSError, EOFError, zlib.error, lzma.LZMAError, ValueError, OverflowError, RecursionError)
 
 
 class XzReader(io.RawIOBase):
-    """A forward-only reader that unpacks xz in limited memory, including concatenated streams as in xz(1).
+    """A forward-only reader that unpacks xz data in limited memory. Like xz(1), it accepts concatenated streams.
 
     lzma.open cannot limit the memory. The reader raises lzma.LZMAError if the data is damaged, is not xz or needs too
     much memory, and EOFError if the data ends early.

@@ -52,7 +52,7 @@ class _BlockContext:
 
     @property
     def reason(self) -> str:
-        """The reason recorded for unknown values that udev may report."""
+        """The reason to record for a missing value that udev could have reported."""
         whole = "block_devices.udev" not in self.snapshot.left
         return "neither the kernel nor udev reports it" if whole else "only part of the udev database was read"
 

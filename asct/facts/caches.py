@@ -87,7 +87,7 @@ def find(snapshot: Snapshot, cpus: Cpus) -> Caches:
 
 
 def _joined(kinds: Caches) -> Caches:
-    """Merge caches of which only the level, type and size are known into other caches with the same level, type and
+    """Merge each cache of which only the level, type and size are known into a cache with the same level, type and
     size."""
     joined: Caches = {}
     full: dict[tuple[int, str, int], CacheKind] = {}
@@ -99,7 +99,7 @@ def _joined(kinds: Caches) -> Caches:
 
 
 def _sharers(cpus: Cpus, indexes: dict[int, int]) -> dict[int, Set]:
-    """Return, for each CPU, the CPUs that share its cache of one level and type.
+    """Return, for each CPU, the CPUs that share its cache of the given level and type.
 
     `indexes` contains the index of this cache for each CPU; the index may differ between CPUs.
     """

@@ -149,7 +149,7 @@ def governor(found: list[FrequencyPolicy], gaps: UnknownFacts) -> str | None:
 def frequency(
     found: list[FrequencyPolicy], printed: Mapping[str, str], online: list[int], gaps: UnknownFacts
 ) -> float | None:
-    """Return the highest clock frequency of the first CPU in Hz. It comes from cpufreq or, failing that, from
+    """Return the highest clock frequency, in Hz, of the first CPU. It comes from cpufreq or, failing that, from
     /proc/cpuinfo (where it is in MHz)."""
     first = online[0] if online else 0
     highest = next((policy.highest_hz for policy in found if first in policy.cpus and policy.highest_hz), None)

@@ -26,8 +26,8 @@ _EQUALS = re.compile(r"(\w+) *= *([0-9A-Fa-f]+)")
 class CpuInfo:
     """The fields of /proc/cpuinfo. `own` contains the fields of each CPU, and `common` the first value of each field.
 
-    `once` contains the fields that occur in only one block. They apply to all CPUs, because old Linux kernels on Arm
-    and those on s390 print shared values only once.
+    `once` contains the fields that occur in only one block. They apply to all CPUs, because Linux kernels on s390, and
+    old ones on Arm, print shared values only once.
     """
 
     common: Mapping[str, str] = field(default_factory=dict)
@@ -94,7 +94,7 @@ class Cpus:
     gaps: UnknownFacts = field(default_factory=UnknownFacts)
 
     def of(self, cpu: int) -> Texts:
-        """Return the files in the folder of a CPU, by name."""
+        """Return the files in the folder of a CPU, keyed by name."""
         return self.texts.get(cpu, {})
 
     def number(self, cpu: int, name: str) -> int | None:
@@ -103,14 +103,14 @@ class Cpus:
         return None if found in _NO_ID else found
 
     def sets(self, files: Collection[tuple[str, str]]) -> dict[int, Set]:
-        """Return the sets of siblings reported by the online CPUs, without offline CPUs."""
+        """Return the sets of siblings reported by the online CPUs, excluding offline CPUs."""
         up = frozenset(self.online)
         claims = {cpu: (cpus_of(self.of(cpu), *files) or frozenset()) & up for cpu in self.online}
         self._compare(claims, files)
         return agreed({cpu: claim for cpu, claim in claims.items() if cpu in claim})
 
     def _compare(self, claims: Mapping[int, Set], files: Collection[tuple[str, str]]) -> None:
-        """Report sets whose members report different sets, and lists that differ from their masks."""
+        """Report sets on which their members disagree, and lists that differ from their masks."""
         wrong = [cpu for cpu, claim in claims.items() if any(claims[one] != claim for one in claim)]
         if wrong:
             name = next(name for names in files for name in names if name in self.of(wrong[0]))

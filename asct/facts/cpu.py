@@ -84,8 +84,8 @@ def processors(snapshot: Snapshot, gaps: UnknownFacts) -> Processors:
 def _online(snapshot: Snapshot, texts: dict[int, dict[str, str]], printed: list[int], gaps: UnknownFacts) -> list[int]:
     """Return the CPUs that the Linux kernel lists as online.
 
-    If there is no list, return the CPUs in /proc/cpuinfo and those that have a folder, except those whose `online` file
-    contains 0 (CPU 0 often has no such file).
+    If there is no list, return the CPUs in /proc/cpuinfo and those that have a folder, excluding those whose `online`
+    file contains 0 (CPU 0 often has no such file).
     """
     if online := listed(snapshot.text(f"{CPU}/online")):
         return sorted(online)
@@ -137,7 +137,7 @@ def _logical(online: list[int], where: CpuTopology, what: CoreKinds) -> list[Log
 
 
 def _sve(snapshot: Snapshot, flags: list[str], gaps: UnknownFacts) -> int | None:
-    """Return the SVE vector length of a new process in bits.
+    """Return the SVE vector length, in bits, of a new process.
 
     The sysctl value is in bytes and is at most 64 by default, but the hardware may support longer vectors
     (Documentation/arch/arm64/sve.rst).
@@ -155,7 +155,7 @@ def _bogomips(printed: Mapping[str, str], gaps: UnknownFacts) -> float | None:
 
 
 def _address_bits(printed: Mapping[str, str], gaps: UnknownFacts) -> dict[str, int | None]:
-    """Return the number of bits of physical and virtual addresses, which the Linux kernel reports on x86 and
+    """Return the widths of physical and virtual addresses in bits, which the Linux kernel reports on x86 and
     LoongArch."""
     said = printed.get("address sizes") or printed.get("Address Sizes") or ""
     match = _ADDRESSES.fullmatch(said)

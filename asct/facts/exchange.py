@@ -15,7 +15,7 @@ LANES = 4
 MOST_LINES = 2000
 """Limit on the number of lines read from one file."""
 MOST_BYTES = 400_000
-"""Limit on the total size of all files in bytes. The same limit applies to the lines that are printed only once for
+"""Limit on the total size of all files, in bytes. The same limit applies to the lines that are printed only once for
 many CPUs. The complete output of the host is limited to 1 MiB."""
 TOOL_S = 15
 """Time limit for one program in seconds. On an emulated host, the slowest programs take several seconds to print their
@@ -38,9 +38,9 @@ def _commands(name: str, **values: object) -> dict[str, str]:
 
 
 COMMANDS = _commands("commands.sh")
-"""The shell text of each command that runs in every exchange, by name."""
+"""The shell text of the commands that run in every exchange, keyed by command name."""
 LASTING = _commands("lasting.sh", kernel_options=KERNEL_OPTIONS)
-"""The commands whose results the host keeps until it restarts."""
+"""The commands whose results the host caches until it restarts."""
 TRIAL = {"io_uring": LASTING.pop("io_uring")}
 PROBES = {name: LASTING.pop(name) for name in ("fio-engines", "fio-options")}
 """The commands that require fio."""

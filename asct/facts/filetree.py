@@ -21,9 +21,9 @@ from asct.facts.snapshot import cleaned
 MOST_LINKS = 40
 """Limit on the number of links followed for one file, as in the Linux kernel (MAXSYMLINKS in include/linux/namei.h)."""
 MOST_FILE = 8 << 20
-"""Limit on the size of a file in bytes. The longest text that is parsed, the flags of thousands of CPUs, is shorter."""
+"""Limit on the size of a file in bytes. It exceeds the longest text that is parsed (the flags of thousands of CPUs)."""
 MOST_LOOKS = 2_000_000
-"""Limit on the number of name lookups in one dump. A server with 576 CPUs needs two thirds of this number, and circular
+"""Limit on the number of name lookups in one dump. A server with 576 CPUs needs two thirds of this number, but circular
 links could cause any number of lookups."""
 MOST_TEXT = 64 << 20
 """Limit on the number of bytes read from one dump, because many links may lead to the same file."""
@@ -84,8 +84,8 @@ def resolve(tree: FileTree, path: Path_) -> Path_ | None:
 
 
 def paths(tree: FileTree, pattern: str, above: Path_ = ()) -> Iterator[Path_]:
-    """Yield the paths below `above` that match a shell pattern, in the order of the shell. Links in the paths are
-    preserved."""
+    """Yield the paths below `above` that match a shell pattern, in the order in which a shell lists them. Links in the
+    paths are preserved."""
     yield from _fitting(tree, above, pattern.strip("/").split("/"))
 
 

@@ -7,8 +7,8 @@ Source: DMTF DSP0134, System Management BIOS Reference Specification 3.7: 6.1 (s
 
 SMBIOS has no field for the channel of a module. It contains only the names printed on the board (Device Locator and
 Bank Locator), which every vendor chooses differently. If the names are ambiguous, the channels are unknown. The peak
-bandwidth is the sum of configured speed times data width over all populated channels; two modules on one channel are
-counted once.
+bandwidth is the sum of the configured speed times the data width over all populated channels; two modules on one
+channel are counted once.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ def _told(text: str) -> str | None:
 
 
 _DRAM_TECHNOLOGIES = frozenset({0x00, 0x01, 0x02, 0x03})
-"""The codes for memory technologies that mean "not reported", "other", "unknown" and "DRAM". All other codes are for
+"""The memory technology codes that mean "not reported", "other", "unknown" or "DRAM". All other codes are for
 non-volatile memory."""
 _MOST_SLOTS = 3
 """Maximum number of modules on one channel. A letter with more modules (A1 ... A12) denotes a processor."""

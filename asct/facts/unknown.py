@@ -118,7 +118,8 @@ def cpu_mask(text: str | None) -> list[int] | None:
 
 
 def folders(snapshot: Snapshot, above: str) -> dict[str, dict[str, str]]:
-    """Return the files below each folder of `above`, without surrounding whitespace, sorted by folder and by path."""
+    """Return the contents of the files below each folder in `above`, without surrounding whitespace, sorted by folder
+    and path."""
     made: dict[str, dict[str, str]] = {}
     prefix = f"{above}/"
     for path in snapshot.beginning(prefix):

@@ -26,7 +26,7 @@ from asct.sdk.record import Scalar
 MOST_LABELS: Final = 12
 """Maximum number of measured x values that are all labeled."""
 MATRIX: Final = "matrix"
-"""The name of the value axis of all matrices, in place of an axis title."""
+"""The key of the value axis shared by all matrices, in place of an axis title."""
 _LEAST: Final = 3
 _LEAST_SPAN: Final = 0.005
 """Minimum range of an axis relative to its values, so that ticks differ within four digits."""
@@ -40,12 +40,12 @@ _LOGARITHMIC: Final = ("log2", "log10")
 DIRECTIONS: Final[dict[Better, str]] = {"lower": ", lower is better", "higher": ", higher is better", "neither": ""}
 
 Scales = Mapping[tuple[str, str], AxisScale]
-"""The scale of each axis by its unit and title."""
+"""A mapping from the unit and title of an axis to its scale."""
 
 
 @dataclass(frozen=True, slots=True)
 class AxisView:
-    """An axis as it is shown: values are divided by `factor`, and `labels` are the text of `ticks`.
+    """An axis as it is shown: values are divided by `factor`, and `labels` contains the text of each tick.
 
     `low` and `high` are the ends of the axis after this division. A category axis has no ends, and its ticks are the
     positions of its labels. If `every` is set, the ticks are measured settings, none of which may be omitted.
@@ -65,8 +65,8 @@ class AxisView:
 def section_scales(figures: Iterable[Figure]) -> Scales:
     """Return the scales of neighboring figures, such as those of one section of a report.
 
-    All axes of a unit have the same prefix, unless it does not suit the values of an axis. Axes with the same unit and
-    title always have the same prefix.
+    All axes with the same unit have the same prefix, unless it does not suit an axis's values. Axes with the same unit
+    and title always have the same prefix.
     """
     guides: dict[tuple[str, str], list[float]] = {}
     for figure in figures:
@@ -191,8 +191,8 @@ def _log_x(axis: Axis, title: str, xs: Sequence[float], drawn: Sequence[float], 
 
 
 def _settings(axis: Axis, xs: Sequence[float]) -> bool:
-    """Return whether the x values are few settings, which are all labeled. Measured quantities, such as bandwidths,
-    have round ticks instead."""
+    """Return whether the x values are settings, and few enough for each to be labeled. Measured quantities, such as
+    bandwidths, have round ticks instead."""
     return axis.unit in ("", "1", "B") and _LEAST <= len(xs) <= MOST_LABELS
 
 
@@ -212,8 +212,8 @@ def titled(title: str, unit: str, better: Better = "neither") -> str:
 
 
 def is_category(chart: Chart) -> bool:
-    """Return whether the x axis has labels instead of numbers. This includes one or two settings, because two values
-    cannot show a scale."""
+    """Return whether the x axis has labels instead of numbers. This includes an axis with only one or two settings,
+    because two values cannot show a scale."""
     if isinstance(chart, Bars) or chart.x.scale == "category" or not _all_numbers(chart):
         return True
     xs = {x for series in chart.series for x in series.x}
@@ -229,7 +229,7 @@ def category_labels(chart: Chart) -> list[str]:
 
 
 def category_label(x: Scalar, axis: Axis) -> str:
-    """Return an x value as text. Sizes in bytes have a unit."""
+    """Return an x value as text. Sizes in bytes include their unit."""
     if isinstance(x, bool) or not isinstance(x, int | float):
         return str(x)
     if axis.unit == "B":
@@ -247,7 +247,7 @@ def _has_prefix(chart: Chart) -> bool:
 
 
 def _plain(unit: str) -> str:
-    """Return the unit in the title of an axis. Sizes have their unit in the labels."""
+    """Return the unit to show in the title of an axis. If the axis shows sizes, the labels contain the unit instead."""
     return "" if unit in ("1", "B") else unit
 
 

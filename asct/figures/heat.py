@@ -91,7 +91,7 @@ def _trace(figure: Heatmap, values: list[list[float | None]], scale: AxisScale) 
 
 
 def _linear(values: list[list[float | None]], low: float, high: float, cut: bool) -> _Colours:
-    """Return colors that are proportional to the values. The last label marks a truncated scale."""
+    """Return colors that are proportional to the values. The last label indicates whether the scale is truncated."""
     marks = [mark for mark in even_ticks(low, high) if mark <= high - (high - low) / 6]
     last = high - (high - low) * 1e-4  # rounding might otherwise move a mark at the very end off the bar
     end = f"{'≥ ' if cut else ''}{significant(high)}"
@@ -100,7 +100,7 @@ def _linear(values: list[list[float | None]], low: float, high: float, cut: bool
 
 def _logarithmic(values: Sequence[Sequence[float | None]], ceiling: float | None) -> _Colours | None:
     """Return colors that are proportional to the logarithms of the values, or None if the values span less than a
-    decade. Values of 0 or less have the color of the smallest other value."""
+    decade. Values of 0 or less have the color of the smallest positive value."""
     known = [value for row in values for value in row if value is not None and value > 0]
     low, high = min(known, default=1.0), max(known, default=1.0)
     high = high if ceiling is None else min(high, ceiling)
@@ -170,7 +170,7 @@ def _layout(figure: Heatmap) -> dict[str, Any]:
 
 
 def _group_lines(at: int, both_ways: bool) -> list[dict[str, Any]]:
-    """Return a line before row `at`, and also before the column if rows and columns are the same.
+    """Return a line before row `at`, and also before column `at` if rows and columns are the same.
 
     It has a dark core and a pale rim, so it is visible on every color.
     """

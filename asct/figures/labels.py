@@ -1,4 +1,4 @@
-"""Places of texts in a figure: beside the marks of a line, and above vertical lines, so that texts do not overlap."""
+"""Where a figure's texts go: beside the marks of a line and above vertical lines, without overlapping."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Placed:
 
 
 _MOST_MARKS: Final = 200
-"""Maximum number of marks for which all labels are placed. The time that this takes is proportional to the square of
-the number."""
+"""Maximum number of marks for which all labels are placed, because the time required grows with the square of the
+number."""
 _POSITIONS: Final = {
     "top center": (-0.5, -1.0), "bottom center": (-0.5, 1.0), "top right": (0.0, -1.0), "top left": (-1.0, -1.0),
     "bottom right": (0.0, 1.0), "bottom left": (-1.0, 1.0), "middle right": (0.0, 0.0), "middle left": (-1.0, 0.0),
@@ -42,7 +42,7 @@ _POSITIONS: Final = {
 
 
 def placed(series: Sequence[Series], x: AxisView, y: AxisView, size: tuple[float, float]) -> list[list[Placed]]:
-    """Return the place of each label of each series, if the area between the axes has this size in pixels.
+    """Return where to place the labels of each series if the area between the axes has this size in pixels.
 
     The first and the last label of each series are placed first; if there are many marks, only these are placed. A
     label that would cover a mark or another label in every position is left out.
@@ -62,9 +62,10 @@ def placed(series: Sequence[Series], x: AxisView, y: AxisView, size: tuple[float
 
 
 def label_rows(places: Sequence[float], texts: Sequence[str]) -> list[int]:
-    """Return the row of each text above a vertical line, from the bottom, so that texts in a row do not overlap.
+    """Return the row, counted from the bottom, for each text above a vertical line. Texts in the same row do not
+    overlap.
 
-    `places` are the pixels at which the texts begin, in ascending order.
+    `places` contains the pixels at which the texts begin, in ascending order.
     """
     ends: list[float] = []
     rows = []
@@ -102,7 +103,7 @@ def _ends_first(count: int) -> list[int]:
 
 
 def _place(text: str, mark: tuple[float, float], taken: list[Box], size: tuple[float, float]) -> Placed:
-    """Return the first position in which the text is free, and mark its box as taken."""
+    """Return the first position in which the text overlaps nothing, and mark its box as taken."""
     width = len(text) * CHARACTER
     for position, (right, down) in _POSITIONS.items():
         side = 0.0 if right == -0.5 else _MARK + _GAP if right == 0.0 else -_MARK - _GAP

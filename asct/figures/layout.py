@@ -126,10 +126,10 @@ def _drawn_markers(chart: Line, x: AxisView) -> list[Marker]:
 
 
 def _vertical_labels(chart: Chart, x: AxisView) -> tuple[list[Json], int]:
-    """Return the labels of vertical lines and of bands, at their left ends, and the number of rows above the plot that
-    the labels need.
+    """Return the labels of vertical lines and of bands (at their left ends), and the number of rows that the labels
+    need above the plot.
 
-    The page distributes them again for its actual width.
+    The page rearranges the labels for its actual width.
     """
     if not isinstance(chart, Line):
         return [], 0
@@ -174,7 +174,7 @@ def _fitting(text: str, width: float) -> str:
 
 
 def _free_side(chart: Chart, x: AxisView, y: AxisView, at: float) -> str:
-    """Return the end at which fewer values are close to a horizontal line at this share of the y axis."""
+    """Return the end of a horizontal line that has fewer values near it. The line is at this share of the y axis."""
     labels = category_labels(chart)
     counts = {"right": 0, "left": 0}
     for series in chart.series:
@@ -200,7 +200,7 @@ def _panel_axes(places: Json, x: AxisView, y: AxisView) -> Json:
 
 
 def _panel_title(panel: Panel, styles: Sequence[Style], shared: Sequence[str]) -> str:
-    """Return what the panel shows: its title or, if the panels share no legend, the marks and names of its series."""
+    """Return the key above a panel: its title or, if the panels share no legend, the marks and names of its series."""
     if shared or len(panel.series) < 2:
         return f"<b>{escape(panel.title or panel.series[0].name)}</b>"
     lines, length = [[f"<b>{escape(panel.title)}</b>"]] if panel.title else [[]], 0

@@ -17,15 +17,15 @@ PANEL_WIDTH: Final = 230
 """Minimum width of a panel in pixels."""
 _MOST_WORDS: Final = 5
 _MOST_TIMES: Final = 3
-"""Maximum ratio of the number of panels by words to the number of panels in order. Above this ratio, most panels by
-words would contain only one series."""
+"""Maximum ratio of the number of panels if series are grouped by words to the number if they are divided in order.
+Above this ratio, most of the panels grouped by words would contain only one series."""
 _SEPARATOR: Final = ", "
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Series that are drawn in the same axes. `title` is the part of their names that all of them share; their names
-    omit it. It is empty if they share nothing."""
+    """Series that are drawn in the same axes. `title` is the part that all of their names share, or empty if there is
+    none; the names within the panel omit it."""
 
     title: str
     series: tuple[Series, ...]
@@ -34,10 +34,10 @@ class Panel:
 def panels(chart: Chart) -> tuple[Panel, ...]:
     """Return the panels of a chart: a single one with an empty title unless it has more than eight series.
 
-    If all series name their panels, they are divided accordingly. Otherwise, the names of the series consist of words,
-    such as the host and the settings, separated by commas. Series that share some of these words form a panel; the
-    words are chosen so that there are as few panels as possible. If no words divide the series into a reasonable number
-    of panels, they are divided in order. The parts of stacked bars remain together.
+    If all series specify their panels, they are divided accordingly. Otherwise, the names of the series consist of
+    words, such as the host and the settings, separated by commas. Series that share some of these words form a panel;
+    the words are chosen so that there are as few panels as possible. If no words divide the series into a reasonable
+    number of panels, they are divided in order. The parts of stacked bars remain together.
     """
     series = chart.series
     if len(series) <= MOST_SERIES or (isinstance(chart, Bars) and chart.stacked):
@@ -49,7 +49,7 @@ def panels(chart: Chart) -> tuple[Panel, ...]:
 
 
 def _named_panels(series: Sequence[Series]) -> tuple[Panel, ...]:
-    """Return the panels that the series name. Their names within a panel omit its title."""
+    """Return the panels that the series specify. The names of series within a panel omit its title."""
     return tuple(
         Panel(name, tuple(replace(item, name=item.name.removesuffix(f"{_SEPARATOR}{name}")) for item in part))
         for name, own in grouped(series, lambda item: item.panel).items()
@@ -101,7 +101,7 @@ def _by_words(series: Sequence[Series]) -> tuple[Panel, ...]:
 
 
 def _divided(series: Sequence[Series], words: Sequence[tuple[str, ...]], at: tuple[int, ...]) -> tuple[Panel, ...]:
-    """Return the panels of the series whose words at the positions `at` are the same."""
+    """Return the panels that result if series with the same words at the positions `at` share a panel."""
     pairs = list(zip(series, words, strict=True))
     groups = grouped(pairs, lambda pair: tuple(pair[1][position] for position in at))
     return tuple(
@@ -121,7 +121,7 @@ def _in_order(series: Sequence[Series]) -> tuple[Panel, ...]:
 
 
 def _parts(series: Sequence[Series]) -> Iterator[tuple[Series, ...]]:
-    """Yield parts of about equal sizes with at most eight series each."""
+    """Yield parts of about equal size with at most eight series each."""
     count = -(-len(series) // MOST_SERIES)
     ends = [len(series) * number // count for number in range(count + 1)]
     yield from (tuple(series[start:end]) for start, end in pairwise(ends))

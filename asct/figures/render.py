@@ -28,7 +28,7 @@ _BAND_FROM: Final = 13
 _MARKS_UP_TO: Final = 60
 """Lines with more points have no marks."""
 _PALE: Final = 0.3
-"""Opacity of the values with which the values of a series are compared."""
+"""Opacity of the values with which a series is compared."""
 _MOST_POINTS: Final = 2000
 """Maximum number of visits and repeats that a figure shows as points, which keeps the page small."""
 
@@ -41,9 +41,9 @@ def plotly_javascript() -> str:
 
 
 def render_sections(sections: Sequence[Sequence[Figure]], hosts: Sequence[str]) -> dict[str, Any]:
-    """Return the figures of a page as plotly JSON by slug. `hosts` contains all hosts of the run, in order.
+    """Return the figures of a page as plotly JSON, keyed by slug. `hosts` contains all hosts of the run, in order.
 
-    A name has the same color and marker in all sections, and a unit the same prefix within a section.
+    A name has the same color and marker in all sections, and a unit has the same prefix throughout a section.
     """
     colours = palette([figure for figures in sections for figure in figures], hosts)
     return {
@@ -104,7 +104,7 @@ class _Drawn:
         return found
 
     def _labels(self, panel: Panel) -> list[list[list[Placed]]]:
-        """Return the places of the texts beside the marks on a wide and on a narrow page."""
+        """Return where to place the texts beside the marks, on a wide page and on a narrow page."""
         if not any(series.labels for series in panel.series):
             return []
         return [placed(panel.series, self.x, self.y, size) for size in (WIDE, NARROW)]
@@ -216,8 +216,7 @@ class _Drawn:
         return [self._marks(series, pairs, marker, group)] if pairs else []
 
     def _backdrop(self, series: Series, style: Style, group: Mapping[str, str]) -> list[dict[str, Any]]:
-        """Return the values with which the values of a series are compared, as a pale line or as a pale mark across
-        each bar."""
+        """Return the values with which a series is compared, as a pale line or as a pale mark across each bar."""
         if series.backdrop is None:
             return []
         pairs = [
@@ -245,7 +244,7 @@ class _Drawn:
 
 
 def _texts(places: Sequence[Sequence[Placed]]) -> dict[str, Any]:
-    """Return the texts beside the marks of a line, and in `meta` those for a narrow page."""
+    """Return the texts beside a line's marks. `meta` contains those for a narrow page."""
     wide, narrow = (
         {"text": [escape(item.text) for item in items], "textposition": [item.position for item in items]}
         for items in places
@@ -254,7 +253,7 @@ def _texts(places: Sequence[Sequence[Placed]]) -> dict[str, Any]:
 
 
 def _turns_back(xs: Sequence[Any]) -> bool:
-    """Return whether x fails to increase strictly; an interval band would then overlap itself."""
+    """Return whether x is not strictly increasing, in which case an interval band would overlap itself."""
     return any(isinstance(after, float) and after <= before for before, after in pairwise(xs))
 
 

@@ -45,7 +45,7 @@ def translucent(colour_hex: str) -> str:
 
 
 def substitutions() -> dict[str, str]:
-    """Return the dark color that replaces each light color in the page."""
+    """Return a mapping from each light color in the page to the dark color that replaces it."""
     greys = {BOUND: BOUND_DARK, PAPER: PAPER_DARK, INK: INK_DARK, BLANK: BLANK_DARK}
     return {**dict(zip(LIGHT, DARK, strict=True)), **greys}
 

@@ -54,12 +54,12 @@ class TaskStatus:
 
 @dataclass(slots=True)
 class RunnerJournal:
-    """The status of a session's tasks by key, and the runner's latest replies."""
+    """The status of each task in a session, keyed by task key, and the runner's latest replies."""
 
     tasks: dict[str, TaskStatus] = field(default_factory=dict)
     replies: dict[str, str] = field(default_factory=dict)
     """The latest reply of each kind (work, cache, serving, joined, stopped, pong, locked, ...), without its first word,
-    which names the kind."""
+    which specifies the kind."""
     counts: dict[str, int] = field(default_factory=dict)
     """The number of replies of each kind so far."""
     running: str = ""

@@ -1,4 +1,5 @@
-"""This machine, with the runner that other hosts use, reached through pipes. Tasks survive if asct is killed."""
+"""This machine as a host: it uses the same runner as other hosts, reached through pipes. Tasks survive if asct is
+killed."""
 
 from __future__ import annotations
 

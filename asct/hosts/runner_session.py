@@ -21,7 +21,7 @@ SHORT_S = 30.0
 PING_S = 10.0
 """Seconds of silence before the runner is pinged."""
 PONG_S = 15.0
-"""Seconds that the runner has to reply before asct gives up on the host."""
+"""Seconds within which the runner must reply before asct gives up on the host."""
 POLL_S = 0.5
 """Longest interval in seconds between two polls of the journal. asct polls if the runner cannot report over a
 connection."""
@@ -158,7 +158,8 @@ class RunnerSession:
         self._send(f"job {self._next - 1}")
 
     def answer(self, timeout_s: float, interrupted: Callable[[], bool]) -> bytes | None:
-        """Wait for the output of the session's script; None if it was not run. Raises HostError."""
+        """Wait for the output of the session's script and return it, or None if the script was not run. Raises
+        HostError."""
         if self._session is None or not self._session.script or self.resumed or self._control is None:
             return None
         label, received, until = self.link.label, b"", time.monotonic() + timeout_s
@@ -272,8 +273,8 @@ class RunnerSession:
             raise HostTimeout(self.name, errors.problem("not_ended", self.link.label, seconds=STOP_S))
 
     def _recover(self, status: TaskStatus) -> None:
-        """Handle a runner that is idle although no end is recorded for its task, because the task's shell was killed or
-        the journal's disk is full."""
+        """Handle a runner that is idle although the end of its task was not recorded, because the task's shell was
+        killed or the journal's disk is full."""
         if status.over:
             return
         if status.started_s is not None:

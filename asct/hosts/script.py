@@ -52,7 +52,7 @@ def output_names(host: str, process: Process, folder: str) -> tuple[str, str]:
 
 
 def wanted_files(host: str, task: Task) -> list[tuple[str, str]]:
-    """Return the files to copy as (path, name in `into`), without duplicates. The output files come first.
+    """Return the files to copy as pairs (path, name in `into`), without duplicates. The output files come first.
 
     A path is relative to the folder of the main process, or absolute.
     """

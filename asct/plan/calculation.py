@@ -30,8 +30,8 @@ _NUMBER_TYPES: Final = frozenset({int, float})
 
 
 def compiled(tree: Expression, known: Values) -> Run:
-    """Compile a tree to a function. The values of paths in `known` are constants; the function's argument provides all
-    others.
+    """Compile a tree to a function. Paths in `known` are replaced with their values; the function's argument provides
+    the values of all others.
 
     The function raises ExpressionError (E122) for wrong types, division by zero and results that are out of range.
     """

@@ -22,7 +22,7 @@ from asct.plan.sections import CHANGEABLE_BOUNDS, EXECUTION_KEYS, read_execution
 from asct.values.error import shown
 
 FILE: Final = "--set"
-"""The name under which `Plan.files` contains the text of all `--set` options, one per line."""
+"""The key in `Plan.files` under which the text of all `--set` options is stored, one option per line."""
 
 SECTIONS: Final = (
     "vars", "defaults", "limits", "report", "baseline", "hosts", "expect", "strict", "name", "description",
@@ -42,7 +42,7 @@ class Assignment(NamedTuple):
     value: Node
 
     def behind(self, known: Iterable[str], start: int = 0) -> tuple[str, Parts] | None:
-        """Return the longest known name that starts at part `start`, and the parts that follow it. Names may contain
+        """Return the longest known name that begins at `parts[start]`, and the parts after it. Names may contain
         dots."""
         names = [name for name, _ in self.parts[start:]]
         for count in range(len(names), 0, -1):
@@ -153,7 +153,7 @@ class Overrides:
             self.findings.error("E119", f"`--set {shown(item.path)}` does not name a setting", rest[0][1], _HINT)
 
     def _unknown(self, item: Assignment, names: Sequence[str]) -> None:
-        """Handle an unknown name: report it if it is a misspelled section, or keep it if it may be a benchmark, because
+        """Handle an unknown name: report it if it is a misspelled section. Keep it if it may be a benchmark, because
         only the planner knows the benchmarks."""
         head, span = item.parts[0]
         if head == "safety":

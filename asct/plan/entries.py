@@ -18,7 +18,7 @@ from asct.values.error import shown
 ENTRY_KEYS = ("id", "uses", "extends", "hosts", "tags", "config", "sweep", "needs", *EXECUTION_KEYS)
 _SWEEP_WORDS = ("zip", "where", "exclude", "include")
 _DASHED = re.compile(r"(\w+) *(?:-|\.\.|:) *(\w+)")
-"""Matches a range as other tools write it: `1-4`, `1..4`, `1:4`."""
+"""Matches a range in the notation of other tools: `1-4`, `1..4`, `1:4`."""
 
 
 def collect_entries(node: Node, findings: Findings) -> dict[str, Node]:
@@ -84,7 +84,7 @@ def _with_settings(name: str, settings: Node) -> Node:
 
 
 def _form(name: str, settings: Node | None) -> str:
-    """Return the hint that shows `name: {setting: value}` as an entry."""
+    """Return a hint that shows how to write `name: {setting: value}` as an entry."""
     if settings is None or not isinstance(settings.value, dict) or not settings.value:
         return shown(name)
     words = {key: flow(item.plain()) for key, item in settings.value.items()}
@@ -138,7 +138,7 @@ def _id_of(body: Node, findings: Findings) -> Node | None:
 
 
 def extended(found: Mapping[str, Node], findings: Findings) -> dict[str, Node]:
-    """Return every entry with `extends` applied: maps are merged, lists are replaced. Report unknown ids and cycles as
+    """Return all entries with `extends` applied: maps are merged, lists are replaced. Report unknown ids and cycles as
     errors."""
     done: dict[str, Node] = {}
     for name in found:

@@ -23,7 +23,7 @@ _EXECUTION: Final = ("repeats", "warmup", "timeout", "retry", "order", "config")
 
 
 class ParseContext(NamedTuple):
-    """The context of parsing: the findings, and the names that templates outside `config` may read. If `literal` is
+    """The parsing context: the findings so far, and the names that templates outside `config` may read. If `literal` is
     true, templates are rejected (E125)."""
 
     findings: Findings
@@ -51,7 +51,7 @@ def kind_of(value: object) -> str:
 
 
 def flow(value: Any) -> str:
-    """Return a value in the form in which a plan can contain it on one line."""
+    """Return a value as text that fits on one line of a plan."""
     if isinstance(value, dict):
         return f"{{{', '.join(f'{key}: {flow(item)}' for key, item in value.items())}}}"
     if isinstance(value, list):
@@ -60,8 +60,8 @@ def flow(value: Any) -> str:
 
 
 def _unindented(members: Mapping[str, Node], known: Collection[str]) -> dict[str, str]:
-    """Map each unknown key that probably belongs below a known key to that key. This is assumed if the known key has no
-    value and the unknown key follows it."""
+    """Map each unknown key to the known key below which it probably belongs. An unknown key is assumed to belong below
+    a known key that has no value and directly precedes it."""
     found: dict[str, str] = {}
     above: str | None = None
     for key, item in members.items():
@@ -102,8 +102,8 @@ class Section:
                 self._unknown(key, item, keys or (), above.get(key))
 
     def _present(self, key: str, item: Node, unindented: bool) -> Node:
-        """Return the value of a known key. Report a missing value, unless the next key should be indented below this
-        key."""
+        """Return the value of a known key. Report a missing value, unless the next key seems to be an unindented part
+        of it."""
         if item.value is not None:
             return item
         if unindented:

@@ -14,8 +14,8 @@ MOST = 10_000
 """Maximum number of findings kept; any others are only counted."""
 
 _ONCE_PER_PLACE: Final = frozenset({"E214", "E215", "E217", "E218"})
-"""The codes of errors in sweeps. Entries can inherit sweeps, so one mistake can cause several messages that differ only
-in the entries that they name."""
+"""The codes of errors in sweeps. Entries can inherit sweeps, so one mistake can cause several messages that are
+identical except for the name of the entry."""
 
 Note = tuple[str, Span | None]
 T = TypeVar("T")
@@ -25,8 +25,8 @@ class Findings:
     """The diagnostics of one plan. At most `MOST` are kept, and each is listed once even if it affects several hosts or
     points.
 
-    `gaps` are the parts of the plan that errors hide: a name that is missing there may exist once the errors are fixed,
-    so it is not reported as an unknown name.
+    `gaps` lists the parts of the plan that errors hide. A name that such a part may define is not reported as unknown,
+    because it may exist once the errors are fixed.
     """
 
     def __init__(self, gaps: Iterable[Gap] = ()) -> None:
@@ -34,8 +34,8 @@ class Findings:
         self._omitted = 0
         self.gaps = set(gaps)
         self.errors = 0
-        """The number of errors so far, including repeated ones. To determine whether a step reported an error, compare
-        the number before and after the step."""
+        """The number of errors so far, including repeated ones. If it has increased after a step, the step reported an
+        error."""
 
     def add(self, *diagnostics: Diagnostic) -> None:
         """Add diagnostics."""

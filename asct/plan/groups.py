@@ -21,8 +21,8 @@ _KEYS = ("hosts", "config", "vars")
 
 @dataclass(slots=True)
 class Groups:
-    """Groups by name, with their members (as written, and resolved to hosts in `flat` during parsing), settings and
-    variables."""
+    """The members, settings and variables of groups, by group name. `written` contains the members as written, and
+    `flat` the hosts to which they are resolved during parsing."""
 
     written: dict[str, list[Node]] = field(default_factory=dict)
     members: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -103,7 +103,7 @@ def _hosts(node: Node, word: str, known: Sequence[str], hosts: Sequence[str], fi
 
 
 UNKNOWN: Final = ""
-"""Stands for unknown hosts among the members of a group."""
+"""Placeholder for unknown hosts among the members of a group."""
 
 
 def with_group_vars(found: HostMaps, groups: Groups, findings: Findings) -> HostMaps:

@@ -73,8 +73,8 @@ def expand_hosts(node: Node, findings: Findings) -> HostMaps:
 
 
 def _names(key: str, span: Span, findings: Findings) -> list[str]:
-    """Return the hosts that a key of `hosts` names. An invalid name is reported, but other parts of the plan may still
-    refer to it."""
+    """Return the names of the hosts that a key in `hosts` defines. An invalid name is reported, but other parts of the
+    plan may still refer to it."""
     try:
         names = expand_range(key)
     except BadValueError as problem:
@@ -193,8 +193,8 @@ def _path(section: Section, key: str) -> str | None:
 
 
 _NAME: Final = re.compile(r"[\w.-]+(%[\w.-]+)?")
-"""A host name or IPv4 address, but also an alias from ~/.ssh/config or the name of a container. An IPv6 zone may follow
-it."""
+"""Matches a host name, an IPv4 address, an alias from ~/.ssh/config or the name of a container, optionally followed by
+an IPv6 zone."""
 _HOP: Final = re.compile(r"(?:[^@\s,]+@)?(?P<name>\[[^\]]*\]|[^@:\s,\[\]]+)(?::(?P<port>\d{1,5}))?")
 
 
@@ -277,10 +277,9 @@ def _check(option: Option, node: Node, where: str, findings: Findings) -> None:
 
 
 def split_hosts(hosts: HostMaps, groups: Node | None, context: ParseContext) -> tuple[HostMaps, Node | None]:
-    """Replace each entry that its transport splits (such as several nodes of a cluster) with its members.
-
-    Return the hosts, and `groups` with an additional group for each such entry. The group has the entry's name and
-    contains its members.
+    """Replace each entry that its transport splits into several hosts (such as the nodes of a cluster) with these
+    hosts. Return the hosts, and `groups` with an additional group for each such entry, which has the entry's name and
+    contains its hosts.
     """
     found, made = HostMaps(), {}
     for name, body in hosts.maps.items():

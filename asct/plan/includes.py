@@ -1,4 +1,4 @@
-"""Merge the files of a plan: those that `include` and `hosts: {from: ...}` name, and the plan that `extends` names."""
+"""Merge the files of a plan: those listed under `include` and `hosts: {from: ...}`, and the plan given by `extends`."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _MOST_FILES: Final = 100
 
 
 def inherited(root: Node, path: str, sources: PlanFiles, findings: Findings) -> Node:
-    """Return the plan at `path` merged over the plan that its `extends` names: maps are merged, any other value is
-    replaced. That plan may extend another one. Consent is never inherited; if an extended plan contains any, this is an
-    error."""
+    """Return the plan at `path`, merged over the plan that it extends: maps are merged, any other value is replaced.
+    The extended plan may itself extend another one. Consent is never inherited; it is an error if an extended plan
+    contains any."""
     chain, bodies = [path], [root]
     while (node := bodies[-1].value.get("extends")) is not None:
         source = sources.beside(node, "`extends`", shipped=True)
@@ -56,7 +56,8 @@ def _base(source: tuple[str, str], named: Node, findings: Findings) -> Node | No
 
 
 def _limits(safety: Node, findings: Findings) -> Node:
-    """Return a `safety` section of another file without `destroys`, which is an error there."""
+    """Return the `safety` section of an included or extended file without `destroys`, which is reported as an error
+    there."""
     if not isinstance(safety.value, dict) or "destroys" not in safety.value:
         return safety
     node = safety.value["destroys"]
@@ -132,7 +133,7 @@ class FileMerger:
         return self.gather(section, (*chain, name)) if isinstance(body.value, dict) else self._nothing()
 
     def _nothing(self) -> MergedFiles:
-        """Return empty content for an unreadable file, and mark the parts that it might define as hidden."""
+        """Return empty content for an unreadable file, and mark as hidden the parts that the file might define."""
         self._findings.gaps |= {("hosts",), ("vars",), ("profiles",), ("benchmarks",)}
         return MergedFiles()
 
@@ -170,7 +171,7 @@ class FileMerger:
         return found
 
     def _inventory(self, hosts: Node, found: MergedFiles) -> None:
-        """Add the hosts in the inventory that `from` names. Keys set in the plan override those in the inventory."""
+        """Add the hosts in the inventory given by `from`. Keys set in the plan override those in the inventory."""
         node = hosts.value.get("from") if isinstance(hosts.value, dict) else None
         source = self._sources.beside(node, "`from`") if node is not None else None
         if node is None:
@@ -198,8 +199,8 @@ class FileMerger:
 
 
 def _joined(first: Node | None, second: Node) -> Node:
-    """Return the items of two lists as one. If one value is not a list, return only that value, so that the error in it
-    is reported."""
+    """Return the items of both lists as one list. If one of the values is not a list, return only that value, so that
+    the error is reported."""
     if first is None or not isinstance(second.value, list):
         return second
     return second._replace(value=[*first.value, *second.value]) if isinstance(first.value, list) else first

@@ -1,6 +1,6 @@
 """Ansible inventories as printed by `ansible-inventory --list`: JSON with `_meta.hostvars`, groups and children.
 
-Variables are named as in Ansible's ssh connection and inventory parameters (docs.ansible.com, "List of behavioral
+Variables have the names of Ansible's ssh connection and inventory parameters (docs.ansible.com, "List of behavioral
 inventory parameters"), including the older `ansible_ssh_host`, `_port` and `_user`.
 """
 
@@ -182,7 +182,7 @@ _Reads = Callable[[Mapping[str, Any], "TranslatedHost"], Iterator[tuple[str, Any
 
 
 class UnsupportedVariable(Exception):
-    """An unsupported variable: its name, the reason, and the plan key to use instead."""
+    """An unsupported variable: its name, why it is unsupported, and the plan key to use instead."""
 
     def __init__(self, name: str, what: str, key: str) -> None:
         super().__init__(f"{name}: {what}")
@@ -229,7 +229,7 @@ def translated(variables: Mapping[str, Any], given: Collection[str]) -> Translat
 
 
 def _keys(variables: Mapping[str, Any], found: TranslatedHost, *, local: bool) -> Iterator[tuple[str, Any]]:
-    """Yield (key, value) pairs. If a key is repeated, its last value applies."""
+    """Yield (key, value) pairs. If a key occurs more than once, its last value applies."""
     if any(variables.get(name) for name in _SECRETS):
         found.remarks.add("passwords are ignored: log in with a key or an agent")
     readers: list[_Reads] = [] if local else [_from_arguments, *(partial(_from_names, key) for key in _NAMES)]

@@ -27,7 +27,8 @@ class PlanKey(NamedTuple):
 
 
 def plan_keys() -> list[PlanKey]:
-    """Return every key, in the order of the schema. A key that several maps have in common occurs once for each."""
+    """Return every key, in the order of the schema. A key that occurs in several maps is listed once for each of
+    them."""
     from asct.plan.schema import plan_schema  # imported here: it loads every transport
 
     schema = plan_schema(())
@@ -63,7 +64,7 @@ def _walk(schema: Mapping[str, Any], place: str, defs: Mapping[str, Any], seen: 
 
 
 def _maps(value: Mapping[str, Any], suffix: str, defs: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the value if it is a map, and the maps that it contains as items (`[]`) or under names (`.NAME`)."""
+    """Yield the value if it is a map, and the maps that are its items (`[]`) or its named members (`.NAME`)."""
     value = defs.get(str(value.get("$ref", "")).rpartition("/")[2], value)
     if "properties" in value:
         yield suffix, value

@@ -80,7 +80,7 @@ def variants(plan: Plan) -> Iterator[Plan]:
 
 
 class _Loading:
-    """The process of loading one plan, with the state that all steps share: path, files and findings."""
+    """Loads one plan. Its attributes are the state that all steps share: path, files and findings."""
 
     def __init__(self, path: Path, sources: PlanFiles, findings: Findings) -> None:
         self._path = path
@@ -130,8 +130,8 @@ class _Loading:
         return not {"benchmarks", "select", "extends"}.isdisjoint(root.value)
 
     def _layered(self, section: Section, gathered: MergedFiles, profile: str | None, overrides: Overrides) -> Section:
-        """Return the plan after applying included files, the profile and `--set`, but not those parts that concern
-        hosts and benchmarks."""
+        """Return the plan with included files, the profile and `--set` applied, except for the changes that these make
+        to hosts and benchmarks."""
         members = dict(section.members)
         for key, part in (("vars", gathered.vars), ("groups", gathered.groups), ("profiles", gathered.profiles)):
             if part:

@@ -69,9 +69,10 @@ class Node(NamedTuple):
 class PendingValue:
     """A template that reads results of `needs`, so that the value of the setting is unknown until those jobs are done.
 
-    `text` is the template as written, and `aliases` are the aliases in `needs` whose results it reads. `values` are the
-    other values that it reads ({"host.vars.factor": 2}), so that it can be evaluated without the plan. `paths` are the
-    results that it reads (`cache.dram.optimum_size`), each with its location; a frozen plan omits them.
+    `text` is the template as written, and `aliases` contains the aliases in `needs` whose results it reads. `values`
+    contains all other values that it reads ({"host.vars.factor": 2}), so that it can be evaluated without the plan.
+    `paths` contains the results that it reads (`cache.dram.optimum_size`), each with its location; a frozen plan omits
+    them.
     """
 
     text: str
@@ -125,8 +126,8 @@ class Execution(NamedTuple):
 
 
 class Sweep(NamedTuple):
-    """The product of `axes` and zips, filtered by `where`, without the points in `exclude`, and with those in `include`
-    added. Axis nodes are lists or ranges."""
+    """The product of `axes` and zips, filtered by `where`, excluding the points in `exclude` and including those in
+    `include`. Axis nodes are lists or ranges."""
 
     axes: Mapping[str, Node]
     zips: tuple[Mapping[str, Node], ...] = ()
@@ -209,7 +210,8 @@ class ReportSpec(NamedTuple):
     title: str | None = None
     formats: tuple[str, ...] = ("html", "markdown")
     features: Mapping[str, Mapping[str, str]] = {}
-    """The features that the user states for each measured item, such as a drive, as texts by name."""
+    """The features that the user gives for each measured item, such as a drive: for each item, a map from feature names
+    to texts."""
 
 
 class Plan(NamedTuple):
@@ -241,7 +243,7 @@ class Plan(NamedTuple):
     report: ReportSpec = ReportSpec()
     inputs: tuple[str, ...] = ()
     select: tuple[Node, ...] = ()
-    """The names, aliases and keywords that select benchmarks in addition to `benchmarks`."""
+    """The names, aliases and keywords of benchmarks to run in addition to the entries in `benchmarks`."""
     profiles: tuple[str, ...] = ()
     """The names of the profiles."""
     overrides: tuple[tuple[str, Node], ...] = ()

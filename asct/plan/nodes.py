@@ -108,7 +108,7 @@ def _place_of(file: str, before: str) -> Span:
 
 
 class _Builder:
-    """Converts events to nodes. `stack` contains the collections that are still incomplete."""
+    """Converts events to nodes. `stack` contains the collections that have not ended yet."""
 
     def __init__(self, file: str, findings: Findings) -> None:
         self.file = file
@@ -158,7 +158,7 @@ class _Builder:
             raise _TooMuchError
 
     def _tag(self, event: Any) -> bool:
-        """Report a tag, and return whether there is one."""
+        """Report an error if there is a tag, and return whether there is one."""
         if event.tag is not None:
             hint = "quote text that begins with `!`" if event.tag.startswith("!") else "remove the tag"
             self._error("E108", f"tags are not supported: `{shown(event.tag)}`", event, hint)
@@ -263,8 +263,8 @@ class _Builder:
 
 
 def _joined(first: Node, second: Node) -> Node:
-    """Combine the values of a duplicate key, so that both are checked. Maps and lists are joined; for all other values,
-    the first one is used."""
+    """Combine the values of a duplicate key, so that both are checked. Maps and lists are joined; otherwise, the first
+    value is used."""
     if isinstance(first.value, dict) and isinstance(second.value, dict):
         return first._replace(value={**second.value, **first.value})
     if isinstance(first.value, list) and isinstance(second.value, list):
@@ -282,8 +282,8 @@ _UNQUOTED_TEMPLATE: Final = re.compile(r"(?<![\"'\w])\$\{[^}\n]*\}?")
 
 
 def _report_syntax(problem: Exception, text: str, file: str, findings: Findings) -> None:
-    """Report an exception raised by PyYAML. If the error is at the end of the text, its location is the last line that
-    is not empty."""
+    """Report an exception raised by PyYAML. An error at the end of the text is reported at the last line that is not
+    empty."""
     reason = str(getattr(problem, "problem", None) or getattr(problem, "reason", None) or "it cannot be read")
     context, start = getattr(problem, "context", None), getattr(problem, "context_mark", None)
     mark = getattr(problem, "problem_mark", None) or start

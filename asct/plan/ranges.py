@@ -23,7 +23,7 @@ from asct.values.size import format_size, parse_size
 
 MAX_VALUES: Final = 100_000
 MAX_BITS: Final = 20_000
-"""Maximum size of exact fractions, which prevents endless computations with factors such as 1.0000001."""
+"""Maximum size of exact fractions. The limit prevents endless computations with factors such as 1.0000001."""
 
 Kind = Literal["number", "size", "duration", "count"]
 
@@ -42,8 +42,8 @@ class _Range(NamedTuple):
 def axis_values(node: Node, kind: Kind | None = None) -> list[Node]:
     """Return the raw values of an axis with their locations. Templates must already have been evaluated.
 
-    The values of a range are numbers or, for sizes and durations, texts (`8K`, `20s`), as if they were written in a
-    list. `kind` is the type of the setting; by default, it is derived from the ends of the range. Raises PlanError
+    The values of a range are numbers or, for sizes and durations, text (`8K`, `20s`), just as if they had been written
+    in a list. `kind` is the type of the setting; if it is omitted, the ends of the range determine it. Raises PlanError
     (E124).
     """
     if isinstance(node.value, list):
@@ -96,7 +96,8 @@ def _read(node: Node, kind: Kind | None) -> _Range:
 
 
 def _kind_of(ends: list[Node]) -> Kind:
-    """Return the kind of a range: numbers, sizes, durations or counts. The size parser rejects `4k` next to `8K`."""
+    """Return the kind of a range: numbers, sizes, durations or counts. If one end is `4k` and the other `8K`, the size
+    parser rejects `4k`."""
     texts = [item.value for item in ends if isinstance(item.value, str)]
     units = [text for text in texts if not text.strip().isdecimal()]
     if not texts:
@@ -117,7 +118,7 @@ def _reads(read: Callable[[object], object], text: str) -> bool:
 
 
 def _number(node: Node, kind: Kind) -> Fraction:
-    """Return the exact value of an end, step or factor of a range. Decimals are also exact (0.1 is 1/10)."""
+    """Return the exact value of an end, step or factor of a range. Decimal fractions are exact too (0.1 is 1/10)."""
     value = node.value
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise _problem(node, f"`{shown(value)}` is not a number", "write a number, a size or a duration")

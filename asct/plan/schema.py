@@ -57,7 +57,7 @@ def plan_schema(benchmarks: Sequence[Benchmark[Any]]) -> Schema:
 
 
 def _expanded(node: Any, lists: Mapping[str, Sequence[str]], parts: Mapping[str, Any]) -> Any:
-    """Return a node of schema.yaml as JSON Schema; see the comment there."""
+    """Convert a node of schema.yaml to JSON Schema; a comment in that file explains the notation."""
     if isinstance(node, list):
         return [_expanded(item, lists, parts) for item in node]
     if not isinstance(node, dict):
@@ -95,7 +95,7 @@ def _option(option: Option) -> Schema:
 
 
 def _rule(benchmark: Benchmark[Any]) -> Schema:
-    """Return the rule that selects the settings that entries using this benchmark may have."""
+    """Return the rule that limits entries using this benchmark to its settings."""
     names = sorted(benchmark.params_model.aliases())
     then: Schema = {
         "config": {"$ref": f"#/$defs/settings.{benchmark.name}"},
@@ -106,7 +106,7 @@ def _rule(benchmark: Benchmark[Any]) -> Schema:
 
 
 def settings_schema(benchmark: Benchmark[Any]) -> Schema:
-    """Return the schema of a benchmark's settings as a plan may contain them, in all their spellings."""
+    """Return the schema of a benchmark's settings in a plan, including all of their spellings."""
     model = benchmark.params_model
     schema = benchmark.settings_schema()
     own: Schema = schema.get("properties", {})
@@ -122,7 +122,7 @@ def settings_schema(benchmark: Benchmark[Any]) -> Schema:
 
 
 def _reads_more(info: Any) -> bool:
-    """Return whether a field accepts more values than its type does, because it has a custom validator."""
+    """Return whether a field accepts values that its type alone would not, because it has a custom validator."""
     readers = [item for item in info.metadata if type(item).__name__ == "BeforeValidator"]
     return any(getattr(item.func, "__module__", "").split(".")[:2] != ["asct", "values"] for item in readers)
 

@@ -24,10 +24,11 @@ class UndefinedError(Exception):
 
 
 class Scope(NamedTuple):
-    """The names available to a template. `host` and `needs` (the aliases) are None where templates cannot read them.
+    """The names available to a template. `needs` contains the aliases. `host` and `needs` are None where templates
+    cannot read them.
 
     If `environment` is None, the environment of the process is used. Only the names in `inputs` can be read. `hidden`
-    contains the paths that an error hides (`host.labels.rack`); neither they nor the paths below them are treated as
+    contains the paths that an error hides (`host.labels.rack`); these paths and those below them are not treated as
     undefined.
     """
 

@@ -116,7 +116,8 @@ def _by(section: Section) -> dict[str, tuple[Node, Bound]]:
 def read_safety(node: Node | None, context: ParseContext, included: Sequence[Node] = ()) -> Safety:
     """Read the `safety:` section. Consent entries must be literal, so templates are rejected.
 
-    `included` are the sections of included files, without consents. The lowest `max_written` of all applies.
+    `included` contains the `safety` sections of included files, without consents. The lowest `max_written` in any of
+    the sections applies.
     """
     sections = [_safety(item, context) for item in (*included, node) if item is not None]
     limits = [item.max_written_bytes for item in sections if item.max_written_bytes is not None]
@@ -230,7 +231,7 @@ def read_execution(section: Section) -> Execution:
 
 
 def filled(given: Execution, below: Execution = DEFAULTS) -> Execution:
-    """Return `given`, with missing values taken from `below`."""
+    """Return `given`, with its missing values filled in from `below`."""
     return Execution._make(low if own is None else own for own, low in zip(given, below, strict=True))
 
 

@@ -41,7 +41,7 @@ class PlanFiles:
         """Return the name and text of the file named by a node, relative to the file that contains the node; None after
         an error.
 
-        If `shipped` is true and there is no such file, the plan of this name that comes with asct is used instead.
+        If `shipped` is true and there is no such file, the plan that comes with asct under this name is used instead.
         """
         inside = self._inside(node, what, shipped)
         if inside is None:
@@ -99,8 +99,8 @@ class PlanFiles:
 
 
 def meant_file(text: str, path: Path, suffixes: Sequence[str] = ()) -> str | None:
-    """Return the path of the file that `text` probably means, in the same form as `text`, or None if the folder of
-    `path` contains no such file. With `suffixes`, only files with one of these are considered."""
+    """Return the path of the file that `text` probably refers to, in the same form as `text`, or None if the folder of
+    `path` contains no similar file. If `suffixes` is set, only files with one of these suffixes are considered."""
     with suppress(OSError, ValueError):
         names = [one.name for one in path.parent.iterdir() if not suffixes or one.suffix in suffixes]
         name = nearest(path.name, names)
@@ -120,8 +120,8 @@ def plans() -> Path:
 
 
 def shipped(name: str) -> str:
-    """Return the path of the plan that comes with asct under this name (`quickstart`), or `name` itself if there is
-    none, or if a file has this name."""
+    """Return the path of the plan that comes with asct under this name (`quickstart`). Return `name` itself if there is
+    no such plan, or if a file with this name exists."""
     own = plans() / f"{name}.yaml"
     plain = not Path(name).is_absolute() and ".." not in Path(name).parts
     return str(own) if plain and not Path(name).exists() and own.is_file() else name

@@ -1,4 +1,4 @@
-"""Limits on runs that asct starts without confirmation: the duration, and the number of bytes written."""
+"""Limits on the duration and the number of bytes written, above which asct starts a run only after confirmation."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ CONFIRM_BYTES: Final = _TIB
 """The largest number of bytes, summed over all targets on all hosts, that a run may write if it starts without `--yes`.
 It is compared with the number of bytes that the run is likely to write."""
 UNNAMED_S: Final = _HOUR
-"""`asct run all` excludes a benchmark that is estimated to take longer than this number of seconds."""
+"""`asct run all` excludes benchmarks whose estimated duration exceeds this number of seconds."""
 UNNAMED_BYTES: Final = 100 * _GIB
-"""`asct run all` excludes a benchmark that is likely to write more bytes than this."""
+"""`asct run all` excludes benchmarks that are likely to write more than this number of bytes."""
 
 
 def unconfirmed(plan: ResolvedPlan, shown: Preview) -> list[Diagnostic]:
@@ -32,13 +32,13 @@ def unconfirmed(plan: ResolvedPlan, shown: Preview) -> list[Diagnostic]:
     found = []
     if plan.limit_s is None and shown.seconds > CONFIRM_S:
         hours = shown.seconds / _HOUR
-        message = f"the run takes about {hours:.3g}h, and more than {CONFIRM_S / _HOUR:.0f}h requires confirmation"
+        message = f"the run takes about {hours:.3g}h; more than {CONFIRM_S / _HOUR:.0f}h requires confirmation"
         found.append(_question(plan, message, "limits", f"duration: {math.ceil(hours)}h"))
     likely = [number for host in shown.hosts for number in host.likely_writes.values()]
     if plan.safety.max_written_bytes is None and sum(likely) > CONFIRM_BYTES:
         most = sum(number for host in shown.hosts for number in host.writes.values())
         about, bound, allowed = format_alike((sum(likely), most, CONFIRM_BYTES), "B")
-        message = f"the run writes about {about}, at most {bound}, and more than {allowed} requires confirmation"
+        message = f"the run writes about {about}, at most {bound}; more than {allowed} requires confirmation"
         found.append(_question(plan, message, "safety", f"max_written: {math.ceil(max(likely) / _TIB)}TiB"))
     return found
 
@@ -52,5 +52,5 @@ def _question(plan: ResolvedPlan, message: str, section: str, limit: str) -> Dia
 
 
 def too_large(job: JobPreview) -> bool:
-    """Return whether `asct run all` excludes the benchmark of a job unless it is named."""
+    """Return whether `asct run all` excludes a job's benchmark unless the user names it."""
     return job.cost.seconds > UNNAMED_S or sum(job.cost.likely_writes.values()) > UNNAMED_BYTES

@@ -45,8 +45,8 @@ class ResolveContext:
     """Returns contexts, each with all of its jobs: one for the plan without the profile, `--set` and the selection, and
     one for the plan with each of its profiles."""
     points: dict[tuple[str, str], tuple[Point, ...]] = field(default_factory=dict)
-    """The points of each entry. The key also contains everything else on which they depend, so hosts with the same
-    settings share points."""
+    """The points of each entry. Besides the entry, the key contains everything else that the points depend on, so hosts
+    with the same settings share them."""
 
     def __post_init__(self) -> None:
         self.findings = Findings(self.plan.gaps)
@@ -54,7 +54,7 @@ class ResolveContext:
         self.overrides = tuple(self._read_overrides())
 
     def benchmark(self, name: str, span: Span | None) -> Benchmark[Any] | None:
-        """Return the benchmark with this name or alias. If there is none, report the name at `span` (unless the name is
+        """Return the benchmark with this name or alias. If there is none, report an error at `span` (unless the name is
         empty because of an earlier error), and return the benchmark that was probably meant."""
         found = self.catalog.get(name)
         if found is None and name:
@@ -66,7 +66,7 @@ class ResolveContext:
         return found
 
     def _as_meant(self) -> Plan:
-        """Return the plan after correcting the id of each entry that has no `id` of its own and misspells its
+        """Return the plan with corrected ids for entries that have no `id` of their own and misspell the name of their
         benchmark."""
         ids = {entry.id for entry in self.plan.benchmarks}
         unknown = {name for name in ids if self.catalog.get(name) is None}
@@ -121,8 +121,8 @@ class JobDraft(NamedTuple):
 
     `explicit` contains the settings whose values differ from the defaults, and `aliases` contains the aliases in
     `needs` that the job's templates read. `axes` contains the values of the settings that vary within the job.
-    `rejected` contains the settings that are unknown because of an error (ANY if it may be any setting); the job then
-    has no points.
+    `rejected` contains the settings whose values are unknown because of an error (ANY if any setting may be affected);
+    in that case, the job has no points.
     """
 
     job: Job
@@ -140,6 +140,7 @@ class JobDraft(NamedTuple):
 
 
 ANY = "*"
-"""Stands for all settings in `JobDraft.rejected`."""
+"""In `JobDraft.rejected`, stands for all settings."""
 NOWHERE: Final = HostSpec("")
-"""Stands for the hosts of an entry that names only unknown hosts, so that the entry's settings are still checked."""
+"""Placeholder for the hosts of an entry that lists only unknown hosts, so that the entry's settings are still
+checked."""

@@ -69,8 +69,8 @@ def split_metric(text: str) -> tuple[str, str] | None:
 
 
 def _matched(context: ResolveContext, expectation: Expectation, drafts: Sequence[JobDraft]) -> list[ExpectedMetric]:
-    """Return the metrics that an expectation names. An unknown id or metric is reported, and the most similar one is
-    used instead."""
+    """Return the metrics to which an expectation refers. An unknown id or metric is reported, and the most similar one
+    is used instead."""
     text, span = str(expectation.metric.value), expectation.metric.span
     parts = split_metric(text)
     if parts is None:
@@ -96,7 +96,7 @@ def _matched(context: ResolveContext, expectation: Expectation, drafts: Sequence
 
 
 def _elsewhere(context: ResolveContext, job: str, name: str = "*") -> list[ExpectedMetric]:
-    """Return the metrics that match in the plan without the profile, `--set` and the selection."""
+    """Return the metrics that match if the profile, `--set` and the selection are ignored."""
     return [item for _, drafts in context.wider() for item in _metrics(_named(drafts, job), name)]
 
 
@@ -115,7 +115,7 @@ def _metrics(drafts: Sequence[JobDraft], name: str) -> list[ExpectedMetric]:
 
 
 def _comparable(context: ResolveContext, found: list[ExpectedMetric], name: str, span: Span) -> list[ExpectedMetric]:
-    """Return the metrics that are not informational. Report an error if there are none."""
+    """Return the given metrics, excluding informational ones. Report an error if none remain."""
     kept = [item for item in found if item.metric.comparable]
     if found and not kept:
         message = f"metric `{name}` is informational and cannot have an expectation"
@@ -188,12 +188,12 @@ def _unit(context: ResolveContext, expectation: Expectation, expected: Sequence[
 
 
 def _bounds(expectation: Expectation) -> list[Bound]:
-    """Return the general bound and those of individual hosts."""
+    """Return the general bound and the bounds for individual hosts."""
     return [expectation.bound, *(bound for _, bound in expectation.by.values())]
 
 
 def _check_reference(context: ResolveContext, expectation: Expectation) -> None:
-    """Check that the bounds refer to an existing fact (`of`) and baseline."""
+    """Check that the fact (`of`) and the baseline to which the bounds refer exist."""
     findings, of = context.findings, expectation.of
     if of is not None and of.sound and (name := str(of.value)) not in RELATIVE:
         findings.error("E238", f"a bound cannot be a percentage of `{name}`", of.span, did_you_mean(name, RELATIVE))
@@ -212,8 +212,8 @@ def _check_reference(context: ResolveContext, expectation: Expectation) -> None:
 def _limits(
     context: ResolveContext, expectation: Expectation, expected: Sequence[ExpectedMetric]
 ) -> dict[str | None, NumericBounds]:
-    """Return the general bounds (key None) and the bounds of individual hosts, which inherit missing keys from the
-    general bounds."""
+    """Return the general bounds (key None) and the bounds for individual hosts, which inherit missing keys from the
+    general ones."""
     unit = _unit(context, expectation, expected)
     found: dict[str | None, NumericBounds] = {None: read_limits(context, expectation, expectation.bound, unit)}
     for word, (node, bound) in expectation.by.items():
@@ -232,8 +232,8 @@ def _limits(
 
 
 def _measured_on(context: ResolveContext, expectation: Expectation, hosts: Sequence[str]) -> bool:
-    """Return whether the plan measures this metric on one of the hosts, even without the profile, `--set` and the
-    selection."""
+    """Return whether the plan measures this metric on at least one of the hosts, either as resolved or if the profile,
+    `--set` and the selection are ignored."""
     if any(_anywhere(expectation, host, context) for host in hosts):
         return True
     return any(_anywhere(expectation, host, other) for other, _ in context.wider() for host in hosts)
@@ -251,12 +251,12 @@ def _anywhere(expectation: Expectation, host: str, context: ResolveContext) -> b
 
 
 DescribedBound = tuple[str, Node]
-"""A pair of a phrase and the bound as written in the plan: ("at least", 130 ns)."""
+"""A phrase, and the bound as written in the plan: ("at least", 130 ns)."""
 
 
 class NumericBounds(NamedTuple):
-    """Bounds as numbers in the metric's base unit, or as fractions of the value named by `of`. `no_worse_than` is a
-    fraction."""
+    """Bounds as numbers in the metric's base unit, or as fractions of the reference value that `of` selects.
+    `no_worse_than` is always a fraction."""
 
     min: float | None = None
     max: float | None = None
@@ -309,7 +309,7 @@ def _read_bound(context: ResolveContext, node: Node | None, unit: str | None, *,
 
 
 def _share(context: ResolveContext, node: Node) -> float | None:
-    """Return a percentage as a fraction. The division is exact, so 5% becomes the double that is nearest to 0.05."""
+    """Return a percentage as a fraction. The division is exact, so the result for 5% is the double nearest to 0.05."""
     text = node.value.strip() if isinstance(node.value, str) else ""
     try:
         if not text.endswith("%") or text.startswith("-"):
@@ -341,8 +341,8 @@ def read_coordinates(
     """Return the canonical `at` (settings with their main names and typed values, and coordinates as they appear in
     records), and the reason why no such value is planned (empty if there is such a value).
 
-    A pattern may match jobs without these coordinates; this is an error only if no job has them, including the jobs in
-    the plan without the profile, `--set` and the selection.
+    A pattern may match jobs without these coordinates; this is an error only if no job has them, even if the profile,
+    `--set` and the selection are ignored.
     """
     found, worst = _read_at(context, expectation, expected)
     if worst is None:
@@ -402,7 +402,7 @@ def _unknown(draft: JobDraft, metric: Metric, key: str, name: str, node: Node) -
 
 
 def _check_point_exists(draft: JobDraft, swept: Mapping[str, tuple[Any, Node]]) -> None:
-    """Raise PlanError unless there is a point with all the swept values."""
+    """Raise PlanError unless a point has this combination of swept values."""
     wanted = {name: frozen_key(value) for name, (value, _) in swept.items()}
     points = draft.job.points
     if draft.rejected:
@@ -417,8 +417,8 @@ def _check_point_exists(draft: JobDraft, swept: Mapping[str, tuple[Any, Node]]) 
 
 
 def _check_values_exist(draft: JobDraft, swept: Mapping[str, tuple[Any, Node]]) -> None:
-    """Raise PlanError if one of the values is on no axis. Used for a job whose points cannot be determined because of
-    errors."""
+    """Raise PlanError if one of the values does not occur on its axis. This check is used if errors prevent the job's
+    points from being determined."""
     for name, (value, node) in swept.items():
         if draft.rejected.isdisjoint((ANY, name, "include")):
             _check_value_exists(draft, name, value, node, draft.axes[name])

@@ -20,7 +20,8 @@ POINT_DIGITS = 12
 
 
 def _plain(value: Any) -> Any:
-    """Encode types that `json` does not support. The text and the other inputs of a pending value identify it."""
+    """Encode types that `json` does not support. A pending value is identified by its text and by the other values that
+    it reads."""
     if isinstance(value, PendingValue):
         return {"deferred": value.text, "values": dict(value.values)}
     if isinstance(value, Mapping):
@@ -43,8 +44,8 @@ def digest(value: Any) -> str:
 
 
 def point_id(benchmark: str, version: str, settings: Mapping[str, Any]) -> str:
-    """Return 12 hex digits that identify all settings of a version of a benchmark, regardless of their order and of the
-    host."""
+    """Return 12 hex digits that identify a set of settings for one version of a benchmark, regardless of their order
+    and of the host."""
     return digest([benchmark, version, settings])[:POINT_DIGITS]
 
 
@@ -87,8 +88,8 @@ def job_seed(plan_digest: str, job: Job) -> int:
 
 
 def split_settings(points: Sequence[Point]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return the settings that all points share, and for each point those that are neither shared nor swept (usually
-    none)."""
+    """Return the settings that all points share and, for each point, its settings that are neither shared nor swept
+    (usually none)."""
     if not points:
         return {}, []
     first = points[0]
@@ -103,8 +104,8 @@ def split_settings(points: Sequence[Point]) -> tuple[dict[str, Any], list[dict[s
 
 
 def _holds(point: Point, fixed: Mapping[str, Any]) -> bool:
-    """Return whether a point contains the same objects as `fixed`, as all points of one job do. This is faster than
-    comparing values."""
+    """Return whether the values in `fixed` are the very objects that the point contains, as is usual for points of one
+    job. This is faster than comparing values."""
     return all(map(is_, map(point.settings.get, fixed), fixed.values()))
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 GROUPS: Final = ("all", "default")
 UNNAMED: Final = "qualification"
-"""`all` excludes benchmarks that have this keyword, unless they are named."""
+"""`all` excludes benchmarks with this keyword unless the user names them."""
 _HINT: Final = "`asct list` shows names and keywords"
 
 
@@ -39,7 +39,7 @@ S = TypeVar("S", bound=Selectable)
 
 
 class Chosen(NamedTuple, Generic[S]):
-    """A selected benchmark, and the words that select it; the reason why its job is part of the run."""
+    """A selected benchmark, and the words that select it. They are the reason why its job is part of the run."""
 
     info: S
     words: Sequence[str]
@@ -64,8 +64,8 @@ def chosen_by(
     as the error `code`, and treat it as the name that it resembles. `where` ends the message and `known_hint` says what
     can be selected.
 
-    A word is a name, an alias, a keyword, `all` or `default`; `^word` excludes. If every word excludes something, the
-    exclusions apply to `default`. A hidden benchmark can be selected only by its name or alias.
+    A word is a name, an alias, a keyword, `all` or `default`; `^word` excludes. If all words are exclusions, they apply
+    to `default`. A hidden benchmark can be selected only by its name or alias.
     """
     known = [*GROUPS, *(name for item in benchmarks for name in (item.name, *item.aliases, *item.keywords))]
     matches: dict[str, set[str]] = {}
@@ -108,9 +108,8 @@ def _matching(word: str, benchmarks: Sequence[S]) -> list[S]:
 
 
 def with_selected(plan: Plan, catalog: Catalog, findings: Findings) -> Plan:
-    """Return the plan with an entry for each benchmark that `select` selects and that no entry uses yet.
-
-    `all` leaves out drive qualifications, which a plan must name.
+    """Return the plan with an additional entry for each benchmark that `select` selects and that no entry uses yet.
+    `all` leaves out drive qualifications, which a plan must name explicitly.
     """
     if not plan.select:
         return plan

@@ -83,7 +83,7 @@ def _layer(
 
 
 def _resembling(settings: Settings, spelling: str) -> str:
-    """Return the names and help of the settings for which the benchmark lists `spelling` as a similar name."""
+    """Return the names and help texts of the settings that list `spelling` as a similar name."""
     found = []
     for name, declared in settings.benchmark.params_model.model_fields.items():
         extra = declared.json_schema_extra
@@ -94,7 +94,7 @@ def _resembling(settings: Settings, spelling: str) -> str:
 
 
 def unknown_setting(context: ResolveContext, spelling: str, node: Node, settings: Settings) -> str | None:
-    """Report a setting that the benchmark does not have, and return the setting that was probably meant."""
+    """Report a setting that the benchmark does not have, and return the one that was probably meant."""
     name = settings.benchmark.name
     similar = _resembling(settings, spelling)
     hint = similar or did_you_mean(spelling, settings.spellings, f"`asct list settings {name}` lists them")
@@ -150,8 +150,8 @@ def _spellings(context: ResolveContext, names: Iterable[str]) -> set[str]:
 class SettingValue(NamedTuple):
     """The value of a setting.
 
-    `value` is canonical. For a pending value, `value` is computed from example results, and `final` is the pending
-    value that the points receive.
+    `value` is canonical. If it is pending, `value` is computed from example results, and `final` is the pending value
+    that the points receive.
     """
 
     value: Any
@@ -218,7 +218,7 @@ class ValueReader:
         return SettingValue(value[0], final if aliases else value[0], node, item.origin, item.rank, aliases)
 
     def _listed(self, name: str, node: Node) -> Node | None:
-        """Expand a list of steps that is written as a range, in the same way as an axis would be."""
+        """Expand a list of steps that is written as a range, in the same way as an axis."""
         if name not in self.settings.steps or not isinstance(node.value, dict):
             return node
         items = self.axis(name, node)
@@ -257,8 +257,8 @@ class ValueReader:
         self.context.findings.error("E208", message, node.span, hint)
 
     def swept(self, name: str, node: Node) -> tuple[Any] | None:
-        """Return one value from an axis, an exclude or an include, in a 1-tuple, or None after an error. The value
-        cannot be pending."""
+        """Return one value of an axis, or of an item in `exclude` or `include`, in a 1-tuple, or None after an error.
+        The value cannot be pending."""
         found = self.evaluated(node)
         if not found.sound:
             return None
@@ -271,8 +271,8 @@ class ValueReader:
         return self.canonical(name, found.plain(), found)
 
     def where(self, node: Node, names: tuple[str, ...]) -> Condition | None:
-        """Return the condition of a sweep over `names`, which it may use in all their spellings, or None after an
-        error."""
+        """Return the condition of a sweep over the settings `names`, or None after an error. The condition may use any
+        spelling of these settings."""
         spellings = [word for word, name in self.settings.spellings.items() if name in names or self.hides(name)]
         found = self.context.findings.attempt(compile_where, node, spellings, self.scope) if node.sound else None
         if found is None or self.hides(*(self.settings.spellings[word] for word in found.names)):
@@ -293,7 +293,7 @@ class ValueReader:
         self.context.findings.error("E208", message, place.span, problem.hint, *notes)
 
     def _example(self, node: Node) -> Any:
-        """Return the value of a node, with example values in place of results. Raises PlanError for an unknown
+        """Return the value of a node, with example values substituted for results. Raises PlanError for an unknown
         result."""
         if isinstance(node.value, list):
             return [self._example(item) for item in node.value]

@@ -38,7 +38,8 @@ class DependencyResolver:
         self._tried: dict[Key, JobDraft | None] = {}
 
     def resolve(self, pairs: Iterable[Key]) -> dict[Key, JobDraft]:
-        """Return the jobs for (entry id, host) pairs and all jobs that they need, in the order of the plan."""
+        """Return the jobs for the given (entry id, host) pairs, and all jobs that they need, in the order of the
+        plan."""
         drafts: dict[Key, JobDraft] = {}
         pending = [(self._entries[name], host, "") for name, host in pairs]
         while pending:
@@ -69,7 +70,7 @@ class DependencyResolver:
         return {alias: entry for alias, entry in found.items() if entry is not None}
 
     def _named(self, draft: JobDraft, alias: str) -> Entry | None:
-        """Return the entry to which `needs:` maps an alias, or None after an error."""
+        """Return the entry that an alias in `needs:` refers to, or None after an error."""
         node = draft.entry.needs[alias]
         target = self._entries.get(str(node.value))
         findings = self._context.findings
@@ -96,8 +97,8 @@ class DependencyResolver:
         return target if self._fits(draft, alias, target) else None
 
     def _fits(self, draft: JobDraft, alias: str, target: Entry) -> bool:
-        """Return whether an alias that the benchmark reads refers to the expected benchmark. If it does not, report an
-        error."""
+        """Return whether the alias refers to the benchmark whose results are expected under it. If it does not, report
+        an error."""
         wanted = next((item.benchmark for item in draft.benchmark.dependencies if item.alias == alias), None)
         found = self._context.catalog.get(target.uses)
         if wanted is None or found is None or found is self._context.catalog.get(wanted):
@@ -106,12 +107,12 @@ class DependencyResolver:
             "E222",
             f"`{alias}` of `{draft.benchmark.name}` reads results of `{wanted}`, but `{target.id}` uses `{found.name}`",
             draft.entry.needs[alias].span,
-            f"name an entry that uses `{wanted}`, or remove `{alias}`: asct then adds the job itself",
+            f"use an entry with `uses: {wanted}`, or remove `{alias}`: asct then adds the job itself",
         )
         return False
 
     def _of_benchmark(self, dependency: Dependency, draft: JobDraft) -> Entry | None:
-        """Return an entry that measures a dependency with default settings. If there is none, create it."""
+        """Return an entry that measures a dependency with default settings, creating it if necessary."""
         needed = self._context.benchmark(dependency.benchmark, draft.entry.uses_span)
         if needed is None:
             return None
@@ -136,7 +137,7 @@ class DependencyResolver:
         return candidate
 
     def _check_single_point(self, drafts: Mapping[Key, JobDraft]) -> None:
-        """Report jobs that read results of a job with more than one point."""
+        """Report jobs that read the results of a job with more than one point."""
         for (host, name), draft in drafts.items():
             own = {dependency.alias for dependency in draft.benchmark.dependencies}
             for alias, target in draft.job.needs.items():

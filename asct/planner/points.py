@@ -35,7 +35,8 @@ from asct.sdk.benchmark import Benchmark, Refusal
 from asct.sdk.params import Params
 
 CANDIDATES = 1_000_000
-"""Maximum number of combinations for which `where` and `exclude` are evaluated; a larger sweep is an error."""
+"""Maximum number of combinations for which `where` and `exclude` are evaluated. A sweep with more combinations is an
+error."""
 
 
 class _EntrySweep(NamedTuple):
@@ -131,7 +132,7 @@ def _declared(context: ResolveContext, entry: Entry, host: str, benchmark: Bench
 
 
 def _mark_gaps(reader: ValueReader, entry: Entry) -> None:
-    """Tell the reader which parts of an entry are hidden by errors in the plan."""
+    """Tell the value reader which parts of an entry are hidden by errors in the plan."""
     findings, plan = reader.context.findings, reader.context.plan
     if findings.hides("benchmarks", entry.id, "sweep"):
         reader.rejected.add(ANY)
@@ -150,8 +151,8 @@ def _mark_gaps(reader: ValueReader, entry: Entry) -> None:
 
 
 def _countable(context: ResolveContext, entry: Entry, total: int) -> bool:
-    """Return whether the sweep is small enough to expand. Nothing is expanded to count the combinations, so a sweep
-    with 10^12 of them fails immediately."""
+    """Return whether the sweep is small enough to expand. Combinations are counted without being expanded, so a sweep
+    with 10^12 of them is rejected immediately."""
     sweep = entry.sweep
     if not (sweep.where or sweep.exclude):
         return _few_enough(context, entry, total + len(sweep.include))
@@ -225,8 +226,8 @@ def _expanded(sweep: _EntrySweep) -> tuple[Point, ...]:
 
 
 def _where(sweep: _EntrySweep) -> Where | None:
-    """Return the condition, or None if there is none. It takes the value of each axis under the spelling that the
-    condition uses."""
+    """Return the condition, or None if there is none. It accepts the main names of the axes, even if the condition is
+    written with other spellings."""
     condition = sweep.where
     if condition is None:
         return None
@@ -238,7 +239,7 @@ def _where(sweep: _EntrySweep) -> Where | None:
 
 
 def _candidates(sweep: _EntrySweep, rows: Sequence[Row]) -> Iterator[tuple[dict[str, Any], Span]]:
-    """Yield the varying settings of each point, and the location that errors about the point refer to."""
+    """Yield the varying settings of each point, and the location at which errors in the point are reported."""
     names = names_of(sweep.axes.axes)
     for row in rows:
         yield dict(zip(names, row, strict=True)), sweep.span
@@ -281,8 +282,8 @@ def _materialised(sweep: _EntrySweep, rows: Sequence[Row]) -> tuple[Point, ...]:
 
 
 def _report(sweep: _EntrySweep, name: str, message: str, hint: str, varying: Mapping[str, Any]) -> None:
-    """Report an error in a point at the location of the invalid value, which is either in the axis or where the plan
-    sets the setting."""
+    """Report an error in a point at the location of the invalid value: in the axis, or where the plan sets the
+    setting."""
     node: Node | None = sweep.axes.nodes.get((name, frozen_key(varying[name]))) if name in varying else None
     if node is None and name in sweep.base:
         node = sweep.base[name].node
@@ -307,8 +308,8 @@ def _origins(sweep: _EntrySweep) -> dict[str, Origin]:
 
 
 def _explicit(sweep: _EntrySweep) -> frozenset[str]:
-    """Return the settings whose values differ from the defaults. Setting a value to its default does not remove a
-    dependency."""
+    """Return the settings whose values differ from the defaults. If a setting is explicitly set to its default, a
+    dependency that supplies it is still needed."""
     defaults = sweep.settings.defaults
     given = {
         name
@@ -320,9 +321,9 @@ def _explicit(sweep: _EntrySweep) -> frozenset[str]:
 
 
 class PointPattern:
-    """Points that share `fixed` and vary in the settings `names`; a single point if `names` is empty. `identity`
-    returns the same id as `point_id` for the complete settings, but encodes the fixed settings and each varying value
-    only once.
+    """The common pattern of points that share the settings `fixed` and differ in the settings `names`; if `names` is
+    empty, there is only one point. `identity` returns the same id as `point_id` does for the complete settings, but
+    encodes the fixed settings and each varying value only once.
     """
 
     def __init__(self, benchmark: str, version: str, fixed: Mapping[str, Any], names: frozenset[str]) -> None:

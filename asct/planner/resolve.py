@@ -34,8 +34,8 @@ class Resolution(NamedTuple):
     def required(self) -> ResolvedPlan:
         """Return the resolved plan.
 
-        Raises UsageError if the selection or `--set` is wrong, SafetyError if only a consent entry is missing, and
-        PlanError otherwise; each contains all findings.
+        Raises UsageError if the selection or `--set` is wrong, SafetyError if the only error is a missing consent
+        entry, and PlanError for all other errors. Each exception contains all findings.
         """
         if self.plan is not None:
             return self.plan
@@ -55,8 +55,9 @@ def resolve(
 ) -> Resolution:
     """Resolve the jobs and expectations of a plan, limited by a selection, and collect all errors.
 
-    `wider` returns the plan as written and the plan with each profile applied. If an expectation selects nothing in
-    `plan` but something in one of those, it is not planned; if it selects nothing in any of them, it is an error.
+    `wider` returns the plan as written and the plan with each profile applied. If an expectation matches nothing in
+    `plan` but matches something in one of these, it is not planned. If it matches nothing in any of them, this is an
+    error.
     """
     context = ResolveContext(plan, catalog, wider=cache(lambda: [_drafted(item, catalog) for item in wider()]))
     plan = context.plan

@@ -19,7 +19,7 @@ class Selection(NamedTuple):
     """The parts of a plan that the user selected. An empty field selects everything.
 
     `hosts` are names, groups, ranges or patterns, separated by commas; `benchmarks` are entry ids or patterns, and
-    `tags` are tags of entries. An entry must match one word in each field that is not empty.
+    `tags` are tags of entries. To be selected, an entry must match at least one word in each non-empty field.
     """
 
     hosts: tuple[str, ...] = ()
@@ -77,7 +77,7 @@ def select(plan: Plan, selection: Selection, where: dict[str, list[str]], findin
     pairs = [(name, host) for name in kept for host in where[name] if host in hosts]
     if not pairs and not (findings.errors or findings.gaps):
         hint = "`asct plan` without a selection shows all jobs"
-        findings.error("E207", "nothing in the plan matches the whole selection", None, hint)
+        findings.error("E207", "nothing in the plan matches all parts of the selection", None, hint)
     return pairs
 
 

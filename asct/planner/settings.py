@@ -41,7 +41,7 @@ class Settings:
         self.model: type[Params] = benchmark.params_model
         self.spellings = self.model.aliases()
         self.steps: dict[str, str] = dict(self.model.step_settings)
-        """Maps each setting that contains a list of steps to the setting for which it lists values."""
+        """Maps each setting that is a list of steps to the setting whose values it lists."""
         self._fields = self.model.model_fields
         self.kinds = {name: kind for name, info in self._fields.items() if (kind := _kind(info))}
         """Maps each setting to the kind of its values, which determines how ranges are parsed. Settings of unknown kind
@@ -93,7 +93,7 @@ class Settings:
             raise InvalidSettings(problems(error.errors(), self.names)) from None
 
     def _read_alone(self, name: str, raw: Any) -> Any:
-        """Validate a value against the type of its field. Used for models that cannot be created from a single
+        """Validate a value against the type of its field. This is done for models that cannot be created from a single
         setting."""
         if name not in self._adapters:
             info = self._fields[name]
@@ -122,7 +122,7 @@ class _HiddenSetting(Exception):
 
 
 def contradictions(benchmark: Benchmark[Any], params: Params, hidden: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Yield the contradictions between settings that `check` reports, until it reads one of the `hidden` settings."""
+    """Yield the contradictory settings that `check` reports, until it reads one of the `hidden` settings."""
     if not hidden:
         yield from benchmark.check(params)
         return
@@ -131,7 +131,8 @@ def contradictions(benchmark: Benchmark[Any], params: Params, hidden: Collection
 
 
 def _guarded(params: Params, hidden: Collection[str]) -> Params:
-    """Return settings that raise _HiddenSetting as soon as one of `hidden`, or all settings at once, are read."""
+    """Return a copy of the settings that raises _HiddenSetting when any of `hidden`, or all settings at once, are
+    read."""
     guarded = params.model_copy()
     guarded.__class__ = _guard(type(params), frozenset(hidden))
     return guarded
@@ -155,8 +156,8 @@ def plain(value: Any) -> Any:
 
 
 def copied(params: Params, varying: Mapping[str, Any]) -> Params | None:
-    """Return a copy of `params` with the valid values `varying`, or None if the model would convert a value to another
-    type."""
+    """Return a copy of `params` with the values `varying`, which must be valid, or None if the model would convert one
+    of them to another type."""
     if all(type(getattr(params, name)) in _PLAIN for name in varying):
         return params.model_copy(update=varying)
     return None
@@ -179,7 +180,7 @@ def _truth_for_number(raw: Any, value: Any) -> bool:
 
 
 def _kind(info: FieldInfo) -> Kind | None:
-    """Return the kind of a field, as determined by a validator at any depth of its annotation, or None if it is
+    """Return the kind of a field, which a validator at any depth of its annotation determines, or None if it is
     unknown."""
     found = [*info.metadata, *_annotations(info.annotation)]
     readers = {item.func for item in found if isinstance(item, BeforeValidator)}
@@ -197,7 +198,7 @@ _QUOTED = re.compile(r"'([^']*)'")
 
 
 class SettingError(NamedTuple):
-    """One error in one setting. `path` locates the error in a list or map: (2,) is the third item."""
+    """One error in one setting. `path` is the position of the error in a list or map: (2,) is the third item."""
 
     setting: str
     path: tuple[int | str, ...]

@@ -1,6 +1,6 @@
 """Sweeps: the product of the axes and zips, filtered by `where`, without `exclude`, and with `include` added.
 
-Each value is read as the type of its setting. Everything is counted before it is expanded: for an axis with 10^12
+Each value is read as the type of its setting. Everything is counted before it is expanded: even for an axis with 10^12
 values, `combinations` needs only one multiplication.
 """
 
@@ -26,15 +26,16 @@ Where = Callable[[Mapping[str, Any]], bool]
 
 
 class SweepAxis(NamedTuple):
-    """Settings that change together: a single one, or the members of a zip. Each row contains one value per name."""
+    """Settings that change together: the members of a zip, or a single setting. Each row contains one value per
+    name."""
 
     names: tuple[str, ...]
     rows: Sequence[Row]
 
 
 class ExcludeRule(NamedTuple):
-    """An item of `exclude`. It matches rows that contain all of its `values`, each of which is compared as a value of
-    its setting's type."""
+    """An item of `exclude`. It matches rows that contain all of its `values`. Each value is compared in the type of its
+    setting."""
 
     values: Mapping[str, Any]
     span: Span | None = None
@@ -45,7 +46,7 @@ class ExcludeRule(NamedTuple):
 
 
 class Expansion(NamedTuple):
-    """The remaining rows in order, and the effect of each rule: `matched[i]` is the number of rows that item i of
+    """The remaining rows in order, and the effect of each rule. `matched[i]` is the number of rows that item i of
     `exclude` removed.
 
     `dropped_by_where` states, for each item of `exclude`, whether it matches a row that `where` removed.
@@ -181,7 +182,7 @@ def _values(reader: ValueReader, name: str | None, node: Node) -> Sequence[Node]
 
 
 def read_axes(reader: ValueReader, written: Sequence[DeclaredAxes], base: Mapping[str, SettingValue]) -> Axes:
-    """Return all axes with their values: first those of the sweep, then those from lists of steps. `--set` takes
+    """Return all axes with their values: first those in the sweep, then those from lists of steps. `--set` takes
     precedence."""
     axes = Axes()
     for item in written:
@@ -317,8 +318,8 @@ def _members(context: ResolveContext, node: Node, what: str) -> Iterable[tuple[s
 
 
 def included(reader: ValueReader, entry: Entry) -> list[dict[str, Any] | None]:
-    """Return the points of `include`, with None for each invalid one. An omitted setting has the value that it would
-    have without the sweep: the one in `config`, otherwise the default."""
+    """Return the points of `include`, with None for each invalid one. A setting that a point omits has the value that
+    it would have without the sweep: the one in `config`, or otherwise the default."""
     return [_included(reader, node) for node in entry.sweep.include]
 
 
@@ -353,8 +354,9 @@ def report_unmatched(
     unsure: Collection[str],
     axes: Mapping[str, Sequence[Any]],
 ) -> None:
-    """Report rules in `exclude` that match no point, unless they refer to a setting in `unsure` (ANY stands for all
-    settings), or match a point without the profile and `--set`, or with another profile.
+    """Report rules in `exclude` that match no point. Rules that refer to a setting in `unsure` (ANY stands for all
+    settings) are not reported. The same applies to rules that match a point if the profile and `--set` are ignored, or
+    if another profile is applied.
 
     The message names `job_id`, because an entry may inherit the rule.
     """
@@ -377,7 +379,7 @@ def _matches_elsewhere(context: ResolveContext, rule: ExcludeRule) -> bool:
 
 
 def _nearest(rule: ExcludeRule, axes: Mapping[str, Sequence[Any]]) -> str:
-    """Return a hint that names a value of the rule that is on no axis."""
+    """Return a hint about a value in the rule that does not occur on its axis."""
     for name, value in rule.values.items():
         values = axes.get(name, ())
         if value not in values:

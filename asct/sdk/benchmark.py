@@ -35,9 +35,8 @@ class ResultField(NamedTuple):
 
 
 class Dependency(NamedTuple):
-    """Another benchmark whose result determines a setting that is left at its default ("auto", None).
-
-    The planner adds a job of `benchmark` under the alias `alias` unless every setting in `satisfied_by` is set.
+    """Another benchmark, whose result determines a setting that is left at its default ("auto", None). The planner adds
+    a job for `benchmark` under the alias `alias` unless every setting in `satisfied_by` is set.
     """
 
     alias: str
@@ -61,7 +60,7 @@ class Context:
     consents: Mapping[str, Consent] = field(default_factory=dict)
     """Consents to overwrite devices on this host, by the path used in the plan."""
     written: frozenset[str] = frozenset()
-    """Paths that this run has already written to. Content at these paths without a known signature comes from the run
+    """Paths to which this run has already written. If the content there has no known signature, it comes from the run
     itself."""
     earlier: Sequence[Record] = ()
     """Records of the same point in the newest earlier run on this host if `uses_earlier` is set, otherwise empty."""
@@ -83,7 +82,8 @@ class Benchmark(ABC, Generic[P]):
     name: ClassVar[str]
     title: ClassVar[str]
     version: ClassVar[str]
-    """Version of the method. It is increased when values are no longer comparable with earlier ones."""
+    """Version of the measurement method, which is increased when new values are no longer comparable with earlier
+    ones."""
     summary: ClassVar[str]
     """One line for `asct list`."""
     aliases: ClassVar[tuple[str, ...]] = ()
@@ -100,7 +100,7 @@ class Benchmark(ABC, Generic[P]):
     """The quantities that this benchmark's values measure. Values in the same run that measure the same quantity are
     compared."""
     flags: ClassVar[Mapping[str, str]] = {}
-    """The meaning of each flag that values can have, as a sentence without a period."""
+    """Maps each flag that values can have to its meaning, a sentence without a period."""
     pictures: ClassVar[Mapping[str, str]] = {}
     """The names of the image files of figures, by slug, without the extension. `{id}/` is the folder of the benchmark
     entry; other names are in the folder of the run. The name of any other figure is `{id}/` followed by its slug."""
@@ -109,7 +109,7 @@ class Benchmark(ABC, Generic[P]):
     """Whether `steps` depends on `Context.earlier`."""
     results: ClassVar[tuple[ResultField, ...]] = ()
     _points: Mapping[str, Mapping[str, Any]] = {}
-    """The settings of the points to show, by id; see `showing`."""
+    """The settings of the points to show, by point id; see `showing`."""
 
     def check(self, params: P) -> Iterable[tuple[str, str]]:
         """Return contradictory settings as (setting, message) pairs. This method is called when a plan is checked.
@@ -127,7 +127,7 @@ class Benchmark(ABC, Generic[P]):
         """Return the settings of all points of a job on its host, in the same order. This method is called once per
         job, before all others.
 
-        The method resolves every `auto` that must have the same value at all points.
+        It replaces each `auto` that must resolve to the same value at all points.
         """
         return points
 
@@ -146,10 +146,10 @@ class Benchmark(ABC, Generic[P]):
 
     @abstractmethod
     def steps(self, params: P, context: Context) -> Sequence[Step]:
-        """Return the next steps of one repeat after the finished ones; an empty sequence ends the repeat."""
+        """Return the steps of a repeat that follow the finished ones; an empty sequence ends the repeat."""
 
     def steps_known_ahead(self, params: P, facts: HostFacts) -> bool:
-        """Return whether the first call of `steps` returns all steps of a repeat, so that no step depends on the output
+        """Return whether the first call of `steps` returns all steps of a repeat, because no step depends on the output
         of another.
 
         If so, the host receives all repeats of a job at once and continues independently if the connection is lost.
@@ -172,8 +172,8 @@ class Benchmark(ABC, Generic[P]):
         """
 
     def export(self, measurements: Sequence[Measurement]) -> Mapping[str, Scalar]:
-        """Return the values of the fields in `results` for this repeat, by path. Omit any path without a value, for
-        example if there is no clear level."""
+        """Return the values of the fields in `results` for this repeat, by path. Paths without a value, for example
+        because no level is clearly visible, are omitted."""
         return {}
 
     def showing(self, settings: Mapping[str, Mapping[str, Any]]) -> Self:

@@ -11,13 +11,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from asct.sdk.benchmark import Benchmark
 
 EVERYTHING: Final = "*"
-"""Entry in `touches` that stands for every value of every benchmark."""
+"""Item in `touches` that stands for all values of all benchmarks."""
 _FAMILIES: Final = {"memory": "memory", "storage": "storage", "ssd": "storage", "hdd": "storage"}
-"""Benchmark families by keyword."""
+"""Maps keywords of benchmarks to families."""
 _QUANTITIES: Final = {
     "s": "latency", "cycles": "latency", "B/s": "bandwidth", "B/cycle": "bandwidth", "ops/s": "iops", "%": "cpu",
 }  # fmt: skip
-"""Measured quantities by the unit of a metric."""
+"""Maps units of metrics to the quantities that they measure."""
 
 Certainty = Literal["certain", "likely", "possible"]
 CERTAINTIES: Final[tuple[Certainty, ...]] = ("certain", "likely", "possible")
@@ -40,8 +40,8 @@ class Setting(_Part):
 
 class Disturbance(_Part):
     """A disturbance. `title` is short enough for a list, `seen` contains the value that the host reported, `effect`
-    describes which values change and in which direction, `sure` is the degree of certainty, and `why` is the reason for
-    it.
+    describes which values change and in which direction, `sure` is the degree of certainty, and `why` gives the reason
+    for that certainty.
 
     `fix` and `undo` are shell commands for root; `undo` restores the original state. If `scripted` is set, they can run
     unattended, one after the other; otherwise, the user must follow `advice` or run the commands. `touches` lists
@@ -87,8 +87,8 @@ class Unseen(_Part):
 
 
 class Disturbances(_Part):
-    """The file disturbances/<host>.json of a run: the findings on a host before the first measurement, with the most
-    certain first."""
+    """The file disturbances/<host>.json of a run: the findings on a host before the first measurement, most certain
+    first."""
 
     schema_: Literal["asct.disturbances/1"] = Field("asct.disturbances/1", alias="schema")
     host: str
@@ -101,13 +101,14 @@ class Disturbances(_Part):
 
 
 def family_of(benchmark: Benchmark[Any]) -> str:
-    """Return the family of a benchmark, such as `memory`, or an empty string if its keywords name none."""
+    """Return the family of a benchmark, such as `memory`, or an empty string if none of its keywords belongs to a
+    family."""
     return next((_FAMILIES[word] for word in benchmark.keywords if word in _FAMILIES), "")
 
 
 def subject_text(family: str, unit: str) -> str:
-    """Return the subject of a value as text: `memory latency`, `storage IOPS`, or the family alone if the unit belongs
-    to no quantity."""
+    """Return the subject of a value as text: `memory latency`, `storage IOPS`, or only the family if the unit does not
+    correspond to a quantity."""
     return _worded(".".join(filter(None, (family, _QUANTITIES.get(unit, "")))))
 
 

@@ -29,7 +29,7 @@ class Cache(Fact):
 
 class CacheLevel(Fact):
     """All identical caches of a machine. `instances` lists the online CPUs that share each cache, and is empty if the
-    Linux kernel does not report them. Sizes are in bytes; null if not reported."""
+    Linux kernel does not report them. Sizes are in bytes, or null if they are not reported."""
 
     level: int
     type: CacheType
@@ -165,9 +165,9 @@ class HugePages(Fact):
 
 
 class NodePerformance(Fact):
-    """The performance of a node's memory for its nearest CPUs, according to the firmware (ACPI HMAT; class access1 in
-    Linux). Old Linux kernels report it only for the nearest initiators (class access0). Bandwidths are in bytes per
-    second, latencies in seconds."""
+    """The performance of a node's memory as seen from the nearest CPUs, according to the firmware (ACPI HMAT; class
+    access1 in Linux). Older Linux kernels report it only for the nearest initiators (class access0). Bandwidths are in
+    bytes per second, latencies in seconds."""
 
     read_bandwidth: float | None = None
     write_bandwidth: float | None = None
@@ -277,7 +277,7 @@ class Interface(Fact):
 
 
 class NetworkNamespace(Fact):
-    """A named network namespace, created by `ip netns` (/run/netns) or for a container (/run/docker/netns).
+    """A named network namespace that was created by `ip netns` (/run/netns) or for a container (/run/docker/netns).
 
     `inode` identifies it, as in `net:[4026531840]`. `own` is true for the namespace whose interfaces are listed.
     """
@@ -290,10 +290,9 @@ class NetworkNamespace(Fact):
 
 class Network(Fact):
     """The network of the host. `ipv4` and `ipv6` are the source addresses of the default routes; `namespace` is `host`
-    for the initial network namespace and `own` for any other.
-
-    `namespaces` lists the named namespaces that the account can see. `aliases` are the names that /etc/hosts gives to
-    the addresses of the host itself; entries for other machines are not read.
+    in the initial network namespace and `own` in any other. `namespaces` lists the named namespaces that the account
+    can see. `aliases` contains the names that /etc/hosts assigns to the addresses of the host itself; entries for other
+    machines are ignored.
     """
 
     ipv4: str | None = None
@@ -309,8 +308,8 @@ class NvmeHealth(Fact):
     """Data from the drive's SMART / Health log (NVM Express Base Specification, log page 02h) or the Linux kernel's
     sensors.
 
-    Values are in percent, degrees Celsius, bytes and hours. They are null if they could not be read. Reading them may
-    require root or nvme-cli.
+    Values are in percent, degrees Celsius, bytes and hours, or null if they could not be read. Reading them may require
+    root or nvme-cli.
     """
 
     celsius: float | None = None
@@ -372,11 +371,11 @@ class PciDevice(Fact):
     """A drive controller, network interface, GPU, accelerator or CXL memory on PCI, and its position in the tree that
     lspci -t prints.
 
-    `bridges` are the bridges above the function, from its root bus (`0000:00`) downward. The last one is its upstream
-    bridge. `node` is null if the Linux kernel reports none, as on machines with one node. `names` are the names of the
-    function's drives, interfaces and GPUs (nvme0n1, eth0, mlx5_0, card0). Vendor, device and class are the numbers in
-    the PCI configuration space, such as 144d, a80a and 010802. A virtual function
-    (SR-IOV) has the address of its physical function in `physical`.
+    `bridges` lists the bridges above the function, starting at its root bus (`0000:00`); the last one is its upstream
+    bridge. `node` is null if the Linux kernel reports none, as on machines with one node. `names` lists the function's
+    drives, interfaces and GPUs (nvme0n1, eth0, mlx5_0, card0). Vendor, device and class are the numbers in the PCI
+    configuration space, such as 144d, a80a and 010802. For a virtual function (SR-IOV), `physical` is the address of
+    its physical function.
     """
 
     address: str
@@ -467,7 +466,7 @@ class System(Fact):
 
 
 class Load(Fact):
-    """Load averages and pressure at the time when the facts were read."""
+    """The load averages and pressure when the facts were read."""
 
     load1: float | None = None
     load5: float | None = None
@@ -489,9 +488,9 @@ class Thermal(Fact):
 
 
 class Perf(Fact):
-    """The hardware and software for performance monitoring. `pmus` are the event sources of the Linux kernel,
-    `counters` is the number of general-purpose counters per CPU, `interconnects` are the PMUs of a mesh (arm_cmn_0),
-    and `trace` are the instruction tracers (cs_etm, intel_pt)."""
+    """The hardware and software available for performance monitoring. `pmus` lists the event sources of the Linux
+    kernel, `counters` is the number of general-purpose counters per CPU, `interconnects` lists the PMUs of a mesh
+    (arm_cmn_0), and `trace` lists the instruction tracers (cs_etm, intel_pt)."""
 
     paranoid: int | None = None
     kptr_restrict: int | None = None
@@ -518,15 +517,15 @@ class Interconnect(Fact):
 
 
 class ToolFact(Fact):
-    """A program on the host: its path and the version that it prints. `features` are the features that were tested (for
-    fio, its engines). `options` are fio's options; an option of an engine is listed as `engine.option`. Both are empty
-    if the program was not queried."""
+    """A program on the host: its path and the version that it prints. `features` lists the features that were tested
+    for (in the case of fio, its engines). `options` lists fio's options; an option of an engine is listed as
+    `engine.option`. Both are empty if the program was not queried."""
 
     path: str
     version: str | None = None
     banner: str | None = None
-    """The first line of its version output if it exited with status 0. The key of a cached build includes the
-    compiler's banner."""
+    """The first line of the program's version output, if the program exited with status 0. The compiler's banner is
+    part of the key of a cached build."""
     features: list[str] = Field(default_factory=list)
     options: list[str] = Field(default_factory=list)
 
@@ -545,7 +544,7 @@ class HostFacts(Fact):
     cpu: Cpu = Field(default_factory=Cpu)
     caches: list[Cache] = Field(default_factory=list)
     cache_levels: list[CacheLevel] = Field(default_factory=list)
-    """Every cache of the machine, whereas `caches` contains only those of its first CPU."""
+    """All caches of the machine, whereas `caches` contains only those of the first CPU."""
     nodes: list[NumaNode] = Field(default_factory=list)
     memory: Memory = Field(default_factory=Memory)
     interconnects: list[Interconnect] = Field(default_factory=list)
@@ -570,10 +569,10 @@ class HostFacts(Fact):
     not_applicable: dict[str, str] = Field(default_factory=dict)
     """Fields that are null because they do not apply to this machine (SVE on x86), with the reason."""
     contradictions: list[str] = Field(default_factory=list)
-    """Contradictory values reported by the Linux kernel or the firmware, such as nodes that share CPUs."""
+    """Contradictions in what the Linux kernel or the firmware reports, such as nodes that share CPUs."""
     notes: list[str] = Field(default_factory=list)
-    """Notes about what is missing from the snapshot from which the facts were parsed. There are none for a host or a
-    complete snapshot."""
+    """Notes about what is missing from the snapshot from which the facts were parsed. Empty if the snapshot is complete
+    or the facts were read on the host itself."""
 
     def data_caches(self) -> list[Cache]:
         """Return the data and unified caches, smallest level first."""

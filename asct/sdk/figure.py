@@ -20,16 +20,17 @@ class Axis:
     unit: str = ""
     scale: Scale = "linear"
     from_zero: bool = True
-    """Whether a linear y axis starts at 0. If not, it covers only the values."""
+    """Whether a linear y axis starts at 0. If not, it covers only the range of the values."""
 
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """What is known about one y value of a series: the values that it summarizes, and their circumstances."""
+    """Details about one y value in a series: the values that it summarizes, and the circumstances of their
+    measurement."""
 
     values: tuple[float, ...]
-    """The value of each visit or, if there are several repeats, of each repeat. In a figure of many hosts, the value of
-    each host."""
+    """The value of each visit or, if there are several repeats, of each repeat. In a figure that covers many hosts, the
+    value of each host."""
     kind: Literal["visit", "repeat", "host"] = "repeat"
     states: tuple[float, ...] = ()
     """The values of the two states, if the visits fall into two groups."""
@@ -37,13 +38,13 @@ class Detail:
     setting: str = ""
     """The swept settings of the point as text."""
     count: int = 0
-    """The number of values if `values` does not contain them."""
+    """The number of values that are summarized, if `values` does not contain them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Backdrop:
-    """Values with which those of a series are compared, such as those of an earlier run. They are drawn pale behind the
-    series. `name` says what they are."""
+    """Values that a series is compared with, such as those of an earlier run. They are drawn in a pale color behind the
+    series. `name` describes them."""
 
     name: str
     x: tuple[Scalar, ...]
@@ -54,8 +55,8 @@ class Backdrop:
 class Series:
     """The points of a line, or a group of bars. `low` and `high` are the bounds of the interval of each y value.
 
-    `details` and `labels` are empty or as long as `y`. A label is written beside its mark, such as the load of a point
-    on a curve of latency over bandwidth.
+    `details` and `labels` are either empty or as long as `y`. A label, such as the load at a point on a curve of
+    latency over bandwidth, is shown next to its data point.
     """
 
     name: str
@@ -67,7 +68,8 @@ class Series:
     details: tuple[Detail | None, ...] = ()
     labels: tuple[str, ...] = ()
     panel: str = ""
-    """The panel that contains the series if the chart is drawn as several panels and all of its series name one."""
+    """The panel for the series. It is used if the chart is drawn as several panels and all of its series specify
+    one."""
     backdrop: Backdrop | None = None
 
 
@@ -82,7 +84,7 @@ class Marker:
 
 @dataclass(frozen=True, slots=True)
 class Rated:
-    """A labeled horizontal line at the rated value y."""
+    """A labeled horizontal line that marks the rated value y."""
 
     y: float
     label: str
@@ -90,7 +92,8 @@ class Rated:
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """A labeled range of y values, such as the permitted range of a steady state, from x `start` to `end`."""
+    """A labeled range of y values between the x values `start` and `end`, such as the permitted range of a steady
+    state."""
 
     low: float
     high: float
@@ -132,10 +135,11 @@ class Bars(_Chart):
 class Heatmap:
     """A matrix shown as colors: `values[row][column]` in `unit`, or None if nothing was measured.
 
-    `ceiling` is the upper end of the color scale; larger values have the color of this end, so that one outlier does
-    not hide the rest. `groups` are the rows (and columns, if they have the same names) at which a block of the topology
-    begins. A `diverging` matrix contains changes: its color scale is centered at 0 and shows the worse direction in
-    orange. The color scale of a `logarithmic` matrix shows ratios, if its values span at least a decade.
+    `ceiling` is the upper end of the color scale. Larger values are shown in the same color, so that a single outlier
+    does not hide the differences between the others. `groups` contains the rows (and columns, if they have the same
+    names) at which a block of the topology begins. A `diverging` matrix contains changes: its color scale is centered
+    at 0 and shows changes for the worse in orange. A `logarithmic` matrix has a logarithmic color scale if its values
+    span at least a decade.
     """
 
     slug: str
@@ -156,17 +160,15 @@ class Heatmap:
 
 
 Chart = Line | Bars
-"""A figure that shows series over an axis."""
+"""A figure that plots series over an axis."""
 Figure = Chart | Heatmap
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A table column. `title` is the same as in Arm's ASCT; values are divided by `scale` and displayed with `digits`
-    decimals.
-
-    The `format` "size" shows bytes as 32.06K; "text" shows the value unchanged. A column without values
-    is omitted unless `kept` is set.
+    """A table column. `title` is the same as in Arm's ASCT. Values are divided by `scale` and displayed with `digits`
+    decimals. With the `format` "size", bytes are shown as 32.06K; with "text", values are shown unchanged. A column
+    without values is omitted unless `kept` is set.
     """
 
     key: str

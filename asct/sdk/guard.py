@@ -30,7 +30,7 @@ class Consent:
     device: str
     serial: str
     overwrite: bool = False
-    """Whether a known signature (file system, partition table, RAID member) may be destroyed too."""
+    """Whether content with a known signature (file system, partition table, RAID member) may be destroyed as well."""
     reason: str = ""
 
 
@@ -39,7 +39,7 @@ class Target:
     """A file or device that a program opens.
 
     If a device is written to, `serial` and `overwrite` come from the consent. `dirty` means that this job has already
-    written to the target, so content without a known signature is the job's own.
+    written to the target, so content without a known signature comes from the job itself.
     """
 
     path: str
@@ -74,8 +74,8 @@ class StopRule:
 
 @dataclass(frozen=True, slots=True)
 class RaidSet:
-    """A RAID set that guard creates from the targets of a step with the program `mdadm` (a path), and removes when the
-    step ends. `chunk` is in bytes; None means mdadm's default."""
+    """A RAID set that guard creates from the targets of a step and removes when the step ends. `mdadm` is the path of
+    the program that does this. `chunk` is in bytes; None means mdadm's default."""
 
     level: int
     chunk: int | None
@@ -106,8 +106,8 @@ def guarded(
     """Return a step that runs the tool of `step`, located at `path` on the host, under guard.
 
     guard ends the program once it has written `max_write_bytes` to all targets together. `whole_drive` means that the
-    program changes more of a drive than the target, for example by an NVMe format or sanitize; guard then refuses a
-    drive with other namespaces. With `raid`, the program has a single target: the RAID set that consists of the
+    program changes parts of a drive outside the target, for example with an NVMe format or sanitize; guard then refuses
+    a drive that has other namespaces. If `raid` is set, the program has a single target: the RAID set created from the
     targets.
     """
     orders = _orders(stop, max_write_bytes) + (["--whole-drive", "1"] if whole_drive else [])
@@ -123,7 +123,7 @@ def guarded(
 
 
 def inspection(targets: Sequence[Target], name: str = "inspect") -> Step:
-    """Return a step that only checks and describes the targets."""
+    """Return a step that checks and describes the targets but runs no program."""
     orders = tuple(_orders(None, None))
     return Step(name, Kernel(GUARD), orders, target_files(targets), as_root=_wants_root(targets))
 
@@ -147,7 +147,7 @@ def _target(line: str) -> Target:
 
 
 def target_files(targets: Sequence[Target]) -> dict[str, str]:
-    """Return the targets file of a step, as a mapping from its name to its text."""
+    """Return the targets file of a step, as a mapping from the file's name to its text."""
     return {TARGETS_FILE: "".join(target.line() + "\n" for target in targets)}
 
 

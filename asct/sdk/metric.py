@@ -32,7 +32,7 @@ class Highlight(NamedTuple):
     """A number at the top of a report, labeled `label`: the best value of `metric` at the coordinates `at`.
 
     `at` contains all coordinates of these values; None matches any value of a coordinate. Reports group the numbers by
-    `subject`. If it is empty, it follows from the benchmark's family and the metric's unit, such as `memory latency`.
+    `subject`. An empty `subject` is derived from the benchmark's family and the metric's unit (`memory latency`).
     """
 
     metric: str

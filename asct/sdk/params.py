@@ -40,8 +40,8 @@ def setting(
     **bounds: Any,
 ) -> Any:
     """Declare a setting with its default, one line of help, and its aliases. `bounds` (`ge`, `le`, ...) are passed to
-    pydantic. `resembles` contains names of similar settings elsewhere: they are not accepted, but asct suggests this
-    setting for them."""
+    pydantic. `resembles` contains the names of similar settings in other tools. These names are not accepted, but asct
+    suggests this setting in their place."""
     extra: dict[str, Any] = {"aliases": list(aliases)}
     if pitfalls:
         extra["pitfalls"] = pitfalls
@@ -57,13 +57,13 @@ class Params(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, validate_default=True, defer_build=True)
 
     step_settings: ClassVar[dict[str, str]] = {}
-    """Settings that list values and expand to points, with the setting that each of them sweeps:
+    """Maps each setting that is a list of values, which expands to points, to the setting that it sweeps:
     {"iodepth_sweep_steps": "iodepth"}."""
 
     @classmethod
     @cache
     def aliases(cls) -> Mapping[str, str]:
-        """Return every accepted spelling, including the main names, and the setting that it denotes."""
+        """Return a mapping from every accepted spelling, including the main names, to the setting that it denotes."""
         names: dict[str, str] = {}
         for name, info in cls.model_fields.items():
             names[name] = name

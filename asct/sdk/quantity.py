@@ -1,4 +1,5 @@
-"""Quantities that a run may measure more than once: with several benchmarks, or as several values of one benchmark."""
+"""Quantities that a run may measure more than once, either with several benchmarks or as several values of the same
+benchmark."""
 
 from __future__ import annotations
 
@@ -21,8 +22,8 @@ class Quantity(NamedTuple):
     quantity if the following are equal: name, host, conditions, and the coordinates in `keys` (which maps names to
     coordinates of the value) and in `fixed`. `also` lists metrics that express the same value in another unit.
 
-    `curve` names two metrics that contain, for each level, the smallest and the largest size at which the level was
-    measured. The values at all sizes in this range together measure the level.
+    `curve` contains the names of two metrics that give, for each level, the smallest and the largest size at which it
+    was measured. All values at sizes in this range together measure the level.
 
     Two values agree if their intervals overlap, or if they differ by at most `tolerance` (a share of the smaller one).
     """
@@ -39,7 +40,7 @@ class Quantity(NamedTuple):
 
 
 def settings(*names: str) -> Conditions:
-    """Return a function that reads the settings `names` as conditions."""
+    """Return a function that returns the settings `names` as conditions."""
 
     def of(values: Mapping[str, Any], facts: HostFacts) -> Mapping[str, Any]:
         return {name: values.get(name) for name in names}

@@ -15,10 +15,10 @@ REUSED: Final = "reused"
 NOISY_HOST: Final = "noisy-host"
 INVALID_HOST: Final = "invalid-host"
 DISAGREES: Final = "disagrees"
-"""The part of a flag before the colon. The name of the other value follows the colon."""
+"""The part of the flag before the colon, which is followed by the name of the other value."""
 COMMON_FLAGS: Final[Mapping[str, str]] = {
     REUSED: "reused from an earlier run on the same host under the same conditions (`--reuse`); status.json "
-    "names the run and its time",
+    "identifies the run and the time",
     NOISY_HOST: "other activity on the host may have disturbed the repeat: see `telemetry` in its status.json",
     INVALID_HOST: "the host did not reach its full performance during the repeat (thermal throttling, a CPU "
     "quota, a CPU or clock that changed, a drive warning); see `telemetry` in its status.json",
@@ -47,11 +47,11 @@ class Stats(BaseModel):
     independent samples or visits.
 
     If a value comes from several visits (processes with fresh memory), `visits` is their number, `between` the sample
-    variance of their medians, and `within` the mean of the variances within them, both in the unit squared. `states`
+    variance of their medians, and `within` the mean of the variances within them (both in the unit squared). `states`
     contains the two groups into which the visits fall, if any, and `moved` is the number of visits in which a virtual
     CPU moved. `visit_values` contains the medians of the visits in order of time, which comparisons of runs use in
-    statistical tests. `runs` is the number of runs, including this one, whose spread `ci95` covers; if it is not set,
-    `ci95` covers only the spread of the visits.
+    statistical tests. `runs` is the number of runs, including this one, whose spread `ci95` takes into account; if it
+    is not set, `ci95` reflects only the spread of the visits.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
@@ -71,7 +71,7 @@ class Stats(BaseModel):
     runs: int | None = Field(None, exclude_if=_unknown)
 
     def scaled(self, factor: float) -> Stats:
-        """Return the same statistics in another unit; `factor` is positive."""
+        """Return the same statistics in a different unit; `factor` must be positive."""
         return Stats(
             n=self.n,
             median=self.median * factor,
@@ -121,8 +121,8 @@ def shared_flags(parts: Sequence[Sequence[str]], noisy: str) -> tuple[str, ...]:
 class Measurement:
     """One value of one metric. `coords` identify it within the result, and `flags` cast doubt on it or explain it.
 
-    A `detail` is one of many values that another value of the same repeat summarizes, such as one size on a curve with
-    levels. Its flags apply only to itself: a noisy detail does not make the repeat noisy.
+    A `detail` is one of many values that another value of the same repeat summarizes, such as the latency at one size
+    on a curve with levels. Its flags apply only to the detail itself: a noisy detail does not make the repeat noisy.
     """
 
     metric: str

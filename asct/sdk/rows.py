@@ -20,7 +20,7 @@ def point_rows(
     rows: Callable[[Sequence[Record]], Iterable[Row]],
     own: Collection[str] = (),
 ) -> tuple[tuple[Column, ...], tuple[Row, ...]]:
-    """Return the columns and rows of a table: the `rows` of each point, preceded by its swept settings (except
+    """Return the columns and rows of a table: the `rows` of each point, preceded by its swept settings (excluding
     `own`)."""
     swept = swept_columns(records, own)
     found = tuple(swept_cells(mine, swept) | row for mine in by_point(records) for row in rows(mine))
@@ -44,13 +44,14 @@ def swept_cells(mine: Sequence[Record], columns: Iterable[Column]) -> Row:
 
 
 def point_label(record: Record, other: str, own: Collection[str] = ()) -> str:
-    """Return the swept settings of a record's point as text, except those in `own`, or `other` if none remain."""
+    """Return the swept settings of a record's point as text, excluding those in `own`. If none remain, return
+    `other`."""
     return ", ".join(f"{key} {_text(value)}" for key, value in record.point.items() if key not in own) or other
 
 
 def at(records: Iterable[Record], metric: str, **coords: Scalar) -> list[Record]:
-    """Return the records of a metric with these coordinates. If `coords` is complete, they are the repeats of one
-    value."""
+    """Return the records of a metric that have these coordinates. If `coords` contains all coordinates, they are the
+    repeats of a single value."""
     return [
         record
         for record in records
@@ -105,11 +106,9 @@ def spread_cells(repeats: Sequence[Record], unit: float, digits: int = 1) -> Row
 
 
 def rows_by(mine: Sequence[Record], keys: Sequence[str], columns: Sequence[Column]) -> list[Row]:
-    """Return one row for each combination of the coordinates `keys`, with the median of each metric in `columns` and
-    with the flags.
-
-    Only values with exactly these coordinates count. Rows are sorted by their coordinates: numbers by value, text by
-    first appearance in the records.
+    """Return one row for each combination of the coordinates `keys`, with the median of each metric in `columns`, and
+    the flags. Only values with exactly these coordinates are used. Rows are sorted by their coordinates: numbers by
+    value, text by first appearance in the records.
     """
     metrics = [column.key for column in columns if column.key not in keys]
     found: dict[tuple[Scalar, ...], dict[str, list[Record]]] = {}
@@ -133,7 +132,7 @@ def series_name(name: str, record: Record, own: Collection[str] = ()) -> str:
 
 
 def series_of(name: str, x: Sequence[Scalar], groups: Sequence[Sequence[Record]]) -> Series:
-    """Return a line or a set of bars for one host. Each of `groups` contains the repeats of the value at one x."""
+    """Return a line or a set of bars for one host. Each item of `groups` contains the repeats of the value at one x."""
     ends = [interval(group) or (None, None) for group in groups]
     return Series(
         name=name,
@@ -147,8 +146,8 @@ def series_of(name: str, x: Sequence[Scalar], groups: Sequence[Sequence[Record]]
 
 
 def detail_of(repeats: Sequence[Record]) -> Detail | None:
-    """Return what a figure shows about the repeats of one value: their values or, for a single repeat, those of its
-    visits, and their flags."""
+    """Return the details that a figure shows about the repeats of one value: the flags, and the values of the repeats
+    or, if there is only one, of its visits."""
     if not repeats:
         return None
     stats = repeats[0].stats if len(repeats) == 1 else None

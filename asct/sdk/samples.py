@@ -72,7 +72,7 @@ def interval(sample: Mapping[str, Any], low: str, high: str, unit: float) -> tup
 def sample_stats(sample: Mapping[str, Any], suffix: str, unit: float, n: int, listed: Sequence[float]) -> Stats:
     """Return the statistics of `n` batches or windows.
 
-    The kernel has computed the median, interval and extremes over all of them (`median_<suffix>` and so on, in
+    The kernel has already computed the median, interval and extremes of all of them (`median_<suffix>` and so on, in
     multiples of `unit`). The MAD is computed here from the values in `listed`.
     """
     return Stats(
@@ -101,9 +101,9 @@ def stats_of(values: Sequence[float], *, independent: bool = True) -> Stats:
 def rate_stats(amounts: Sequence[float], seconds: Sequence[float], least_s: float = 0.0) -> Stats:
     """Return the statistics of the rates of one or more consecutive parts of a run, in `amounts` per second.
 
-    The 95 % interval is that of the rate of the whole run. It accounts for the similarity of neighboring parts and for
-    `least_s`, the resolution of the run's time. It is None if the parts contain less information than 6 independent
-    parts would; see asct.statistics.series.
+    The 95 % interval applies to the rate over the whole run. It takes into account the similarity of neighboring parts
+    and `least_s`, the resolution with which the run's duration is known. It is None if the parts contain less
+    information than 6 independent parts would; see asct.statistics.series.
     """
     lasted = sum(seconds)
     rate, half = sum(amounts) / lasted, ratio_half_width(amounts, seconds)

@@ -43,8 +43,8 @@ def _of_nested_visits(base: Nested, new: Nested) -> list[float]:
 
 
 def _of_single_visits(base: Nested, new: Nested) -> list[float]:
-    """Return the sorted ratios for repeats of one visit each, treating them as visits of one repeat. Many replicates
-    are equal, so each distinct one is computed only once."""
+    """Return the sorted ratios for repeats that consist of one visit each. These visits are treated as visits of one
+    repeat. Many replicates are equal, so each distinct one is computed only once."""
     before, after = (sorted(visits[0] for visits in side) for side in (base, new))
     counts = _common(len(before), len(after))
     ratios = sorted(((after[c] + after[d]) / (before[a] + before[b]), count) for (a, b, c, d), count in counts.items())
@@ -53,14 +53,14 @@ def _of_single_visits(base: Nested, new: Nested) -> list[float]:
 
 @lru_cache(maxsize=32)
 def _common(base: int, new: int) -> Counter[tuple[int, int, int, int]]:
-    """Return how many replicates have the same ranks in the middle of both samples."""
+    """Count the replicates by the ranks of the visits in the middle of both samples."""
     pairs = zip(_drawn((base,), 0), _drawn((new,), 1), strict=True)
     return Counter((*first[1:], *second[1:]) for (first,), (second,) in pairs)
 
 
 def _medians(nested: Nested, seed: int) -> list[float]:
-    """Return the median of each replicate. A replicate draws repeats with replacement, and visits within each of them;
-    its median is that of the medians of the drawn visits."""
+    """Return the median of each replicate. A replicate draws repeats, and visits within each of them, with replacement.
+    Its median is the median of the medians of the drawn repeats."""
     rows = [sorted(visits) for visits in nested]
     return [
         median([(rows[at][low] + rows[at][high]) / 2.0 for at, low, high in drawn])
@@ -70,7 +70,7 @@ def _medians(nested: Nested, seed: int) -> list[float]:
 
 @lru_cache(maxsize=32)
 def _drawn(sizes: tuple[int, ...], seed: int) -> tuple[tuple[tuple[int, int, int], ...], ...]:
-    """Return the repeats drawn for each replicate, each with the ranks of the one or two visits in the middle of those
+    """For each replicate, return the repeats drawn, each with the ranks of the middle visits (one or two) among those
     drawn from it. Data of the same shape shares the drawn ranks, because drawing takes longer than looking up
     values."""
     rng = random.Random(seed)  # noqa: S311 - not cryptographic; reports must be reproducible

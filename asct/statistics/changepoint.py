@@ -1,12 +1,13 @@
 """Detect level changes in a series, such as the write cliff of a drive, the end of burst credits, or throttling.
 
-The series is cut into segments, each with a constant level, so as to minimize the sum of the squared distances from the
-levels plus a penalty for each cut. The method is optimal partitioning with the pruning of PELT (Killick, Fearnhead and
-Eckley, "Optimal detection of changepoints with a linear computational cost", Journal of the American Statistical
-Association 107, 2012). The noise is estimated from the differences between neighbors, which a few level changes hardly
-affect. The penalty grows with the logarithm of the length, as in Yao, "Estimating the number of change-points via
-Schwarz' criterion", Statistics & Probability Letters 6, 1988. Before that, a running median, which preserves the edges
-of levels, removes up to two adjacent outliers, so that a single stalled second does not count as a change.
+The series is divided into segments, each with a constant level, such that the sum of the squared distances from the
+levels plus a penalty for each cut is minimal. The method is optimal partitioning with the pruning of PELT (Killick,
+Fearnhead and Eckley, "Optimal detection of changepoints with a linear computational cost", Journal of the American
+Statistical Association 107, 2012). The noise is estimated from the differences between neighbors, which a few level
+changes hardly affect. The penalty grows with the logarithm of the length, as in Yao, "Estimating the number of
+change-points via Schwarz' criterion", Statistics & Probability Letters 6, 1988. A running median, which preserves the
+edges of levels, is applied first. It removes up to two adjacent outliers, so that a single stalled second does not
+count as a change.
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ class Change:
 def changes(values: Sequence[float], least: float = LEAST_CHANGE) -> list[Change]:
     """Return the level changes in order, or an empty list if the series is shorter than two segments.
 
-    `least` is the smallest change to report, as a share of the larger of the two levels (in absolute value). Raises
-    ValueError if a value is not finite.
+    `least` is the smallest change to report, as a share of the level with the larger absolute value. Raises ValueError
+    if a value is not finite.
     """
     if not all(math.isfinite(value) for value in values):
         raise ValueError("changes can only be detected in a series of finite values")
@@ -91,8 +92,8 @@ def _partition(values: Sequence[float], noise: float) -> list[int]:
 
 
 def _relevant(values: Sequence[float], cuts: Sequence[int], least: float) -> list[int]:
-    """Return the cuts between levels that differ by `least` or more. Smaller changes are removed, smallest first, and
-    the levels on either side are merged."""
+    """Return the cuts between levels that differ by `least` or more. Smaller changes are removed, starting with the
+    smallest, and the levels on either side are merged."""
     kept = list(cuts)
     while kept:
         sizes = [_share(before, after) for before, after in pairwise(_levels(values, kept))]

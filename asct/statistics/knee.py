@@ -20,7 +20,7 @@ from typing import Final
 Point = tuple[float, float]
 
 PASSED: Final = 0.9
-"""The curve passes the knee if power falls to this share of its maximum at a higher load. A smaller drop may be
+"""A curve has passed its knee if, at a higher load, power falls to this share of its maximum. A smaller drop may be
 noise."""
 MIN_POINTS: Final = 4
 LEVEL: Final = 0.02
@@ -54,14 +54,14 @@ def throughput_at(points: Sequence[Point], response: float) -> float | None:
     """Return the throughput above which the response time stays above `response`, or None if the curve never crosses
     `response`.
 
-    The last crossing counts, so a single slow point at low load is ignored.
+    The last crossing is used, so a single slow point at low load is ignored.
     """
     *_, last = (None, *_crossings([(y, x) for x, y in points], response))
     return last
 
 
 def _crossings(points: Sequence[Point], wanted: float) -> Iterator[float]:
-    """Yield the second coordinate of each point on the curve at which the first coordinate rises to `wanted`."""
+    """For each point of the curve at which the first coordinate rises to `wanted`, yield the second coordinate."""
     for (low, before), (high, after) in pairwise(points):
         if low <= wanted <= high:
             share = (wanted - low) / (high - low) if high > low else 0.0

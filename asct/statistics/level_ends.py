@@ -8,7 +8,8 @@ cache ends. Saavedra and Smith, "Measuring cache and TLB performance and their e
 Transactions on Computers 44(10), 1995, distinguish the two by the stride of the loads.
 
 Beyond the first caches, such a chain is always faster than random loads, because the core prefetches adjacent lines
-that are used soon. Therefore, both curves are compared relative to their latencies at the start of the level.
+that are used soon. Therefore, each curve is first divided by its latency at the start of the level, and then the curves
+are compared.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ from asct.statistics.levels import MemoryLevel
 from asct.statistics.robust import median
 
 TOLERANCE = 0.10
-"""Maximum difference between latencies inside a level (a share). The search for the bounds of levels uses the same
+"""Maximum relative difference between latencies within a level. The search for the bounds of levels uses the same
 value."""
 _TOLERANCE_MOST = 0.15
-"""Maximum difference for a level with varying latencies (a share)."""
+"""Maximum relative difference for a level with varying latencies."""
 _DEVIATIONS = 4.0
 _REFERENCE = 3
 """Number of sizes whose median represents a part of a curve."""
@@ -48,8 +49,8 @@ def find_end(
     """Return the ends of a level, given the latencies of the main and the local chain by size, in the same unit.
 
     Up to the size `window`, both chains are the same. `limit` is the lower bound of the next level. If the local chain
-    gives no information about the level (because there are too few sizes or the level ends within a window), the end is
-    the bound of the level.
+    gives no information about the level (because there are too few sizes, or because the level ends within a window),
+    the level's bound is used as the end.
     """
     sizes = [size for size in sorted(local) if size >= level.lower and (limit is None or size < limit)]
     begin = [size for size in sizes if size <= level.upper]
@@ -64,7 +65,8 @@ def find_end(
 
 
 def _last_inside(values: Sequence[float], begin: int, tolerance: float) -> int:
-    """Return the index of the last value at the level of the first `begin` values, skipping single values above it."""
+    """Return the index of the last value that is still at the level of the first `begin` values, skipping single higher
+    values."""
     most = median(values[begin - _REFERENCE : begin]) * (1.0 + tolerance)
     at = begin - 1
     while at + 1 < len(values):
@@ -80,7 +82,7 @@ def _last_inside(values: Sequence[float], begin: int, tolerance: float) -> int:
 def _tlb_end(
     sizes: Sequence[int], main: Mapping[int, float], local: Mapping[int, float], tolerance: float
 ) -> int | None:
-    """Return the last size before random loads become slower than loads in windows, or None if they never do."""
+    """Return the last size before random loads become slower than loads within windows, or None if they never do."""
     ratios = [interpolated(main, size) / local[size] for size in sizes]
     most = median(ratios[:_REFERENCE]) * (1.0 + tolerance)
     for at in range(1, len(sizes)):

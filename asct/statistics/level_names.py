@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 _FIT = 1.3
-"""Maximum size of a plateau relative to its cache. The replacement policy and page coloring blur its end."""
+"""Maximum size of a plateau relative to its cache. A plateau can be larger than the cache, because the replacement
+policy and page coloring blur its end."""
 _SURELY_DRAM = 1 << 30
 _PROBABLY_DRAM = 64 << 20
 
@@ -30,7 +31,7 @@ class CacheHint:
 def name_levels(uppers: Sequence[int], largest: int, open_end: bool, hints: Sequence[CacheHint] = ()) -> list[str]:
     """Return the names of the levels with the upper bounds `uppers`, smallest first.
 
-    `largest` is the largest size measured. `open_end` means that the latency still rises at that size, so the last
+    `largest` is the largest size measured. `open_end` means that the latency is still rising at that size, so the last
     plateau is a cache.
     """
     dram = not open_end and _reaches_dram(len(uppers), largest, hints)
@@ -48,7 +49,9 @@ def unmatched_hints(uppers: Sequence[int], names: Sequence[str], hints: Sequence
     there are none."""
     matched = _match([upper for upper, name in zip(uppers, names, strict=True) if name != "DRAM"], hints)
     left = [hint for hint in sorted(hints, key=lambda item: item.size) if matched and hint not in matched]
-    return "; ".join(f"no plateau for the L{hint.level} of {hint.size} B that the host reports" for hint in left)
+    return "; ".join(
+        f"the host reports an L{hint.level} cache of {hint.size} B, but there is no plateau for it" for hint in left
+    )
 
 
 def _reaches_dram(plateaus: int, largest: int, hints: Sequence[CacheHint]) -> bool:
@@ -60,8 +63,8 @@ def _reaches_dram(plateaus: int, largest: int, hints: Sequence[CacheHint]) -> bo
 
 
 def _match(caches: Sequence[int], hints: Sequence[CacheHint]) -> list[CacheHint]:
-    """Return the smallest reported cache that can hold each plateau, or an empty list unless caches and plateaus match
-    one to one, in order."""
+    """For each plateau, return the smallest reported cache that can hold it. Return an empty list unless caches and
+    plateaus match one to one, in order."""
     ordered = sorted(hints, key=lambda hint: (hint.size, hint.level))
     matched: list[CacheHint] = []
     for upper in caches:

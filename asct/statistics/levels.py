@@ -32,8 +32,8 @@ from asct.statistics.robust import NORMAL_CONSISTENCY, median, median_slope, run
 OUTLIER = math.log(1.15)
 """If the log latency of a size differs by more than this from the running median of five, the size is an outlier."""
 DISTURBED = math.log(1.2)
-"""If a size is slower than larger ones by more than this, its measurement was disturbed, because loads from more data
-are never faster."""
+"""If a size is slower than larger ones by more than this, its measurement was disturbed, because loads from a larger
+working set are never faster."""
 RISE = 0.35
 MIN_SPAN = 0.74
 MAX_SLOPE = 0.25
@@ -44,11 +44,11 @@ MIN_SIZES = 8
 MAX_LEVELS = 5
 MAX_NOISE = 0.12
 OPEN_END = "open-end"
-"""The keyword of the note that the curve still rises at its end."""
+"""The keyword of the note saying that the curve is still rising at its end."""
 _THINNED = 0.25
 """Spacing of a thinned curve in octaves."""
 _SLOPE_WINDOW = 0.51
-"""Number of octaves on either side of a point that its local slope covers."""
+"""Number of octaves that the local slope covers on either side of a point."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +211,8 @@ def _noise(curve: _Curve) -> float:
 
 
 def _thinned(curve: _Curve) -> list[int]:
-    """Return the indices of at most one point per interval of `_THINNED` octaves: the one nearest to the middle.
+    """Return the indices of a thinned curve with at most one point per interval of `_THINNED` octaves: the one nearest
+    to the middle.
 
     Refined sizes are concentrated at the edges of levels; without thinning, they would outweigh the plateaus.
     """
@@ -266,7 +267,7 @@ def _why_none(thin: _Curve, plateaus: Sequence[range]) -> tuple[Cause, str] | No
 
 
 def _plateaus(thin: _Curve) -> tuple[list[range], list[range]]:
-    """Return the plateaus, and the stretches that are not plateaus, as indices of the thinned curve."""
+    """Return the plateaus and the stretches that are not plateaus, both as ranges of indices into the thinned curve."""
     grown = [_grown(thin, stretch) for stretch in _stretches(_local_slopes(thin))]
     plateaus: list[range] = []
     for stretch in grown:
@@ -292,7 +293,8 @@ def _stretches(slopes: Sequence[float]) -> list[range]:
 
 
 def _ends(thin: _Curve, stretch: range) -> tuple[float, float]:
-    """Return the log latency at both ends of a stretch, as the medians of its first three and last three sizes."""
+    """Return the log latency at either end of a stretch: the median over its first three sizes, and the median over its
+    last three."""
     values = thin.y[stretch.start : stretch.stop]
     return median(values[:3]), median(values[-3:])
 
@@ -312,8 +314,8 @@ def _tolerance(thin: _Curve, stretch: range) -> float:
 
 
 def _grown(thin: _Curve, stretch: range) -> range:
-    """Return the stretch extended by the adjacent points at its level. These seem to be part of a rise, because the
-    window of their slope includes a step."""
+    """Return the stretch, extended by the adjacent points at the same level. These points seem to belong to a rise,
+    because the window over which their slope is computed includes a step."""
     tolerance = _tolerance(thin, stretch)
     first, last = stretch[0], stretch[-1]
     low, high = _ends(thin, stretch)
@@ -325,8 +327,8 @@ def _grown(thin: _Curve, stretch: range) -> range:
 
 
 def _with_tail(thin: _Curve, plateaus: Sequence[range]) -> tuple[list[range], bool]:
-    """Return the plateaus and whether the curve still rises at its end. If it does not, the last plateau extends to the
-    end of the data."""
+    """Return the plateaus, and whether the curve is still rising at its end. If it is not, the last plateau is extended
+    to the end of the data."""
     final = plateaus[-1]
     end = range(max(final[-1], len(thin) - 3), len(thin))
     if _step(thin, final, end) < TAIL:
@@ -335,8 +337,8 @@ def _with_tail(thin: _Curve, plateaus: Sequence[range]) -> tuple[list[range], bo
 
 
 def _level(usable: _Curve, thin: _Curve, plateau: range, latencies: Mapping[int, float], granule: int) -> MemoryLevel:
-    """Return an unnamed level. Its bounds are the outermost of all usable sizes at the level, searched outward from the
-    ends of the plateau."""
+    """Return an unnamed level. Its bounds are the outermost usable sizes at the same latency, found by searching
+    outward from the ends of the plateau."""
     tolerance = _tolerance(thin, plateau)
     low, high = _ends(thin, plateau)
     down = _walk(usable, usable.sizes.index(thin.sizes[plateau[0]]), -1, low, tolerance)
@@ -369,7 +371,8 @@ def _walk(usable: _Curve, start: int, direction: int, level: float, tolerance: f
 
 
 def _notes(thin: _Curve, plateaus: Sequence[range], shoulders: Sequence[range], open_end: bool) -> dict[str, str]:
-    """Return notes about shoulders that do not overlap a plateau, and about a curve that still rises at its end."""
+    """Return notes about shoulders that do not overlap a plateau, and a note if the curve is still rising at its
+    end."""
     notes = {}
     apart = [s for s in shoulders if not any(p.start < s.stop and s.start < p.stop for p in plateaus)]
     middles = [thin.sizes[(s[0] + s[-1]) // 2] for s in apart if len(s) > 1]
@@ -379,5 +382,5 @@ def _notes(thin: _Curve, plateaus: Sequence[range], shoulders: Sequence[range], 
             "there is no level there"
         )
     if open_end:
-        notes[OPEN_END] = "the latency still rises at the largest size: the sweep ends before the next level"
+        notes[OPEN_END] = "the latency is still rising at the largest size: the sweep ends before the next level"
     return notes

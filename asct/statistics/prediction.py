@@ -14,18 +14,16 @@ from typing import NamedTuple
 
 
 class Prior(NamedTuple):
-    """A standard deviation that is known from elsewhere, with the degrees of freedom of its estimate."""
+    """A standard deviation known from another source, with the degrees of freedom of its estimate."""
 
     spread: float
     degrees: int
 
 
 def next_p(earlier: Sequence[float], value: float, prior: Prior | None = None) -> float:
-    """Return the probability of the next value being `value` or more if it comes from the same normal distribution as
-    the `earlier` ones.
-
-    The standard deviation is that of the earlier values, but at least that of `prior`: a few values may agree by
-    chance or by rounding. Raises ValueError for fewer than two earlier values.
+    """Return the probability that the next value is at least `value`, if it comes from the same normal distribution as
+    the `earlier` ones. The standard deviation is that of the earlier values, but at least that of `prior`, because a
+    few values may agree by chance or rounding. Raises ValueError for fewer than two earlier values.
     """
     if len(earlier) < 2:
         raise ValueError("predicting the next value requires at least two earlier ones")
@@ -38,8 +36,8 @@ def next_p(earlier: Sequence[float], value: float, prior: Prior | None = None) -
 
 
 def t_greater_p(value: float, degrees: int) -> float:
-    """Return the probability of a value of Student's t-distribution being `value` or more. Raises ValueError for less
-    than one degree of freedom."""
+    """Return the probability that a Student's t variable is at least `value`. Raises ValueError for less than one
+    degree of freedom."""
     if degrees < 1:
         raise ValueError("Student's t-distribution requires at least one degree of freedom")
     angle = math.atan(abs(value) / math.sqrt(degrees))

@@ -15,13 +15,13 @@ from functools import lru_cache
 from itertools import accumulate
 
 EXACT_MOST = 60
-"""Up to this number of values in both samples together, probabilities are exact. For more values, they are normal
-approximations."""
+"""Maximum number of values, in both samples together, for which probabilities are computed exactly. For more values, a
+normal approximation is used."""
 
 
 def greater_p(base: Sequence[float], new: Sequence[float]) -> float:
-    """Return the one-sided p-value of the Mann-Whitney test: the probability of `new` ranking as high as it does or
-    higher if both samples come from the same distribution.
+    """Return the one-sided p-value of the Mann-Whitney test: the probability that `new` ranks at least as high as it
+    does if both samples come from the same distribution.
 
     Tied values get the mean of their ranks, and the probability is conditional on the ties. Raises ValueError if a
     sample is empty.
@@ -53,7 +53,7 @@ def _exact_p(ranks: tuple[int, ...], count: int, total: int) -> float:
 
 @lru_cache(maxsize=128)
 def rank_sums(ranks: tuple[int, ...], count: int) -> Counter[int]:
-    """Return how many ways of choosing `count` of the ranks have each sum.
+    """For each sum, return the number of ways to choose `count` of the ranks so that they have this sum.
 
     Each polynomial of the generating function is stored as one integer whose digits in base 2^width are the
     coefficients, so multiplying by x^rank is a shift.
@@ -70,7 +70,7 @@ def rank_sums(ranks: tuple[int, ...], count: int) -> Counter[int]:
 
 
 def _normal_p(ranks: Sequence[int], count: int, total: int) -> float:
-    """Return the normal approximation, with continuity correction and the variance reduced by ties."""
+    """Return the normal approximation, with a continuity correction and with a variance that is reduced by ties."""
     every, rest = len(ranks), len(ranks) - count
     ties = sum(number**3 - number for number in Counter(ranks).values())
     spread = count * rest / 12.0 * (every + 1 - ties / (every * (every - 1)))
@@ -81,8 +81,9 @@ def _normal_p(ranks: Sequence[int], count: int, total: int) -> float:
 
 
 def least_each(level: float, tests: int = 1) -> int:
-    """Return the smallest number of values that each of two samples needs so that one of `tests` simultaneous tests can
-    be significant at `level`. The probability of a single arrangement must not exceed the level of one test."""
+    """Return the smallest number of values that each of two samples must have so that one of `tests` simultaneous tests
+    can be significant at `level`. With that number, the probability of a single arrangement does not exceed the
+    significance level of one test."""
     count = 1
     while 1.0 / math.comb(2 * count, count) > level / tests:
         count += 1
@@ -95,8 +96,8 @@ def can_reach(base: int, new: int, level: float, tests: int = 1) -> bool:
 
 
 def holm(p_values: Iterable[float]) -> list[float]:
-    """Return the adjusted p-values. If the hypotheses with adjusted p-values up to a level are rejected, the
-    probability of rejecting any true one is at most that level, regardless of how the tests depend on one another."""
+    """Return the adjusted p-values. If all hypotheses whose adjusted p-values do not exceed a level are rejected, the
+    probability of rejecting a true one is at most that level, regardless of how the tests depend on one another."""
     values = list(p_values)
     order = sorted(range(len(values)), key=values.__getitem__)
     raised = accumulate((min(1.0, (len(values) - place) * values[index]) for place, index in enumerate(order)), max)

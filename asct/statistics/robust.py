@@ -33,10 +33,8 @@ def mad(values: Sequence[float]) -> float:
 
 def shorth_median(values: Sequence[float]) -> float:
     """Return the median of the shorth, the densest half of positive values (the half whose ends have the smallest
-    ratio).
-
-    If more than half of the values are level and the rest drift away, the result stays at the level part, whereas the
-    median of all values moves as soon as nearly half of them have drifted. Source: D. F. Andrews et al., "Robust
+    ratio). If more than half of the values are level and the rest drift away, the result stays with the level part,
+    whereas the median of all values shifts once nearly half of them have drifted. Source: D. F. Andrews et al., "Robust
     Estimates of Location", Princeton University Press, 1972.
     """
     ordered = sorted(values)

@@ -5,8 +5,8 @@ of 5 rounds, the excursion (largest minus smallest value) is at most 20 % of the
 squares rises or falls by at most 10 % of the average from the first round of the window to the last.
 
 By this rule alone, the plateau of a burst (while a write cache is filling, or while a cloud volume has burst credits)
-would count as steady state. A window therefore counts only after enough data has been written, or after a drop in the
-level that marks the end of the burst.
+would count as steady state. Therefore, a window is accepted only after enough data has been written, or after a drop in
+the level that marks the end of the burst.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from typing import Final
 from asct.statistics.changepoint import changes
 
 _ROUNDING: Final = 1e-9
-"""Relative tolerance of the limits, so that a window exactly at a limit is steady in any unit despite rounding."""
+"""Relative tolerance of the limits. It ensures that, in any unit and despite rounding, a window exactly at a limit is
+steady."""
 CLIFF: Final = 0.5
-"""A drop in the level by this share is a cliff, which indicates a full cache or exhausted credits rather than
-variation."""
+"""A drop in the level by at least this share indicates a full cache or exhausted credits rather than variation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class SteadyRule:
 @dataclass(frozen=True, slots=True)
 class SteadyWindow:
     """Consecutive values, starting at index `first`, and their mean. `excursion` and `drift` (signed) are fractions of
-    the mean; `slope` is the slope of the fitted line: the change per round, in the unit of the values."""
+    the mean; `slope` is the slope of the fitted line: its change per round, in the unit of the values."""
 
     first: int
     values: tuple[float, ...]
@@ -83,7 +83,7 @@ def window_of(values: Sequence[float], first: int = 0) -> SteadyWindow:
 
 
 def last_window(values: Sequence[float], rule: SteadyRule, since: int = 0) -> SteadyWindow | None:
-    """Return the last `rule.window` values as a window, or None if it would start before index `since`."""
+    """Return the last `rule.window` values as a window, or None if the window would start before index `since`."""
     first = len(values) - rule.window
     return window_of(values[first:], first) if first >= since and first >= 0 else None
 
@@ -100,7 +100,7 @@ def cliff(values: Sequence[float], least: float = CLIFF) -> int | None:
 def enough_from(written: Sequence[float], needed: float) -> int | None:
     """Return the index of the first round before which at least `needed` had been written, or None if there is none.
 
-    `written` contains the total amount written before each round (ascending, in any unit).
+    `written` contains the total amount written before each round, in any unit and in ascending order.
     """
     if any(after < before for before, after in pairwise(written)):
         raise ValueError("the amount written must not decrease")

@@ -1,8 +1,7 @@
-"""Checksums of a run's files, in two places.
-
-status.json lists the raw files of its repeat, with the checksum of each. SHA256SUMS, written at the end of a run, lists
-all other evidence, including every status.json; `sha256sum -c SHA256SUMS` can check it. Neither of them lists reports
-or logs, because asct renders reports again and appends to logs. A checksum reveals damage but not forgery.
+"""Checksums of a run's files, which are stored in two places. Each status.json lists the raw files of its repeat, with
+their checksums. SHA256SUMS, written at the end of a run, lists all other evidence, including every status.json, and can
+be checked with `sha256sum -c SHA256SUMS`. Neither of them lists reports or logs, because asct may render reports again
+and append to logs. A checksum reveals damage but not forgery.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 _PLAIN = re.compile(r"[^\0-\x1f\x7f\\]+")
 _BLOCK = 1 << 20
 _REPEAT_DEPTH = 5
-"""Number of folders in jobs/<host>/<id>/<point>/r<k>."""
+"""Number of path components in jobs/<host>/<id>/<point>/r<k>."""
 
 
 def content(path: str | Path) -> bytes:
@@ -56,7 +55,7 @@ def blocks(path: str | Path) -> Iterator[bytes]:
 
 
 def text_checksum(text: str) -> str:
-    """Return the SHA-256 of text in the form in which it is stored."""
+    """Return the SHA-256 of a text as it is stored in a file."""
     return hashlib.sha256(text.encode("utf-8", errors="backslashreplace")).hexdigest()
 
 
@@ -110,8 +109,8 @@ def raw_checksums(folder: Path, *, drop_empty: bool) -> dict[str, str]:
 
 
 def changed_file(folder: Path, files: Mapping[str, str]) -> str:
-    """Return the path of the first of these files that is missing, unreadable or changed, or an empty string if there
-    is none."""
+    """Of the given files, return the path of the first one that is missing, unreadable or changed, or an empty string
+    if there is none."""
     return next((name for name, expected in files.items() if not is_intact(folder, name, expected)), "")
 
 
@@ -133,7 +132,7 @@ def repeat_of(path: str) -> str:
 
 
 def is_inner(path: str) -> bool:
-    """Return whether a path that a document contains is below the document's folder."""
+    """Return whether a path in a document is below the document's folder."""
     return "\0" not in path and not path.startswith("/") and ".." not in path.split("/")
 
 

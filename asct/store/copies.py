@@ -32,24 +32,23 @@ from asct.store.layout import RunLayout
 from asct.store.outputs import check_output
 
 _FIRST_TIME = (1980, 1, 1, 0, 0, 0)
-"""The earliest time that a zip archive can contain."""
+"""The earliest timestamp that a zip archive can store."""
 
 
 class FileRedactor(Protocol):
     """Removes secrets from the files of a results tree."""
 
     def path(self, path: str) -> str:
-        """Return the path of a file without secrets."""
+        """Return the path of a file, with secrets removed."""
         ...
 
     def file(self, path: str, text: str) -> str:
-        """Return the text of a file without secrets."""
+        """Return the text of a file, with secrets removed."""
         ...
 
 
 def files_of(root: Path) -> list[str]:
-    """Return the paths of the files of a run that belong in a copy: everything but reports, temporary files and
-    links."""
+    """Return the paths of a run's files that belong in a copy: all files except reports, temporary files and links."""
     layout = RunLayout(root)
     return [path for path in scan(root).files if is_evidence(path) or path in (layout.sums.name, layout.log.name)]
 
@@ -57,8 +56,9 @@ def files_of(root: Path) -> list[str]:
 def write_bundle(
     path: Path, root: Path, folder: str, started_at: str, reports: Mapping[str, str | bytes], *, force: bool = False
 ) -> None:
-    """Write the run in the folder `root`, with `reports` by file name, to the zip archive `path`, in which everything
-    is below `folder`. Equal content results in equal bytes: files are sorted and have the time of the run.
+    """Write the run in the folder `root`, together with `reports` (by file name), to the zip archive `path`. In the
+    archive, everything is below `folder`. The same content always results in the same bytes, because files are sorted
+    and have the timestamp of the run.
 
     Raises UsageError if the archive exists and `force` is not set, and StoreError if a file cannot be read or written.
     """
@@ -106,10 +106,9 @@ def _zip_time(started_at: str) -> tuple[int, int, int, int, int, int]:
 
 
 def readable(root: Path) -> Iterator[tuple[str, str]]:
-    """Yield the path and the text of each file of a run that a copy without secrets contains.
-
-    Binary files are left out, because secrets in them cannot be found. So is the raw output from which the facts of the
-    hosts were read, because it contains serial numbers and names that asct does not parse. Raises StoreError.
+    """Yield the path and text of each of a run's files that a copy without secrets contains. Binary files are left out,
+    because secrets cannot be found in them. The raw output from which the hosts' facts were read is also left out,
+    because it contains serial numbers and names that asct does not parse. Raises StoreError.
     """
     for path in files_of(root):
         if path.startswith("facts/") and path.count("/") > 1:
@@ -123,8 +122,8 @@ def readable(root: Path) -> Iterator[tuple[str, str]]:
 
 
 def redacted_copy(root: Path, target: Path, redact: FileRedactor) -> None:
-    """Write a copy of the run in the folder `root` without secrets to the folder `target`. Its checksums are those of
-    the copy, so that it can be verified.
+    """Write a copy of the run in the folder `root`, without secrets, to the folder `target`. The checksums in the copy
+    are recomputed, so that the copy can be verified.
 
     Raises StoreError if a file cannot be read or written.
     """
@@ -141,7 +140,7 @@ def redacted_copy(root: Path, target: Path, redact: FileRedactor) -> None:
 
 
 def _seal_repeats(root: Path) -> None:
-    """Replace the checksums in every status.json with those of the files and records in this tree."""
+    """Recompute the checksums in every status.json from the files and records in this tree."""
     lines: dict[str, list[str]] = {}
     records = RunLayout(root).records
     for line in records.read_text(encoding="utf-8").split("\n") if records.exists() else ():

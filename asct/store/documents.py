@@ -30,7 +30,7 @@ VERSIONS: dict[str, int] = {
 
 
 def _status_1(body: dict[str, Any]) -> dict[str, Any]:
-    """Migrate a status that contains no command lines and only the verdict about the host state."""
+    """Migrate a status that contains no command lines and, of the host state, only the verdict."""
     verdict = body.get("telemetry")
     unread = "the readings are in telemetry.json"
     nothing: dict[str, Any] = {"verdict": verdict, "steps": 0, "elapsed_s": 0.0, "before": {}, "after": {}}
@@ -45,8 +45,8 @@ _NAME = re.compile(r"asct\.([a-z_]+)/(\d+)")
 _LARGEST_BYTES = 256 << 20
 _LONGEST_NAME = 255
 _LONGEST_PATH = 3000
-"""Maximum length in bytes of a name (NAME_MAX on Linux), and maximum length in characters of a path below a run
-folder."""
+"""Maximum length of a name in bytes (NAME_MAX on Linux), and maximum length of a path below a run folder in
+characters."""
 
 
 _MEASURED_AGAIN = ("status.json", "command.json", "telemetry.json", "steps.jsonl")
@@ -56,14 +56,18 @@ _UNIQUE = ("run.json", "plan.resolved.json", "journal.jsonl")
 
 
 def way_out(place: str) -> str:
-    """Return the hint for a damaged document at a path, which a line number (`:3`) may follow."""
+    """Return the hint for a damaged document. A line number may follow the path (`:3`)."""
     name = Path(place).name.partition(":")[0]
     if name == "records.jsonl":
         return "`asct results rebuild` restores it from the raw files"
     if name in _UNIQUE:
-        return "restore it from a copy; without it, run the plan again: `asct apply` with plan.yaml in the run's folder"
+        return (
+            "restore it from a backup; without it, run the plan again: `asct apply` with plan.yaml in the run's folder"
+        )
     return (
-        "`asct resume RUN` measures the affected points again" if name in _MEASURED_AGAIN else "restore it from a copy"
+        "`asct resume RUN` measures the affected points again"
+        if name in _MEASURED_AGAIN
+        else "restore it from a backup"
     )
 
 
@@ -177,7 +181,8 @@ def current(document: Mapping[str, Any], kind: str, place: str) -> dict[str, Any
 
 
 def validated(model: type[M], document: Mapping[str, Any], place: str) -> M:
-    """Return `document` as an instance of `model`. Raises StoreError (E508), which names the first invalid field."""
+    """Return `document` as an instance of `model`. Raises StoreError (E508) with the first invalid field in its
+    message."""
     try:
         return model.model_validate(document)
     except ValidationError as error:

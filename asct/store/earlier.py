@@ -1,4 +1,4 @@
-"""Search the earlier runs in a results folder for measured points, newest run first (`--reuse`)."""
+"""Search the earlier runs in a results folder for measured points, starting with the newest run (`--reuse`)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class _Run:
 
 @dataclass(frozen=True, slots=True)
 class EarlierPoint:
-    """A point in an earlier run. According to their status files, all of its repeats are complete."""
+    """A point in an earlier run. All of its repeats are complete according to their status files."""
 
     run: _Run
     host: str
@@ -104,8 +104,8 @@ class EarlierRuns:
     """The runs below `results` that may contain measurements made at or after `since`. Thread-safe."""
 
     def __init__(self, results: Path, since: datetime, leave_out: Path | None = None, newest: int = 0) -> None:
-        """Search the runs that are no older than `since`. `newest` limits the search to that number of runs; 0 means
-        all."""
+        """Search the runs that are no older than `since`. `newest` limits the search to this number of the newest runs;
+        0 means all."""
         self._results = results
         self._since = since
         self._leave_out = leave_out.resolve() if leave_out is not None else None
@@ -114,9 +114,8 @@ class EarlierRuns:
         self._runs: list[_Run] | None = None
 
     def of(self, host: str, point_id: str, repeats: int, accepted: Sequence[str]) -> Iterator[EarlierPoint]:
-        """Yield the point from each job that has all of its repeats, newest run first.
-
-        The status of every repeat must be in `accepted`. Only status files are read.
+        """Yield the point from each earlier job that contains all of its repeats, newest run first. The status of every
+        repeat must be in `accepted`. Only status files are read.
         """
         for run in self._all():
             for job in real_folders(run.stored.layout.root / "jobs" / host):
@@ -147,8 +146,8 @@ class EarlierRuns:
             return self._runs
 
     def _in_time(self, run: Run) -> bool:
-        """Return whether a run may be recent enough. This is always the case for a run that has no end because its
-        process was killed."""
+        """Return whether a run may be recent enough. A run whose process was killed has no recorded end, so it always
+        may be."""
         return run.ended_at is None or self._is_recent(run.ended_at)
 
     def _is_recent(self, moment: str) -> bool:

@@ -19,7 +19,7 @@ def is_full(error: OSError) -> bool:
 
 
 def reason_of(error: OSError) -> str:
-    """Return the operating system's error message in a form that can end a sentence."""
+    """Return the operating system's error message in a form that can be placed at the end of a sentence."""
     return (error.strerror or str(error)).lower()
 
 
@@ -53,7 +53,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def sync_files(root: Path, folder: Path, names: Iterable[str]) -> None:
-    """Flush files in `folder` to disk, as well as the folders from `folder` up to `root`. Raises OSError."""
+    """Flush to disk the files in `folder`, and all folders from `folder` up to `root`. Raises OSError."""
     for name in names:
         descriptor = os.open(folder / name, os.O_RDONLY | os.O_NOFOLLOW)
         try:
@@ -69,9 +69,9 @@ def write_atomic(path: Path, content: str | bytes, *, sync: bool = True) -> None
     """Replace `path` atomically: a reader sees either the old file or the new one.
 
     A link at `path` is replaced, not followed, because other accounts may be able to write to a results folder. If
-    `sync` is False, the file is not flushed to disk. This is intended for the many small files of a repeat: the
-    repeat's journal line is flushed after them, and their loss is detected, because a repeat without a valid
-    status.json is treated as not measured.
+    `sync` is False, the file is not flushed to disk. This is intended for the many small files of a repeat. The
+    repeat's journal line is flushed after they are written. If they are lost, this is detected, because a repeat
+    without a valid status.json is treated as not measured.
     """
     folder, name = os.path.split(path)  # pathlib takes longer than writing three hundred bytes
     temporary = os.path.join(folder, f".{name}.{os.getpid()}.tmp")  # noqa: PTH118 - for speed, as above

@@ -27,8 +27,8 @@ class ListedRun:
 
     @property
     def labels(self) -> list[str]:
-        """The labels that select the run. They do not include the label that the run was given when it started if
-        another run of the plan now has that label."""
+        """The labels that select the run. The label that the run was given when it started is not included if another
+        run of the plan now has it."""
         own, root = self.run.label if self.run is not None else None, self.layout.root
         kept = own and not (root.parent / own).is_symlink()
         return sorted({*labels_of(root), *([own] if own and kept else [])})
@@ -56,7 +56,7 @@ def _listed(root: Path) -> ListedRun:
 
 
 def age(run: str) -> tuple[str, int, str]:
-    """Return the sort key of a run id: its time, and the number at its end (for runs started in the same second)."""
+    """Return the sort key of a run id: its time, then the number at its end (for runs started in the same second)."""
     stamp, _, rest = run.partition("-")
     digits = rest.partition("-")[2]
     return stamp, int(digits) if digits.isdigit() else 1, run
@@ -70,11 +70,9 @@ def holds_run(folder: Path) -> bool:
 
 
 def open_run(results: Path, name: str = "latest") -> StoredRun:
-    """Return the run that `name` selects.
-
-    `name` is a path, `latest`, an id or the start of one, or a label. All but a path can follow the name of a plan:
-    `<plan>/latest`.
-    Raises NoSuchRun (E505 if no run matches, E506 if several match) and the errors of `read_run`.
+    """Return the run that `name` selects. `name` is a path, `latest`, an id or the beginning of one, or a label. All of
+    these except a path can be preceded by the name of a plan: `<plan>/latest`. Raises NoSuchRun (E505 if no run
+    matches, E506 if several match) and the errors of `read_run`.
     """
     as_path = Path(name)
     if as_path.name == "run.json" and holds_run(as_path.parent):
@@ -86,11 +84,11 @@ def open_run(results: Path, name: str = "latest") -> StoredRun:
     runs, labeled = list_runs(results), _labeled(results, name)
     matches = [item for item in runs if item.layout.root in labeled] or [item for item in runs if _matches(item, name)]
     if not matches and os.path.isfile(name):  # noqa: PTH113 - Path.is_file raises if a name is too long
-        hint = "name the folder of a run, or create a run from fio results: `asct import fio FILE`"
+        hint = "specify the folder of a run, or create a run from fio results: `asct import fio FILE`"
         raise NoSuchRun(Diagnostic("E505", f"{as_path} is a file, not the folder of a run", hint=hint))
     if not matches and os.path.isdir(name):  # noqa: PTH112 - Path.is_dir raises if a name is too long
         damaged = (as_path / "journal.jsonl").exists()
-        hint = way_out("run.json") if damaged else "name the folder of a run; `asct results list` lists them"
+        hint = way_out("run.json") if damaged else "specify the folder of a run; `asct results list` lists them"
         raise NoSuchRun(Diagnostic("E505", f"{as_path} is not a run: it contains no run.json", hint=hint))
     return read_run(_only(matches, name, results).layout.root)
 
@@ -106,7 +104,7 @@ def _latest(results: Path, plan: str) -> StoredRun:
 
 
 def labels_of(root: Path) -> list[str]:
-    """Return the labels of a run, sorted: the links next to its folder that point to it, except `latest`."""
+    """Return the labels of a run, sorted. They are the links next to its folder that point to it, except `latest`."""
     try:
         links = [path for path in root.parent.iterdir() if path.is_symlink() and path.name != "latest"]
         return sorted(link.name for link in links if link.readlink().name == root.name)
@@ -115,7 +113,7 @@ def labels_of(root: Path) -> list[str]:
 
 
 def _labeled(results: Path, name: str) -> set[Path]:
-    """Return the runs that a label names. A label, or `<plan>/<label>`, is a link next to the runs of its plan."""
+    """Return the runs that a label refers to. A label, or `<plan>/<label>`, is a link next to the runs of its plan."""
     plan, _, label = name.rpartition("/")
     folders = [results / plan] if plan else real_folders(results)
     links = [folder / label for folder in folders if holds_run(folder / label)]

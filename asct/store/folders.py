@@ -66,12 +66,12 @@ _OWN = ("run.json", "plan.yaml", "plan.resolved.json", "journal.jsonl", "records
 _REPORTS = ("*.csv", "*.png", "*.svg", "report.*", "annotations.txt", "records.parquet")
 """Files that `asct report` and `asct run` write to the run folder."""
 _PICTURES = ("*.png", "*.svg")
-"""Files that they write to the folders of the benchmark entries."""
+"""Files that these commands write to the folders of the benchmark entries."""
 
 
 def clear_run(folder: Path) -> None:
-    """Remove an earlier run from `folder` (`--force`): only files that asct writes, except the log of this command, and
-    only if there is a run.json.
+    """Remove an earlier run from `folder` (`--force`). Only files that asct writes are removed (except the log of this
+    command), and only if there is a run.json.
 
     Raises StoreError if there are files but no run.json; in that case, nothing is removed.
     """
@@ -109,10 +109,9 @@ def link_latest(root: Path) -> Diagnostic | None:
 
 
 def link_label(root: Path, label: str) -> Path:
-    """Atomically make the link `label` next to `root` point to `root`, and return it.
-
-    Raises UsageError (E520) if the label is not a valid name or names something that is not a link, and StoreError
-    (E502) if the link cannot be created.
+    """Atomically make the link `label` next to `root` point to `root`, and return the link. Raises UsageError (E520) if
+    the label is not a valid name or is the name of something other than a link, and StoreError (E502) if the link
+    cannot be created.
     """
     link = root.with_name(label)
     try:
@@ -142,8 +141,8 @@ def _point(link: Path, root: Path) -> None:
 def link_files(source: Path, target: Path, leave_out: Collection[str] = ()) -> None:
     """Link the regular files below `source` into the folder `target`, or copy them if hard links fail.
 
-    Symbolic links, devices, and the files in `source` that `leave_out` names are omitted. Raises OSError if `target`
-    cannot be written, and StoreError (E515) if `source` cannot be read.
+    Symbolic links, devices, and the files listed in `leave_out` are omitted. Raises OSError if `target` cannot be
+    written, and StoreError (E515) if `source` cannot be read.
     """
     with _reading(source), os.scandir(source) as found:
         entries = [entry for entry in found if entry.name not in leave_out]
@@ -197,8 +196,9 @@ class RunLock:
         self._descriptor = -1
 
     def take(self) -> None:
-        """Take the lock. Raises SafetyError (E504) that names the process holding it, and StoreError (E510) if a file
-        or folder of the run is a link, because data written through the link would end up outside the run."""
+        """Take the lock. Raises SafetyError (E504), whose message identifies the process that holds the lock. Raises
+        StoreError (E510) if a file or folder of the run is a link, because data written through the link would end up
+        outside the run."""
         if planted := _planted(self.path.parent):
             message = f"{self.path.parent}/{planted} is a link or a device, so nothing is written to this run"
             raise StoreError(Diagnostic("E510", message, hint="remove it if you trust the rest of the folder"))

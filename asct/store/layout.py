@@ -26,7 +26,8 @@ _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+:\[\]-]*")
 
 
 def run_id(started: datetime, plan_hash: str) -> str:
-    """Return the id of a run: its UTC time and the first six digits of the plan hash (`20261121T042813Z-3f9c2a`)."""
+    """Return the id of a run: its start time in UTC and the first six digits of the plan hash
+    (`20261121T042813Z-3f9c2a`)."""
     return f"{started:%Y%m%dT%H%M%SZ}-{plan_hash[:6]}"
 
 
@@ -40,7 +41,7 @@ def safe_name(name: str) -> str:
 
 
 PointKey = tuple[str, str, str]
-"""Identifies a point in a run: host, id, point id."""
+"""Identifies a point in a run: host, job id, point id."""
 RepeatKey = tuple[str, str, str, int]
 """(host, job id, point id, repeat)."""
 
@@ -63,7 +64,7 @@ class RunLayout:
         self.log = root / "asct.log"
         self.lock = root / ".lock"
         self.reserve = root / ".reserve"
-        """A file that reserves disk space, so that a run can still record its end if it fills the disk."""
+        """A file that reserves disk space, so that a run can still record its end after filling the disk."""
         self.markdown = root / "summary.md"
         self.sums = root / "SHA256SUMS"
         """Contains the checksums of a completed run (see asct.store.checksums)."""
@@ -100,14 +101,14 @@ class RunLayout:
         return self.job(host, job_id) / safe_name(point_id) / name
 
     def command(self, repeat: Path) -> Path:
-        """Return the path of the command lines in runs recorded by older asct versions."""
+        """Return the path at which older asct versions recorded the command lines."""
         return repeat / "command.json"
 
     def status(self, repeat: Path) -> Path:
         return repeat / "status.json"
 
     def telemetry(self, repeat: Path) -> Path:
-        """Return the path of the host state in runs recorded by older asct versions."""
+        """Return the path at which older asct versions recorded the host state."""
         return repeat / "telemetry.json"
 
     def steps(self, repeat: Path) -> Path:

@@ -1,4 +1,5 @@
-"""Open files that the user names for output: never a device, and an existing file only with the user's consent."""
+"""Open files that the user specifies for output. A device is never opened, and an existing file only with the user's
+consent."""
 
 from __future__ import annotations
 
@@ -39,9 +40,9 @@ def check_output(path: Path, *, force: bool = False, append: bool = False) -> bo
 
 
 def open_output(path: Path, *, force: bool = False, append: bool = False) -> TextIO:
-    """Open a file for output under the rules of `check_output`. The file is emptied or, with `append`, extended.
-
-    The opened file is checked again before it is emptied, so nobody can replace it with a device in the meantime.
+    """Open a file for output under the rules of `check_output`. It is truncated or, with `append`, extended. The check
+    is repeated on the open file before it is truncated, in case the path has been replaced with a device in the
+    meantime.
     """
     exists = check_output(path, force=force, append=append)
     flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOCTTY | (os.O_APPEND if append else 0)
@@ -65,7 +66,7 @@ def open_output(path: Path, *, force: bool = False, append: bool = False) -> Tex
 
 
 def output_folder(path: Path) -> None:
-    """Create a folder that the user names for output, if necessary. Raises StoreError if nothing can be written to
+    """Create the output directory that the user specifies, if necessary. Raises StoreError if nothing can be written to
     it."""
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -76,8 +77,8 @@ def output_folder(path: Path) -> None:
 
 
 def occupant(folder: Path) -> str:
-    """Return the name of a file or folder in `folder`, or an empty string if there is only the log of this command
-    (`--log-file`). Raises OSError."""
+    """Return the name of any file or folder in `folder`, or an empty string if it contains nothing but the log of this
+    command (`--log-file`). Raises OSError."""
     logs = {log.relative_to(folder.resolve()).parts[0] for log in open_logs() if log.is_relative_to(folder.resolve())}
     return next((path.name for path in folder.iterdir() if path.name not in logs), "")
 
@@ -89,7 +90,7 @@ def open_logs() -> set[Path]:
 
 
 def write_output(path: Path, text: str, *, force: bool = False) -> None:
-    """Write `text` to a file named by the user. Raises UsageError and StoreError like `open_output`."""
+    """Write `text` to a file that the user specifies. Raises the same exceptions as `open_output`."""
     with open_output(path, force=force) as file:
         try:
             file.write(text)

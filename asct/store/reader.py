@@ -40,7 +40,7 @@ class StoredRun:
         return [parsed(Record, "record", line, place) for line, place in self._lines(self.layout.records)]
 
     def looks(self) -> tuple[list[Record], list[Record]]:
-        """Return the records of the planned repeats, and those of the repeats that measured values again."""
+        """Return the records of the planned repeats, and separately those of the repeats that measured values again."""
         most = self.run.planned_repeats()
         first: list[Record] = []
         again: list[Record] = []
@@ -56,7 +56,7 @@ class StoredRun:
 
     def ends(self) -> dict[RepeatKey, str]:
         """Return the status of each repeat according to the journal. If a repeat ended several times, its last status
-        counts."""
+        is used."""
         return {repeat_key(event): event["status"] for event in self.journal() if event.get("t") == "point-ended"}
 
     def torn(self) -> bool:
@@ -102,7 +102,8 @@ class StoredRun:
         return validated(Status, {**body, **self._beside(repeat, body)} if older else body, str(path))
 
     def _beside(self, repeat: Path, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Return those parts of a status that older asct versions wrote to separate files, if they are readable."""
+        """Return the parts of a status that older asct versions wrote to separate files, as far as these can be
+        read."""
         places = {"command": self.layout.command(repeat), "telemetry": self.layout.telemetry(repeat)}
         found = {}
         for kind, path in places.items():
@@ -119,7 +120,7 @@ class StoredRun:
             return None
 
     def repeats(self) -> Iterator[Path]:
-        """Yield the folders jobs/<host>/<id>/<point>/r<k>, sorted, without warm-ups, earlier attempts and links."""
+        """Yield the folders jobs/<host>/<id>/<point>/r<k>, sorted, excluding warm-ups, earlier attempts and links."""
         jobs = f"{self.layout.root}/jobs"
         points = [
             f"{jobs}/{host}/{job}/{point}"
@@ -132,7 +133,7 @@ class StoredRun:
             yield from (Path(f"{point}/{name}") for name in sorted(found, key=lambda name: int(name[1:])))
 
     def inside(self, path: Path) -> Path:
-        """Return `path` after checking that no link in it leads out of the run folder."""
+        """Return `path` after checking that it does not lead out of the run folder through a link."""
         return inside(self.layout.root, self.layout.relative(path))
 
     def _lines(self, path: Path) -> Iterator[tuple[str, str]]:
@@ -146,7 +147,7 @@ class StoredRun:
 
 
 def parsed(model: type[M], kind: str, text: str, place: str) -> M:
-    """Return the document in `text`. Only an old or damaged document requires the slower parser. Raises StoreError."""
+    """Return the document in `text`. The slower parser is used only for old or damaged documents. Raises StoreError."""
     try:
         return model.model_validate_json(text)
     except ValidationError:

@@ -54,7 +54,8 @@ def document_schemas() -> dict[str, dict[str, Any]]:
 
 
 def model_schema(kind: str, model: type[BaseModel], description: str) -> dict[str, Any]:
-    """Return the schema for a kind of document. The field `schema` is required, even though the model supplies it."""
+    """Return the schema for a kind of document. The field `schema` is required, although the model has a default for
+    it."""
     body = model.model_json_schema(by_alias=True, mode="validation")
     if "schema" in body.get("properties", {}):
         body["required"] = sorted({"schema", *body.get("required", ())})
@@ -85,8 +86,8 @@ def validator(kind: str) -> jsonschema.Draft202012Validator:
 
 @cache
 def _variants(kind: str) -> dict[str, jsonschema.Draft202012Validator]:
-    """Return a validator for each `t` in a schema that consists of alternatives. A single validator is faster than the
-    whole schema, and its errors name the invalid field."""
+    """Return a validator for each value of `t` in a schema that consists of alternatives. One such validator is faster
+    than the whole schema, and its errors identify the invalid field."""
     schema = schema_of(kind)
     found = {}
     for name, definition in schema["$defs"].items():
@@ -98,7 +99,8 @@ def _variants(kind: str) -> dict[str, jsonschema.Draft202012Validator]:
 
 
 def violations(kind: str, document: Mapping[str, Any], place: str, limit: int = 3) -> list[Diagnostic]:
-    """Return findings (E508) about places where `document` violates the schema of its kind, at most `limit` of them."""
+    """Return a finding (E508) for each place where `document` violates the schema of its kind, at most `limit`
+    findings."""
     found = []
     chosen = _variants(kind).get(str(document.get("t"))) if kind == "event" else None
     for error in (chosen or validator(kind)).iter_errors(document):

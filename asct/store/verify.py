@@ -1,4 +1,4 @@
-"""Check a run: checksums of all files, the schema of every document, and the counts."""
+"""Check a run: the checksums of all files, the schema of every document, and the counts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from asct.store.reader import StoredRun, parsed, torn_line
 from asct.store.schemas import violations
 
 _HOST_KNOWN = (
-    "restore the file from a copy; the values do not depend on it, and status.json also contains the host state"
+    "restore the file from a backup; the values do not depend on it, and status.json also contains the host state"
 )
 _MODIFIED = "the results tree was modified outside asct"
 _REBUILD = way_out("records.jsonl")
@@ -29,7 +29,7 @@ _LIMIT = 20
 
 @dataclass(slots=True)
 class _Check:
-    """The state of one verification: the files in the tree, and the checksums in the tree's documents."""
+    """The state of one verification: the files in the tree, and what the tree's documents say about them."""
 
     stored: StoredRun
     tree: TreeScan
@@ -37,16 +37,16 @@ class _Check:
     """The checksums in SHA256SUMS and in the status files, by path."""
     intact: set[str] = field(default_factory=set)
     unlisted: list[str] = field(default_factory=list)
-    """The folders (or the whole run, "") whose list of files is missing or damaged, so that no file in them is reported
-    as a file of unknown origin."""
+    """The folders ("" is the whole run) whose list of files is missing or damaged. No file in them is reported as being
+    of unknown origin."""
     statuses: dict[str, Status] = field(default_factory=dict)
-    """The readable status of each repeat, by folder, without warm-ups and earlier attempts."""
+    """The status of each repeat whose status can be read, by folder; warm-ups and earlier attempts are excluded."""
     lines: dict[str, list[str]] = field(default_factory=dict)
-    """The lines of records.jsonl, by the folder named in them."""
+    """The lines of records.jsonl, by the folder of the repeat to which they belong."""
     records: dict[RepeatKey, str] = field(default_factory=dict)
-    """The name of the run that the records of each repeat contain."""
+    """For each repeat, the name of the run that its records contain."""
     ends: set[RepeatKey] | None = None
-    """The repeats whose ends the journal contains, or None if the journal is damaged."""
+    """The repeats whose ends are recorded in the journal, or None if the journal is damaged."""
 
     def relative(self, path: Path) -> str:
         return self.stored.layout.relative(path)
@@ -68,7 +68,7 @@ def verify(stored: StoredRun) -> list[Diagnostic]:
 
 
 def _limited(found: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
-    """Yield the first findings, followed by one that states how many more there are."""
+    """Yield the first findings, followed by a finding that states how many were omitted."""
     every = list(found)
     yield from every[:_LIMIT]
     if len(every) > _LIMIT:
@@ -94,7 +94,7 @@ def _sums(check: _Check) -> Iterator[Diagnostic]:
     if layout.sums.name not in check.tree.files:
         if check.stored.run.sealed:
             check.unlisted.append("")
-            hint = "restore it from a copy; without it, only raw files and records can be verified"
+            hint = "restore it from a backup; without it, only raw files and records can be verified"
             yield Diagnostic("E512", f"{layout.sums}: the checksums of the run are missing", hint=hint)
         return
     try:
@@ -172,11 +172,11 @@ def _way_out(path: str) -> str:
     if path == "records.jsonl":
         return way_out(path)
     again = "; `asct resume` measures the repeat again" if repeat_of(path) else ""
-    return f"restore the file from a copy{again}"
+    return f"restore the file from a backup{again}"
 
 
 def _unlisted(check: _Check) -> Iterator[Diagnostic]:
-    """Yield findings about files that are among the evidence of a completed run although asct did not write them."""
+    """Yield findings about files that seem to be evidence of a completed run although asct did not write them."""
     if not check.stored.run.sealed or check.stored.run.status == "running":
         return
     for path in check.tree.files:
@@ -211,8 +211,7 @@ def _document(path: Path, kind: str, stored: StoredRun) -> list[Diagnostic]:
 
 
 def _audits(check: _Check) -> Iterator[Diagnostic]:
-    """Yield findings about the audits of targets that were written, and about the output of guard to which the audits
-    refer."""
+    """Yield findings about the audits of the jobs' targets, and about the guard output to which these audits refer."""
     for path in sorted(check.stored.layout.root.glob("jobs/*/*/audit.json")):
         found = _document(path, "audit", check.stored)
         yield from found
@@ -222,9 +221,8 @@ def _audits(check: _Check) -> Iterator[Diagnostic]:
 
 
 def _lines(check: _Check, path: Path, kind: str) -> tuple[list[tuple[str, dict[str, Any]]], list[Diagnostic]]:
-    """Return the valid lines of a file with their content, and findings about all other lines.
-
-    The lines of an intact file are not compared with their schema, because asct wrote them.
+    """Return the valid lines of a file with their parsed content, and findings about all other lines. The lines of an
+    intact file are not checked against their schema, because asct itself wrote them.
     """
     found: list[tuple[str, dict[str, Any]]] = []
     findings: list[Diagnostic] = []
@@ -292,7 +290,7 @@ def _references(check: _Check) -> Iterator[Diagnostic]:
 
 
 def _raw_folder(check: _Check, raw: str, file: str) -> Iterator[Diagnostic]:
-    """Yield a finding if the folder `raw`, which a document refers to, does not contain `file`."""
+    """Yield a finding if `file` is missing from the folder `raw`, to which a document refers."""
     if f"{raw}/{file}" in check.listed or raw in check.statuses:
         return  # the file exists, or its absence has already been reported
     if Path(raw).is_absolute():
@@ -329,7 +327,7 @@ def _counts(check: _Check) -> Iterator[Diagnostic]:
             f"{stored.layout.records}: contains records of repeats whose ends are missing from the journal "
             f"({len(strangers)}; the first is {first})"
         )
-        hint = "restore journal.jsonl from a copy; without it, `asct resume` measures these repeats again"
+        hint = "restore journal.jsonl from a backup; without it, `asct resume` measures these repeats again"
         yield Diagnostic("E513", message, hint=hint)
 
 
@@ -339,4 +337,4 @@ def _counted(counts: Mapping[str, int], statuses: Iterable[Status], path: Path) 
         counted = counts.get(name, 0)
         if counted != on_disk[name]:
             message = f"{path}: counts {counted} repeats as `{name}`, but the status files contain {on_disk[name]}"
-            yield Diagnostic("E513", message, hint="restore run.json from a copy")
+            yield Diagnostic("E513", message, hint="restore run.json from a backup")

@@ -45,7 +45,7 @@ class RunWriter:
         self.notes: list[Diagnostic] = []
         """Warnings about the results tree, such as a failure to create the link `latest`."""
         self.failure: StoreError | None = None
-        """The first write that failed, after which the run must end, or None if no write has failed."""
+        """The error of the first write that failed, or None. After a failed write, the run must end."""
         self._mutex = RLock()
         self._lock = RunLock(layout.lock)
         self._journal: LineFile | None = None
@@ -60,7 +60,7 @@ class RunWriter:
     def create(cls, results: Path, run: Run, plan_text: str, resolved: str, folder: Path | None = None) -> RunWriter:
         """Create the run folder, and write everything that is known at the start.
 
-        The folder is results/<plan>/<run id>/, or `folder`, which must be empty. `run.run` is replaced with the name of
+        The folder is results/<plan>/<run id>/, or `folder`, which must be empty. `run.run` is set to the actual name of
         the folder, because a second run started in the same second gets the suffix `-2`. If the folder cannot be
         created or written, StoreError is raised before anything else happens.
         """
@@ -116,7 +116,7 @@ class RunWriter:
             self._put(self.layout.run, _document(self.run))
 
     def document(self, path: Path, model: BaseModel, *, sync: bool = True) -> None:
-        """Write any other document of the tree, creating its folder if necessary."""
+        """Write any other document in the results tree, creating its folder if necessary."""
         self.folder(path.parent)
         self._put(path, _document(model), sync=sync)
 
@@ -199,14 +199,14 @@ class RunWriter:
                 raise
 
     def note_step(self, repeat: Path, note: StepNote) -> None:
-        """Append a line to the repeat's steps.jsonl after flushing to disk the files that the note names."""
+        """Append a line to the repeat's steps.jsonl after flushing the files that the line lists to disk."""
         path = self.layout.steps(repeat)
         with self._writing(path), closing(LineFile(path)) as stream:
             sync_files(self.layout.root, self.layout.root / note.folder, note.files)
             stream.append(line_of(note), sync=True)
 
     def reopen_repeat(self, repeat: Path, notes: Sequence[StepNote]) -> None:
-        """Continue a repeat after these steps. Its other notes and its status.json are removed."""
+        """Continue a repeat after these steps. The notes about all other steps and the status.json are removed."""
         self._put(self.layout.steps(repeat), "".join(map(line_of, notes)))
         self._unlink(self.layout.status(repeat))
 
@@ -218,7 +218,7 @@ class RunWriter:
             path.rename(path.with_name("status.before.json"))
 
     def discard_steps(self, repeat: Path) -> None:
-        """Remove the notes of a repeat that starts over."""
+        """Remove the step notes of a repeat that starts over."""
         self._unlink(self.layout.steps(repeat))
 
     def _unlink(self, path: Path) -> None:
@@ -282,7 +282,7 @@ class RunWriter:
     # ---- failures ----
 
     def probe(self) -> None:
-        """Check that there is disk space left. Raises StoreError (E502, E503)."""
+        """Check that disk space is left. Raises StoreError (E502, E503)."""
         path = self.layout.root / ".probe"
         self._put(path, "\0" * _RESERVE_BYTES, sync=False)
         with suppress(OSError):
@@ -302,8 +302,8 @@ class RunWriter:
 
     @contextmanager
     def _writing(self, path: Path) -> Iterator[None]:
-        """Convert an OSError raised by the body to the failure of the run. If there has been an earlier failure, raise
-        that failure instead."""
+        """Record an OSError raised by the body as the failure of the run, and raise it as a StoreError. If a write has
+        failed before, raise that error instead."""
         if self.failure is not None:
             raise self.failure
         try:
@@ -322,8 +322,8 @@ class RunWriter:
 
 
 def _by_line(model: BaseModel) -> str:
-    """Return a document with one field per line. This costs no space, because even small files occupy whole disk
-    blocks."""
+    """Return a document as text with one field per line. This takes no extra space, because even small files occupy
+    whole disk blocks."""
     body = model.model_dump(mode="json", by_alias=True, exclude_none=True)
     fields = (f'"{name}": {json.dumps(value, separators=(",", ":"), allow_nan=False)}' for name, value in body.items())
     return "{" + ",\n ".join(fields) + "}\n"

@@ -51,15 +51,15 @@ PACKAGES = {"x86_64": "gcc-x86-64-linux-gnu", "aarch64": "gcc-aarch64-linux-gnu"
 
 @dataclass(frozen=True, slots=True)
 class Compiler:
-    """A compiler. `identity`, the first line of its --version output, identifies it in cache keys and reports."""
+    """A compiler. `identity` is the first line of its --version output and identifies it in cache keys and reports."""
 
     path: str
     identity: str
 
 
 def on_host(host: Host, facts: HostFacts) -> Iterator[Compiler]:
-    """Yield the compilers on the host, best first. If the facts do not contain a compiler's version, it is queried only
-    when needed."""
+    """Yield the compilers on the host, best first. If a compiler's version is not in the facts, it is queried, but only
+    once the compiler is needed."""
     yielded: set[str] = set()
     for name in NAMES:
         tool = facts.tools.get(name)

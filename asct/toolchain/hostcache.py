@@ -27,11 +27,11 @@ _ENDED: dict[str, threading.Event] = {}
 
 @contextmanager
 def build_lock(path: str) -> Iterator[bool]:
-    """Let the first thread of this process build `path` while the others wait. Yield whether another thread has already
-    built it.
+    """Let only the first thread that needs `path` build it, while the others wait. Yield whether another thread has
+    already built it.
 
     If several hosts share a home folder, one of them builds the kernel and the others find the result. Each thread
-    waits only for the first one, so hosts that do not share a folder wait for only one other build.
+    waits only for the first one, so a host that does not share the folder waits for at most one other build.
     """
     with _GUARD:
         first = path not in _ENDED
@@ -77,8 +77,8 @@ def verified(host: Host, path: str) -> str | None:
 def _sum(host: Host, path: str, printed: str) -> str:
     """Return the SHA-256 of a file on the host. Raises HostError.
 
-    It is taken from `printed`, the output of sha256sum, if that is valid. Otherwise, it is computed from a copy of the
-    file.
+    The hash is taken from `printed`, the output of sha256sum, if that is valid; otherwise, it is computed from a copy
+    of the file.
     """
     found = printed.partition(" ")[0]
     if _SUM.fullmatch(found):
@@ -108,8 +108,8 @@ def install(host: Host, built: str, path: str) -> bool:
 
 
 def push(host: Host, binary: Path, path: str, sha256: str) -> None:
-    """Copy a binary from this machine to the host's cache. Its SHA-256 is copied first, so that no binary is ever in
-    the cache without one."""
+    """Copy a binary from this machine to the host's cache. Its SHA-256 is copied first, so that the cache never
+    contains a binary without its SHA-256."""
     _store_sum(host, path, sha256)
     host.put(binary, path, mode=0o700)
 

@@ -49,7 +49,7 @@ def provide(host: Host, kernel: str, facts: HostFacts, build_folder: Path, kerne
     `build_folder`.
 
     All compilers on the host are tried, then one on this machine that builds for the host's architecture. A cached
-    binary is used only if its SHA-256 is the one that the build recorded. Raises NotMeasured (E401 to E404) or
+    binary is used only if its SHA-256 matches the one recorded by the build. Raises NotMeasured (E401 to E404) or
     HostError.
     """
     began = time.monotonic()
@@ -73,9 +73,7 @@ _Found = tuple[str, Compiler, str, bool, str]
 
 def _from_host_compilers(host: Host, tree: KernelSources, known: Iterable[Compiler], log: Path) -> _Found | None:
     """Return the kernel built on the host, or None if no compiler there can build it, for example because there is no
-    static C library.
-
-    If this machine has no compiler either, raise the error that the host's compiler reported.
+    static C library. If this machine has no suitable compiler either, raise the error reported by the host's compiler.
     """
     failure: BuildFailed | None = None
     for compiler in known:
@@ -96,8 +94,8 @@ def _from_host_compilers(host: Host, tree: KernelSources, known: Iterable[Compil
 
 
 def _built_there(host: Host, tree: KernelSources, compiler: Compiler, target: str, log: Path) -> tuple[str, bool]:
-    """Build a kernel that is missing from the host's cache. Return its SHA-256, and whether another host has built it
-    in the meantime."""
+    """Build a kernel that is missing from the host's cache. Return its SHA-256, and whether another host built it in
+    the meantime."""
     with build_lock(target) as later:
         sha256 = hostcache.verified(host, target) if later else None
         if sha256 is not None:

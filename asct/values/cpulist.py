@@ -1,4 +1,5 @@
-"""Lists of CPUs and of integers in the notation of taskset and numactl: `0-3,8`, or with a stride `5-9:2` (5, 7, 9)."""
+"""Lists of CPUs and other integers in the notation of taskset and numactl: `0-3,8`, or with a stride `5-9:2` (5, 7,
+9)."""
 
 from __future__ import annotations
 
@@ -16,8 +17,8 @@ _HINT: Final = "write numbers and ranges: `0-3,8` or `0-62:2`"
 
 
 def parse_integers(text: str) -> list[int]:
-    """Return the numbers in text such as `3000,900,5-9:2`, in their original order. There can be at most 100,000. Empty
-    text results in an empty list.
+    """Return the numbers (at most 100,000) in text such as `3000,900,5-9:2`, in their original order. Empty text
+    results in an empty list.
 
     Raises BadValueError (a ValueError) for anything else, a reversed range or a stride of 0.
     """

@@ -52,9 +52,8 @@ def parse_duration(value: object) -> float:
 
 
 def require_unit(value: object) -> None:
-    """Reject a duration without a unit, except 0, in a plan or after `--set`.
-
-    Raises BadValueError, whose message contains the number and whose hint suggests units.
+    """Reject a duration without a unit (other than 0) in a plan or after `--set`. Raises BadValueError with the number
+    in its message and units in its hint.
     """
     if isinstance(value, int | float) and not isinstance(value, bool) and value != 0:
         text = shown(value)
@@ -70,7 +69,7 @@ def _bounded(seconds: float, text: str) -> float:
 
 
 def _read(text: str) -> float:
-    """Return the sum of the parts, rounded once."""
+    """Return the sum of the parts. Only the sum is rounded, not the parts."""
     if len(text) > _LONGEST or not text.strip():
         raise BadValueError(f"`{shown(text)}` is not a duration", _HINT)
     total, position, last = Fraction(0), 0, Fraction(10**9)

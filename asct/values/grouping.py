@@ -12,7 +12,7 @@ _Key = TypeVar("_Key", bound=Hashable)
 
 
 def grouped(items: Iterable[_Item], key: Callable[[_Item], _Key]) -> dict[_Key, list[_Item]]:
-    """Group the items by key. Keys and items keep the order in which they first appear."""
+    """Group the items by key. Keys and items remain in order of first appearance."""
     groups: dict[_Key, list[_Item]] = {}
     for item in items:
         groups.setdefault(key(item), []).append(item)
@@ -20,8 +20,8 @@ def grouped(items: Iterable[_Item], key: Callable[[_Item], _Key]) -> dict[_Key, 
 
 
 def shortened(names: Sequence[str], most: int) -> str:
-    """Join names with commas. If there are more than `most + 1` names, join the first `most` and add the number of
-    others."""
+    """Join names with commas. If there are more than `most + 1` names, join the first `most`, followed by the number of
+    remaining names."""
     left = len(names) - most
     return ", ".join(names) if left < 2 else f"{', '.join(names[:most])} and {left} more"
 

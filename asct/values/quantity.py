@@ -58,7 +58,7 @@ def parse_quantity(text: object, unit: str) -> float:
     """Return the value of `text` in the base unit `unit` (see the module): `130 ns` with the base unit `s` gives
     1.3e-07.
 
-    A number without a unit is accepted for base units that are usually omitted (ops/s, cycles, B/cycle, 1). Raises a
+    A number without a unit is accepted if the base unit is usually omitted (ops/s, cycles, B/cycle, 1). Raises a
     BadValueError that lists the possible units if the dimension is wrong, and KeyError if the base unit is unknown.
     """
     known = _UNITS[unit]
@@ -83,7 +83,7 @@ def _spelt(suffix: str) -> str:
 
 
 def _as_text(value: object) -> str | None:
-    """Return a number or text as text, or None for other types."""
+    """Return a number or text as text, or None for any other type."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
@@ -147,7 +147,8 @@ _SHOWN: Final[dict[str, tuple[tuple[float, str], ...]]] = {
 
 
 def format_quantity(value: float, unit: str, digits: int = 3) -> str:
-    """Format a value for display with `digits` digits: `98.4 ns`, `12.5 GB/s`, `57.9k ops/s`, `64 KiB`, `85 %`.
+    """Format a value for display with `digits` significant digits: `98.4 ns`, `12.5 GB/s`, `57.9k ops/s`, `64 KiB`, `85
+    %`.
 
     An unknown unit is appended unchanged.
     """
@@ -178,7 +179,8 @@ def _significant(value: float, digits: int) -> str:
 
 
 def format_alike(values: Sequence[float], unit: str) -> list[str]:
-    """Format values for comparison, all in the unit that suits the smallest value above 0: `98.2 GiB`, `2,048 GiB`."""
+    """Format values that are to be compared, all in the unit that suits the smallest value above 0: `98.2 GiB`, `2,048
+    GiB`."""
     smallest = min((abs(value) for value in values if value), default=0.0)
     factor, suffix = next((scale for scale in _SHOWN[unit] if smallest >= scale[0]), _SHOWN[unit][-1])
     scaled = [value / factor for value in values]

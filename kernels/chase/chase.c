@@ -26,13 +26,13 @@ static struct opt table[] = {
     {"min-size", "bytes", "0", "smallest working set; 0: two lines",
      OPT_INTEGER, 0, SIZE_MAX_BYTES, NULL, &asked.min_size, false},
     {"max-size", "bytes", "1073741824", "largest working set", OPT_INTEGER, 32, SIZE_MAX_BYTES, NULL, &asked.max_size, false},
-    {"sizes", "bytes", "", "working sets to measure instead of the grid, a,b,c",
+    {"sizes", "bytes", "", "comma-separated working sets to measure instead of the grid",
      OPT_INTEGERS, 32, SIZE_MAX_BYTES, NULL, &asked.sizes, false},
-    {"points-per-octave", "", "4", "sizes of the coarse grid per doubling",
+    {"points-per-octave", "", "4", "number of sizes per doubling in the coarse grid",
      OPT_INTEGER, 1, 64, NULL, &asked.points_per_octave, false},
-    {"refine-to", "percent", "2", "bisect a jump until its sizes differ by at most this much; 0: no refinement",
+    {"refine-to", "percent", "2", "bisect a jump in latency until the sizes on either side of it differ by at most this much; 0: no refinement",
      OPT_INTEGER, 0, 100, NULL, &asked.refine_to, false},
-    {"refine-jump", "percent", "10", "difference in latency between neighbors that counts as a jump",
+    {"refine-jump", "percent", "10", "difference in latency between neighboring sizes that is treated as a jump",
      OPT_INTEGER, 1, 1000, NULL, &asked.refine_jump, false},
     {"refine-max", "points", "48", "maximum number of sizes added by refinement", OPT_INTEGER, 0, 1024, NULL, &asked.refine_max, false},
     {"refine-cap-ms", "ms", "4000", "time limit for refinement", OPT_INTEGER, 0, 3600000, NULL, &asked.refine_cap_ms, false},
@@ -45,16 +45,16 @@ static struct opt table[] = {
      OPT_INTEGER, -1, AFFINITY_CPUS - 1, NULL, &asked.cpu, false},
     {"node", "", "-1", "NUMA node to bind the memory to; -1: not bound",
      OPT_INTEGER, -1, NODE_MAX - 1, NULL, &asked.node, false},
-    {"batches", "", "63", "batches of loads of each size", OPT_INTEGER, 1, MEASURE_BATCHES_MAX, NULL, &asked.batches, false},
+    {"batches", "", "63", "number of batches of loads for each size", OPT_INTEGER, 1, MEASURE_BATCHES_MAX, NULL, &asked.batches, false},
     {"time-cap-ms", "ms", "100", "time limit for one size, even if not all batches are complete", OPT_INTEGER, 1, 60000, NULL, &asked.time_cap_ms, false},
-    {"patience-ms", "ms", "2000", "time limit for repeating sizes in near caches that a sibling thread disturbed",
+    {"patience-ms", "ms", "2000", "time limit for measuring sizes in near caches again if a sibling thread disturbed them",
      OPT_INTEGER, 0, 600000, NULL, &asked.patience_ms, false},
-    {"seed", "", "1", "seed of the order of the chain", OPT_INTEGER, 0, INT64_MAX, NULL, &asked.seed, false},
+    {"seed", "", "1", "seed for the random order of the chain", OPT_INTEGER, 0, INT64_MAX, NULL, &asked.seed, false},
     {"llc-bytes", "bytes", "0", "size of the last-level cache; 0: read from the system",
      OPT_INTEGER, 0, SIZE_MAX_BYTES, NULL, &asked.llc_bytes, false},
 };
 
-static const struct opts opts = {"chase", "1.0", "measures load-to-use latency over the working set", table,
+static const struct opts opts = {"chase", "1.0", "measures load-to-use latency by working set size", table,
                                  sizeof table / sizeof *table};
 
 /* Fills in defaults that depend on other options and rejects contradictory ones; returns the largest size. */

@@ -119,7 +119,7 @@ void nvme_check_reserved(const struct target *target)
     if (namespace <= 0 || !identify(fd, 1, 0, answer)) {
         check(target, "reserved", UNKNOWN, "the drive does not identify itself: %s", strerror(errno));
     } else if (!(answer[520] & RESERVATIONS_SUPPORTED)) {
-        check(target, "reserved", SAFE, "unsupported: the drive has no reservations");
+        check(target, "reserved", SAFE, "unsupported: the drive has no reservation commands");
     } else {
         struct nvme_passthru_cmd command = {.opcode = 0x0e, .nsid = (uint32_t)namespace, .addr = (uint64_t)(uintptr_t)answer,
                                             .data_len = REPORT_BYTES, .cdw10 = REPORT_BYTES / 4 - 1, .timeout_ms = TIMEOUT_MS};

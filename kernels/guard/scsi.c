@@ -29,7 +29,7 @@ static void check_keys(const struct target *target, int fd)
     int key = (sense[0] & 0x7f) >= 0x72 ? sense[1] & 0xf : sense[2] & 0xf; /* descriptor or fixed format */
     unsigned keys = ((unsigned)answer[4] << 24 | (unsigned)answer[5] << 16 | (unsigned)answer[6] << 8 | answer[7]) / 8;
     if (header.sb_len_wr > 0 && key == ILLEGAL_REQUEST)
-        check(target, "reserved", SAFE, "unsupported: the drive has no reservations");
+        check(target, "reserved", SAFE, "unsupported: the drive has no reservation commands");
     else if (header.status != 0 || header.host_status != 0 || header.driver_status != 0)
         check(target, "reserved", UNKNOWN, "the drive does not report them (status %d, sense key %d)", header.status, key);
     else if (keys > 0)

@@ -97,7 +97,7 @@ void serial_check_paths(const struct target *target)
         return;
     }
     if (!*serial_worldwide(disk, own)) {
-        check(target, "multipath", SAFE, "devices of this kind have one path");
+        check(target, "multipath", SAFE, "devices of this kind have only one path");
         return;
     }
     if (all.count == 0)

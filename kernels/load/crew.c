@@ -40,7 +40,7 @@ static void await(const struct crew *crew, size_t index, uint64_t limit_ns)
             continue;
         sched_yield();
         if (limit_ns > 0 && timer_monotonic_ns() > limit_ns)
-            fail(EXIT_ENVIRONMENT, "the load thread on cpu %lld does not run: another program occupies that cpu",
+            fail(EXIT_ENVIRONMENT, "the load thread on cpu %lld is not running: another program occupies that cpu",
                  (long long)crew->plan.cpus[index]);
     }
 }

@@ -140,7 +140,7 @@ static bool walk_ring(struct player *player, uint64_t turn)
         series_add(&player->series[METHOD_CHAIN], timer_net(rules->timer, before, cpu_ticks()), 0);
     }
     if (!ring_is_whole(&rules->ring, start, turn, walk))
-        player->fault = "a read of the chain did not see every line as written";
+        player->fault = "a walk of the chain did not find every line as written";
     player->lines += rules->ring.lines;
     return !lost_cpu(player);
 }

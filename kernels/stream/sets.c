@@ -17,7 +17,7 @@ static const char *take_label(struct set *set, const char *labels)
 {
     size_t length = strcspn(labels, ",");
     if (length == 0 || length >= SETS_LABEL_MAX)
-        fail(EXIT_USAGE, "--labels: one label of 1 to %d characters for each of --sizes is needed", SETS_LABEL_MAX - 1);
+        fail(EXIT_USAGE, "--labels: each size in --sizes needs a label of 1 to %d characters", SETS_LABEL_MAX - 1);
     snprintf(set->label, sizeof set->label, "%.*s", (int)length, labels);
     return labels + length + (labels[length] == ',');
 }

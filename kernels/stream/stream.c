@@ -20,24 +20,24 @@ static struct asked {
 static struct opt table[] = {
     {"cpus", "", "", "CPUs, one thread each; empty: the one that the kernel starts on",
      OPT_INTEGERS, 0, AFFINITY_CPUS - 1, NULL, &asked.cpus, false},
-    {"nodes", "", "-1", "NUMA node of the memory, one for all or one for each CPU; -1 for that of the CPU",
+    {"nodes", "", "-1", "NUMA node of the memory, one for all or one for each CPU; -1: the CPU's own node",
      OPT_INTEGERS, -1, NODE_MAX - 1, NULL, &asked.nodes, false},
     {"sizes", "bytes", "32768,1048576,16777216,536870912", "working sets per thread, all arrays together",
      OPT_INTEGERS, 64, SIZE_MAX_BYTES, NULL, &asked.sizes, false},
     {"traffic", "", "all-reads,write,copy,triad", "kinds of traffic",
      OPT_CHOICES, 0, 0, TRAFFIC_WORDS, &asked.traffic, false},
     {"labels", "", "", "names of the sizes for the samples, one for each size", OPT_TEXT, 0, 0, NULL, &asked.labels, false},
-    {"width", "", "auto", "bytes of one load or store, one for all or one for each size; auto is the widest that the CPU supports",
+    {"width", "", "auto", "bytes of one load or store, one for all or one for each size; auto: the widest that the CPU supports",
      OPT_CHOICES, 0, 0, WIDTH_WORDS, &asked.widths, false},
     {"variants", "", "best", "loops to measure completely: the best after short trials, all, or the plain one only",
      OPT_CHOICE, 0, 0, "best all plain", &asked.variants, false},
     {"pages", "", "auto", "page size; auto: 2m, otherwise thp, otherwise 4k", OPT_CHOICE, 0, 0, ARENA_KINDS, &asked.pages, false},
     {"window-us", "us", "100", "length of a window", OPT_INTEGER, 20, 1000000, NULL, &asked.window_us, false},
-    {"windows", "", "63", "windows of each loop that is measured completely",
+    {"windows", "", "63", "number of windows for each loop that is measured completely",
      OPT_INTEGER, 1, BENCH_WINDOWS_MAX, NULL, &asked.windows, false},
     {"time-cap-ms", "ms", "50", "time limit for one size and traffic, even if not all windows are complete", OPT_INTEGER, 1, 600000, NULL, &asked.time_cap_ms, false},
-    {"order", "", "0", "seed of a random order of sizes and traffic; 0 for the order given", OPT_INTEGER, 0, INT64_MAX / 2, NULL, &asked.order, false},
-    {"seed", "", "1", "seed of the contents of the memory", OPT_INTEGER, 0, INT64_MAX / 2, NULL, &asked.seed, false},
+    {"order", "", "0", "seed for a random order of sizes and traffic; 0: the given order", OPT_INTEGER, 0, INT64_MAX / 2, NULL, &asked.order, false},
+    {"seed", "", "1", "seed for the contents of the memory", OPT_INTEGER, 0, INT64_MAX / 2, NULL, &asked.seed, false},
 };
 
 static const struct opts opts = {"stream", "1.0", "measures the bandwidth of caches and memory by traffic pattern", table,
@@ -69,7 +69,7 @@ static void settle_cpus(void)
 static void require_grain(uint64_t size, const struct traffic *traffic, uint64_t grain)
 {
     if (layout_of(size, traffic, grain).array_bytes == 0)
-        fail(EXIT_USAGE, "--sizes: %llu bytes are too few for traffic %s: %u arrays of %llu bytes at least", (unsigned long long)size,
+        fail(EXIT_USAGE, "--sizes: %llu bytes are too few for traffic %s, which needs %u arrays of at least %llu bytes", (unsigned long long)size,
              traffic->word, traffic_arrays(traffic), (unsigned long long)grain);
 }
 

@@ -165,7 +165,7 @@ static void check_behind(const struct walker *walker, const struct work *work, u
     uint64_t array = work->layout.array_bytes, room = (next < array ? array : work->layout.pitch) - next;
     uint64_t bytes = room < PAGE ? room : PAGE;
     if (!pattern_holds(walker->start, walker->seed, range_of(work, next, bytes).stored, bytes))
-        refuse(work, "memory behind the last line", next);
+        refuse(work, "memory after the last line", next);
 }
 
 void walker_check(struct walker *walker, const struct work *work)

@@ -339,7 +339,7 @@ def test_accepted_values_are_compared_with_the_hardware_that_measured_them(tmp_p
     accept(tmp_path / "gate", acceptance(newer.layout.root.name, "a.latency", "new machine"))
     baseline = found(old.layout.root.name, now)
     changes = {key[2]: baseline.hardware_change(group) for key, group in baseline.groups.items()}
-    assert changes == {"latency": "", "one_way": "other hardware: the CPU was Old and is New"}
+    assert changes == {"latency": "", "one_way": "different hardware: the CPU was Old and is now New"}
 
 
 def test_a_damaged_list_of_acceptances_is_a_problem(tmp_path: Path) -> None:

@@ -108,4 +108,4 @@ def test_unknown_nodes_are_not_compared() -> None:
     )
     two = known.model_copy(update={"nodes": [NumaNode(id=0, cpus=[0]), NumaNode(id=1, cpus=[1])]})
     assert host_change(unknown, known) == host_change(known, unknown) == ""
-    assert host_change(known, two) == "other hardware: the number of NUMA nodes was 1 and is 2"
+    assert host_change(known, two) == "different hardware: the number of NUMA nodes was 1 and is now 2"

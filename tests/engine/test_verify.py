@@ -157,7 +157,7 @@ def test_a_damaged_line_of_the_checksums_makes_no_file_a_stranger(whole: Path, t
     lines = (root / "SHA256SUMS").read_text().splitlines(keepends=True)
     (root / "SHA256SUMS").write_text("".join([f"zz{lines[0][2:]}", *lines[1:]]))
     [finding] = verify(read_run(root))
-    assert (finding.code, finding.hint) == ("E508", "restore it from a copy")
+    assert (finding.code, finding.hint) == ("E508", "restore it from a backup")
 
 
 def test_checksums_are_read_strictly(whole: Path) -> None:

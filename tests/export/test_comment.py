@@ -128,10 +128,14 @@ def test_the_verdict_and_the_changes_come_first_and_small_changes_are_counted() 
     assert body.index("-10.0 %") < body.index("+3.0 %")
     other = quiet[0].baseline
     assert other is not None
-    changed = {"outcome": "unknown", "reason": "other hardware", "baseline": other.model_copy(update={"change": None})}
+    changed = {
+        "outcome": "unknown",
+        "reason": "different hardware",
+        "baseline": other.model_copy(update={"change": None}),
+    }
     unlike = [quiet[0].model_copy(update=changed)] * 50
     body = comment.render(replace(view, run=view.run.model_copy(update={"verdicts": unlike})))
-    assert "50 values could not be compared: other hardware." in body and body.count("unknown") == 0
+    assert "50 values could not be compared: different hardware." in body and body.count("unknown") == 0
 
 
 TEXT = st.text("a@#|`<_😀", max_size=50).map(lambda text: text * 100)

@@ -99,7 +99,7 @@ def test_naming_a_target_switches_the_temporary_file_off() -> None:
         ("filesize", "limit of 64G", {"filesize": MAX_SCRATCH_BYTES + 1}),
         ("filesize", "smaller than a request", {"filesize": "4K", "block_size": "8K"}),
         ("filesize", "slices", {"filesize": "16K", "rw": "read", "numjobs": 8}),
-        ("numjobs", "split it only in whole percent", {"file_names": "/data/x", "rw": "read", "numjobs": 101}),
+        ("numjobs", "split it only in steps of 1 %", {"file_names": "/data/x", "rw": "read", "numjobs": 101}),
         ("block_size", "multiple of 512", {"block_size": 1000}),
         ("engine", "one request in flight", {"engine": "psync"}),
     ],

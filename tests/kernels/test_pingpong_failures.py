@@ -146,7 +146,7 @@ def test_a_line_that_was_overwritten_fails_the_self_check(pingpong: Path) -> Non
                     if any(lines[at : at + 8]):
                         os.pwrite(memory, b"\x55" * 8, ring + at + 8)
         code, stderr = ended(process)
-    assert code == 4 and stderr.endswith(": a read of the chain did not see every line as written\n")
+    assert code == 4 and stderr.endswith(": a walk of the chain did not find every line as written\n")
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])

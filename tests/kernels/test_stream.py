@@ -36,7 +36,7 @@ WRONG_USE = {
     "unknown width": (["--width", "128"], 2, "--width: 128 is not one of: auto 16 32 64 sve"),
     "no such width": (["--width", "sve"], 3, "this CPU does not support loads and stores of width sve; supported: 16"),
     "widths that do not fit": (["--width", "16,16"], 2, "--width: 2 widths for 4 sizes; give one, or one for each"),
-    "too few labels": (["--labels", "a,b"], 2, "--labels: one label of 1 to 31 characters for each of --sizes"),
+    "too few labels": (["--labels", "a,b"], 2, "--labels: each size in --sizes needs a label of 1 to 31 characters"),
     "too many labels": (["--labels", "a,b,c,d,e"], 2, "--labels: more labels than sizes"),
     "unknown variants": (["--variants", "most"], 2, "--variants: most is not one of: best all plain"),
     "too much memory": (["--sizes", str(1 << 45)], 3, "not enough memory: "),

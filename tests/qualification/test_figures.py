@@ -73,7 +73,7 @@ def test_convergence_shows_every_mix_in_a_chart_with_all_block_sizes() -> None:
     assert all(lines == sizes for lines in charts(chart).values())
     assert chart.series[0].x == tuple(range(1, ROUNDS + 1))
     assert [(marker.x, marker.label) for marker in chart.markers] == [(5.0, "measurement window")]
-    assert "The vertical line is at the first round of the measurement window." in chart.caption
+    assert "The vertical line marks the first round of the measurement window." in chart.caption
     detail = chart.series[0].details[0]
     assert detail is not None and detail.flags == ("seen",)
 

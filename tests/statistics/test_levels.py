@@ -234,7 +234,7 @@ def test_sweep_that_ends_inside_a_cache_has_no_dram() -> None:
     assert "ends-in-cache" in found.notes
     rising = find_levels(measured(FOUR, grid(high=24 * MIB)), hints=HINTS)
     assert "DRAM" not in names(rising)
-    assert "still rises" in rising.notes["open-end"]
+    assert "still rising" in rising.notes["open-end"]
 
 
 def test_names_with_and_without_hints() -> None:

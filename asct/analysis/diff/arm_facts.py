@@ -1,4 +1,4 @@
-"""The facts in the system-info of Arm's ASCT, by the labels of `machine_facts`.
+"""The facts in the system-info of Arm's ASCT, keyed by the labels that `machine_facts` uses.
 
 A fact that ASCT formats differently has its own label, so that it is compared only with facts from ASCT.
 """
@@ -112,7 +112,8 @@ def _software(info: _Info) -> Iterable[Row]:
 
 
 def _kernel(release: str, arch: str) -> str:
-    """Return the release with the machine name of uname(1), which ASCT replaces on Arm: `ARMv9.0` is `aarch64`."""
+    """Return the release and the machine name as uname(1) prints them. On Arm, ASCT reports the architecture version
+    instead of the machine name: `ARMv9.0` stands for `aarch64`."""
     return f"{release} {'aarch64' if arch.startswith('ARMv') else arch}".strip()
 
 

@@ -3,8 +3,8 @@
 `asct.json` identifies a folder. Since 0.5.1, `raw/<recipe>/` contains the result of a recipe (`data.json`), the table
 of a sweep (`summary.json`), the configuration (`metadata.json`) and a checksum of these files (`.hash`). 0.5.0 wrote
 everything to `asct.json`: the results to `raw`, the tables of sweeps to `diff`. `report.json` (`--format json`)
-contains the tables again; it is used for recipes whose results are nowhere else. The layout is that of the published
-source code of ASCT.
+contains the tables again; it is used for recipes whose results are nowhere else. The layout is taken from ASCT's
+published source code.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class ArmResult:
 
 @dataclass(slots=True)
 class ArmFolder:
-    """The content of a folder. `results` contains every recipe that it mentions, by name; `gaps` and `notes` are those
-    of a DiffSource."""
+    """The content of a folder. `results` contains every recipe that it mentions, by name; `gaps` and `notes` have the
+    same meaning as in DiffSource."""
 
     root: Path
     metadata: Mapping[str, Any]
@@ -135,7 +135,7 @@ def _supported(version: object, place: str) -> str:
     """Return the version after checking it. Raises StoreError (E531)."""
     match = _VERSION.fullmatch(version) if isinstance(version, str) else None
     if match is None:
-        raise store_error("E531", f"{place}: `{shown(version)}` is not a version of ASCT", "restore it from a copy")
+        raise store_error("E531", f"{place}: `{shown(version)}` is not a version of ASCT", "restore it from a backup")
     number = int(match[1]), int(match[2])
     if number < _OLDEST:
         hint = "measure again with ASCT 0.5 or 0.6, or with asct"

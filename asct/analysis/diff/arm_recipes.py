@@ -26,7 +26,7 @@ _UNKNOWN_NODES: Final = "ASCT measures one node, and the folder does not say how
 _DIMMS: Final = "ASCT counts each memory module as a channel"
 _EMPTY_LOOP: Final = "ASCT delays the load with iterations of an empty loop, asct with NOP instructions"
 _FASTEST: Final = "ASCT reports the fastest walk, asct the median"
-_FEW_CPUS: Final = "ASCT runs each number of processes on the same CPUs, whose number is `numjobs`"
+_FEW_CPUS: Final = "ASCT always uses the same `numjobs` CPUs, regardless of the number of processes"
 _MEBI: Final = 1 << 20
 _SIZE: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)([KMGT]?)")
 _NODE: Final = re.compile(r"Node ([0-9]{1,4})")
@@ -54,7 +54,7 @@ class ArmValue:
 @dataclass(slots=True)
 class ArmRecipe:
     """The results of one recipe. `data` and `summary` are its tables as read from JSON; `place` is the file that
-    contains `data`, and `nodes` the number of NUMA nodes. `config` contains the settings that ASCT recorded."""
+    contains `data`, and `nodes` is the number of NUMA nodes. `config` contains the settings that ASCT recorded."""
 
     name: str
     place: str
@@ -66,7 +66,7 @@ class ArmRecipe:
 
     @property
     def ticks(self) -> bool:
-        """Whether the values are in ticks (`cycle_base`), for tables whose column names do not state it."""
+        """Whether the values are in ticks (`cycle_base`), for tables whose column names do not state the unit."""
         return self.config.get("cycle_base") is True
 
     @property
@@ -148,7 +148,7 @@ def _bandwidth_sweep(recipe: ArmRecipe) -> Iterator[ArmValue]:
 
 
 def _matrix(recipe: ArmRecipe) -> Iterator[tuple[dict[str, Scalar], float]]:
-    """Yield the cells of a matrix, whose rows are the nodes of CPUs and whose columns are the nodes of memory."""
+    """Yield the cells of a matrix whose rows are CPU nodes and whose columns are memory nodes."""
     table = recipe.table(recipe.data)
     for row in table.rows:
         for column in table.columns:
@@ -292,8 +292,8 @@ RECIPES: Final[Mapping[str, Callable[[ArmRecipe], Iterator[ArmValue]]]] = {
     "storage-process-count-sweep": _storage("numjobs"),
     "storage-access-pattern-sweep": _storage("rw"),
 }
-"""The recipes with a corresponding benchmark, whose name or alias is that of the recipe, and functions that return
-their values."""
+"""Maps each recipe that has a corresponding benchmark (one with the same name or alias) to the function that yields its
+values."""
 NOT_COMPARED: Final[Mapping[str, str]] = {
     "system-info": "",
     **dict.fromkeys(("cmn", "sysreg", "ucie", "dms", "pss"), "registers"),

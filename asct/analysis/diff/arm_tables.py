@@ -1,4 +1,5 @@
-"""Tables in the files of Arm's ASCT: a JSON object of columns, each an object of cells by row label.
+"""Tables in the files of Arm's ASCT: each is a JSON object of columns, and each column is an object that maps row
+labels to cells.
 
 pandas writes NaN for a cell without a value. Such cells, and numbers that no measurement can return, are skipped and
 counted. Any other unexpected content is an error that names the file, the row and the column.
@@ -16,9 +17,9 @@ from asct.store.documents import store_error
 from asct.values.error import shown
 
 _LARGEST: Final = 1e30
-"""No measurement is larger. Unlike the largest floating-point number, this number can be converted to any other
-unit."""
-_AGAIN: Final = "restore the file from a copy, or measure again with ASCT"
+"""Larger than any measurement. Unlike the largest floating-point number, it can be converted to any unit without
+overflow."""
+_AGAIN: Final = "restore the file from a backup, or measure again with ASCT"
 
 
 def misfit(message: str) -> StoreError:
@@ -28,8 +29,8 @@ def misfit(message: str) -> StoreError:
 
 @dataclass(slots=True)
 class ArmTable:
-    """A table. `place` is the file, and the part of it, that contains the table; `blank` counts the cells that were
-    read and have no value."""
+    """A table. `place` names the file, and the part of it, that contains the table; `blank` counts the cells that were
+    read but have no value."""
 
     columns: Mapping[str, Mapping[str, Any]]
     place: str

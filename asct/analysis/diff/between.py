@@ -19,8 +19,8 @@ value is."""
 
 
 def aligned(base: DiffSource, new: DiffSource, before: MetricGroup, after: MetricGroup) -> tuple[MetricGroup, str]:
-    """Return the value `before` of the base with the version and the settings of `after`, and the reason why the two
-    cannot be compared, if any. If the same tool measured both, `before` is unchanged, and the reason is empty."""
+    """Return the base's value `before`, relabeled with the version and the settings of `after`, and the reason why the
+    two cannot be compared, if any. If the same tool measured both, `before` is unchanged, and the reason is empty."""
     if base.tool == new.tool:
         return before, ""
     first = after.records[0]

@@ -19,8 +19,8 @@ from asct.store.reader import read_run
 
 @dataclass(frozen=True, slots=True)
 class Diff:
-    """A comparison of runs with a base. `why` describes how the base was chosen if the user did not name it;
-    `sorted_by` is the run by whose changes values are sorted, if any."""
+    """A comparison of runs with a base. `why` describes how the base was chosen if the user did not specify it;
+    `sorted_by` is the run whose changes determine the order of the values, if any."""
 
     base: DiffSource
     runs: tuple[RunDiff, ...]
@@ -45,7 +45,7 @@ def compare_all(base: DiffSource, others: Sequence[DiffSource], limit: float, ca
 def opened(
     results: Path, names: Sequence[str], baseline: str | None, catalog: Catalog
 ) -> tuple[DiffSource, list[DiffSource], str]:
-    """Return the base, the runs to compare with it, and how the base was chosen if nobody named it.
+    """Return the base, the runs to compare with it, and how the base was chosen if the user did not specify it.
 
     The base is `baseline`, or else the first of several runs. A single run (by default, the latest) is compared with
     the baseline that its plan names. Raises UsageError (E709) if a run appears twice, and the errors of `open_source`.
@@ -63,13 +63,13 @@ def opened(
     compared = [base, *others]
     for number, one in enumerate(compared):
         if any(_same(one, other) for other in compared[:number]):
-            message = f"{one.name} is named twice"
+            message = f"{one.name} is given twice"
             raise UsageError(Diagnostic("E709", message, hint="a run can be compared only with another run"))
     return base, [_with_spread(base, one, others, catalog) for one in others], why
 
 
 def _with_spread(base: DiffSource, run: DiffSource, others: Sequence[DiffSource], catalog: Catalog) -> DiffSource:
-    """Return a run with the spread of the unchanged runs of its plan, if the base is a run of the same plan."""
+    """Return a run. If the base is a run of the same plan, add the spread of the plan's unchanged runs."""
     if not (base.tool == run.tool == ASCT and base.plan == run.plan):
         return run
     return replace(run, spread=spread_of(base.root, run.root, catalog, [one.root for one in others]))

@@ -19,7 +19,7 @@ COLUMNS: Final = (
 
 def rows_of(diff: Diff) -> Iterator[dict[str, Any]]:
     """Yield one row per value and run. `baseline` and `comparator` are the values in the base unit of the metric;
-    `percent`, `low`, `high` and `noise` are in percent of the base. `state` is `compared`, `added` or `removed`."""
+    `percent`, `low`, `high` and `noise` are percentages of the base. `state` is `compared`, `added` or `removed`."""
     for run in diff.runs:
         for row in run.rows if diff.sorted_by is None else by_change_in(diff.sorted_by, run.rows):
             yield _row(diff, run, row)

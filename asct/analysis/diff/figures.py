@@ -21,7 +21,8 @@ JobFigures = Mapping[Job, Sequence[Figure]]
 
 
 def figures_of(source: DiffSource, catalog: Catalog) -> dict[Job, Sequence[Figure]]:
-    """Return the figures of each job, as its benchmark draws them. A job of another version of a benchmark has none."""
+    """Return the figures of each job, as its benchmark draws them. A job that was measured with a different version of
+    its benchmark has none."""
     jobs = grouped(source.records, lambda record: (record.host, record.id))
     return {job: _figures(source, job, records, catalog) for job, records in jobs.items()}
 
@@ -37,7 +38,7 @@ def _figures(source: DiffSource, job: Job, records: Sequence[Record], catalog: C
 
 
 def overlaid(job_id: str, host: str, sides: Mapping[str, Sequence[Figure]]) -> list[Figure]:
-    """Return the charts of one job with the lines of every run; `sides` contains the figures by the title of the run.
+    """Return the charts of one job with the lines of every run; `sides` maps each run's title to its figures.
 
     Charts that only one run has, stacked bars and matrices are left out. Titles name the job, because several jobs of
     a run may draw the same charts.
@@ -60,8 +61,8 @@ def _stacked(figure: Figure) -> bool:
 
 
 def delta_maps(base: JobFigures, new: JobFigures, hosts: Mapping[str, str]) -> dict[Job, list[Heatmap]]:
-    """Return the matrices of relative changes of each job of a run, in percent of the base. `hosts` maps the hosts of
-    the run to those of the base."""
+    """For each job of a run, return matrices of its changes, as percentages of the base. `hosts` maps the hosts of the
+    run to those of the base."""
     found = {}
     for (host, job_id), figures in new.items():
         before = {one.slug: one for one in base.get((hosts.get(host, ""), job_id), ()) if isinstance(one, Heatmap)}
@@ -85,7 +86,7 @@ def _delta(base: Heatmap, new: Heatmap) -> Heatmap | None:
     known = [value for line in values for value in line if value is not None]
     if new.better == "neither" or (base.x_title, base.y_title, base.unit) != (new.x_title, new.y_title, new.unit):
         return None
-    caption = "Change of each cell in percent of the base. Orange cells are worse, blue ones are better."
+    caption = "Change of each cell as a percentage of the base. Orange cells are worse, blue ones are better."
     changed = replace(
         new, title=f"{new.title}: change", caption=caption, values=values, unit="%", ceiling=None, diverging=True
     )

@@ -14,7 +14,8 @@ from asct.store.find import holds_run, open_run
 def open_source(results: Path, name: str, catalog: Catalog) -> DiffSource:
     """Return the run that `name` selects: a path, `latest`, `<plan>/latest`, an id or the start of one, or a label.
 
-    This function alone decides, by the content of the folder, which tool wrote it. Raises NoSuchRun or StoreError.
+    Only this function determines which tool wrote a folder; it does so from the content of the folder. Raises NoSuchRun
+    or StoreError.
     """
     path = Path(name)
     folder = path.parent if path.name == MANIFEST else path

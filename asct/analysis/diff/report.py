@@ -84,7 +84,7 @@ class DiffReport:
 
 
 def build_report(diff: Diff, catalog: Catalog, most: int) -> DiffReport:
-    """Return the content of a comparison. Tables contain up to `most` values per run, the most important ones."""
+    """Return the content of a comparison. Tables contain the `most` most important values of each run."""
     figures = [figures_of(source, catalog) for source in diff.sources]
     titles = distinct(source.title for source in diff.sources)
     sides = ["base", "new"] if len(diff.runs) == 1 else ["base", *titles[1:]]
@@ -175,7 +175,7 @@ def _section(
 
 
 def _left_out(number: int) -> str:
-    return f"{number:,} more values with less important changes are in the CSV and JSON formats, and listed with -v"
+    return f"{number:,} more values with less important changes are in the CSV and JSON formats, and are listed with -v"
 
 
 def _part(run: RunDiff, job: Job, rows: Sequence[DiffRow], maps: Sequence[Heatmap], unique: str) -> DiffPart:
@@ -230,7 +230,7 @@ def _reasons(run: RunDiff) -> Iterator[str]:
 
 
 def _few(rows: Sequence[DiffRow]) -> Iterator[str]:
-    """Yield a sentence about changes that may be chance, with the number of visits that would decide it."""
+    """Yield a sentence about changes that may be chance, with the number of visits needed to settle this."""
     few = [row.change for row in rows if row.change is not None and row.verdict == "too few visits"]
     if few:
         least = least_each(LEVEL, few[0].tests)

@@ -30,10 +30,10 @@ UNDIRECTED: Final = "neither higher nor lower values of this metric are better"
 
 @dataclass(frozen=True, slots=True)
 class DiffRow:
-    """One value of two runs. `group` is the value of the new run or, if it was removed, that of the base.
+    """One value in two runs. `group` is the value in the new run or, if it was removed, the value in the base.
 
-    `base` is None if the value was added, `new` if it was removed, and `change` in both cases. `base_unit` is the unit
-    of `base`, and `place` describes the coordinates as text.
+    `base` is None if the value was added, `new` is None if it was removed, and `change` is None in both cases.
+    `base_unit` is the unit of `base`, and `place` describes the coordinates as text.
     """
 
     group: MetricGroup
@@ -68,7 +68,7 @@ class DiffRow:
 
     @property
     def percent(self) -> float | None:
-        """The change in percent of the base; None if there is no relative change."""
+        """The change as a percentage of the base; None if there is no relative change."""
         unlike = self.base_unit != self.record.unit
         return None if not self.base or self.new is None or unlike else 100.0 * (self.new / self.base - 1.0)
 
@@ -109,16 +109,16 @@ class RunDiff:
 
     @property
     def undecided(self) -> int:
-        """The number of values for which a regression cannot be ruled out. Those of hosts that are missing from the new
-        run count, too."""
+        """The number of values for which a regression cannot be ruled out, including those of hosts that are missing
+        from the new run."""
         paired = self.hosts.values()
         lost = [row for row in self.rows if row.verdict == "removed" and row.group.host not in paired]
         return sum(row.undecided for row in self.rows) + sum(row.record.better != "neither" for row in lost)
 
 
 def paired_hosts(base: DiffSource, new: DiffSource) -> dict[str, str]:
-    """Return the host of the base for each host of the new run: the one with the same name or, if each run has exactly
-    one host, that one."""
+    """Return a mapping from each host in the new run to its counterpart in the base run: the host with the same name
+    or, if each run has exactly one host, that host."""
     before, after = base.hosts, new.hosts
     if len(before) == len(after) == 1:
         return {after[0]: before[0]}
@@ -135,7 +135,7 @@ def compare_runs(base: DiffSource, new: DiffSource, limit: float, catalog: Catal
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """Two runs to compare, and the host of the base for each host of the new one."""
+    """Two runs to compare, and a mapping from each host in the new run to its counterpart in the base run."""
 
     base: DiffSource
     new: DiffSource
@@ -185,7 +185,7 @@ def _unjudged(new: MetricGroup) -> str:
 
 
 def _adjusted(rows: Sequence[DiffRow]) -> list[DiffRow]:
-    """Return the rows with changes that are adjusted for all values compared, and with notes on hosts whose values
+    """Return the rows with their changes adjusted for all compared values, and with notes on hosts whose values
     regressed together."""
     pairs = [(row, row.change) for row in rows if row.change is not None]
     changes = iter(in_common(adjusted([change for _, change in pairs]), [row.group.host for row, _ in pairs]))

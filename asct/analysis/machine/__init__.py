@@ -28,7 +28,7 @@ def network_sections(facts: HostFacts) -> list[MachineSection]:
 
 
 def unknown(facts: HostFacts, below: str = "") -> list[Row]:
-    """Return each reason for unknown facts with the names of the facts. Facts that root can read come first.
+    """Return each reason why facts are unknown, with the names of these facts. Facts that root can read come first.
 
     `below` limits the result to one part of the facts, such as `network`.
     """

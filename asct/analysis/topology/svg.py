@@ -42,12 +42,13 @@ _LEAST: Final = {
 }
 """Minimum width of each kind of box."""
 _DARK_STEPS: Final = 4
-"""The number of colors at the start of VIRIDIS on which white text has the higher contrast."""
+"""The number of colors, from the start of VIRIDIS, on which white text has a higher contrast than black text."""
 _SWATCH: Final = 30.0
 
 
 def _style() -> str:
-    """Return the style sheet drawing.css, extended by the colors of latencies, which are the same in light and dark."""
+    """Return the style sheet drawing.css, extended by the colors of latencies, which are the same in light and dark
+    mode."""
     steps = "".join(
         f".topology .step{number} {{ fill: {colour}; }} "
         f".topology .on{number} {{ fill: {'#ffffff' if number < _DARK_STEPS else '#000000'}; }} "

@@ -20,7 +20,7 @@ from asct.values.quantity import format_quantity
 _NEVER_FOLDED: Final = ("socket", "node", "bridge", "controller", "drive", "interface", "gpu")
 _TOGETHER: Final = "\N{NO-BREAK SPACE}"
 _MOST_LISTED: Final = 4
-"""Maximum number of groups of CPUs to list completely. If there are more, only the first and the last are listed."""
+"""Maximum number of groups of CPUs to list in full. If there are more, only the first and the last are listed."""
 
 
 def lines(facts: HostFacts, width: int = 80, latency: CoreLatency | None = None) -> list[str]:

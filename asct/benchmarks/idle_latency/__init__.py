@@ -70,7 +70,7 @@ class IdleLatency(VisitedBenchmark[IdleLatencyParams]):
         Metric("latency_cycles", "cycles", "lower", "Time of one dependent load in core cycles", PAIR),
         Metric("ratio", "1", "lower", "Latency relative to the local memory of the CPU node", PAIR),
         Metric(
-            "distance", "1", "neither", "Distance of the nodes, as reported by the system; 10 is local", PAIR, False
+            "distance", "1", "neither", "Distance between nodes, as reported by the system; 10 means local", PAIR, False
         ),
         Metric("data_size", "B", "neither", "Working set", PAIR, comparable=False),
         Metric("core_clock", "Hz", "neither", "Core clock during the measurement, from dependent additions"),

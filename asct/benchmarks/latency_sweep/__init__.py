@@ -86,7 +86,8 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
         "noisy-fraction": "a first-level latency differs by 1 % or more from a whole number of core cycles",
         "noisy-sizes": "the latency of a size in the first level differs by 1 % or more from the latency of the "
         "other sizes in that level",
-        "noisy-rising": "the latency still rises at the largest size, so some of the loads hit a cache; raise max_size",
+        "noisy-rising": "the latency is still rising at the largest size, so some of the loads hit a cache; "
+        "raise max_size",
         "few-lines": "the working set has 8 lines or fewer, whose loads a core may forward or predict; excluded "
         "from the levels",
         "outlier": "the latency differs by more than 15 % from the latencies of the neighboring sizes; excluded from "

@@ -31,14 +31,15 @@ if TYPE_CHECKING:
 _LARGEST: Final = 1 << 30
 """Largest working set if the caches are unknown."""
 _LEAST: Final = 512 << 20
-"""Minimum of the largest working set."""
+"""Lower limit for the largest working set."""
 _CACHES: Final = 4
-"""Largest working set as a multiple of the largest cache, so that the middle of the DRAM range is beyond twice the size
-of the cache. With a smaller multiple, so many loads still hit a cache of 480 MiB that the latency rises to the end."""
+"""Largest working set as a multiple of the largest cache, so that the middle of the DRAM range is more than twice the
+size of the cache. With a smaller multiple, so many loads would hit a cache of 480 MiB that the latency would rise until
+the end of the range."""
 EDGES: Final = "edges"
-"""Name of the process of the first visit that measures additional sizes."""
+"""Name of the process that measures additional sizes in the first visit."""
 LOCAL: Final = "local"
-"""Name of the process of the first visit that uses the local chain, which accesses only a few pages at a time."""
+"""Name of the process that measures the local chain, which accesses only a few pages at a time, in the first visit."""
 _BATCHES: Final = 31
 """Number of batches per size in the first visit, which finds the levels."""
 _BATCHES_AGAIN: Final = 15
@@ -135,8 +136,8 @@ def is_lowered(params: LatencySweepParams, facts: HostFacts) -> bool:
 
 
 def memory_bytes(params: LatencySweepParams, facts: HostFacts | None) -> int:
-    """Return the bytes that the `chase` kernel needs: the largest size, 1/32 of it for page tables, and its own
-    overhead."""
+    """Return the number of bytes that the `chase` kernel needs: the largest size, 1/32 of it for page tables, and its
+    own overhead."""
     size = largest(params, facts)
     return size + size // 32 + _SURROUNDINGS
 
@@ -254,8 +255,8 @@ def _arguments(
 
 _START_S: Final = 0.06
 _MAP_S_PER_GIB: Final = 0.5
-"""Seconds to map one GiB. The actual time is between 0.15 s, if a hypervisor has already allocated the memory, and 2
-s."""
+"""Seconds to map one GiB. The actual time ranges from 0.15 s (if a hypervisor has already allocated the memory) to
+2 s."""
 _SIZE_S: Final = 0.004
 _MEMORY_S: Final = 0.025
 _MEMORY: Final = 32 << 20

@@ -35,7 +35,7 @@ NOTES: Final = {
     "scattered": "latencies vary too much between sizes: repeat the measurement on an idle host",
     "shoulder": "between levels, the latency rises more slowly without forming a plateau; this is not treated as a "
     "level",
-    OPEN_END: "the latency still rises at the largest size: raise max_size to reach the next level",
+    OPEN_END: "the latency is still rising at the largest size: raise max_size to reach the next level",
     "ends-in-cache": "the largest size still fits into a cache that the host reports: raise max_size to reach DRAM",
     "smaller-memory": "there is too little free memory for the largest working set, so the sweep ends at the "
     "largest size that fits",
@@ -50,11 +50,11 @@ NO_LEVELS_HINT: Final = (
 )
 
 _NOISY_LEVEL: Final = 0.05
-"""A level is noisy if its latencies vary by more than this share from size to size, or if the interval of most sizes is
-wider."""
+"""A level is noisy if its latencies vary by more than this share from size to size, or if the intervals of most sizes
+are wider than this share."""
 _PRIVATE: Final = ("L1", "L2")
-"""Levels that are used only by programs on the same core. Other programs always use part of the shared levels, so even
-a steady latency in those may be 10 % higher than on an idle host."""
+"""Levels that only programs on the same core use. Other programs always use part of the shared levels, so even a steady
+latency of a shared level may be 10 % higher than on an idle host."""
 _LESS, _MORE = 0.5, 1.3
 """Plausible range for the end of a cache, as shares of its reported size. Lines on random pages compete for sets before
 the cache is full."""

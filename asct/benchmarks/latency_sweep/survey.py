@@ -150,8 +150,8 @@ def search_levels(points: Mapping[int, SizeLatency], granule: int, facts: HostFa
 
 
 def _rising_memory(found: LevelSearch, points: Mapping[int, SizeLatency], facts: HostFacts) -> tuple[MemoryLevel, ...]:
-    """Return a DRAM level without a plateau: the sizes that are at least `CACHES` times as large as the largest
-    cache, if the latency still rises at the end of the curve.
+    """Return a DRAM level without a plateau: the sizes that are at least `CACHES` times as large as the largest cache,
+    if the latency is still rising at the end of the curve.
 
     Most loads from such a working set reach DRAM, and other benchmarks need a size to measure it. The level is empty if
     the sizes are smaller or the host reports no caches.
@@ -179,7 +179,8 @@ def _in_memory(level: MemoryLevel, facts: HostFacts) -> MemoryLevel:
 
 
 def cache_hints(facts: HostFacts) -> tuple[CacheHint, ...]:
-    """Return the data caches that the host reports. A cache shared only by threads of one core counts as private."""
+    """Return the data caches that the host reports. A cache shared only by threads of one core is treated as
+    private."""
     threads = facts.cpu.threads_per_core or 1
     return tuple(
         CacheHint(cache.level, cache.size_bytes, cache.level > 1 and len(cache.shared_cpus) > threads)

@@ -68,9 +68,10 @@ class LoadLevel:
     """The result of one level of load.
 
     `phase` is idle, level or target; `delay` is None while the load threads are idle; `target` is the bandwidth to be
-    reached. `latency` is in seconds, and `bandwidth` in B/s loaded and stored by the load threads; each is None if it
-    was not measured. `bus_share` is the number of bytes on the memory bus for each of these bytes. `clock_hz` is the
-    clock of the core that follows the chain, None without a chain; `workload` is the time of a command in seconds.
+    reached. `latency` is in seconds, and `bandwidth` counts the bytes per second that the load threads load and store;
+    each is None if it was not measured. `bus_share` is the number of bytes on the memory bus per byte loaded or stored.
+    `clock_hz` is the clock of the core that follows the chain (None without a chain); `workload` is the time of a
+    command in seconds.
     """
 
     phase: str
@@ -253,7 +254,8 @@ def _bandwidths(
 
 
 def _size_flags(params: LoadedLatencyParams, meta: Mapping[str, Any], facts: HostFacts) -> dict[str, tuple[str, ...]]:
-    """Return the flags on all latencies and on all bandwidths that result from the sizes of the working sets."""
+    """Return the flags that follow from the sizes of the working sets: those on all latencies, and those on all
+    bandwidths."""
     asked = meta.get("options")
     sizes = asked if isinstance(asked, Mapping) else {}
     small = number(sizes, "size") < CACHES * number(meta, "llc_bytes")

@@ -19,7 +19,7 @@ _MIX: Final = re.compile(r"[0-9]+[KM]?/[0-9]{1,3}(:[0-9]+[KM]?/[0-9]{1,3}){0,63}
 
 
 def _known(text: str) -> str:
-    """Return a mix in capitals. Raises ValueError if it is not a mix."""
+    """Return a mix in uppercase. Raises ValueError if it is not a mix."""
     if not _MIX.fullmatch(text.upper()):
         raise ValueError(
             f"`{text}` is not a mix of request sizes; write each size with its share in percent, such as 4K/70:64K/30"
@@ -57,8 +57,8 @@ class CompositeParams(DemandParams):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """The block sizes of which the active range is a multiple. The other requests of the mix have random
-        offsets."""
+        """The block sizes that must divide the active range evenly. This does not apply to the requests of the mix,
+        because their offsets are random."""
         return (SEQUENTIAL_BLOCK,)
 
     @property
@@ -68,7 +68,7 @@ class CompositeParams(DemandParams):
 
     @property
     def shares(self) -> dict[int, int]:
-        """The share of each request size in percent, by size in bytes."""
+        """Maps each request size in bytes to its share in percent."""
         pairs = (part.split("/") for part in self.bssplit.split(":"))
         return {parse_size(size): int(share) for size, share in pairs}
 

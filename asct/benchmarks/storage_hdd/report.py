@@ -30,7 +30,7 @@ def indexed(records: Iterable[Record]) -> Index:
 
 
 def _workload_of(record: Record) -> ZoneWorkload | None:
-    """Return the workload of a record, or None if the value belongs to the disk, or to a zone as a whole."""
+    """Return the workload of a record, or None if the value belongs to the whole disk or to a whole zone."""
     at = record.coords
     return ZoneWorkload(str(at["rw"]), int(at["block_size"]), int(at["rwmixread"])) if "rw" in at else None
 

@@ -62,7 +62,7 @@ class StorageIops(Qualification[IopsParams]):
     )
 
     def check(self, params: IopsParams) -> Iterable[tuple[str, str]]:
-        """Yield the errors that all qualifications check for, and an error for workloads that are not in the matrix."""
+        """Yield the errors common to all qualifications, and an error for workloads that are not in the matrix."""
         yield from super().check(params)
         yield from matrix_at_odds(params)
 

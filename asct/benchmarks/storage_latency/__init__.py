@@ -1,4 +1,4 @@
-"""storage-latency: the latency test of SNIA PTS and TKperf, with one request in flight and a histogram."""
+"""storage-latency: the latency test of SNIA PTS and TKperf, with one request in flight, followed by a histogram run."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _NAMES = {"mean": "mean", **{name: f"{percent:g} %" for name, percent in PERCENT
 
 
 def response_table(records: Sequence[Record], slug: str) -> Sequence[Table]:
-    """Return a table with one row per point: mean, percentiles and maximum of the response times. Return an empty
-    sequence without a histogram run."""
+    """Return a table of the response times (mean, percentiles and maximum) with one row per point, or an empty sequence
+    if there was no histogram run."""
     points = [mine for mine in by_point(records) if at(mine, "response_mean")]
     if not points:
         return ()
@@ -104,12 +104,12 @@ class StorageLatency(Qualification[LatencyParams]):
     quantity = "latency"
     charts = ("latency", "latency_max")
     highlights = (
-        Highlight("latency", "4k random write, mean, steady state", {"block_size": 4096, "rwmixread": 0}),
-        Highlight("latency", "4k random read, mean, steady state", {"block_size": 4096, "rwmixread": 100}),
+        Highlight("latency", "4k random write, mean in steady state", {"block_size": 4096, "rwmixread": 0}),
+        Highlight("latency", "4k random read, mean in steady state", {"block_size": 4096, "rwmixread": 100}),
     )
 
     def check(self, params: LatencyParams) -> Iterable[tuple[str, str]]:
-        """Yield the errors that all qualifications check for, and an error for workloads that are not in the matrix."""
+        """Yield the errors common to all qualifications, and an error for workloads that are not in the matrix."""
         yield from super().check(params)
         yield from matrix_at_odds(params)
 
@@ -119,7 +119,7 @@ class StorageLatency(Qualification[LatencyParams]):
         return (params.phase(logical_block, "latency"),)
 
     def needs(self, params: LatencyParams, facts: HostFacts | None) -> Needs:
-        """Return the resources required, including those of the histogram run."""
+        """Return the required resources, including those of the histogram run."""
         found = super().needs(params, facts)
         more = params.response_time + START_SECONDS if params.response_time else 0.0
         return replace(found, seconds=found.seconds + more, longest_s=found.longest_s + more)

@@ -39,7 +39,7 @@ TEST_PLANS: Final[Mapping[str, TestPlan]] = {
         sequential_time=_MINUTE, random_time=_MINUTE,
     ),
 }  # fmt: skip
-"""Test plans by profile. SNIA's PTS 2.0 specifies the plan `pts`."""
+"""Test plans, keyed by profile. SNIA's PTS 2.0 specifies the plan `pts`."""
 
 
 Test = Literal["idle", "stimulus", "demand"]

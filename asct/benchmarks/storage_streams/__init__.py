@@ -30,7 +30,8 @@ _PLACE: dict[str, tuple[str, ...] | None] = {"stream": None, "load": (ALONE, TOG
 
 
 def _placed(metric: Metric) -> Metric:
-    """Return a metric of all qualifications with the coordinates of a stream instead of a block size and a mix."""
+    """Return a metric common to all qualifications, with a stream instead of a block size and a mix as its
+    coordinates."""
     if not CELL.keys() <= metric.coords.keys():
         return metric
     others = {name: values for name, values in metric.coords.items() if name not in CELL}
@@ -61,12 +62,12 @@ class StorageStreams(Qualification[StreamParams]):
             "kept_bandwidth", "%", "higher", "Bandwidth of a stream together with the others, relative to its "
             "bandwidth alone", {"stream": None},
         ),
-        Metric("request_share", "%", "neither", "Share of a stream in all requests", {"stream": None}),
+        Metric("request_share", "%", "neither", "A stream's share of all requests", {"stream": None}),
         *map(_placed, METRICS),
     )  # fmt: skip
 
     def check(self, params: StreamParams) -> Iterable[tuple[str, str]]:
-        """Yield the errors that all qualifications check for, and errors for contradictory streams."""
+        """Yield the errors common to all qualifications, and errors for contradictory streams."""
         yield from list(streams_at_odds(params)) or super().check(params)
 
     def needs(self, params: StreamParams, facts: HostFacts | None) -> Needs:
@@ -132,7 +133,7 @@ def _only(point: FioPoint, stream: Stream) -> FioPoint:
 
 
 def _points(journal: StepJournal, phases: Sequence[Phase], cell: Workload) -> tuple[list[FioPoint], tuple[str, ...]]:
-    """Return the results of a workload that are reported, and their flags."""
+    """Return the results to report for a workload, and their flags."""
     phase = next(phase for phase in phases if cell in phase.cells)
     found = PhaseResults(journal, phase)
     points = found.points(cell)

@@ -59,7 +59,7 @@ class Stream:
 
     @property
     def slug(self) -> str:
-        """The name in step names and in the job file."""
+        """The name used in step names and in the job file."""
         return self.name.lower().replace(" ", "-")
 
     @property
@@ -171,9 +171,9 @@ def streams_at_odds(params: StreamParams) -> Iterator[tuple[str, str]]:
     """Yield each contradictory setting with a message and a hint."""
     streams = params.parsed()
     if len(streams) < 2:
-        yield "streams", "contains only one stream; name two or more, or use storage-iops or storage-throughput"
+        yield "streams", "contains only one stream; specify at least two, or use storage-iops or storage-throughput"
     if len({stream.name for stream in streams}) < len(streams):
-        yield "streams", "contains a stream twice; raise numjobs, or name each stream once"
+        yield "streams", "contains a stream twice; list each stream only once, or raise numjobs"
     if not all(0 < depth <= _DEEPEST for depth in params.queue_depths):
         yield "streams", f"the queue depth of a stream must be at least 1 and at most {_DEEPEST}"
     if any(stream.block_size % _SECTOR or not 0 < stream.block_size <= _LARGEST for stream in streams):

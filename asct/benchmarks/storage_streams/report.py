@@ -77,7 +77,7 @@ def _latencies(view: QualificationView, stream: str, load: str) -> Row:
 
 
 def _tracked(view: QualificationView, phase: str) -> Record:
-    """Return the record that names the dependent variable of a phase."""
+    """Return the record that identifies the dependent variable of a phase."""
     return at(view.first_repeat, "window_slope", phase=phase)[0]
 
 

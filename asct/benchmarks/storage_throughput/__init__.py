@@ -78,10 +78,10 @@ class StorageThroughput(Qualification[ThroughputParams]):
     )
 
     def check(self, params: ThroughputParams) -> Iterable[tuple[str, str]]:
-        """Yield the errors that all qualifications check for, and an error for repeated block sizes."""
+        """Yield the errors common to all qualifications, and an error for repeated block sizes."""
         yield from super().check(params)
         if len(set(params.block_sizes)) < len(params.block_sizes):
-            yield "block_sizes", "contains a size twice; name each size once"
+            yield "block_sizes", "contains a size twice; list each size only once"
 
     def phases(self, params: ThroughputParams, logical_block: int) -> Sequence[Phase]:
         """Return the phases. Each round reads before it writes, as in TKperf."""

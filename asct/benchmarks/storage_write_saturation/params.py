@@ -63,8 +63,8 @@ def steady_window(rounds: Sequence[TimeSlot], goal: StopCondition, since: int = 
     """Return the last samples as a window if they are steady, or None if they are not, or if a steady state does not
     end the test.
 
-    The samples start at the round with index `since`. The test was interrupted before that round, so the drive could
-    rest.
+    The samples start at the round with index `since`, because the test was interrupted before that round and the drive
+    could rest.
     """
     if goal.sample_s <= 0:
         return None
@@ -88,11 +88,9 @@ def over(rounds: Sequence[TimeSlot], goal: StopCondition, since: int = 0) -> Rea
 
 
 def first_drop(course: Sequence[TimeSlot], least: float = CLIFF) -> RateDrop | None:
-    """Return the first drop in the level by `least` (a share) or more, which means that the write cache is full or that
-    no free blocks are left.
-
-    The first part is searched at full resolution, which detects a small cache even in a test that takes a day. Then the
-    whole test is searched in merged slots.
+    """Return the first drop of the level by at least the share `least`. Such a drop means that the write cache is full
+    or that no free blocks are left. The first part of the test is searched at full resolution, which detects a small
+    cache even in a test that takes a day. Then the whole test is searched in merged slots.
     """
     for slots in (course[:_MOST_SLOTS], _thinned(course)):
         rates = [slot.iops for slot in slots]

@@ -25,8 +25,8 @@ _BASH = r"""_asct_completion() {
     return 0
 }
 complete -o nosort -F _asct_completion asct"""
-"""Unlike the script of click, this one joins words that bash splits at `=`, `:` and `@`, so that the values of settings
-are completed: bash replaces only what follows the last of these characters."""
+"""Unlike click's script, this one joins words that bash splits at `=`, `:` and `@`, so that the values of settings are
+completed: bash replaces only what follows the last of these characters."""
 
 
 @click.command("completion")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _FORMATS = ("stdout", "csv", "json", "markdown", "html")
 _MOST_ROWS = 40
-"""Maximum number of values per run that text and Markdown list without --verbose."""
+"""Maximum number of values per run in text and Markdown without --verbose."""
 _EVERY = 1_000_000_000
 
 
@@ -30,7 +30,7 @@ class _DiffCommand(click.Command):
     """A command whose option --benchmarks takes several words, as in ASCT: `-k NAME... ^NAME`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Repeat the option before each further word that names a benchmark, and before each that excludes one."""
+        """Repeat the option before each further word that selects or excludes benchmarks."""
         return super().parse_args(ctx, _repeated(args))
 
 

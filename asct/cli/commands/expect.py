@@ -33,7 +33,7 @@ _MOST_NAMED: Final = 6
 )  # fmt: skip
 @click.option(
     "--margin", default="5%", show_default=True, metavar="PERCENT",
-    help="How much worse a value may be than every measured value.",
+    help="How much worse a value may be than the worst measured value.",
 )  # fmt: skip
 @click.option("-o", "--output", type=click.Path(dir_okay=False), metavar="FILE", help="Write to FILE.")
 @click.option("--force", is_flag=True, help="Overwrite an existing FILE.")
@@ -50,8 +50,9 @@ def command(
 ) -> None:
     """Propose expectations based on the values measured in runs of a plan (default: the latest run).
 
-    The output is a section `expect` to copy into the plan. Each bound is the worst end of the intervals of all runs and
-    hosts, plus a margin. Measure several runs first, because one run does not show how much values vary between runs.
+    The output is an `expect` section to copy into the plan. Each bound is the worst end of the intervals of all runs
+    and hosts, plus a margin. Measure several runs first, because one run does not show how much values vary between
+    runs.
     """
     from asct.analysis.proposals import metrics_of, proposals
     from asct.cli.reports import view_of
@@ -81,7 +82,7 @@ def command(
 
 
 def _check_plans(plans: Collection[str]) -> None:
-    """Raise UsageError (E710) if the runs belong to several plans: an id may mean another benchmark in each."""
+    """Raise UsageError (E710) if the runs belong to several plans: an id may refer to different benchmarks in them."""
     if len(plans) > 1:
         message = f"the runs belong to different plans: {shortened(list(plans), _MOST_NAMED)}"
         raise UsageError(Diagnostic("E710", message, hint="propose bounds for the runs of one plan at a time"))

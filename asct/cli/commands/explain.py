@@ -94,10 +94,11 @@ def _part(name: str) -> tuple[str, str] | None:
 
 
 def _key(name: str, *, of_transports: bool = False) -> tuple[str, str] | None:
-    """Explain a key of the plan language, by its name or path, wherever a plan may contain it; None if there is none.
+    """Explain a key of the plan language, given its name or path, for every place where a plan may contain it. Returns
+    None if there is no such key.
 
-    Keys with the same description are explained together. Keys that a transport adds are known only with
-    `of_transports`, because all transports must be imported.
+    Keys with the same description are explained together. Keys that a transport adds are found only with
+    `of_transports`, because this requires importing all transports.
     """
     from asct.plan.keys import plan_keys
     from asct.registry import known_plan_keys
@@ -155,8 +156,7 @@ def _similar(setting: SettingInfo) -> list[str]:
 
 
 def _foreign(name: str) -> tuple[str, str] | None:
-    """Explain the name of a setting of another tool by describing the similar settings of asct; None if there are
-    none."""
+    """Explain a setting of another tool by describing similar settings of asct. Returns None if there are none."""
     from asct.registry import installed
 
     similar = dict.fromkeys(

@@ -59,7 +59,8 @@ def command(
 
 
 def _reusable(resolved: ResolvedPlan, reuse: float | None, results: str) -> Mapping[str, int] | None:
-    """Return the maximum number of points of each job that can be reused from earlier runs; None without --reuse."""
+    """Return, for each job, the maximum number of points that can be reused from earlier runs, or None without
+    --reuse."""
     if reuse is None:
         return None
     from asct.engine.reuse import earlier_runs, reusable

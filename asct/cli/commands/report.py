@@ -86,7 +86,7 @@ def command(options: GlobalOptions, runs: tuple[str, ...], names: tuple[str, ...
 def _written(
     view: RunView, names: tuple[str, ...], target: Path, *, bundle: bool, force: bool
 ) -> dict[str, list[Path]]:
-    """Write the reports, or the archive that contains them, and return the paths by format."""
+    """Write the reports, or the archive that contains them, and return the paths, keyed by format."""
     if bundle:
         from asct.cli.reports import write_bundle
 

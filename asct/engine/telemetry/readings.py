@@ -14,7 +14,7 @@ from asct.resources import text
 from asct.store.model import Moment
 
 Sources = Mapping[tuple[str, str], int]
-"""Counters by name and file. Only files that were read both before and after the task are compared."""
+"""Counters, keyed by name and file. Only files that were read both before and after the task are compared."""
 
 _TICKS: Final = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 _STAT: Final = {"ctxt": "context_switches", "intr": "interrupts", "softirq": "soft_interrupts"}
@@ -39,7 +39,7 @@ _ZERO_CELSIUS_TO_MAX: Final = (-60.0, 250.0)
 
 @dataclass(slots=True)
 class CounterReading:
-    """A reading, and its counters by file."""
+    """A reading, with its counters for each file."""
 
     moment: Moment = field(default_factory=Moment)
     sources: dict[tuple[str, str], int] = field(default_factory=dict)
@@ -99,7 +99,7 @@ def _reader(path: str) -> ReadLine | None:
 
 
 def _value(name: str, parsed: Callable[[str], object]) -> ReadLine:
-    """Return a function that parses a file that contains a single instantaneous value."""
+    """Return a function that parses files with a single instantaneous value."""
 
     def read(found: CounterReading, path: str, line: str, kinds: Mapping[str, str]) -> None:
         setattr(found.moment, name, parsed(line))

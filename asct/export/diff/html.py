@@ -12,7 +12,7 @@ from asct.export.html import page, script_json
 from asct.figures.render import render_sections
 
 MOST_ROWS = 500
-"""Maximum number of values of a run in the page; the CSV and JSON files contain all of them."""
+"""Maximum number of values per run on the page; the CSV and JSON files contain all of them."""
 
 
 def render(report: DiffReport, document: Mapping[str, Any]) -> str:

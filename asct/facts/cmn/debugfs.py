@@ -147,7 +147,7 @@ def _port(port: int, name: str, ids: dict[int, int]) -> Port:
 
 
 def _nodes(at: tuple[int, int], place: _CrosspointRow) -> Iterator[MeshNode]:
-    """Yield the nodes whose IDs the map contains. The map does not contain the other nodes of a port."""
+    """Yield the nodes whose IDs are in the map. The map does not show the other nodes of a port."""
     for port, ids in sorted(place.ids.items()):
         kind = _port(port, place.names.get(port, ""), {}).kind
         if kind is None:

@@ -181,7 +181,7 @@ def _shares(row: RequestCounts) -> Iterator[tuple[int, float]]:
 def places(verdicts: Mapping[int, PortMatch], meshes: Sequence[int]) -> dict[int, dict[int, CpuPort | None]]:
     """Return the locations of CPUs, keyed by mesh.
 
-    If a CPU was not located, it is None in every mesh, because it may be in any of them.
+    A CPU that was not located is mapped to None in every mesh, because it may be in any of them.
     """
     made: dict[int, dict[int, CpuPort | None]] = {mesh: {} for mesh in meshes}
     for cpu, verdict in sorted(verdicts.items()):

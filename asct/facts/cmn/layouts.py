@@ -1,4 +1,4 @@
-"""The mesh products, and the registers of their nodes with the meanings of the values.
+"""The mesh products, the registers of their nodes, and the meanings of register values.
 
 layouts.yaml and registers.yaml contain the data and cite their sources. registers.yaml, the larger file, is read only
 if registers are requested by name.
@@ -22,11 +22,10 @@ CFG, DTC, HN_F, XP, RN_SAM, HN_S = 2, 3, 5, 6, 0xF, 0x200
 PERIPH_ID_01, PERIPH_ID_23, INFO_GLOBAL, UNIT_INFO = 0x08, 0x10, 0x900, 0x900
 LINE_BYTES: Final = 64
 _MONITOR_BYTES: Final = 0x200
-"""The distance in bytes between the registers of the monitors of a crosspoint (CMN-700 TRM 102308,
+"""Distance in bytes between the registers of a crosspoint's consecutive monitors (CMN-700 TRM 102308,
 por_dtm_control_dt1)."""
 _ARRAY_BYTES: Final = 0x1000
-"""The distance in bytes between the arrays of error records in the root node of a CMN S3 (cmns3-r2.regdefs in
-cmn-tools)."""
+"""Distance in bytes between the error record arrays in the root node of a CMN S3 (cmns3-r2.regdefs in cmn-tools)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +119,7 @@ class MeshProduct:
         return (512 << code) * ways * LINE_BYTES if code <= 4 and ways else None
 
     def discovery(self) -> dict[int, tuple[int, ...]]:
-        """Return the offsets of the registers that describe the topology and the cache sizes, by node type."""
+        """Return the offsets of the registers that describe the topology and the cache sizes, keyed by node type."""
         domain = () if self.domain is None else (self.domain,)
         return {
             CFG: (PERIPH_ID_01, PERIPH_ID_23, INFO_GLOBAL, 0x908),
@@ -141,19 +140,19 @@ def _data(name: str) -> Mapping[str, Any]:
 
 @cache
 def node_types() -> Mapping[int, str]:
-    """Return the name of each node type, by code."""
+    """Return the names of the node types, keyed by code."""
     return {code: name for code, (name, _) in _data("layouts")["node_types"].items()}
 
 
 @cache
 def devices() -> Mapping[int, tuple[str, str]]:
-    """Return the family and full name of each device type, by code."""
+    """Return the family and full name of each device type, keyed by code."""
     return {code: (family, name) for code, (family, name) in _data("layouts")["devices"].items()}
 
 
 @cache
 def products() -> Mapping[int, MeshProduct]:
-    """Return the known products, by part number."""
+    """Return the known products, keyed by part number."""
     made: dict[int, MeshProduct] = {}
     for kind, entry in _data("layouts")["products"].items():
         values: dict[str, Any] = {
@@ -203,7 +202,7 @@ class _NodeScope:
 
     @property
     def kinds(self) -> set[str]:
-        """Return the names that the table uses for the product: `CMN-700`, `CMN-700 r3`."""
+        """Return the table's names for the product: `CMN-700`, `CMN-700 r3`."""
         return {self.product.kind, f"{self.product.kind} {(self.revision or '')[:2]}"}
 
     def has(self, entry: Mapping[str, Any], item: int | str | None = None) -> bool:
@@ -233,7 +232,7 @@ class _NodeScope:
                 )
 
     def _repeats(self, entry: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
-        """Yield the name suffix and the distance for each copy of a register. There is one copy per array or per
+        """Yield the name suffix and the offset of each copy of a register. There is one copy per array or per
         monitor."""
         if "arrays" in entry:
             yield from ((f"_sra_{array}", array * _ARRAY_BYTES) for array in range(entry["arrays"]))
@@ -247,7 +246,7 @@ class _NodeScope:
         return (of_monitor and _at(self.product.monitors, self.revision)) or 1
 
     def _offsets(self, entry: Mapping[str, Any]) -> Iterator[tuple[int | str, int]]:
-        """Yield the items of `each`, with the offset of the register for each item."""
+        """Yield each item of `each` with the offset of its register."""
         if isinstance(entry["at"], str):
             yield from enumerate(getattr(self.product, entry["at"]))
             return

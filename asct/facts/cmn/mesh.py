@@ -133,7 +133,8 @@ _CAL = 1 << 7
 
 
 def mesh_of_dump(text: str, instance: int = 0) -> Mesh:
-    """Return the mesh that the `cmn` kernel printed, with all known registers in its output. Raises no exception."""
+    """Return the mesh described by the output of the `cmn` kernel, with all known registers in that output. Never
+    raises an exception."""
     gaps = UnknownFacts()
     dump = read_dump(text)
     if dump.fault:

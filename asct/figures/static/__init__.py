@@ -21,7 +21,7 @@ from asct.figures.static.plot import draw_plot
 from asct.figures.static.sheet import Sheet
 
 _SHARPNESS: Final = 1.5
-"""Dots of a PNG per CSS pixel."""
+"""Number of PNG pixels per CSS pixel."""
 _SETTINGS: Final[dict[Any, Any]] = {
     "font.family": ["sans-serif"],
     "text.parse_math": False,  # a dollar sign in a name is a dollar sign

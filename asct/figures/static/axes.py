@@ -151,7 +151,8 @@ class _Frame(NamedTuple):
 
     @classmethod
     def of(cls, item: Mapping[str, Any], plots: Mapping[str, Axes], paper: Axes) -> _Frame:
-        """Return the frame for the references of an item: an axis, a part of its domain, or a part of the paper."""
+        """Return the frame that an item's coordinates refer to: an axis, a part of its domain, or a part of the
+        paper."""
         refs = item.get("xref", "x"), item.get("yref", "y")
         names = [ref.removesuffix(" domain") for ref in refs]
         axes = next((plots[name] for name in names if name in plots), paper)

@@ -12,7 +12,7 @@ from matplotlib.ft2font import FT2Font
 
 DEJAVU: Final = "DejaVu Sans"
 _LAST_RESORT: Final = "Last Resort"
-"""The beginning of the names of fonts that contain only a placeholder for each character."""
+"""Prefix of the names of fonts that contain only placeholders."""
 
 _USUAL: Final = (400, "normal", "regular", "book")
 """The weights of fonts for running text."""
@@ -42,7 +42,7 @@ def fonts_for(characters: frozenset[str]) -> tuple[tuple[str, ...], frozenset[st
 
 
 def with_codes(value: Any, characters: Collection[str]) -> Any:
-    """Return a text, or lists and dictionaries with texts, in which codes such as U+4E2D replace the characters."""
+    """Replace the characters with codes such as U+4E2D in a text, or in all texts in lists and dictionaries."""
     if isinstance(value, str):
         return value.translate({ord(one): f"U+{ord(one):04X}" for one in characters}) if characters else value
     if isinstance(value, list | tuple):
@@ -71,7 +71,7 @@ def _installed() -> tuple[tuple[str, str], ...]:
 
 @cache
 def _contained(path: str) -> frozenset[int]:
-    """Return the code points of a font; none if its file cannot be read."""
+    """Return the code points of a font, or an empty set if its file cannot be read."""
     try:
         return frozenset(FT2Font(path).get_charmap())
     except (OSError, RuntimeError):

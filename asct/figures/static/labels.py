@@ -1,4 +1,4 @@
-"""Text, colors and lengths of a rendered figure in the terms of matplotlib."""
+"""Text, colors and lengths of a rendered figure in matplotlib's terms."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def plain(text: object) -> str:
 
 
 def shortened(text: str) -> str:
-    """Return the text of a tick label, without the end of a very long name."""
+    """Return the text of a tick label. A very long name is truncated."""
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 

@@ -73,7 +73,7 @@ def line_style(trace: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _intervals(axes: Axes, xs: Sequence[float], ys: Sequence[float], bars: Mapping[str, Any]) -> None:
-    """Draw the intervals as one line with gaps, which is much faster than an artist for each."""
+    """Draw the intervals as one line with gaps, which is much faster than one artist per interval."""
     found: list[tuple[float, float]] = []
     for x, y, down, up in zip(xs, ys, bars["arrayminus"], bars["array"], strict=True):
         if math.isfinite(y) and (down or up):
@@ -137,7 +137,7 @@ def bar_style(trace: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def key_of(trace: Mapping[str, Any], left: float, middle: float, size: tuple[float, float]) -> Artist:
-    """Return the sample of a trace in the legend, which begins at `left` and is centered at `middle`."""
+    """Return a trace's sample for the legend, which begins at `left` and is centered at `middle`."""
     width, height = size
     if trace["type"] == "bar":
         return Rectangle((left, middle - height / 2), width, height, **bar_style(trace))

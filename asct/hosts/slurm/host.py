@@ -40,7 +40,7 @@ from asct.resources import data
 CHECK_S = 1.0
 """Interval in seconds at which a waiting host checks whether the run was interrupted."""
 END_S = 60.0
-"""Seconds within which a job must end after it is told to end."""
+"""Seconds within which a job must end after it is told to do so."""
 _NODES: dict[str, str] = {}
 """Maps each node to the host that uses it in this process, because two hosts in a plan must be different machines."""
 _NODES_LOCK = threading.Lock()
@@ -322,7 +322,7 @@ def state_file(run: str, host: str) -> Path:
 
 
 def load_state(file: Path) -> SlurmState | None:
-    """Return the saved state; None if there is none or it cannot be read."""
+    """Return the saved state, or None if there is none or it cannot be read."""
     try:
         body = json.loads(file.read_text(encoding="utf-8"))
         held = body.pop("held")

@@ -78,7 +78,7 @@ second value, in seconds, is added for opening the session and copying results."
 FIRST_JOB_S = 1200.0
 """Expected duration in seconds of a host's first job, which reads facts, runs checks and builds kernels."""
 EXPORT = "--export=HOME,USER,LOGNAME,SHELL,PATH"
-"""The sbatch option that selects the variables of this environment that a job receives."""
+"""The sbatch option that selects which variables of this environment are passed to a job."""
 _NAME = re.compile(r"[^A-Za-z0-9._-]+")
 _NUMBER = re.compile("[0-9]{1,10}")
 
@@ -117,14 +117,14 @@ class JobOrder:
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    """A submitted job: its number, and the unpredictable part of the name of its folder on the node."""
+    """A submitted job: its number, and the unpredictable part of its folder's name on the node."""
 
     job: int
     token: str
 
 
 def job_name(run: str, host: str) -> str:
-    """Return the common prefix of all job names of a host in a run."""
+    """Return the prefix shared by the names of all of a host's jobs in a run."""
     return f"asct-{_NAME.sub('_', run)}-{_NAME.sub('_', host)}"[:200]
 
 
@@ -227,7 +227,7 @@ class QueuedJob:
 
 
 def read_rows(text: str) -> dict[int, QueuedJob]:
-    """Return the jobs in the output of `squeue --format=%A|%T|%N|%r` by job number, ignoring malformed lines."""
+    """Return the jobs in the output of `squeue --format=%A|%T|%N|%r`, keyed by job number, ignoring malformed lines."""
     found = {}
     for line in text.splitlines():
         number, *rest = line.strip().split("|", 3)

@@ -28,9 +28,9 @@ def nodes_of(text: str) -> list[str]:
         parts = [_numbers(text, inside) if inside else [plain] for inside, plain in _PART.findall(item)]
         names += ["".join(chosen) for chosen in itertools.islice(itertools.product(*parts), MAX_HOSTS + 1)]
     if len(names) > MAX_HOSTS:
-        raise BadValueError(f"`{shown(text)}` names more than {MAX_HOSTS} nodes", "shorten the list")
+        raise BadValueError(f"`{shown(text)}` lists more than {MAX_HOSTS} nodes", "shorten the list")
     if len(set(names)) < len(names):
-        raise BadValueError(f"`{shown(text)}` names a node twice", "name each node once")
+        raise BadValueError(f"`{shown(text)}` lists a node twice", "list each node once")
     return names
 
 
@@ -88,7 +88,7 @@ def split(given: Mapping[str, object]) -> list[tuple[str, Mapping[str, str]]]:
         return [(one, {}) for one in chosen] if len(chosen) > 1 else []
     names = nodes_of(nodelist)
     if nodes is not None and nodes != len(names):
-        raise BadValueError(f"`nodes` is {nodes}, but `nodelist` names {len(names)} nodes", "remove `nodes`")
+        raise BadValueError(f"`nodes` is {nodes}, but `nodelist` lists {len(names)} nodes", "remove `nodes`")
     return [(name, {"nodelist": name}) for name in names] if len(names) > 1 else []
 
 

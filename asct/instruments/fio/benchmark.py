@@ -45,7 +45,7 @@ class FioBenchmark(Benchmark[P]):
     axis: ClassVar[str | None] = None
     """The setting that the benchmark sweeps, which is the first column of its table and the x axis of its figures."""
     table_title: ClassVar[str] = ""
-    """Title of the table. If it is empty, the table has the title of the benchmark."""
+    """Title of the table. If it is empty, the title of the benchmark is used."""
 
     def check(self, params: P) -> Iterable[tuple[str, str]]:
         """Yield contradictions among the shared settings and in the sweep list."""

@@ -106,8 +106,8 @@ def _slices(params: FioParams, total: int | None) -> Iterator[tuple[str, str]]:
     elif total is None and params.numjobs > 100:
         yield (
             "numjobs",
-            f"{params.numjobs} sequential jobs cannot share a named target, because fio can split it only in whole "
-            "percent; set numjobs to 100 or less",
+            f"{params.numjobs} sequential jobs cannot share a named target, because fio can split it only in steps "
+            "of 1 %; set numjobs to 100 or less",
         )
     elif total is not None and slice_bytes(params, total) == 0:
         yield (

@@ -47,7 +47,7 @@ class JobResult:
     runtime_ms: int
     directions: Mapping[str, Direction]
     depth_shares: Mapping[str, float]
-    """Percentage of submissions, by number of requests in flight: `1`, `2`, `4` ... `>=64`."""
+    """Percentage of submissions, keyed by the number of requests in flight: `1`, `2`, `4` ... `>=64`."""
     cpu_s: float
     """CPU time of the process in seconds, excluding worker threads of the engine and of the Linux kernel."""
     user_s: float = 0.0
@@ -224,20 +224,21 @@ def _latency(part: Any) -> Latency:
 
 
 def _percentiles(part: Mapping[str, Any]) -> dict[float, float]:
-    """Return the percentiles that fio computed, in ns by percent. For json+ output, they are computed from the
-    buckets."""
+    """Return the percentiles that fio computed, as a mapping from percent to ns. The result is empty for json+ output,
+    because asct computes the percentiles from the buckets instead."""
     found = {} if "bins" in part else part.get("percentile", {})
     return {float(percent): _number(value) for percent, value in found.items()}
 
 
 def bins_of(part: Mapping[str, Any]) -> dict[int, int]:
-    """Return the count of each bucket by its midpoint in ns. Raises TypeError or ValueError for invalid buckets."""
+    """Return the count of each bucket, keyed by its midpoint in ns. Raises TypeError or ValueError for invalid
+    buckets."""
     bins = buckets(part)
     return dict(zip(map(int, bins), bins.values(), strict=True))
 
 
 def buckets(part: Mapping[str, Any]) -> Mapping[str, int]:
-    """Return the count of each bucket by its midpoint as text. Raises TypeError for a bucket without a count."""
+    """Return the count of each bucket, keyed by its midpoint as text. Raises TypeError for a bucket without a count."""
     bins: Mapping[str, int] = part.get("bins", {})
     counts = bins.values()
     if not set(map(type, counts)) <= {int} or min(counts, default=0) < 0:
@@ -252,7 +253,7 @@ def _number(value: Any) -> float:
 
 
 def count(value: Any) -> int:
-    """Return `value` if it is an integer of at least 0; otherwise raise TypeError."""
+    """Return `value` if it is a non-negative integer; otherwise raise TypeError."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise TypeError(f"{value!r} is not a count")
     return value

@@ -88,16 +88,16 @@ _ALL_PERCENTILES: Final = (
 )
 _CPU: Final = ("usr", "sys", "irq", "soft", "iowait")
 _ALIKE: Final = 1.0
-"""Difference, in percent of CPU time, below which two charts look the same. mpstat rounds to 0.01 per CPU."""
+"""Difference, as a percentage of CPU time, below which two charts look the same. mpstat rounds to 0.01 per CPU."""
 
 
 def sweep_figures(records: Sequence[Record], axis: str | None) -> Sequence[Figure]:
     """Return all figures of a storage benchmark.
 
     Bandwidth, rate and latencies are plotted over the swept settings (see `views`), unless there is only one point. The
-    other figures are latency over bandwidth and over the rate, maps of all settings, latency distributions, timelines,
-    and CPU time. The number of figures does not depend on the number of points: additional settings become charts
-    within a figure.
+    other figures show latency against bandwidth and against the rate, maps of all settings, latency distributions,
+    timelines, and CPU time. The number of figures does not depend on the number of points: additional settings become
+    charts within a figure.
     """
     rows = gather(records)
     if not rows:
@@ -147,8 +147,8 @@ def _chart(what: FigureQuantity, view: FigureView, several_views: bool) -> Figur
 
 
 def _side_metrics(metric: str, rows: Sequence[PointRow]) -> dict[str, str]:
-    """Return the metrics, by name, for each direction that has requests and, if there are several directions, for their
-    total."""
+    """Return the metrics, keyed by name, for each direction that has requests and, if there are several directions, for
+    their total."""
     found = {side: f"{side}_{metric}" for side in SIDES if any(row.value(f"{side}_iops") is not None for row in rows)}
     return found | {"total": metric} if len(found) > 1 else found
 
@@ -324,7 +324,7 @@ def _cpu_bars(rows: Sequence[PointRow], names: Sequence[str], prefix: str, slug:
     series = tuple(
         series_of(kind, labels, [row.samples.get(f"{prefix}_{kind}", ()) for row in chosen]) for kind in _CPU
     )
-    caption = f"Share of the time of {of}, measured with mpstat. iowait is idle time with pending requests, not load."
+    caption = f"How {of} spent their time, measured with mpstat. iowait is idle time with pending requests, not load."
     x = Axis(", ".join(AXIS_TITLES.get(name, name) for name in own), "", "category")
     y = Axis("CPU time", "%")
     return Bars(slug, title, caption + told(chosen, rows, names), x, y, series, stacked=True, better="lower")

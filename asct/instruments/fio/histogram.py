@@ -1,8 +1,8 @@
 """Latency histograms of fio's jobs: exact merging, and statistics.
 
-In json+, latencies are `bins`: the number of requests by the midpoint of their bucket in ns. Each power of two has 64
-buckets, so a value is off by at most 1/128 (fio documentation, "JSON+ output"; stat.h, `FIO_IO_U_PLAT_*`). The bins of
-several jobs can be added, whereas the mean of their percentiles would be meaningless.
+In json+, latencies are `bins`, which map the midpoint of each bucket (in ns) to its number of requests. Each power of
+two has 64 buckets, so a value is off by at most 1/128 (fio documentation, "JSON+ output"; stat.h, `FIO_IO_U_PLAT_*`).
+The bins of several jobs can be added, whereas the mean of their percentiles would be meaningless.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Quantiles(Generic[N]):
         return self._reached[-1] if self._reached else 0
 
     def octaves(self) -> dict[int, int]:
-        """Return the number of values in each power of two, by exponent. Values below 1 are counted as 1."""
+        """Return the number of values in each power of two, keyed by exponent. Values below 1 are counted as 1."""
         counts: Counter[int] = Counter()
         for value, count in zip(self._values, self._counts, strict=True):
             counts[max(0, int(value).bit_length() - 1)] += count
@@ -110,8 +110,8 @@ class LatencyCourse:
         return ratio_half_width([part.total for part in self._parts], self._counts) if any(self._counts) else None
 
     def share_half(self, percent: float) -> float | None:
-        """Return half the width of the 95 % interval of the share of requests above the percentile `percent` of the
-        whole run.
+        """Return half the width of the 95 % interval for the share of requests above the whole run's percentile
+        `percent`.
 
         Returns None for fewer than 6 independent parts.
         """
@@ -132,7 +132,8 @@ class Latency:
     stddev_ns: float
     bins: Mapping[int, int] = field(default_factory=dict)
     given: Mapping[float, float] = field(default_factory=dict)
-    """Percentiles computed by fio, in ns by percent; only used if there are no bins (`--output-format=json`)."""
+    """Percentiles computed by fio, as a mapping from percent to ns; only used if there are no bins
+    (`--output-format=json`)."""
 
     @cached_property
     def quantiles(self) -> Quantiles[int]:

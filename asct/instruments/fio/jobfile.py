@@ -92,7 +92,7 @@ HARMLESS: Final = frozenset({
     "verify_offset", "verify_write_sequence", "write_barrier", "write_hint", "zone_reset_frequency",
     "zone_reset_threshold", "zonecapacity",
 })  # fmt: skip
-"""Options of fio 3.30 to 3.42 (HOWTO) that affect only the requests, by fio's main names."""
+"""Options of fio 3.30 to 3.42 (HOWTO) that affect only the requests, listed under fio's primary names."""
 ENGINE_OPTIONS: Final[Mapping[str, frozenset[str]]] = {
     "io_uring": frozenset({"force_async", "nowait", "sqthread_poll_cpu", "uncached", "cmdprio", "cmdprio_bssplit",
                            "cmdprio_class", "cmdprio_percentage"}),
@@ -103,12 +103,12 @@ ENGINE_OPTIONS: Final[Mapping[str, frozenset[str]]] = {
 }  # fmt: skip
 """Harmless options that belong to an engine. `fio --enghelp=ENGINE` lists them, but `fio --cmdhelp` does not."""
 WAITS: Final = ("stonewall", "wait_for_previous")
-"""Options that make a section wait for the end of all earlier sections: fio's name and its alias."""
+"""Options that make a section wait until all earlier sections have ended: the option and its alias."""
 WITHOUT_EFFECT: Final = frozenset({*WAITS, "description", "group_reporting", "new_group", "time_based"})
 """Options that a job file may contain but that asct does not pass to fio: asct itself starts the stages, every run has
 a fixed duration (unless `io_size` is set), and the other options only change the report that fio prints."""
 _REFUSED: Final[Mapping[str, frozenset[str]]] = {
-    "asct starts the sections of a stage at the same time and measures them for the same time; remove it, or use "
+    "asct starts the sections of a stage at the same time and measures them equally long; remove it, or use "
     "`stonewall` to run sections one after the other":
         frozenset({"wait_for", "exitall", "exit_what", "startdelay", "start_delay"}),
     "the length of the run is set by `duration`, or by `io_size`; remove it":
@@ -158,7 +158,7 @@ def option_problem(name: str, value: Scalar, settings: Mapping[str, str]) -> str
     if reason:
         return f"has {reason}, which a fio job file cannot contain"
     if not _VALUE.fullmatch(text) or _UNSAFE.search(text):
-        return f"has the value `{text}`, which could be a file name; use letters, digits and . , : % + - only"
+        return f"has the value `{text}`, which could be a file name; use only letters, digits and . , : % + -"
     if name in ("mem", "iomem") and text not in _MEMORY:
         return f"has the value `{text}`; use one of {', '.join(sorted(_MEMORY))}"
     return ""

@@ -21,7 +21,7 @@ from asct.sdk.record import Measurement, Scalar
 from asct.sdk.step import Output
 
 MOST_SECONDS: Final = 60
-"""Maximum number of intervals of a run that become records. If there are more, they are merged."""
+"""Maximum number of intervals per run that become records. If there are more, they are merged."""
 _NEARLY_ALL: Final = 0.9
 """If completion takes at least this share of a request's total time, both times are assumed to vary in the same way."""
 BY_SECTION: Final = "by section"

@@ -48,7 +48,7 @@ _REQUESTS: Final = {"": "Requests", "read_": "Read requests", "write_": "Write r
 
 
 def percentiles_of(kind: str) -> dict[str, float]:
-    """Return the percentiles (in percent) of a kind of latency, by the suffix of their metric names."""
+    """Return the percentiles of a kind of latency, in percent, keyed by the suffix of their metric names."""
     return BODY | PERCENTILES if kind == "clat" else PERCENTILES
 
 

@@ -160,11 +160,11 @@ class DataParams(Params):
         "Size of the alternating blocks of compressible and random content", ge=512
     )
     dedupe_percentage: Count | None = passed("Percentage of requests with duplicate content", le=100)
-    buffer_pattern: HexContent | None = passed("Content of every write: 0x and hexadecimal digits")
+    buffer_pattern: HexContent | None = passed("Content of every write: 0x followed by hexadecimal digits")
     verify: VerifyMode | None = passed("Checksum used to verify written data when it is read")
     verify_backlog: Count | None = passed("Number of writes after which data is verified", ge=1)
     verify_interval: Size | None = passed("Bytes between verification headers", ge=32)
-    verify_pattern: HexContent | None = passed("Content to verify against: 0x and hexadecimal digits")
+    verify_pattern: HexContent | None = passed("Content to verify against: 0x followed by hexadecimal digits")
 
     @property
     def syncs(self) -> bool:

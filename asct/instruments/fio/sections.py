@@ -40,11 +40,12 @@ _SHARED: Final = frozenset({
     "cpus", "create_temp_file", "file_names", "io_size", "job_file", "memory_node", "options", "overwrite",
     "raid_chunk", "raid_level", "seed",
 })  # fmt: skip
-"""Settings of the whole point, which a job file cannot contain."""
+"""Settings that apply to the whole point, so that a job file cannot contain them."""
 _TIMES: Final = ("duration", "ramp_time")
 """Settings that all sections of a stage share."""
 INVERSE: Final = {"buffered": ("direct", 1), "rwmixwrite": ("rwmixread", 100)}
-"""fio options whose value is a number minus the value of a setting, with that setting and number."""
+"""fio options that invert a setting: the value of the option is the given number minus the value of the given
+setting."""
 
 
 class JobFileError(ValueError):
@@ -71,8 +72,8 @@ class _Section:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Sections that run at the same time. `params` are the settings of the point, with a job file that contains only
-    these sections."""
+    """Sections that run at the same time. `params` contains the settings of the point, with a job file that contains
+    only these sections."""
 
     name: str
     params: FioParams
@@ -265,7 +266,7 @@ def has_engine(engine: str, facts: HostFacts) -> bool:
 
 
 def effective_depth(params: FioParams, facts: HostFacts) -> int:
-    """Return the number of requests that the engines can keep in flight, for all jobs of all sections together."""
+    """Return the number of requests that the engines can keep in flight across all jobs and sections."""
     return sum(
         section.numjobs if chosen_engine(section, facts) in SYNCHRONOUS else section.requested_depth
         for _, section in sections_of(params)
@@ -320,7 +321,7 @@ def scratch_bytes(params: FioParams) -> int:
 
 
 def slice_bytes(params: FioParams, total: int) -> int:
-    """Return the number of bytes of each file that one of several sequential jobs uses: whole requests and pages,
+    """Return how many bytes of each file are used by each of several sequential jobs: whole requests and pages,
     possibly 0."""
     grain = math.lcm(params.block_size, _PAGE)
     return total // params.target_count // params.numjobs // grain * grain

@@ -139,8 +139,8 @@ def _timeline(
 
 
 def _latency_map(row: PointRow, names: Sequence[str], repeat: int) -> Heatmap | None:
-    """Return a map of the share of each second's requests by latency, with slow requests at the top. Return None if
-    there are no histograms.
+    """Return a heat map of how each second's requests are distributed over latencies, with slow requests at the top.
+    Return None if there are no histograms.
 
     The rows are powers of two, in nanoseconds. A row is empty if no request had a latency in its range.
     """
@@ -157,7 +157,7 @@ def _latency_map(row: PointRow, names: Sequence[str], repeat: int) -> Heatmap | 
     return Heatmap(
         slug=f"latency-over-time{slug_of(where)}",
         title=f"Latency over time, {where}",
-        caption="Share of each second's requests with a completion latency between the value of the row and twice "
+        caption="Share of each second's requests with a completion latency between the row's value and twice "
         "that value.",
         x_title="Time (s)",
         y_title="Latency from",

@@ -40,7 +40,7 @@ LEAST_CHANGE: Final = 0.10
 _LEAST_S: Final = 6.0
 """Shortest run, in seconds, that is searched for changes. A shorter run has not settled."""
 CLOCK_STEP_S: Final = 0.001
-"""Resolution of fio's run times in seconds, because fio counts whole milliseconds."""
+"""Resolution of fio's run times in seconds; fio counts whole milliseconds."""
 _MEMORY_FILESYSTEMS: Final = frozenset({"tmpfs", "ramfs", "devtmpfs"})
 
 _INVALIDATING: Final = frozenset({
@@ -96,7 +96,8 @@ def _remaining_s(document: Document) -> float:
 
 
 def _any_shallow(params: FioParams, document: Document, facts: HostFacts) -> bool:
-    """Return whether fio counted a queue shallower than `iodepth`. fio counts in powers of two, on each submission."""
+    """Return whether fio recorded a queue depth below `iodepth`. fio samples the depth at each submission and groups
+    the samples by powers of two."""
     jobs = iter(document.jobs)
     for _, section in sections_of(params):
         own = list(islice(jobs, section.numjobs))

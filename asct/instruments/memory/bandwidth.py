@@ -21,7 +21,7 @@ from asct.sdk.step import Step, options
 from asct.statistics.visits import VISITS_MIN
 
 TRIALS_S: Final = 0.01
-"""Duration in seconds of the short trials of all variants of an access pattern, after which the fastest variant is
+"""Duration in seconds of the short trials that compare all variants of an access pattern; the fastest variant is then
 measured."""
 OWN_COLUMNS: Final = ("traffic",)
 """Settings that have their own column in the tables, even if they are not swept."""
@@ -34,7 +34,7 @@ P = TypeVar("P", bound=StreamParams)
 
 
 class BandwidthBenchmark(VisitedBenchmark[P]):
-    """A benchmark based on the `stream` kernel, whose samples become bandwidths.
+    """A benchmark that derives bandwidths from the samples of the `stream` kernel.
 
     A process measures several values in the same memory, in an order that differs between visits.
     """
@@ -57,7 +57,7 @@ class BandwidthBenchmark(VisitedBenchmark[P]):
         return params.visits or (pilot if pilot < VISITS_MIN else (pilot + VISITS_MOST) / 2)
 
     def needs(self, params: P, facts: HostFacts | None) -> Needs:
-        """Return the required resources: the kernel, and the memory and time of all its threads."""
+        """Return the required resources: the kernel, and the memory and time that all of its threads need."""
         memory_bytes, seconds = self.demand(params, facts)
         return Needs(
             kernels=(KERNEL,),
@@ -81,7 +81,7 @@ def traffic_kinds(records: Sequence[Record], metric: str = "bus_bandwidth") -> l
 def traffic_series(
     records: Sequence[Record], metric: str, name: str, titles: Mapping[str, str] = TITLES, **coords: str
 ) -> Series:
-    """Return the medians of one point by access pattern, with their intervals."""
+    """Return the median and interval of each access pattern at one point."""
     kinds = traffic_kinds(records)
     groups = [at(records, metric, traffic=traffic, **coords) for traffic in kinds]
     return series_of(series_name(name, records[0], OWN_COLUMNS), [titles[traffic] for traffic in kinds], groups)

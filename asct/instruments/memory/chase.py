@@ -63,7 +63,7 @@ def chase_latency(sample: Mapping[str, Any]) -> ChaseLatency:
 
 
 def chase_flags(found: ChaseLatency, end: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the noise flags of a size in one visit. If there are none but the host left too few batches undisturbed,
-    return `noisy`."""
+    """Return the noise flags of a size in one visit. If there are none, but too few batches were undisturbed, return
+    `noisy`."""
     few = not found.settled and found.latency.n < _BATCHES_LEAST
     return noise_flags(end) or (("noisy",) if few else ())

@@ -27,7 +27,7 @@ PAGE_FLAGS: Final = {
 }
 """The flags of `page_flags` and their meanings."""
 MOVED: Final = "moved"
-"""Flag for a value that was measured while a virtual CPU moved. If a single visit has this flag, so does the combined
+"""Flag for a value that was measured while a virtual CPU moved. If any visit has this flag, so does the combined
 value."""
 ABOVE_THEORETICAL: Final = "above-theoretical"
 ABOVE_THEORETICAL_FLAGS: Final = {
@@ -50,7 +50,7 @@ _SWITCHES_A_SECOND: Final = 100.0
 # Under load, clocks vary by 1 to 2 %. A step by a governor, or a turbo bin lost to other cores, changes them by 3 to 10
 # %.
 CLOCK_LIMIT: Final = 0.05
-"""Limit for the share by which core cycles become longer."""
+"""Limit for the relative increase in the length of core cycles."""
 # CPU times have a resolution of 10 ms; below three ticks, a share is meaningless. Processes are judged together, so the
 # limit applies to their sum.
 _GRAINS_NS: Final = 25_000_000
@@ -98,7 +98,7 @@ def _exceeds(noise: Mapping[str, Any], key: str, share: float) -> bool:
 def _waited(noise: Mapping[str, Any]) -> bool:
     """Return whether the control group was under pressure.
 
-    The pressure of the whole system counts only if the CPU times are unknown: on a large host, other processes may
+    The pressure on the whole system is used only if the CPU times are unknown: on a large host, other processes may
     compete for CPUs that the measurement kernel does not use.
     """
     waited = _count(noise, "group_pressure_us")

@@ -53,7 +53,8 @@ MEMORY_LEVEL: Final = "DRAM"
 _START_S: Final = 0.05
 _MAP_S_PER_GIB: Final = 0.25
 _TYPICAL_OPTIMUM: Final = 600 << 20
-"""Optimum size for DRAM that estimates assume before latency-sweep has measured it: half of its largest working set."""
+"""Optimum size for DRAM that estimates assume until latency-sweep has measured it: half of latency-sweep's largest
+working set."""
 
 
 def level_sizes(context: Context, facts: HostFacts, cpus: Sequence[int]) -> dict[str, int]:
@@ -155,8 +156,7 @@ def local_sizes(facts: HostFacts, cpus: Sequence[int], size: int) -> int:
 
 
 def local_nodes(facts: HostFacts, cpus: Sequence[int]) -> tuple[int, ...]:
-    """Return the node to which the memory of each CPU is bound; UNBOUND if the CPU's node has no memory or is
-    unknown."""
+    """Return the node to which each CPU's memory is bound, or UNBOUND if the CPU's node has no memory or is unknown."""
     nodes = {cpu: node.bind for node, on in _occupied(facts, cpus) if node.memory for cpu in on}
     return tuple(nodes.get(cpu, UNBOUND) for cpu in cpus)
 

@@ -88,7 +88,7 @@ def value_seconds(duration_s: float, windows: int = WINDOWS) -> float:
 
 @dataclass(frozen=True, slots=True)
 class WorkingSet:
-    """The bytes per thread (all arrays together), the bytes per load or store, and a name for the results."""
+    """The bytes per thread (all arrays combined), the bytes per load or store, and a label for the results."""
 
     size: int
     width: str = "auto"
@@ -96,7 +96,7 @@ class WorkingSet:
 
 
 def working_sets(sizes: Iterable[int], width: str) -> tuple[WorkingSet, ...]:
-    """Return working sets without names, smallest first."""
+    """Return working sets without labels, smallest first."""
     return tuple(WorkingSet(size, width) for size in sorted(set(sizes)))
 
 
@@ -145,8 +145,8 @@ class StreamCall:
 class StreamResult:
     """The bandwidth of one variant of an access pattern in one working set (`size` bytes per thread).
 
-    `useful` is the rate of bytes that the program loads and stores, in B/s over all threads; `bus_share` is the ratio
-    of the bytes on the bus to these bytes.
+    `useful` is the rate at which the program loads and stores bytes, in B/s for all threads together; `bus_share` is
+    the ratio of bytes on the bus to these bytes.
     """
 
     label: str

@@ -1,4 +1,4 @@
-"""The averages of several points of a qualification, usually several drives, side by side: a table and a figure."""
+"""A table and a figure that show the averages of several qualification points, usually several drives, side by side."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _several(shown: Sequence[QualificationView], metric: str) -> bool:
 
 
 def _workloads(shown: Sequence[QualificationView], metric: str) -> list[WorkloadKey]:
-    """Return all workloads by mix, with large requests first."""
+    """Return all workloads, ordered by mix and, within a mix, from large to small requests."""
     found = dict.fromkeys(key for view in shown for key in view.cells(metric))
     reads = list(dict.fromkeys(mix for _, mix in found))
     return sorted(found, key=lambda key: (reads.index(key[1]), -key[0]))

@@ -1,7 +1,7 @@
 """Demand intensity: a matrix of jobs and queue depths, its operating points, and their response time histograms.
 
 SNIA Solid State Storage Performance Test Specification 2.0, "Demand intensity / response time histogram". The composite
-block size workload has the same sequence.
+block size workload follows the same sequence.
 """
 
 from __future__ import annotations
@@ -213,7 +213,8 @@ def _load(cell: Cell, points: Sequence[FioPoint]) -> DemandLoad:
 
 
 def _courses(params: DemandParams, journal: StepJournal, matrix: DemandMatrix) -> Iterator[Measurement]:
-    """Yield the rates of all rounds, and the windows of the writes before the matrix and of its highest load."""
+    """Yield the rates of all rounds, and two measurement windows: those of the writes before the matrix and of the
+    matrix's highest load."""
     history = RoundHistory(journal, params.phase)
     highest: Cell = (params.numjobs, params.iodepth)
     for number in range(1, history.rounds + 1):

@@ -52,7 +52,7 @@ def _courses(view: QualificationView, quantity: str, mixes: Mapping[int, str]) -
         return []
     first = {float(view.window_rounds(phase)[0]) for phase in view.phases}
     marked = tuple(Marker(number, _WINDOW) for number in first) if len(first) == 1 else ()
-    note = f" The vertical line is at the first round of the {_WINDOW}." if marked else ""
+    note = f" The vertical line marks the first round of the {_WINDOW}." if marked else ""
     title = TITLES[quantity]
     convergence = Line(
         f"convergence-{quantity}{view.slug}",
@@ -82,7 +82,7 @@ def _courses(view: QualificationView, quantity: str, mixes: Mapping[int, str]) -
 def _window_course(
     view: QualificationView, place: WorkloadKey, rounds: Mapping[int, Record], mixes: Mapping[int, str]
 ) -> Series:
-    """Return the rounds of a workload in the window, as differences from their average in percent, so that workloads
+    """Return the rounds of a workload in the window, as percentage differences from their average, so that workloads
     whose values differ by orders of magnitude share an axis."""
     tracking = [what.phase for what in view.variables() if what.place[0] == place[0]]
     first, last = view.window_rounds((tracking or view.phases)[0])
@@ -110,8 +110,8 @@ def _verification(view: QualificationView, what: Variable, mixes: Mapping[int, s
 
 
 def verification_figure(slug: str, title: str, rounds: Sequence[Record], half: float, quantity: str) -> Figure:
-    """Return a figure of the `rounds` in a window with their average, the fitted line, and the range of `half` (a
-    fraction of the average) on both sides of the average."""
+    """Return a figure of the `rounds` in a window with their average, the fitted line, and the range within `half` (a
+    fraction of the average) of the average."""
     numbers = [int(record.coords["round"]) for record in rounds]
     window = window_of([record.value for record in rounds])
     line = window.line()

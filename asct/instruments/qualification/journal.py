@@ -1,4 +1,4 @@
-"""The results of the finished steps in a repeat, by name. Each output is parsed once, on demand."""
+"""The results of the finished steps in a repeat, keyed by name. Each output is parsed once, on demand."""
 
 from __future__ import annotations
 
@@ -145,8 +145,8 @@ class StepJournal:
         )
 
     def point(self, name: str, params: FioParams) -> FioPoint:
-        """Return the result of a step. Raises ValueError in the same cases as `read_point`, and adds the name of the
-        step."""
+        """Return the result of a step. Raises ValueError in the same cases as `read_point`; the message then begins
+        with the name of the step."""
         if name not in self._points:
             try:
                 point = read_point(params, self.outputs[name], self.facts)

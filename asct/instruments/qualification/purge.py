@@ -1,7 +1,7 @@
 """The purge of a target: its steps and their results.
 
-A command may succeed without having any effect. Therefore, asct reads blocks from the whole active range afterward. If
-they contain zeros, or if the namespace has no used blocks, the purge is verified.
+A command may report success without erasing anything. Therefore, asct afterward reads blocks throughout the active
+range. The purge is verified if they contain only zeros, or if the namespace has no used blocks.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ from asct.sdk.step import Output, Step, Tool
 
 PATH: Final = handle_path(0)
 PASSWORD: Final = "asct"  # noqa: S105 - no secret: it must be known to unlock a drive after a power failure
-"""Password that an ATA drive has until the erase removes it. The README explains how to unlock a drive."""
+"""Password that is set on an ATA drive before the erase, which removes it. The README explains how to unlock a
+drive."""
 _FORMAT_LIMIT_MS: Final = 24 * 3600 * 1000
 _USER: Final = ("--user-master", "u")
 
@@ -58,7 +59,7 @@ TOOLS: Final[dict[str, str]] = {
 
 
 def commands(method: str, device: GuardTarget, said: Sequence[str]) -> Sequence[PurgeCommand]:
-    """Return all commands of a method in order. `said` contains the outputs of the finished ones."""
+    """Return all commands of a method, in order. `said` contains the output of each command that has finished."""
     if method == "nvme-format":
         return (PurgeCommand("format", "nvme", _nvme_format(device), "Success formatting", whole=_formats_all(device)),)
     if method == "ata-erase":
@@ -194,7 +195,8 @@ def purge_steps(journal: StepJournal, phase: Phase, context: Context) -> Sequenc
 
 
 def purge_of(journal: StepJournal, phase: Phase) -> Purge:
-    """Return the result of the finished steps of the purge. A RAID set is purged if each member is purged."""
+    """Return the result of the purge according to its finished steps. A RAID set is purged if all of its members
+    are."""
     drives = _drives(journal, phase)
     tried = tuple(f"{drive.title}{method}: {reason}" for drive in drives for method, reason in drive.failures)
     if not all(drive.method for drive in drives):
@@ -219,12 +221,12 @@ class _DrivePurge:
 
     @property
     def device(self) -> GuardTarget:
-        """The drive as it was inspected."""
+        """The drive, as described by the inspection."""
         return self.journal.inspected.drives[self.index]
 
     @property
     def title(self) -> str:
-        """The path of a member as the prefix of a message, or an empty string if there is no RAID set."""
+        """The path of a member, as a prefix for messages, or an empty string if there is no RAID set."""
         return f"{self.device.path}: " if self.journal.inspected.members_before else ""
 
     def methods(self) -> tuple[str, ...]:
@@ -241,7 +243,7 @@ class _DrivePurge:
 
     @property
     def failures(self) -> list[tuple[str, str]]:
-        """Each method that failed before another one succeeded, with the reason."""
+        """The methods that failed before one succeeded, each with the reason."""
         found = []
         for method in self.methods():
             reason = self._failure(method)
@@ -268,8 +270,7 @@ class _DrivePurge:
         return bool(namespaces) and all(one is not None and one.used_blocks == 0 for one in namespaces)
 
     def step_name(self, method: str, command: PurgeCommand) -> str:
-        """Return the name of the step that runs a command. For a RAID set, the name ends with the number of the
-        member."""
+        """Return the name of the step that runs a command. For a RAID set, the name ends with the member's number."""
         member = f"-{self.index + 1}" if self.journal.inspected.members_before else ""
         return f"{self.phase.name}purge-{method}-{command.name}{member}"
 

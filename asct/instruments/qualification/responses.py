@@ -59,7 +59,7 @@ def response_values(
 
 
 def response_figure(records: Mapping[str, Sequence[Record]], slug: str, title: str, note: str = "") -> Figure | None:
-    """Return the histogram as bars, or None if it is empty. `records` contains the records of `response_share` of each
+    """Return the histogram as bars, or None if it is empty. `records` contains the `response_share` records of each
     series, from all repeats. `note` is appended to the caption."""
     found = {name: grouped(mine, lambda one: float(one.coords["latency"])) for name, mine in records.items()}
     lows = sorted({low for shares in found.values() for low in shares})

@@ -24,7 +24,7 @@ SETTINGS: Final = (
     "profile", "round_time", "numjobs", "iodepth", "engine", "window", "excursion", "slope", "rounds_max",
     "steady_volume", "precondition", "purge", "seed",
 )  # fmt: skip
-"""Coordinates of `rounds`: the settings shown in tables."""
+"""Coordinates of the `rounds` metric: the settings that tables show."""
 QUANTITIES: Final = ("iops", "bandwidth", "latency")
 _PHASE: Final[Coords] = {"phase": None}
 _TRACKED: Final[Coords] = {**_PHASE, **CELL, "quantity": QUANTITIES}
@@ -36,7 +36,7 @@ TARGET: Final[tuple[Metric, ...]] = (
            coords={"block_size": None}),
     *DEVICE_METRICS,
 )  # fmt: skip
-"""Metrics that describe the target of every qualification."""
+"""Metrics that every qualification reports about its target."""
 
 METRICS: Final[tuple[Metric, ...]] = (
     Metric("iops", "ops/s", "higher", "IOPS: average of the rounds in the window", CELL),
@@ -66,8 +66,8 @@ METRICS: Final[tuple[Metric, ...]] = (
 
 NOT_STEADY: Final = "invalid-not-steady"
 BURST: Final = "burst-possible"
-"""Flag for a steady state that was reached without a drop in the rate. A larger cache or more credits would look the
-same."""
+"""Flag for a steady state that was reached without a drop in the rate. A cache that is not yet full, or burst credits
+that are not yet used up, would look the same."""
 ENOUGH_ROUNDS: Final = 3
 
 
@@ -101,8 +101,8 @@ class PhaseResults:
             self.flags = (FAST, *self.flags, *((MOVED,) if self.passes.moved(self.passes.count) else ()))
 
     def points(self, cell: Workload) -> list[FioPoint]:
-        """Return the results of a workload to report: those in the window or, with the `fast` profile, that of the last
-        pass."""
+        """Return the results to report for a workload: those of the rounds in the window or, with the `fast` profile,
+        the one from the last pass."""
         if self.passes:
             return [self.passes.point(self.passes.count, cell)]
         last = self.history.rounds
@@ -130,7 +130,7 @@ def steady_values(journal: StepJournal, phase: Phase, flags: tuple[str, ...]) ->
 
 
 def steady_flags(journal: StepJournal, phase: Phase) -> tuple[str, ...]:
-    """Return the flags that the steady state, or its absence, adds to later values."""
+    """Return the flags that later values get because the steady state was or was not reached."""
     history = RoundHistory(journal, phase)
     return _state_flags(history, history.verdict())
 
@@ -152,7 +152,7 @@ def _state_flags(history: RoundHistory, verdict: SteadyVerdict) -> tuple[str, ..
 
 
 def cell_values(cell: Workload, points: Sequence[FioPoint], flags: tuple[str, ...]) -> Iterator[Measurement]:
-    """Yield the rates, averaged over the rounds, and the latencies of all requests in all rounds and directions.
+    """Yield the rates, averaged over the rounds, and the latencies of all requests (reads and writes) in all rounds.
 
     The intervals are derived from the differences between the rounds.
     """

@@ -26,7 +26,7 @@ class Workload:
 
     A workload with requests of several sizes or patterns has a `title`, which replaces the block size in names, and
     further fio settings (`options`). Its `block_size` is used only for estimates. `place` contains the coordinates of
-    its values if they differ from the block size and the percentage of reads.
+    its values if these are not simply the block size and the percentage of reads.
     """
 
     block_size: int
@@ -91,7 +91,7 @@ class TrackedMetric:
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """A purge, then preconditioning, then rounds in which every workload runs once.
+    """A purge, followed by preconditioning and by rounds in which every workload runs once.
 
     `name` is the prefix of the step names, and `sequential_block` the block size of the preconditioning.
     """
@@ -156,12 +156,12 @@ class QualificationParams(RaidParams):
     window: Count = setting(5, "Number of rounds in the measurement window", ge=2, le=100)
     excursion: float = setting(
         20.0,
-        "Maximum difference between the largest and smallest value in the window, in percent of the average",
+        "Maximum difference between the largest and smallest value in the window, as a percentage of the average",
         gt=0,
         le=100,
     )
     slope: float = setting(
-        10.0, "Maximum change in the fitted line over the window, in percent of the average", gt=0, le=100
+        10.0, "Maximum change in the fitted line over the window, as a percentage of the average", gt=0, le=100
     )
     rounds_max: Count = setting(
         25, "Maximum number of rounds, after which the test ends without a steady state", ge=2, le=1000
@@ -229,10 +229,10 @@ class QualificationParams(RaidParams):
         return (self.iodepth,)
 
     def span(self, target_bytes: int) -> int:
-        """Return the size of the active range, in bytes, on a target of this size.
+        """Return the size of the active range, in bytes, on a target with `target_bytes` bytes.
 
-        Every job gets an equal slice, which consists of whole requests of every size, so that preconditioning covers
-        everything that is measured. Raises Unsuitable if the range is too small.
+        Every job gets a slice of equal size. That size is a multiple of every request size, so that preconditioning
+        covers everything that is measured. Raises Unsuitable if the range is too small.
         """
         room = target_bytes - self.offset
         if self.active_range is not None and self.active_range > room:
@@ -318,8 +318,8 @@ class MatrixParams(QualificationParams):
         return (SEQUENTIAL_BLOCK, *self.block_sizes)
 
     def cells(self, logical_block: int) -> tuple[Workload, ...]:
-        """Return the workloads of a round by mix, with large requests first, omitting requests smaller than a logical
-        block."""
+        """Return the workloads of a round, grouped by mix, with the largest requests first. Requests smaller than a
+        logical block are omitted."""
         sizes = [size for size in sorted(set(self.block_sizes), reverse=True) if size >= logical_block]
         return tuple(Workload(size, reads) for reads in dict.fromkeys(self.mixes) for size in sizes)
 
@@ -337,8 +337,8 @@ class MatrixParams(QualificationParams):
     def dependent_cells(self) -> list[Workload]:
         """Return the workloads in `dependent`.
 
-        The default is limited to measured workloads; if there are none, it is the workload with the most writes and the
-        smallest requests.
+        The default is reduced to those workloads that are measured. If none of them is, the measured workload with the
+        most writes and the smallest requests is used instead.
         """
         pairs = [name.split(":") for name in dict.fromkeys(self.dependent)]
         named = [Workload(parse_size(size), int(reads)) for size, reads in pairs]
