@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -18,10 +19,10 @@ from asct.diagnostics.model import Diagnostic
 from asct.engine.events import EventBus, JobEnded, PointEnded, RunEnded, RunStarted
 from asct.engine.failures import judged
 from asct.engine.run import exit_code
-from asct.engine.values import Origin, records_of
+from asct.engine.values import records_of
 from asct.planner.identity import digest, point_id
 from asct.sdk.facts import HostFacts
-from asct.sdk.record import Measurement, Scalar
+from asct.sdk.record import Measurement, Record, Scalar
 from asct.store.files import write_atomic, writing
 from asct.store.folders import link_latest
 from asct.store.layout import run_id, safe_name
@@ -228,11 +229,11 @@ def _write_repeat(
     folder = writer.repeat_folder(writer.layout.repeat(job.host, job.id, point.id, number))
     with writing(folder):
         write_atomic(folder / one.file, one.text)
-    origin = Origin(
-        run.run, run.plan, job.host, job.benchmark, job.id, job.version, point.swept, point.id, number,
-        writer.layout.relative(folder),
+    record_of = partial(
+        Record, run=run.run, plan=run.plan, host=job.host, benchmark=job.benchmark, id=job.id, version=job.version,
+        point=point.swept, point_id=point.id, repeat=number, raw=writer.layout.relative(folder),
     )  # fmt: skip
-    records = records_of(one.measurements, benchmark, origin)
+    records = records_of(one.measurements, benchmark, record_of)
     failure = Diagnostic("E626", f"{one.source}: {one.problem}", hint="measure again") if one.problem else None
     flags = sorted({flag for item in one.measurements if not item.detail for flag in item.flags})
     status, problem = ("failed", failure) if failure else judged(one.measurements, strict=False)

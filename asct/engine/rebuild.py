@@ -12,12 +12,12 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 from asct.diagnostics.model import Diagnostic
-from asct.engine.values import Origin, for_next_run, records_of, with_host_flag
+from asct.engine.values import for_next_run, records_of, with_host_flag
 from asct.errors import StoreError
 from asct.sdk.benchmark import Benchmark, Catalog
 from asct.sdk.facts import HostFacts
@@ -33,7 +33,7 @@ from asct.store.reader import StoredRun, parsed
 from asct.store.writer import line_of
 
 _IMPORTED = "import"
-_NO_STATUS = "status.json is missing, damaged, or belongs to another attempt"
+_NO_STATUS = "status.json is missing, damaged, or belongs to a different attempt"
 _OWN = frozenset({"status.json", "command.json", "telemetry.json", "steps.jsonl"})
 
 
@@ -47,7 +47,7 @@ class Survey:
 
     done: dict[RepeatKey, Status] = field(default_factory=dict)
     lines: dict[RepeatKey, list[str]] = field(default_factory=dict)
-    """The lines of records.jsonl for each repeat that has values, including line feeds. The lines of a damaged repeat
+    """The lines of records.jsonl, including line feeds, for each repeat that has values. The lines of a damaged repeat
     stay unchanged until it is measured again."""
     rebuilt: list[RepeatKey] = field(default_factory=list)
     """The repeats whose lines were missing or changed, and were therefore parsed again."""
@@ -127,8 +127,8 @@ def _in_order(stored: StoredRun) -> dict[RepeatKey, str]:
 
 
 def _lines(stored: StoredRun) -> dict[RepeatKey, list[str]]:
-    """Return the readable lines of records.jsonl by repeat, or an empty dictionary if the file does not exist. Damaged
-    lines are counted under a separate key."""
+    """Return the readable lines of records.jsonl, keyed by repeat, or an empty dictionary if the file does not exist.
+    Damaged lines are counted under a separate key."""
     path = stored.layout.records
     found: dict[RepeatKey, list[str]] = {}
     if not path.exists():
@@ -152,7 +152,7 @@ def _changed(places: Sequence[str]) -> list[Diagnostic]:
         return []
     more = f" and {len(places) - 1} more repeats" if len(places) > 1 else ""
     message = f"{places[0]}{more}: missing or changed since the run wrote it; the repeat is treated as not measured"
-    hint = "restore the raw files from a copy, or measure the repeat again with `asct resume`"
+    hint = "restore the raw files from a backup, or measure the repeat again with `asct resume`"
     return [Diagnostic("E517", message, hint=hint, severity="warning")]
 
 
@@ -162,7 +162,7 @@ def _lost(reasons: Mapping[str, Sequence[str]]) -> list[Diagnostic]:
         more = f" and {len(folders) - 1} more" if len(folders) > 1 else ""
         message = f"{folders[0]}{more}: the records cannot be checked or rebuilt: {reason}"
         file = "status.json" if reason == _NO_STATUS else "records.jsonl"
-        hint = f"restore {file} from a copy, or measure the repeat again with `asct resume`"
+        hint = f"restore {file} from a backup, or measure the repeat again with `asct resume`"
         found.append(Diagnostic("E519", message, hint=hint, severity="warning"))
     return found
 
@@ -191,14 +191,16 @@ class _Builder:
             raise _LostError("run.json or status.json does not describe the repeat")
         benchmark = self._benchmark(job)
         folder = self.stored.layout.repeat(*key)
-        origin = Origin(run.run, run.plan, host, job.benchmark, job.id, job.version, dict(command.swept), point_id,
-                        repeat, self.stored.layout.relative(folder))  # fmt: skip
+        record_of = partial(
+            Record, run=run.run, plan=run.plan, host=host, benchmark=job.benchmark, id=job.id, version=job.version,
+            point=dict(command.swept), point_id=point_id, repeat=repeat, raw=self.stored.layout.relative(folder),
+        )  # fmt: skip
         try:
             params = benchmark.params_model.model_validate(dict(command.settings))
             outputs = list(self._outputs(status, command))
             found = with_host_flag(benchmark.parse(params, outputs, self._facts[host]), status.host_state)
             found = for_next_run(found, status.earlier)
-            records = [_reused(one, status) for one in records_of(found, benchmark, origin)]
+            records = [_reused(one, status) for one in records_of(found, benchmark, record_of)]
         except OSError as error:
             raise _LostError(f"a raw file is unreadable: {error.strerror}") from error
         except StoreError as error:
@@ -268,12 +270,12 @@ def _require_ends(stored: StoredRun) -> None:
     if number := sum(status is not None and status.status in VALUED for status in others):
         lacks = f"the end is missing for {number} of the repeats with values"
         message = f"{stored.layout.journal}: {lacks}; records.jsonl is unchanged"
-        hint = "restore the journal from a copy; without it, `asct resume` measures these repeats again"
+        hint = "restore the journal from a backup; without it, `asct resume` measures these repeats again"
         raise StoreError(Diagnostic("E508", message, hint=hint))
 
 
 def rebuild(stored: StoredRun, catalog: Catalog) -> Survey:
-    """Rewrite records.jsonl, and its line in SHA256SUMS, for a run that no process is writing. Returns the survey of
+    """Rewrite records.jsonl, and its line in SHA256SUMS, for a run that no process is writing to. Returns the survey of
     the run.
 
     Raises StoreError if the journal cannot be read or is incomplete, or if the run cannot be written. Raises

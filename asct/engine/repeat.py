@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,7 @@ from asct.engine.resume import EarlierResults
 from asct.engine.services import RunContext
 from asct.engine.steps import StepNotes, StepOutputs, StepsChangedError, step_key
 from asct.engine.telemetry.summary import summarize
-from asct.engine.values import ContractBreachError, Origin, for_next_run, records_of, with_host_flag
+from asct.engine.values import ContractBreachError, for_next_run, records_of, with_host_flag
 from asct.errors import HostError, HostLost
 from asct.hosts.base import Process, Task, TaskResult
 from asct.planner.model import Job
@@ -412,7 +413,7 @@ class RepeatRunner:
             attempt.earlier = self._earlier_values(point.id, measured)
             found = with_host_flag(measured, attempt.telemetry.verdict if attempt.telemetry else None)
             found = for_next_run(found, attempt.earlier)
-            records = records_of(found, self._benchmark, self._origin(attempt, raw))
+            records = records_of(found, self._benchmark, self._record_of(attempt, raw))
             exported = self._benchmark.export(found) if found else {}
         except ContractBreachError as error:
             attempt.fail("failed", Diagnostic("E615", str(error), hint="please report this"))
@@ -436,11 +437,11 @@ class RepeatRunner:
         version, facts = self._benchmark.version, self._context.facts
         return earlier_values(self._earlier.pilots, self._job.host, point_id, version, facts, measured)
 
-    def _origin(self, attempt: Attempt, raw: str) -> Origin:
+    def _record_of(self, attempt: Attempt, raw: str) -> Callable[..., Record]:
         job, point = self._job, attempt.point
-        return Origin(
-            self._run.id, self._run.plan.name, job.host, job.benchmark, job.id, job.version, point.swept, point.id,
-            attempt.repeat, raw,
+        return partial(
+            Record, run=self._run.id, plan=self._run.plan.name, host=job.host, benchmark=job.benchmark, id=job.id,
+            version=job.version, point=point.swept, point_id=point.id, repeat=attempt.repeat, raw=raw,
         )  # fmt: skip
 
     def _fail_unreadable(self, attempt: Attempt, error: Exception) -> None:

@@ -4,8 +4,8 @@ to the original."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from asct.sdk.benchmark import Benchmark
@@ -16,22 +16,6 @@ from asct.store.model import EarlierValues, HostVerdict
 
 class ContractBreachError(ValueError):
     """Raised if a benchmark returns an undeclared metric or a value that is not a finite number."""
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """The fields that all records of a repeat share. `raw` is the folder that contains the repeat's raw files."""
-
-    run: str
-    plan: str
-    host: str
-    benchmark: str
-    id: str
-    version: str
-    swept: dict[str, Scalar | list[Scalar] | None]
-    point_id: str
-    repeat: int
-    raw: str
 
 
 def with_host_flag(found: Iterable[Measurement], verdict: HostVerdict | None) -> tuple[Measurement, ...]:
@@ -61,43 +45,29 @@ def value_key(metric: str, coords: Mapping[str, Scalar]) -> tuple[object, ...]:
     return metric, *sorted(coords.items())
 
 
-def records_of(found: Iterable[Measurement], benchmark: Benchmark[Any], origin: Origin) -> list[Record]:
-    """Return the records of measurements. Raises ContractBreachError for a measurement that the benchmark does not
-    declare."""
+def records_of(
+    found: Iterable[Measurement], benchmark: Benchmark[Any], record_of: Callable[..., Record]
+) -> list[Record]:
+    """Return the records of measurements. `record_of` makes a record of the fields of one measurement; it already has
+    those that all records of a repeat share.
+
+    Raises ContractBreachError for a measurement that the benchmark does not declare.
+    """
     metrics = {metric.name: metric for metric in benchmark.metrics}
     records = []
     for item in found:
         metric = metrics.get(item.metric)
         if metric is None:
             raise ContractBreachError(
-                f"{origin.benchmark} returned the metric `{item.metric}`, which it does not declare"
+                f"{benchmark.name} returned the metric `{item.metric}`, which it does not declare"
             )
         if not math.isfinite(item.value):
-            raise ContractBreachError(f"{origin.benchmark} returned {item.value} for `{item.metric}`")
-        records.append(_record(item, metric.unit, metric.better, origin))
+            raise ContractBreachError(f"{benchmark.name} returned {item.value} for `{item.metric}`")
+        records.append(record_of(
+            coords=item.coords, metric=item.metric, value=item.value, unit=metric.unit, better=metric.better,
+            stats=item.stats, flags=list(item.flags),
+        ))  # fmt: skip
     return records
-
-
-def _record(item: Measurement, unit: str, better: Any, origin: Origin) -> Record:
-    return Record(
-        run=origin.run,
-        plan=origin.plan,
-        host=origin.host,
-        benchmark=origin.benchmark,
-        id=origin.id,
-        version=origin.version,
-        point=origin.swept,
-        coords=item.coords,
-        point_id=origin.point_id,
-        repeat=origin.repeat,
-        metric=item.metric,
-        value=item.value,
-        unit=unit,
-        better=better,
-        stats=item.stats,
-        flags=list(item.flags),
-        raw=origin.raw,
-    )
 
 
 def measurements_of(records: Sequence[Record]) -> list[Measurement]:

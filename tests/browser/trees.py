@@ -25,7 +25,7 @@ from asct.diagnostics.model import Diagnostic
 from asct.engine.events import EventBus, PointEnded
 from asct.engine.failures import judged
 from asct.engine.run import exit_code
-from asct.engine.values import Origin, records_of, with_host_flag
+from asct.engine.values import records_of, with_host_flag
 from asct.plan.load import load_plan, variants
 from asct.plan.model import PendingValue
 from asct.planner.freeze import freeze
@@ -34,7 +34,7 @@ from asct.planner.resolve import resolve
 from asct.registry import installed
 from asct.sdk.benchmark import Benchmark
 from asct.sdk.disturbance import Disturbances
-from asct.sdk.record import Measurement
+from asct.sdk.record import Measurement, Record
 from asct.store.layout import run_id
 from asct.store.model import (
     CommandDocument,
@@ -349,9 +349,10 @@ class _Scene:
         (folder / "stderr").write_text(f"{failure.message}\n" if failure else "")
         (folder / "stdout").write_text("" if failure else '{"t":"end","ok":true}\n')
         swept = dict(point.swept)
-        origin = Origin(
-            self.writer.run.run, self.writer.run.plan, job.host, job.benchmark, job.id, job.version, swept, point.id,
-            repeat, self.writer.layout.relative(folder),
+        run = self.writer.run
+        record_of = partial(
+            Record, run=run.run, plan=run.plan, host=job.host, benchmark=job.benchmark, id=job.id, version=job.version,
+            point=swept, point_id=point.id, repeat=repeat, raw=self.writer.layout.relative(folder),
         )  # fmt: skip
         elapsed = float(settings.get("duration", 2.0) or 2.0) + 0.4
         document = Status(
@@ -360,7 +361,7 @@ class _Scene:
             diagnostic=problem.to_json() if problem else None, command=_command(job, settings, swept),
             telemetry=Telemetry(verdict=state, steps=1, elapsed_s=elapsed, before=Moment(), after=Moment()),
         )  # fmt: skip
-        self.writer.finish_repeat(folder, document, records_of(values, benchmark, origin))
+        self.writer.finish_repeat(folder, document, records_of(values, benchmark, record_of))
         self.clock += timedelta(seconds=elapsed)
         if problem is not None:
             self.events.emit(PointEnded(job.host, job.id, point.id, repeat, status, elapsed, diagnostic=problem))
