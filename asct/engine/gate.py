@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -24,7 +24,7 @@ from asct.planner.safety import consents_of
 from asct.sdk.guard import Consent, Target, targets_in
 from asct.sdk.step import Output, Step
 from asct.store.documents import load
-from asct.store.model import Audit, AuditCheck, AuditConsent, AuditLook, AuditRefusal, AuditTarget
+from asct.store.model import Audit, AuditLook, AuditRefusal, AuditTarget
 from asct.store.writer import RunWriter
 from asct.values.quantity import format_quantity
 
@@ -64,7 +64,7 @@ class DriveGuard:
                 id=job.id,
                 benchmark=job.benchmark,
                 max_written_bytes=self.limit,
-                consents=[AuditConsent(**asdict(item)) for item in self.consents.values()],
+                consents=list(self.consents.values()),
             )
         return JobGuard(self, job, self._audits[job.id])
 
@@ -108,7 +108,7 @@ class JobGuard:
                 decision="refused" if found.refusals else "allowed",
                 refusals=[AuditRefusal(code=item.code, message=item.message) for item in found.refusals],
                 devices=[dict(device.fields) for device in found.devices],
-                checks=[AuditCheck(path=c.path, name=c.name, ok=c.ok, detail=c.detail) for c in found.checks],
+                checks=found.checks,
                 raw=raw,
             )
         )

@@ -11,18 +11,17 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from asct.diagnostics.model import Diagnostic
 from asct.engine.programs import texts
-from asct.hosts.base import HostReadings
 from asct.sdk.guard import target_files, targets_in
 from asct.sdk.record import Scalar
-from asct.sdk.step import Output, Step
+from asct.sdk.step import HostReadings, Output, Step
 from asct.store.files import writing
-from asct.store.model import Readings, StepNote
+from asct.store.model import StepNote
 from asct.store.reader import finished_steps, hashes
 from asct.store.writer import RunWriter
 
@@ -107,7 +106,7 @@ class StepNotes:
         folder = self._writer.layout.root / note.folder
         output = Output(step, note.status, texts(folder, note.files), note.elapsed_ns, note.resumed)
         done.commands.append(note.command)
-        done.add(output, note.status, note.folder, note.notes, HostReadings(**note.around.model_dump()))
+        done.add(output, note.status, note.folder, note.notes, note.around)
         self._next += 1
         self._noted = len(done.notes)
         return True
@@ -143,7 +142,7 @@ class StepNotes:
                 notes=done.notes[self._noted :],
                 command=done.commands[-1],
                 files=files,
-                around=Readings(**asdict(done.readings[-1])),
+                around=done.readings[-1],
             ),
         )
         self._noted = len(done.notes)

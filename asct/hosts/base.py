@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Protocol
 
 from asct.diagnostics.model import Diagnostic
+from asct.sdk.step import HostReadings
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class Task:
     takes only a few round trips.
 
     `files` are first written into `main.cwd`. This folder gets mode 0700; `fresh` means that it is emptied first.
-    `companions` start before `main` and receive SIGINT after it has ended. `collect` names files in `cwd` to copy into
+    `companions` start before `main` and receive SIGINT after it has ended. `collect` lists files in `cwd` to copy into
     `into`, in addition to the standard output and standard error of all processes. `max_bytes` limits the size of each
     copied file, and `max_total_bytes` their total size.
     """
@@ -73,9 +74,9 @@ class ReadingSpec:
 class SessionSpec:
     """The session of a run on a host, which locks the host. `owner` is shown to users who find the host locked.
 
-    `token` (32 hexadecimal digits) names the session: if a session with this name still exists, asct resumes it. If
-    `token` is empty, asct chooses a new name. `notice` receives diagnostics during the session, for example why a
-    scheduler delays the run. `reading` is read before and after each task.
+    `token` (32 hexadecimal digits) identifies the session: if this session still exists, asct resumes it. If `token` is
+    empty, asct chooses a new one. `notice` receives diagnostics during the session, for example why a scheduler delays
+    the run. `reading` is read before and after each task.
 
     `script` is shell text (a constant in the code) that the host runs as soon as it is locked, in the exchange that
     opens the session; `Host.answer` returns its output. Its variables `root` and `cache` contain the paths of the work
@@ -99,22 +100,6 @@ class JobRequest:
     id: str
     seconds: float
     needs: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class HostReadings:
-    """The text selected by the session's `ReadingSpec`, read right before and right after a main process.
-
-    The text consists of lines `path:text`. It is empty if nothing was read: readings were not requested, the disk was
-    full, or the task was killed together with its shell. `brief` means that the process took less than
-    `readings.SHORT_TASK_S`, so that nothing was read after it. `cpu_ns` is the total CPU time, since the reading
-    `before`, of the process, the children for which it waited, its shell, and brief tasks; None if it is unknown.
-    """
-
-    before: str = ""
-    after: str = ""
-    cpu_ns: int | None = None
-    brief: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +152,8 @@ class Host(Protocol):
         return False
 
     def answer(self, *, timeout_s: float = 60.0) -> CommandResult | None:
-        """Wait for the output of the session's script; None if none was run. Called once, before the first task.
+        """Wait for the output of the session's script and return it, or None if there is no script. Called once, before
+        the first task.
 
         Only standard output is returned, up to 1 MiB. Raises the same errors as `execute`.
         """

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from asct.hosts.base import HostReadings
+from asct.sdk.step import HostReadings
 
 LOG = ".readings"
 """Name of the log in the work folder (see runner.sh). It consists of lines `= KEY WORD`, each followed by the text read
@@ -108,7 +108,7 @@ def is_short(started_s: float | None, ended_s: float | None) -> bool:
 
 
 def _cpu_ns(lines: Sequence[str]) -> int | None:
-    """Return the CPU time of the shell and its children in nanoseconds; None if `lines` are not the output of `times`
+    """Return the CPU time of the shell and its children in nanoseconds, or None if `lines` is not the output of `times`
     (POSIX, 2.15).
 
     Some shells print whole ticks of 10 ms, rounded down. Half a tick is added to each such time above 0, so that sums

@@ -12,13 +12,14 @@ from pathlib import Path
 
 from asct.errors import AsctError, HostError, HostLost, HostTimeout
 from asct.hosts import errors, script
-from asct.hosts.base import CommandResult, Host, HostReadings, SessionSpec, Task, TaskResult
+from asct.hosts.base import CommandResult, Host, SessionSpec, Task, TaskResult
 from asct.hosts.downloads import LineSplitter, make_folder, save
 from asct.hosts.journal import TaskStatus
 from asct.hosts.link import Channel, Link
 from asct.hosts.readings import LOG, ReadingLog, is_short
 from asct.hosts.runner_session import ANSWER_LIMIT, RECONNECT_S, SHORT_S, RunnerSession
 from asct.hosts.script import TaskLine, below
+from asct.sdk.step import HostReadings
 
 _BEGUN = re.compile(r"^asct:begin (\d+)\n", re.MULTILINE)
 

@@ -60,9 +60,9 @@ class Step:
 
     It runs in a separate folder on the host. First, `files` (text by name) are written there. `collect` names the files
     to fetch afterward, in addition to stdout and stderr. If `timeout_s` is None, the time limit of the point applies.
-    `label` describes the step in the progress of a long repeat (`round 7, workload 2 of 9`); its default is the name.
-    `as_root` marks a measurement kernel that can do more as root: it runs through sudo if the plan and the host allow
-    it, and then receives only the locale from `env`.
+    `label` describes the step in the progress display of a long repeat (`round 7, workload 2 of 9`); it defaults to the
+    name. `as_root` marks a measurement kernel that can do more as root: if the plan and the host allow it, the kernel
+    runs through sudo, in which case it receives only the locale from `env`.
     """
 
     name: str
@@ -90,8 +90,8 @@ class Output:
     files: Mapping[str, str]
     elapsed_ns: int = 0
     resumed: bool = False
-    """Whether this is the first output after an interruption of the repeat. The interruption lasted an unknown amount
-    of time."""
+    """Whether this is the first output after an interruption of the repeat. How long the interruption lasted is
+    unknown."""
 
     @property
     def stdout(self) -> str:
@@ -102,3 +102,19 @@ class Output:
     def stderr(self) -> str:
         """Standard error, possibly empty."""
         return self.files.get("stderr", "")
+
+
+@dataclass(frozen=True, slots=True)
+class HostReadings:
+    """The unmodified text of the telemetry read right before and right after the process of a step.
+
+    The text consists of lines `path:text`. It is empty if nothing was read: readings were not requested, the disk was
+    full, or the task was killed together with its shell. `brief` means that the process was too short
+    for a reading after it. `cpu_ns` is the total CPU time, since the reading `before`, of the process, the children for
+    which it waited, its shell, and brief tasks, or None if it is unknown.
+    """
+
+    before: str = ""
+    after: str = ""
+    cpu_ns: int | None = None
+    brief: bool = False

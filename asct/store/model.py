@@ -7,7 +7,10 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, RootModel
 
+from asct.instruments.guard_output import TargetCheck
+from asct.sdk.guard import Consent
 from asct.sdk.record import Scalar
+from asct.sdk.step import HostReadings
 from asct.store.checksums import is_inner, text_checksum
 
 HostStatus = Literal["ok", "unreachable", "unfit", "lost", "locked", "skipped"]
@@ -190,15 +193,6 @@ class Run(_Document):
         return {(job.host, job.id): job.repeats for job in self.jobs if job.host not in imported}
 
 
-class Readings(_Document):
-    """The unmodified text of the readings before and after a step."""
-
-    before: str = ""
-    after: str = ""
-    cpu_ns: int | None = None
-    brief: bool = False
-
-
 class StepNote(_Document):
     """One line of jobs/.../r<k>/steps.jsonl: a finished step after which the repeat can be resumed."""
 
@@ -217,25 +211,7 @@ class StepNote(_Document):
     """The step, in the form used in status.json."""
     files: dict[str, str]
     """The SHA-256 of each file, by name."""
-    around: Readings = Field(default_factory=Readings)
-
-
-class AuditConsent(_Document):
-    """An entry in `safety.destroys` for the host."""
-
-    device: str
-    serial: str
-    overwrite: bool = False
-    reason: str = ""
-
-
-class AuditCheck(_Document):
-    """One check of a target. `ok` is null if the target could not be checked."""
-
-    path: str
-    name: str
-    ok: bool | None
-    detail: str = ""
+    around: HostReadings = Field(default_factory=HostReadings)
 
 
 class AuditRefusal(_Document):
@@ -255,7 +231,7 @@ class AuditLook(_Document):
     decision: Literal["allowed", "refused"]
     refusals: list[AuditRefusal] = Field(default_factory=list)
     devices: list[dict[str, Any]] = Field(default_factory=list)
-    checks: list[AuditCheck] = Field(default_factory=list)
+    checks: list[TargetCheck] = Field(default_factory=list)
     raw: str = ""
     """The folder that contains guard's output, relative to the run folder, or an empty string if guard did not run."""
 
@@ -289,7 +265,8 @@ class Audit(_Document):
     id: str
     benchmark: str
     max_written_bytes: int | None = None
-    consents: list[AuditConsent] = Field(default_factory=list)
+    consents: list[Consent] = Field(default_factory=list)
+    """The entries in `safety.destroys` for the host."""
     targets: list[AuditTarget] = Field(default_factory=list)
     looks: list[AuditLook] = Field(default_factory=list)
 

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from asct.engine.telemetry.readings import READING, counter_growth, parse_reading
 from asct.engine.telemetry.summary import summarize
-from asct.hosts.base import HostReadings
 from asct.sdk.guard import Target, guarded
-from asct.sdk.step import Output, Step, Tool
+from asct.sdk.step import HostReadings, Output, Step, Tool
 from asct.store.model import Telemetry
 from asct.store.schemas import violations
 from tests.engine import readings

@@ -15,9 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asct.errors import HostError
-from asct.hosts.base import HostReadings, Process, SessionSpec, Task, TaskResult
+from asct.hosts.base import Process, SessionSpec, Task, TaskResult
 from asct.hosts.factory import make_host
 from asct.hosts.readings import MOST_BYTES, ReadingLog
+from asct.sdk.step import HostReadings
 from tests.awaiting import PATIENCE_S, until
 from tests.hosts.conftest import READING, SESSION, Bench
 from tests.sshd import Sshd

@@ -9,12 +9,11 @@ from typing import Final
 
 from asct.engine.telemetry.readings import CounterReading, counter_growth, parse_reading
 from asct.engine.telemetry.verdict import TICKS_A_SECOND, NoiseEvidence, cpus_of, verdict
-from asct.hosts.base import HostReadings
 from asct.hosts.readings import SHORT_TASK_S
 from asct.instruments.guard_output import GuardTarget, device_of
 from asct.instruments.nvme import health_of
 from asct.sdk.needs import GUARD
-from asct.sdk.step import Kernel, Output
+from asct.sdk.step import HostReadings, Kernel, Output
 from asct.store.model import DriveHealth, HostVerdict, Moment, Telemetry
 
 _DEVICE: Final = '{"t":"device"'
