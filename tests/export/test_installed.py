@@ -119,6 +119,6 @@ def test_headlines_are_those_that_a_benchmark_names() -> None:
     assert "traffic" not in peaks["All Reads"] and "at traffic " in peaks["Highest bandwidth (useful bytes)"]
     pairs = shown_headlines("core-to-core-latency", "synthetic-two-nodes")
     assert list(pairs) == [
-        f"{way}, median pair" for way in ("Token, one way", "Compare-and-swap, one way", "Chain, per line")
+        f"{way}, median over pairs" for way in ("Token, one way", "Compare-and-swap, one way", "Chain, per line")
     ]
     assert not any("cpu" in detail or "node" in detail for detail in pairs.values())

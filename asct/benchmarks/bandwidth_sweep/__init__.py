@@ -155,7 +155,7 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
     name = "bandwidth-sweep"
     title = "Memory bandwidth sweep"
     version = "3"
-    summary = "Bandwidth of each cache level and of memory, and by working set size, with one or many threads"
+    summary = "Bandwidth of each cache level, of memory and over a range of working set sizes, with one or many threads"
     aliases = ("bs",)
     keywords = ("memory", "bandwidth", "sweep")
     default = True
@@ -227,7 +227,8 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
         ]
 
     def repeated(self, processes: Sequence[Step]) -> Sequence[Step]:
-        """Return the processes that measure levels. The curve is measured only once, and its sizes are details."""
+        """Return the processes that further visits repeat: those that measure levels. The curve is measured only once,
+        and its sizes are details."""
         return [step for step in processes if step.name != _CURVE] or processes
 
     def values(
@@ -284,7 +285,7 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
                 "Bytes that all threads together load and store per second, by the working set of one thread. "
                 "Dotted lines mark the sizes at which the levels were measured. Bars are 95 % intervals."
             ),
-            x=Axis("Working set of a thread", "B", "log2"),
+            x=Axis("Working set per thread", "B", "log2"),
             y=Axis("Bandwidth", "B/cycle" if style is IN_CYCLES else "B/s", "log10"),
             series=series,
             markers=_markers(records),

@@ -64,7 +64,7 @@ def curve_ends(found: Sequence[Measurement], traffic: str) -> list[Measurement]:
 
 
 def _curve(found: Sequence[Measurement], metric: str, traffic: str) -> Mapping[float, float]:
-    """Return the values of a metric by size, smallest size first."""
+    """Return a mapping from each size to the value of a metric at that size, smallest size first."""
     return {
         float(one.coords["size"]): one.value
         for one in sorted((one for one in found if "size" in one.coords), key=lambda one: float(one.coords["size"]))

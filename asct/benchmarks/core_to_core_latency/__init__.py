@@ -53,9 +53,9 @@ class CoreToCoreLatency(VisitedBenchmark[CoreToCoreLatencyParams]):
     params_model = CoreToCoreLatencyParams
     flags = FLAGS
     highlights = (
-        Highlight("one_way", "Token, one way, median pair", {"method": "token", "data": "local"}),
-        Highlight("one_way", "Compare-and-swap, one way, median pair", {"method": "cas", "data": "local"}),
-        Highlight("latency", "Chain, per line, median pair", {"method": "chain", "data": "local"}),
+        Highlight("one_way", "Token, one way, median over pairs", {"method": "token", "data": "local"}),
+        Highlight("one_way", "Compare-and-swap, one way, median over pairs", {"method": "cas", "data": "local"}),
+        Highlight("latency", "Chain, per line, median over pairs", {"method": "chain", "data": "local"}),
     )
     quantities = (transfers("one_way"), transfers("latency"))
     metrics = (
@@ -68,7 +68,7 @@ class CoreToCoreLatency(VisitedBenchmark[CoreToCoreLatencyParams]):
             "interference",
             "1",
             "lower",
-            "Latency of pairs measured concurrently, relative to pairs measured alone",
+            "Latency of pairs measured concurrently, relative to the same pairs measured alone",
             _RUN,
             False,
         ),

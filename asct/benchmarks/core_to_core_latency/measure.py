@@ -27,7 +27,7 @@ from asct.statistics.visits import moved
 PS: Final = 1e-12
 METRICS: Final = {CHAIN: "latency", "token": "one_way", "cas": "one_way"}
 DISTURBED: Final = 1.1
-"""Pairs in a round disturbed each other if they took more than this many times as long as when measured alone."""
+"""Pairs in a round disturbed each other if their latency exceeds this multiple of the latency measured alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ def _stats(sample: Mapping[str, Any]) -> Stats | None:
 
 
 def _compared(samples: Sequence[Mapping[str, Any]]) -> dict[str, tuple[float, ...]]:
-    """Return, by method, the latency of each pair measured concurrently with others relative to that of the same pair
+    """Return, for each method, the ratio of each pair's latency measured concurrently with other pairs to its latency
     measured alone."""
     values: dict[str, dict[tuple[Any, ...], float]] = {"round": {}, "alone": {}}
     for sample in samples:
@@ -240,7 +240,7 @@ def _of_run(one: KernelPass) -> Iterator[Measurement]:
 
 
 def _address_spreads(run: KernelRun) -> dict[str, list[float]]:
-    """Return, by method, the latency ratio between the slowest and the fastest memory address of each pair."""
+    """Return, for each method, the latency ratio between the slowest and the fastest memory address of each pair."""
     found: dict[str, list[float]] = {}
     for sample in run.samples:
         quarters = sample.get("address_p25_ps")

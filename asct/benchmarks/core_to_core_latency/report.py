@@ -74,7 +74,7 @@ Setting = Callable[[str, str], Any]
 
 
 def stored_pairs(records: Sequence[Record], setting: Setting) -> list[StoredPairs]:
-    """Return the points that have pairs, in order of appearance. They are in cycles if all pairs have values in
+    """Return the points that have pairs, in order of appearance. Their values are in cycles if all pairs have values in
     cycles."""
     groups = by_point(records)
     in_cycles = all(setting(mine[0].point_id, "cycle_base") for mine in groups)
@@ -277,7 +277,7 @@ def _most_uneven(ways: dict[tuple[int, int], float]) -> list[Row]:
 
 
 def _by_nodes(cells: Sequence[PairLatency]) -> dict[tuple[int, int], list[float]]:
-    """Return the values by node of CPU A and node of CPU B."""
+    """Return a mapping from the nodes of CPU A and CPU B to the values of their pairs."""
     found: dict[tuple[int, int], list[float]] = {}
     for cell in cells:
         found.setdefault((cell.node_a, cell.node_b), []).append(cell.value)
@@ -293,7 +293,7 @@ def _four_columns(point: StoredPairs) -> tuple[Column, ...]:
 
 
 def _noted(table: Table, records: Sequence[Record]) -> Table:
-    """Add the notes on methods and checks, and all flags, to the first readable table."""
+    """Add the notes on methods and checks, and all flags, to the first table that is not only for exports."""
     notes = [
         "token and cas are one-way latencies (half a round trip); chain is the time for CPU A to read one line "
         "that CPU B wrote. These are three different quantities.",
@@ -307,7 +307,7 @@ def _noted(table: Table, records: Sequence[Record]) -> Table:
 
 
 _FEWEST: Final = 3
-"""Minimum number of CPUs for a figure, because two CPUs have a single value."""
+"""Minimum number of CPUs for a figure; two CPUs form only a single pair."""
 _CAPTIONS: Final = {
     "token": "One-way latency of a message that one CPU stores and the other polls for (half a round trip).",
     "cas": "One-way latency of a message by compare-and-swap (half a round trip).",

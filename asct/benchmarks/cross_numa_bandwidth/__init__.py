@@ -77,8 +77,8 @@ class CrossNumaBandwidthParams(OneWidthParams):
 
 
 class CrossNumaBandwidth(BandwidthBenchmark[CrossNumaBandwidthParams]):
-    """A benchmark with one process per pair of nodes, in which all usable CPUs of one node run at once, with memory
-    bound to the other."""
+    """A benchmark with one process per pair of nodes, in which all usable CPUs of one node simultaneously access
+    memory bound to the other."""
 
     name = "cross-numa-bandwidth"
     title = "Cross-NUMA memory bandwidth"
@@ -97,8 +97,8 @@ class CrossNumaBandwidth(BandwidthBenchmark[CrossNumaBandwidthParams]):
     )
 
     def demand(self, params: CrossNumaBandwidthParams, facts: HostFacts | None) -> tuple[int, float]:
-        """Return the memory that the largest pair needs (pairs without enough memory are skipped), and the time for all
-        pairs."""
+        """Return the largest amount of memory that any pair needs (pairs without enough memory are skipped), and the
+        time for all pairs."""
         all_pairs = node_pairs(facts) if facts is not None else []
         possible = [] if facts is None else [pair for pair in all_pairs if _has_room(params, facts, pair)]
         wanted = [demanded_bytes(facts, params.data_size, pair.run.cpus) for pair in possible or all_pairs]

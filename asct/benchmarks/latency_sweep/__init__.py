@@ -67,7 +67,7 @@ def _results() -> tuple[ResultField, ...]:
 class LatencySweep(VisitedBenchmark[LatencySweepParams]):
     """A benchmark of dependent loads over working sets from 128 B to four times the largest cache.
 
-    Modules that are needed only for a measurement are imported inside the methods, so that plans are checked faster.
+    Modules that are needed only for a measurement are imported inside the methods, which makes checking a plan faster.
     """
 
     name = "latency-sweep"
@@ -126,7 +126,7 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
             "tlb_end",
             "B",
             "neither",
-            "Working set within the level beyond which random loads wait for address translations",
+            "Working-set size above which random loads in this level wait for address translations",
             _AT_LEVEL,
             comparable=False,
         ),

@@ -34,8 +34,8 @@ _LEAST: Final = 512 << 20
 """Lower limit for the largest working set."""
 _CACHES: Final = 4
 """Largest working set as a multiple of the largest cache, so that the middle of the DRAM range is more than twice the
-size of the cache. With a smaller multiple, so many loads would hit a cache of 480 MiB that the latency would rise until
-the end of the range."""
+size of the cache. With a smaller multiple, so many loads would hit a 480 MiB cache that the latency would keep rising
+to the end of the range."""
 EDGES: Final = "edges"
 """Name of the process that measures additional sizes in the first visit."""
 LOCAL: Final = "local"
@@ -43,8 +43,8 @@ LOCAL: Final = "local"
 _BATCHES: Final = 31
 """Number of batches per size in the first visit, which finds the levels."""
 _BATCHES_AGAIN: Final = 15
-"""Number of batches per size in the other visits. It is lower, because visits differ more from one another than the
-batches within a visit."""
+"""Number of batches per size in the other visits. It is lower, because values differ more between visits than between
+the batches of a visit."""
 WINDOW: Final = 128 << 10
 """Window of the local chain: 32 pages of 4 KiB, which every first-level TLB covers. A host may use such pages to back
 larger pages of its guests."""
@@ -155,14 +155,14 @@ def _memory_node(params: LatencySweepParams, facts: HostFacts) -> MemoryNode | N
 
 RESOLUTION: Final = 1.02
 COARSE_BOUND: Final = 0.025
-"""A bound is coarse if the gap to the next size is larger than this share. This allows for the resolution and for whole
-lines."""
+"""A bound is coarse if the relative gap to the next size is larger than this. The limit is slightly above the
+resolution, because sizes are rounded to whole lines."""
 MOST: Final = 48
 
 
 def missing_sizes(levels: Sequence[MemoryLevel], measured: Collection[int], granule: int) -> tuple[int, ...]:
-    """Return sizes 2 % apart, in ascending order, in every wider gap next to a bound, or an empty sequence if there are
-    no such gaps.
+    """Return sizes that fill every wide gap next to a bound in steps of 2 %, in ascending order, or an empty sequence
+    if there are no such gaps.
 
     There are at most `MOST` sizes, divided equally among the gaps.
     """

@@ -53,7 +53,7 @@ _NOISY_LEVEL: Final = 0.05
 """A level is noisy if its latencies vary by more than this share from size to size, or if the intervals of most sizes
 are wider than this share."""
 _PRIVATE: Final = ("L1", "L2")
-"""Levels that only programs on the same core use. Other programs always use part of the shared levels, so even a steady
+"""Levels used only by programs on the same core. Other programs always use part of the shared levels, so even a steady
 latency of a shared level may be 10 % higher than on an idle host."""
 _LESS, _MORE = 0.5, 1.3
 """Plausible range for the end of a cache, as shares of its reported size. Lines on random pages compete for sets before

@@ -50,7 +50,7 @@ def _end(found: Sequence[Measurement], facts: HostFacts) -> float:
 
 
 def _place(item: Measurement) -> tuple[Scalar | None, int]:
-    """Return the level and the size of a value, or None and 0 if it has none."""
+    """Return the level and the size of a value, or None and 0 if it has neither."""
     return item.coords.get("level"), int(item.coords.get("size", 0))
 
 

@@ -27,7 +27,7 @@ from asct.values.size import about_size
 
 _NS = 1e-9
 _LOCAL = "local chain"
-_INTERVAL_HELP = "Interval of the level's latency over the visits"
+_INTERVAL_HELP = "Interval for the level's latency, over the visits"
 
 
 def level_table(records: Sequence[Record], cycles: bool) -> Table:
@@ -57,7 +57,7 @@ def _columns(cycles: bool) -> tuple[Column, ...]:
             "tlb_end",
             "TLB end",
             format="size",
-            help="Beyond this size, random loads in the level wait for address translations",
+            help="Above this size, random loads in this level wait for address translations",
         ),
         Column("optimum_size", "Optimum data size", format="size", help="Midpoint between the bounds"),
         *((in_cycles, latency) if cycles else (latency, in_cycles)),
@@ -143,7 +143,7 @@ def _bounds(records: Sequence[Record]) -> list[Marker]:
 
 
 def _sizes(records: Sequence[Record], metric: str) -> list[tuple[float, str]]:
-    """Return the median size of each level, from the smallest to the largest."""
+    """Return the median size and the name of each level, from the smallest size to the largest."""
     found = grouped((r for r in records if r.metric == metric), lambda record: str(record.coords["level"]))
     return sorted((median([record.value for record in mine]), level) for level, mine in found.items())
 

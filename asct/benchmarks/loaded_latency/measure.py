@@ -44,7 +44,7 @@ FLAGS: Final[dict[str, str]] = {
     "switched": "more than a quarter of the windows were dropped because a thread was descheduled",
     DISAGREES: "two latencies contradict each other: the one measured under the lower load is higher, and the "
     "intervals do not overlap",
-    ONE_VISIT: "one visit of the command took more than 10 s, so its time has no interval; set `visits` to "
+    ONE_VISIT: "one visit with the command took more than 10 s, so its time has no interval; set `visits` to "
     "measure several visits",
     SMALL_CHAIN: "the chain is smaller than twice the size of the last-level cache, so some of its loads hit the cache",
     NOT_REACHED: "the load threads cannot reach this bandwidth; the nearest level was measured instead",

@@ -44,8 +44,8 @@ class LoadedLatencyParams(VisitedParams):
         "NOP instructions that a load thread executes after each step; each number is one level of load",
         aliases=("delays",),
         max_length=1000,
-        pitfalls="The same number of NOPs is a different load on another type of core: compare levels by their "
-        "bandwidth.",
+        pitfalls="The same number of NOPs creates a different load on a different type of core: compare levels by "
+        "their bandwidth.",
     )
     target_bandwidth: Annotated[tuple[Bandwidth, ...], LISTED] = setting(
         (),
@@ -85,8 +85,8 @@ class LoadedLatencyParams(VisitedParams):
     )
     phase: Literal["both", "loading", "bandwidth"] = setting(
         "both",
-        "loading measures the latency under load, bandwidth measures the bandwidth of the load threads without "
-        "the chain, and both measures the two at the same time",
+        "`loading` measures the latency under load, `bandwidth` measures the bandwidth of the load threads "
+        "without the chain, and `both` measures latency and bandwidth at the same time",
     )
     workload_cmd: str | None = setting(
         None,

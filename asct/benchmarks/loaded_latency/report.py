@@ -117,7 +117,7 @@ def _columns(shown: TableUnits) -> tuple[Column, ...]:
             "interval",
             f"95 % interval [{shown.unit}]",
             format="text",
-            help="Interval of the latency; if there are several repeats, their range",
+            help="Interval for the latency; if there are several repeats, their range",
         ),
         FLAGS_COLUMN,
     )
@@ -153,7 +153,7 @@ def _summary(records: Sequence[Record], shown: TableUnits) -> Table:
         shown.bandwidth(
             "bandwidth_at_115",
             "BW at 115 % of idle latency",
-            "At higher bandwidths, the latency stays above 115 % of idle",
+            "At higher bandwidths, the latency stays above 115 % of the idle latency",
         ),
     )
     names = [column.key for column in columns]
@@ -195,7 +195,8 @@ def load_curve(records: Sequence[Record], cycles: bool) -> Line | None:
 
 
 def _series(mine: Sequence[Record], metric: str) -> Series | None:
-    """Return the points in order of increasing load, because after saturation, more load may result in less bandwidth.
+    """Return the points in order of increasing load, not of bandwidth, because after saturation, more load may result
+    in less bandwidth.
 
     Levels whose load was never present are not part of the curve.
     """

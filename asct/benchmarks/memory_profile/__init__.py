@@ -66,7 +66,7 @@ from asct.values.size import format_size
 
 PROFILE: Final = ("all-reads", "3:1", "2:1", "1:1", "triad")
 _MEMORY: Final = "memory-"
-"""Label prefix for working sets in memory, which is followed by the access width."""
+"""Label prefix for working sets in memory; the access width follows it."""
 _CACHES: Final = 3
 """Number of cache levels assumed for the estimate."""
 _TRAFFIC: Final[dict[str, tuple[str, ...] | None]] = {"traffic": WORDS}
@@ -104,7 +104,7 @@ class MemoryProfileParams(StreamParams):
 
 
 class MemoryProfile(BandwidthBenchmark[MemoryProfileParams]):
-    """A benchmark with one process and a thread on every usable CPU. It measures memory with every access width, and
+    """A benchmark with one process and a thread on every usable CPU. It measures memory (with every access width) and
     every cache level."""
 
     name = "memory-profile"
@@ -210,7 +210,8 @@ class MemoryProfile(BandwidthBenchmark[MemoryProfileParams]):
 
 
 def _cache_sizes(params: MemoryProfileParams, context: Context) -> Mapping[str, int]:
-    """Return the bytes per thread by level: as set, as found by latency-sweep, or half the size of each cache."""
+    """Return the number of bytes per thread for each level: as set, as found by latency-sweep, or half the cache
+    size."""
     facts, cpus = context.facts, usable_cpus(context.facts)
     if params.cache_sizes:
         return {f"cache-{format_size(size)}": size for size in dict.fromkeys(params.cache_sizes)}
@@ -254,7 +255,7 @@ def _table(records: Sequence[Record], style: BandwidthStyle) -> Table:
         Column("traffic", "Traffic", format="text"),
         *(Column(f"width{one}", f"{width_title(one)} loads/stores [{style.unit}]", style.scale) for one in widths),
         Column("cache", f"Peak Cache Bandwidth [{style.unit}]", style.scale),
-        Column("level", "Cache level", format="text", help="The fastest cache level, at its own size"),
+        Column("level", "Cache level", format="text", help="Fastest cache level, with a working set of its size"),
         FLAGS_COLUMN,
     )
 

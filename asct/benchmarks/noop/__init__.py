@@ -22,7 +22,7 @@ _STEP = Step("noop", Kernel("noop"))
 
 
 class NoopParams(Params):
-    """The only setting: a number to sweep, which creates any number of points."""
+    """The only setting: a dummy number that can be swept to create as many points as needed."""
 
     index: int = setting(0, "Number that distinguishes points; it has no other effect", ge=0, le=1_000_000)
 

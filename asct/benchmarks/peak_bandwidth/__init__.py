@@ -226,7 +226,7 @@ def _table(records: Sequence[Record], style: BandwidthStyle) -> Table:
             "interval",
             f"95 % interval [{unit}]",
             format="text",
-            help="Interval of Useful BW; if there are several repeats, their range",
+            help="Interval for Useful BW; if there are several repeats, their range",
         ),
         Column("max", f"Max [{unit}]", scale, help="Bytes that the program loads and stores in the best window"),
         FLAGS_COLUMN,

@@ -129,7 +129,7 @@ class StorageHdd(Benchmark[HddParams]):
         )
 
     def settle(self, points: Sequence[HddParams], facts: HostFacts) -> Sequence[HddParams]:
-        """Return the points with a fio engine that supports every queue depth in the job."""
+        """Return the points, with `auto` replaced by an engine that supports every queue depth in the job."""
         return settle_engine(points, _loads, facts)
 
     def cautions(self, points: Sequence[HddParams], facts: HostFacts) -> Iterable[tuple[str, str]]:
@@ -206,7 +206,7 @@ def _plan(params: HddParams, inspected: Output) -> Sequence[tuple[Zone, ZoneWork
 def _bytes(device: GuardTarget) -> int:
     size = device.scalar("bytes")
     if not isinstance(size, int) or size <= 0:
-        raise ValueError(f"guard could not read the size of {device.path}")
+        raise ValueError(f"the `guard` kernel could not read the size of {device.path}")
     return size
 
 

@@ -147,7 +147,7 @@ class HddParams(Params):
         return self.create_temp_file if self.create_temp_file is not None else not self.file_names
 
     def cells(self, logical_block: int = 512) -> tuple[ZoneWorkload, ...]:
-        """Return the workloads of each zone, without those whose requests are smaller than a logical block of the
+        """Return the workloads of each zone, excluding those whose requests are smaller than a logical block of the
         target."""
         return tuple(cell for cell in self._all_cells() if cell.block_size % logical_block == 0)
 

@@ -17,7 +17,7 @@ from asct.sdk.rows import FLAGS_COLUMN, Row, by_point, flag_cell, flags_of, midd
 from asct.values.size import format_size
 
 Index = Mapping[tuple[str, ZoneWorkload | None, Scalar | None], Sequence[Record]]
-"""Records by metric, workload, and zone or part of the disk."""
+"""Maps each combination of metric, workload, and zone or part of the disk to its records."""
 
 
 def indexed(records: Iterable[Record]) -> Index:
@@ -171,7 +171,7 @@ def zone_figures(records: Sequence[Record]) -> Sequence[Figure]:
 
 
 def _series(metric: str, point: str, index: Index, cell: ZoneWorkload) -> Series:
-    """Return the values of one workload by zone, for one point."""
+    """Return the values of one workload in each zone, for one point."""
     starts = zone_starts(index)
     size = middle(index.get(("zone_size", None, None), ())) or 0.0
     end = max(starts.values()) + size

@@ -81,8 +81,8 @@ class LatencyParams(MatrixParams):
     )
     response_time: Duration = setting(
         1200.0,
-        "Duration of the 4k random writes after the rounds, which provide the histogram of response times; 0s "
-        "omits them",
+        "Duration of the 4k random writes that follow the rounds and provide the histogram of response times; "
+        "0s omits them",
         aliases=("histogram_time",),
         le=30 * 86400,
         pitfalls="The percentile p99_999 needs 1,000,000 requests.",

@@ -75,7 +75,7 @@ def all_tables(records: Sequence[Record]) -> tuple[Table, ...]:
 def _table(
     slug: str, title: str, columns: Sequence[Column], records: Sequence[Record], keys: Sequence[str], bulk: bool = False
 ) -> Table:
-    """Return a table with one row for each combination of the coordinates in `keys`. Its columns determine the
+    """Return a table with one row for each combination of the coordinates in `keys`. The columns specify the
     metrics."""
     rows = tuple(row for mine in by_point(records) for row in rows_by(mine, keys, columns))
     metrics = {column.key for column in columns}

@@ -30,8 +30,7 @@ _PLACE: dict[str, tuple[str, ...] | None] = {"stream": None, "load": (ALONE, TOG
 
 
 def _placed(metric: Metric) -> Metric:
-    """Return a metric common to all qualifications, with a stream instead of a block size and a mix as its
-    coordinates."""
+    """Return a metric common to all qualifications, identified by a stream instead of by a block size and a mix."""
     if not CELL.keys() <= metric.coords.keys():
         return metric
     others = {name: values for name, values in metric.coords.items() if name not in CELL}

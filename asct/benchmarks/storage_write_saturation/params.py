@@ -88,7 +88,7 @@ def over(rounds: Sequence[TimeSlot], goal: StopCondition, since: int = 0) -> Rea
 
 
 def first_drop(course: Sequence[TimeSlot], least: float = CLIFF) -> RateDrop | None:
-    """Return the first drop of the level by at least the share `least`. Such a drop means that the write cache is full
+    """Return the first drop in the level by at least the share `least`. Such a drop means that the write cache is full
     or that no free blocks are left. The first part of the test is searched at full resolution, which detects a small
     cache even in a test that takes a day. Then the whole test is searched in merged slots.
     """
