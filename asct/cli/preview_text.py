@@ -13,9 +13,9 @@ from asct.values.grouping import grouped
 
 if TYPE_CHECKING:
     from asct.cli.console import Console
-    from asct.planner.costs import Cost
     from asct.planner.model import Job, ResolvedPlan
     from asct.planner.preview import Destroyed, HostPreview, Preview
+    from asct.sdk.needs import JobNeeds
 
 _MOST_VALUES = 8
 
@@ -86,7 +86,7 @@ def _print(console: Console, shown: Preview, resolved: ResolvedPlan) -> None:
         _say(console, f"  at most {counted(number, 'point')} may be measured again to confirm regressions")
 
 
-def _time(part: Preview | HostPreview | Cost) -> str:
+def _time(part: Preview | HostPreview | JobNeeds) -> str:
     """Return the likely time, and the longest one if it differs: `about 4h43m, at most 47h39m`."""
     about, most = short_time(part.seconds), short_time(part.longest_s)
     return f"about {about}" if most == about else f"about {about}, at most {most}"
@@ -152,7 +152,7 @@ def _effects(host: HostPreview) -> list[str]:
 
     lines = []
     memory = max((item.cost.memory_bytes for item in host.jobs), default=0)
-    scratch = max((item.cost.scratch_bytes for item in host.jobs), default=0)
+    scratch = max((size for item in host.jobs for size in item.cost.scratch.values()), default=0)
     if memory:
         lines.append(f"memory: about {format_quantity(memory, 'B')}")
     if scratch:

@@ -18,7 +18,7 @@ from asct.doctor.disks import consents, scan
 from asct.doctor.model import HostReport, Status
 from asct.engine.host import owner_of
 from asct.engine.points import bind_points, cautions, waits_for_results
-from asct.engine.preflight import JobNeeds, check, find_tools, measured_scope
+from asct.engine.preflight import check, find_tools, measured_scope
 from asct.engine.services import Services
 from asct.errors import ConnectError, HostError, HostLocked, HostLost, NotMeasured
 from asct.facts import describe
@@ -27,7 +27,7 @@ from asct.plan.model import Destroys, HostSpec
 from asct.planner.model import Job
 from asct.sdk.disturbance import Unseen, subjects
 from asct.sdk.facts import HostFacts
-from asct.sdk.needs import GUARD
+from asct.sdk.needs import GUARD, JobNeeds
 
 
 @dataclass(frozen=True, slots=True)

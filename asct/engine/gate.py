@@ -16,12 +16,12 @@ from typing import Any, Final, Literal
 from asct.diagnostics.model import Diagnostic
 from asct.engine.events import now
 from asct.engine.guard import REFUSED_STATUS, VOLUME, GuardReport, inspection_result
-from asct.engine.preflight import JobNeeds
 from asct.instruments.nvme import health_of
 from asct.plan.model import Safety
 from asct.planner.model import Job
 from asct.planner.safety import consents_of
 from asct.sdk.guard import Consent, Target, targets_in
+from asct.sdk.needs import JobNeeds
 from asct.sdk.step import Output, Step
 from asct.store.documents import load
 from asct.store.model import Audit, AuditLook, AuditRefusal, AuditTarget
@@ -86,10 +86,9 @@ class JobGuard:
 
     def expect(self, demand: JobNeeds) -> None:
         """Record the estimated number of bytes that the job will write to each target."""
-        times = self._job.repeats + self._job.warmup
         for path in demand.written:
             target = self._target(path)
-            target.planned_bytes = max(target.planned_bytes, demand.writes.get(path, 0) * times)
+            target.planned_bytes = max(target.planned_bytes, demand.writes.get(path, 0))
 
     # ---- inspections ----
 

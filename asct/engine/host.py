@@ -17,14 +17,7 @@ from asct.diagnostics.model import Diagnostic
 from asct.engine.events import HostOpening, HostReady, KernelBuilt
 from asct.engine.gate import DriveGuard, JobGuard, Occasion
 from asct.engine.guard import GuardReport, inspection_result, is_refusal
-from asct.engine.preflight import (
-    JobNeeds,
-    check,
-    check_targets,
-    device_names,
-    find_tools,
-    target_kinds,
-)
+from asct.engine.preflight import check, check_targets, device_names, find_tools, target_kinds
 from asct.engine.programs import Programs, Rights, process_of, texts
 from asct.engine.services import RunContext
 from asct.engine.telemetry.readings import READING
@@ -34,7 +27,7 @@ from asct.hosts.base import Host, SessionSpec, Task
 from asct.plan.model import HostSpec
 from asct.sdk.facts import HostFacts
 from asct.sdk.guard import Target, inspection
-from asct.sdk.needs import GUARD
+from asct.sdk.needs import GUARD, JobNeeds
 from asct.values.duration import format_duration
 
 _REOPENINGS = 3
@@ -52,7 +45,7 @@ class HostSession:
     """
 
     def __init__(self, run: RunContext, spec: HostSpec, token: str = "") -> None:
-        """Create a session. `token` names the session that an earlier part of the run used; that session may still
+        """Create a session. `token` identifies the session that an earlier part of the run used; that session may still
         exist on the host."""
         self._run = run
         self.spec = spec
@@ -71,7 +64,7 @@ class HostSession:
 
     @property
     def is_open(self) -> bool:
-        """Whether the host can be used. This is False once asct has given up the host."""
+        """Whether the host can be used. This is False once asct has given up on the host."""
         return self._host is not None
 
     @property
@@ -157,7 +150,7 @@ class HostSession:
 
     def reopen(self) -> bool:
         """Reconnect after a lost connection and provide the same measurement kernels again. Returns False if asct gives
-        up the host."""
+        up on the host."""
         self._losses += 1
         kernels = list(self.programs.kernels)
         self.close()
@@ -246,7 +239,7 @@ class HostSession:
 
     def will_write(self, needs: JobNeeds) -> None:
         """Remember the files that the job will create, because later jobs of this run may overwrite them."""
-        kinds = target_kinds(self.host, list(needs.writes))
+        kinds = target_kinds(self.host, needs.written)
         self.made.update(path for path, kind in kinds.items() if kind == "absent")
 
     def _kernel(self, name: str) -> tuple[Diagnostic, ...]:

@@ -17,7 +17,6 @@ from asct.engine.events import JobEnded, JobStarted, PointEnded, PointStarted
 from asct.engine.guard import is_refusal
 from asct.engine.host import HostSession
 from asct.engine.points import BoundPoint, bind_points, cautions, needed_values, shared_results, waits_for_results
-from asct.engine.preflight import JobNeeds
 from asct.engine.repeat import Attempt, RepeatRunner
 from asct.engine.resume import EarlierResults
 from asct.engine.reuse import Reuse
@@ -25,9 +24,10 @@ from asct.engine.reuse_key import with_reuse_keys
 from asct.engine.services import RunContext, Services
 from asct.errors import HostError, HostLost, HostTimeout, NotMeasured
 from asct.hosts.base import JobRequest, Task
+from asct.planner.costs import needs_of
 from asct.planner.model import Job
 from asct.sdk.benchmark import Benchmark, Context
-from asct.sdk.needs import SHORTEST_LIMIT_S
+from asct.sdk.needs import SHORTEST_LIMIT_S, JobNeeds
 from asct.sdk.record import Measurement, Scalar
 from asct.store.model import MEASURED, HostVerdict, JobEntry, Reused, Status
 from asct.values.quantity import format_quantity
@@ -36,8 +36,8 @@ from asct.values.quantity import format_quantity
 class JobRunner:
     """One job in a host session.
 
-    `entry` is the job's part of run.json, whose counts are updated while the job runs. `exports` are the job's results
-    for other jobs, or None until something has been measured.
+    `entry` is the job's part of run.json, whose counts are updated while the job runs. `exports` contains the job's
+    results for other jobs; it is None until something has been measured.
     """
 
     def __init__(
@@ -49,17 +49,17 @@ class JobRunner:
         self._session = session
         self._earlier = earlier
         self._before = job.repeats if run.again else 0
-        """The number of the last repeat that precedes this job's repeats."""
+        """The number of the last repeat before this job's repeats."""
         self._last = last
         self._guard = session.guard.job(job)
         self._points: Sequence[BoundPoint] | None = None
         self._needed: Mapping[str, Scalar] = {}
         self._results: dict[str, list[Mapping[str, Scalar]]] = {}
-        """The results of each repeat for other jobs, by point."""
+        """Maps each point id to the results that its repeats provide for other jobs."""
         self._repeats: RepeatRunner | None = None
         self._generation = -1
         self._given_up = False
-        """Whether no further repeat will be measured."""
+        """True if no further repeats will be measured."""
         self._queue: deque[Attempt] = deque()
         self.job = job
         self.benchmark = run.services.benchmark(job)
@@ -114,7 +114,7 @@ class JobRunner:
         self._run.events.notices(job.host, unfit.values())
         if not self._run.again:
             self._run.events.notices(job.host, cautions(job, self.benchmark, self._points, self._session.facts))
-        self.needs = JobNeeds.of(needs)
+        self.needs = JobNeeds.of(needs, job.repeats + job.warmup, job.timeout_s)
         self._give_up(self._session.assess(self.needs, self._guard))
 
     def _give_up(self, problems: Sequence[Diagnostic]) -> None:
@@ -131,19 +131,16 @@ class JobRunner:
         if self._given_up:
             return None
         if self._points is not None:
-            seconds = self._estimated_s(self._points)
+            seconds = self.needs.seconds
         else:
             seconds = (job.timeout_s or SHORTEST_LIMIT_S) * len(job.points) * (job.repeats + job.warmup)
         return JobRequest(job.id, seconds, tuple(job.needs.values()))
 
-    def _estimated_s(self, points: Sequence[BoundPoint]) -> float:
-        return sum(point.estimated_s for point in points) * (self.job.repeats + self.job.warmup)
-
     # ---- the job ----
 
     def run(self, exports: Mapping[str, Mapping[str, Scalar] | None], causes: Mapping[str, str]) -> None:
-        """Measure the job. `exports` contains the results of the host's jobs by id, some of which this job may need.
-        `causes` contains the reasons why jobs have no results.
+        """Measure the job. `exports` contains the results of the host's jobs, keyed by job id, some of which this job
+        may need. `causes` contains the reasons why jobs have no results.
 
         Raises StoreError, and HostLost if the connection is lost before the first point.
         """
@@ -152,7 +149,7 @@ class JobRunner:
         if points is None:
             return
         started = time.monotonic()
-        measurements, estimate = len(points) * (job.repeats + job.warmup), round(self._estimated_s(points), 3)
+        measurements, estimate = len(points) * (job.repeats + job.warmup), round(self.needs.seconds, 3)
         self._run.events.emit(JobStarted(job.host, job.id, job.benchmark, measurements, estimate))
         try:
             self._queue.extend(self._pending(points))
@@ -187,7 +184,7 @@ class JobRunner:
             self._bind()
         elif self.needs.targets:
             self._give_up(self._session.assess_targets(self.needs, self._guard))
-        if not self._given_up and self.needs.writes:
+        if not self._given_up and self.needs.written:
             self._session.will_write(self.needs)
         return None if self._given_up else self._points
 
@@ -227,7 +224,7 @@ class JobRunner:
 
     def _completed_earlier(self) -> set[tuple[str, int]]:
         """Count the repeats that an earlier part of this run measured, and return the (point id, repeat) of each. These
-        repeats count even if the job or its host now turns out to be unusable."""
+        repeats are counted even if the job or its host now turns out to be unusable."""
         job, done = self.job, set[tuple[str, int]]()
         for point in job.points:
             for repeat in self._numbers:
@@ -306,7 +303,7 @@ class JobRunner:
         return self._repeats
 
     def _announce(self, repeats: RepeatRunner) -> None:
-        """Send the tasks that are known in advance to the host, whose runner continues if the connection is lost."""
+        """Send the tasks that are known in advance to the host, which can then run them without a connection."""
         tasks: list[Task] = []
         for attempt in self._queue:
             found = repeats.planned_tasks(attempt.point, attempt.repeat) if attempt.number == 1 else []
@@ -319,7 +316,7 @@ class JobRunner:
     # ---- one repeat ----
 
     def _measure(self, repeats: RepeatRunner, attempt: Attempt) -> None:
-        """Measure one attempt and decide whether it counts.
+        """Measure one attempt and decide whether its outcome is final.
 
         A retry goes to the end of the queue, because the cause of the failure may have disappeared by then.
         """
@@ -392,8 +389,7 @@ def estimate(services: Services, job: Job) -> float:
     benchmark = services.catalog.get(job.benchmark)
     if benchmark is None or waits_for_results(job):
         return 0.0
-    params = [benchmark.params_model.model_validate(dict(point.settings)) for point in job.points]
-    return sum(benchmark.needs(item, None).seconds for item in params) * (job.repeats + job.warmup)
+    return needs_of(job, benchmark).seconds
 
 
 ScheduledRepeat = tuple[int, int]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import PurePosixPath
 from typing import Final, Literal, get_args
@@ -17,59 +16,12 @@ from asct.instruments.memory.topology import usable_cpus
 from asct.resources import text
 from asct.sdk.disturbance import Disturbances
 from asct.sdk.facts import HostFacts
-from asct.sdk.needs import Needs, Privilege, is_device_path
+from asct.sdk.needs import JobNeeds, Needs, is_device_path
 from asct.values.cpulist import format_cpulist
 from asct.values.version import version_key
 
 RESERVE_BYTES = 512 << 20
 """Number of bytes that must remain free on the host in addition to a temporary file."""
-
-
-@dataclass(slots=True)
-class JobNeeds:
-    """The combined needs of all points of a job."""
-
-    kernels: dict[str, None] = field(default_factory=dict)
-    tools: dict[str, str] = field(default_factory=dict)
-    optional_tools: dict[str, None] = field(default_factory=dict)
-    scratch: dict[str, int] = field(default_factory=dict)
-    targets: dict[str, bool] = field(default_factory=dict)
-    """Maps each target to True if a point writes to it and `overwrite` does not permit this, otherwise to False."""
-    writes: dict[str, int] = field(default_factory=dict)
-    purges: dict[str, None] = field(default_factory=dict)
-    rights: dict[Privilege, None] = field(default_factory=dict)
-
-    @property
-    def written(self) -> tuple[str, ...]:
-        """The targets named in the plan that a point writes or purges."""
-        return tuple(dict.fromkeys((*self.writes, *self.purges)))
-
-    @classmethod
-    def of(cls, needs: Iterable[Needs]) -> JobNeeds:
-        """Combine the needs of points: the highest required version of each tool, and all temporary files and
-        targets."""
-        demand = cls()
-        for one in needs:
-            demand._add(one)
-        return demand
-
-    def _add(self, one: Needs) -> None:
-        for name, version in one.tools:
-            if version_key(version) >= version_key(self.tools.get(name, "")):
-                self.tools[name] = version
-        self.kernels.update(dict.fromkeys(one.kernels))
-        self.optional_tools.update(dict.fromkeys(one.optional_tools))
-        self.rights.update(dict.fromkeys(one.rights))
-        if one.scratch is not None:
-            self.scratch[one.scratch.name] = max(self.scratch.get(one.scratch.name, 0), one.scratch.bytes)
-        for path, count in one.writes_bytes:
-            if path:
-                self.writes[path] = self.writes.get(path, 0) + count
-        self.purges.update(dict.fromkeys(one.purges))
-        written = {path for path, _ in one.writes_bytes if path} | set(one.purges)
-        for path in {*one.targets, *written}:
-            careful = path in written and not one.may_overwrite
-            self.targets[path] = self.targets.get(path, False) or careful
 
 
 def check(demand: JobNeeds, facts: HostFacts, found: Mapping[str, str], host: str) -> list[Diagnostic]:
@@ -97,10 +49,9 @@ def _tool(name: str, minimum: str, facts: HostFacts, found: Mapping[str, str], h
 
 
 def unfit(need: Needs, facts: HostFacts, what: str) -> Diagnostic | None:
-    """Return the reason why the host cannot run a point, although it may be able to run other points of the job, or
-    None if it can run the point.
+    """Return the reason why the host cannot run a point, or None if it can.
 
-    The message starts with `what`.
+    The host may still be able to run other points of the job. The message starts with `what`.
     """
     usable = usable_cpus(facts)
     if usable and need.cpus > len(usable):
@@ -243,7 +194,7 @@ def _missing_device(path: str, known: Collection[str]) -> str:
 
 
 def find_tools(host: Host, names: Collection[str]) -> dict[str, str]:
-    """Return the absolute paths of programs by name, for those found on the host's PATH. Raises HostError."""
+    """Return a mapping from name to absolute path for the programs found on the host's PATH. Raises HostError."""
     found = _lines(host, 'for p do echo "$(command -v -- "$p" 2>/dev/null)"; done', names)
     return {name: path for name, path in found.items() if path.startswith("/")}
 
@@ -274,7 +225,7 @@ def _devices(host: Host, paths: list[str]) -> dict[str, str]:
 
 
 def disturbance_notice(found: Disturbances, subjects: Collection[str]) -> Diagnostic | None:
-    """Return a notice about the disturbances that affect jobs that use these subjects, or None if there are none."""
+    """Return a notice about the disturbances that affect jobs with these subjects, or None if there are none."""
     relevant = found.touching(subjects)
     if not relevant:
         return None

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from asct.diagnostics.model import Span
@@ -15,7 +14,7 @@ from asct.plan.model import PendingValue, Plan
 from asct.planner.context import JobDraft
 from asct.planner.model import Job, Point, ResolvedPlan
 from asct.sdk.benchmark import Benchmark, Catalog
-from asct.sdk.needs import Needs, Privilege
+from asct.sdk.needs import JobNeeds, Needs
 from asct.values.duration import format_duration
 from asct.values.quantity import format_alike
 
@@ -23,100 +22,45 @@ if TYPE_CHECKING:
     from asct.sdk.facts import HostFacts
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """The cost of a job, including all repeats and warm-ups.
-
-    `writes` is the estimated maximum number of bytes written to each target path ("" is the temporary file), and
-    `likely_writes` is the likely number. They differ because the speed of a drive is unknown before it is measured.
-    """
-
-    seconds: float = 0.0
-    """The likely time."""
-    longest_s: float = 0.0
-    """The longest time in seconds if the number of rounds depends on the drive, otherwise the likely time."""
-    writes: Mapping[str, int] = field(default_factory=dict)
-    likely_writes: Mapping[str, int] = field(default_factory=dict)
-    purges: tuple[str, ...] = ()
-    """The targets that the job purges."""
-    scratch_bytes: int = 0
-    """The size of the largest temporary file. Only one exists at a time."""
-    memory_bytes: int = 0
-    privileges: tuple[Privilege, ...] = ()
-    targets: tuple[str, ...] = ()
-    kernels: tuple[str, ...] = ()
-    tools: tuple[str, ...] = ()
-
-
 def known_settings(point: Point) -> dict[str, Any]:
-    """Return the settings that have no pending values. For the others, the benchmark's estimates use the defaults."""
+    """Return the settings without pending values. For all others, the benchmark's estimates use the defaults."""
     return {name: value for name, value in point.settings.items() if not isinstance(value, PendingValue)}
 
 
-def cost(job: Job, benchmark: Benchmark[Any], facts: HostFacts | None = None) -> Cost:
-    """Return the cost of a job. Without facts, the benchmark estimates it for an unknown machine.
+def needs_of(job: Job, benchmark: Benchmark[Any], facts: HostFacts | None = None) -> JobNeeds:
+    """Return the needs of a job. Without facts, they are an estimate for an unknown machine.
 
     Raises pydantic.ValidationError only if this version of the benchmark rejects the job's settings.
     """
-    times = job.repeats + job.warmup
-    seconds, longest, scratch, memory = 0.0, 0.0, 0, 0
-    writes: Counter[str] = Counter()
-    likely: Counter[str] = Counter()
-    seen: dict[str, dict[str, None]] = {"targets": {}, "purges": {}, "kernels": {}, "tools": {}}
-    rights: dict[Privilege, None] = {}
-    for point in job.points:
-        needs = _needs(benchmark, point, facts)
-        seconds += needs.seconds * times
-        longest += max(needs.seconds, min(needs.longest_s, job.timeout_s or needs.longest_s)) * times
-        memory = max(memory, needs.memory_bytes)
-        scratch = max(scratch, needs.scratch.bytes if needs.scratch else 0)
-        for target, amount in needs.writes_bytes:
-            writes[target] += amount * times
-        for target, amount in needs.likely:
-            likely[target] += amount * times
-        rights |= dict.fromkeys(needs.rights)
-        seen["targets"] |= dict.fromkeys(needs.targets)
-        seen["purges"] |= dict.fromkeys(needs.purges)
-        seen["kernels"] |= dict.fromkeys(needs.kernels)
-        seen["tools"] |= dict.fromkeys(name for name, _ in needs.tools)
-    named = {key: tuple(values) for key, values in seen.items()}
-    return Cost(
-        seconds=seconds,
-        longest_s=longest,
-        writes=dict(writes),
-        likely_writes=dict(likely),
-        scratch_bytes=scratch,
-        memory_bytes=memory,
-        privileges=tuple(rights),
-        **named,
-    )
+    needs = (_needs(benchmark, point, facts) for point in job.points)
+    return JobNeeds.of(needs, job.repeats + job.warmup, job.timeout_s)
 
 
 def _needs(benchmark: Benchmark[Any], point: Point, facts: HostFacts | None) -> Needs:
     return benchmark.needs(benchmark.params_model.model_validate(known_settings(point)), facts)
 
 
-def shared_costs(catalog: Catalog) -> Callable[[Job, HostFacts | None], Cost]:
+def shared_costs(catalog: Catalog) -> Callable[[Job, HostFacts | None], JobNeeds]:
     """Return a function that computes the cost of a job. Jobs that have the same points and no facts share the
     result."""
-    done: dict[tuple[str, int, int, int], tuple[Job, Cost]] = {}
+    done: dict[tuple[str, int, int, int], tuple[Job, JobNeeds]] = {}
 
-    def of(job: Job, facts: HostFacts | None) -> Cost:
+    def of(job: Job, facts: HostFacts | None) -> JobNeeds:
         benchmark = catalog.get(job.benchmark)
         if benchmark is None:
-            return Cost()
+            return JobNeeds()
         key = (job.benchmark, id(job.points), job.repeats, job.warmup)
         if facts is not None:
-            return cost(job, benchmark, facts)
+            return needs_of(job, benchmark, facts)
         if key not in done:
-            done[key] = (job, cost(job, benchmark))
+            done[key] = (job, needs_of(job, benchmark))
         return done[key][1]
 
     return of
 
 
 def check_points(plan: Plan, jobs: Sequence[Job], findings: Findings) -> None:
-    """Check `limits.points` against the number of points of all jobs on all hosts."""
+    """Check that the total number of points, over all jobs on all hosts, does not exceed `limits.points`."""
     total, limit = sum(len(job.points) for job in jobs), plan.limits.points
     hidden = findings.hides("limits", "points") or any(item.code == "E217" for item in findings.all())
     if total <= limit or hidden:
@@ -136,7 +80,7 @@ def section_span(plan: Plan | ResolvedPlan, key: str) -> Span | None:
 
 
 def check_costs(plan: Plan, jobs: Sequence[Job], catalog: Catalog, findings: Findings) -> None:
-    """Check `limits.duration` for the slowest host, because hosts run in parallel, and `safety.max_written` for each
+    """Check `limits.duration` against the slowest host (hosts run in parallel), and `safety.max_written` against each
     target."""
     longest, most = plan.limits.duration_s, plan.safety.max_written_bytes
     if longest is None and most is None:

@@ -8,10 +8,11 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 from asct.plan.model import Destroys
-from asct.planner.costs import Cost, shared_costs
+from asct.planner.costs import shared_costs
 from asct.planner.model import Job, ResolvedPlan
 from asct.sdk.benchmark import Catalog
 from asct.sdk.facts import HostFacts
+from asct.sdk.needs import JobNeeds
 from asct.values.grouping import grouped
 
 SCHEMA = "asct.preview/1"
@@ -19,11 +20,11 @@ SCHEMA = "asct.preview/1"
 
 @dataclass(frozen=True, slots=True)
 class JobPreview:
-    """A job and its estimated cost. `reusable` is the number of its points that earlier runs may provide, or None if
-    this was not requested."""
+    """A job and its estimated cost. `reusable` is the number of its points that may be reused from earlier runs, or
+    None if this was not requested."""
 
     job: Job
-    cost: Cost
+    cost: JobNeeds
     reusable: int | None = None
 
     @property
@@ -45,7 +46,7 @@ class JobPreview:
         job = self.job
         shown = _values(job, "id", "benchmark", "host", "repeats", "warmup", "reason")
         rest = {"points": len(job.points), "swept": self.swept, "needs": dict(job.needs), "reusable": self.reusable}
-        return {**shown, **rest, **asdict(self.cost), "measurements": self.measurements}
+        return {**shown, **rest, **_cost_json(self.cost), "measurements": self.measurements}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,7 @@ class HostPreview:
 
     @property
     def longest_s(self) -> float:
-        """The longest time in seconds; see `Cost`."""
+        """The longest time in seconds; see `JobNeeds`."""
         return sum(item.cost.longest_s for item in self.jobs)
 
     @property
@@ -144,8 +145,8 @@ class HostPreview:
 
 
 class NeededPrivilege(NamedTuple):
-    """An operation that requires root: what it does, the kernels that perform it through sudo (none if it requires an
-    account with root), and the jobs and hosts that need it."""
+    """An operation that requires root: what it does, the kernels that perform it through sudo (none if asct itself must
+    run as root), and the jobs and hosts that need it."""
 
     why: str
     sudo: tuple[str, ...]
@@ -159,7 +160,7 @@ class NeededPrivilege(NamedTuple):
 
 def _privileges(hosts: Iterable[HostPreview]) -> tuple[NeededPrivilege, ...]:
     """Merge the operations of all jobs. They use sudo if the plan allows sudo on the host."""
-    wanted = [(host, item.job, right) for host in hosts for item in host.jobs for right in item.cost.privileges]
+    wanted = [(host, item.job, right) for host in hosts for item in host.jobs for right in item.cost.rights]
     groups = grouped(wanted, lambda one: (one[2].why, one[0].sudo and bool(one[2].kernel)))
     return tuple(
         NeededPrivilege(
@@ -198,7 +199,7 @@ class Preview:
 
     @property
     def reusable(self) -> int | None:
-        """The maximum number of points that earlier runs may provide, or None if this was not requested."""
+        """The maximum number of points that can be reused from earlier runs, or None if this was not requested."""
         known = [job.reusable for host in self.hosts for job in host.jobs if job.reusable is not None]
         return sum(known) if known else None
 
@@ -232,6 +233,17 @@ def _values(item: object, *names: str) -> dict[str, Any]:
     return {name: getattr(item, name) for name in names}
 
 
+def _cost_json(cost: JobNeeds) -> dict[str, Any]:
+    return {
+        **_values(cost, "seconds", "longest_s", "writes", "likely_writes"),
+        "purges": list(cost.purges),
+        "scratch_bytes": max(cost.scratch.values(), default=0),
+        "memory_bytes": cost.memory_bytes,
+        "privileges": [asdict(item) for item in cost.rights],
+        **{name: list(getattr(cost, name)) for name in ("targets", "kernels", "tools")},
+    }
+
+
 def _host_json(host: HostPreview) -> dict[str, Any]:
     return {
         **_values(host, "name", "transport", "address", "points", "measurements", "seconds", "longest_s"),
@@ -250,8 +262,8 @@ def preview(
 ) -> Preview:
     """Return the preview of a resolved plan.
 
-    `facts` (by host) improve the estimates. `reusable` maps the key of a job to the number of its points that earlier
-    runs may provide.
+    `facts` (by host) improve the estimates. `reusable` maps each job's key to the number of its points that may be
+    reused from earlier runs.
     """
     known = facts or {}
     costs = shared_costs(catalog)

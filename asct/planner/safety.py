@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from asct.diagnostics.suggest import did_you_mean
 from asct.plan.findings import Findings
 from asct.plan.model import Destroys, Plan, Safety
-from asct.planner.costs import cost
+from asct.planner.costs import needs_of
 from asct.planner.model import Job
 from asct.sdk.benchmark import Catalog
 from asct.sdk.needs import is_device_path
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _BY_ID = re.compile(r"/dev/disk/by-id/[A-Za-z0-9._:+@=-]+", re.ASCII)
 _LOOP = re.compile(r"/dev/loop[0-9]+", re.ASCII)
 _ABSENT = "-"
-"""Placeholder for a missing serial number in guard's targets file. It is not a valid serial number."""
+"""Placeholder for a missing serial number in guard's targets file, and therefore not accepted as a serial number."""
 
 
 def consents_of(safety: Safety, host: str) -> dict[str, Consent]:
@@ -56,7 +56,7 @@ def _problem(item: Destroys, plan: Plan, findings: Findings) -> tuple[str, str] 
             hint = "write the value itself: consent cannot use templates"
             return f"`{key}` in `destroys` is a template", hint
         if not text.isprintable() or text != text.strip():
-            hint = "copy it from the host, without line breaks and surrounding spaces"
+            hint = "copy it from the host, without line breaks or surrounding spaces"
             return f"`{key}` in `destroys` contains an invalid character: {shown(text)}", hint
     if item.host not in plan.hosts and not findings.hides("hosts"):
         hint = did_you_mean(item.host, plan.hosts)
@@ -116,20 +116,20 @@ def _refuse(job: Job, device: str, plan: Plan, findings: Findings) -> None:
 
 
 def _writes(jobs: Sequence[Job], catalog: Catalog) -> Iterator[tuple[Job, str]]:
-    """Yield each device that a job purges or opens for writing, even if the job writes no bytes there (a mix with 100 %
-    reads)."""
+    """Yield each device that a job purges or opens for writing, even if it writes no bytes to the device (a mix with
+    100 % reads)."""
     for job in jobs:
         benchmark = catalog.get(job.benchmark)
         if benchmark is None or not _names_device(job):
             continue
-        spent = cost(job, benchmark)
-        for path in dict.fromkeys((*spent.writes, *spent.purges)):
+        for path in needs_of(job, benchmark).written:
             if is_device_path(path):
                 yield job, path
 
 
 def _names_device(job: Job) -> bool:
-    """Return whether a setting may name a device, as a quick check before the costs of all points are computed."""
+    """Return whether any setting may contain the path of a device: a quick check before the costs of all points are
+    computed."""
     texts = [name for name, value in job.points[0].settings.items() if isinstance(value, str | list | tuple)]
     return any(_device(point.settings[name]) for name in texts for point in job.points)
 

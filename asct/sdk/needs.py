@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Final, NamedTuple
 
+from asct.values.version import version_key
+
 SHORTEST_LIMIT_S: Final = 900.0
-"""Time limit of a short point, in seconds, if the plan sets none."""
+"""Minimum time limit of a point, in seconds, if the plan sets none."""
 GUARD: Final = "guard"
 """The measurement kernel that opens devices and files for the programs that use them (asct.sdk.guard)."""
 _IN_MEMORY: Final = "/dev/shm"  # noqa: S108 - plans may name it; asct creates nothing there
@@ -32,7 +35,7 @@ class Privilege:
     root.
 
     `kernel` is the measurement kernel that performs it, through sudo if the plan allows it; "" means that root is
-    required to read facts. `needed` means that the point cannot be measured without it.
+    required to read facts. `needed` means that the point cannot be measured without the operation.
     """
 
     why: str
@@ -44,10 +47,10 @@ class Privilege:
 class Needs:
     """The resources required for one repeat of one point, and the costs of that repeat.
 
-    `kernels` contains kernel names; `tools` pairs each tool with the lowest sufficient version ("" for any).
-    `optional_tools` are used if present. `privileges` lists the operations that require root, except opening devices,
-    which is implied. `seconds` is an estimate; `writes_bytes` is the number of bytes that a fast drive writes to each
-    target path ("" is the temporary file).
+    `kernels` contains kernel names; `tools` pairs each tool with its minimum version ("" for any). `optional_tools` are
+    used if present. `privileges` lists the operations that require root. Opening devices is implied and not listed.
+    `seconds` is an estimate; `writes_bytes` is the number of bytes that a fast drive writes to each target path ("" is
+    the temporary file).
     """
 
     kernels: tuple[str, ...] = ()
@@ -63,12 +66,12 @@ class Needs:
     steady. If the plan sets no time limit, the limit is at least twice this value."""
     writes_bytes: tuple[tuple[str, int], ...] = ()
     likely_bytes: tuple[tuple[str, int], ...] | None = None
-    """The number of bytes that an ordinary drive writes to each target path. None means that it is the same as
+    """The number of bytes that an ordinary drive writes to each target path, or None if it is the same as
     `writes_bytes`."""
     targets: tuple[str, ...] = ()
     """Files and devices named in the plan that the point opens; `writes_bytes` lists those that it writes."""
     purges: tuple[str, ...] = ()
-    """Targets that are wiped completely (format, discard, secure erase). They are treated as written."""
+    """Targets that are erased completely (format, discard, secure erase). They are treated as written."""
     may_overwrite: bool = False
     privileges: tuple[Privilege, ...] = ()
 
@@ -87,10 +90,72 @@ class Needs:
 
     @property
     def rights(self) -> tuple[Privilege, ...]:
-        """All operations that require root: those in `privileges`, and the opening of devices among the targets."""
+        """All operations that require root: those in `privileges`, and opening each target that is a device."""
         written = {path for path, _ in self.writes_bytes} | set(self.purges)
         devices = [path for path in dict.fromkeys((*self.targets, *written)) if is_device_path(path)]
         return self.privileges + tuple(
             Privilege(f"{'writes' if path in written else 'reads'} the device {path}", GUARD, path in written)
             for path in devices
         )
+
+
+@dataclass(slots=True)
+class JobNeeds:
+    """The combined needs of all points of a job, including all repeats and warm-ups.
+
+    `writes` is the estimated maximum number of bytes written to each target path ("" is the temporary file), and
+    `likely_writes` is the likely number. They differ because the speed of a drive is unknown before it is measured.
+    """
+
+    seconds: float = 0.0
+    """The likely time."""
+    longest_s: float = 0.0
+    """The longest possible time in seconds if the number of rounds depends on the drive; otherwise the same as
+    `seconds`."""
+    memory_bytes: int = 0
+    kernels: dict[str, None] = field(default_factory=dict)
+    tools: dict[str, str] = field(default_factory=dict)
+    """Maps each tool to the highest required version."""
+    optional_tools: dict[str, None] = field(default_factory=dict)
+    scratch: dict[str, int] = field(default_factory=dict)
+    targets: dict[str, bool] = field(default_factory=dict)
+    """Maps each target to True if a point writes to it and `overwrite` does not permit this, otherwise to False."""
+    writes: dict[str, int] = field(default_factory=dict)
+    likely_writes: dict[str, int] = field(default_factory=dict)
+    purges: dict[str, None] = field(default_factory=dict)
+    rights: dict[Privilege, None] = field(default_factory=dict)
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """The targets named in the plan that a point writes or purges."""
+        return tuple(path for path in dict.fromkeys((*self.writes, *self.purges)) if path)
+
+    @classmethod
+    def of(cls, needs: Iterable[Needs], times: int = 1, timeout_s: float | None = None) -> JobNeeds:
+        """Combine the needs of points, each of which is measured `times` times with the time limit `timeout_s` of the
+        plan."""
+        total = cls()
+        for one in needs:
+            total._add(one, times, timeout_s)
+        return total
+
+    def _add(self, one: Needs, times: int, timeout_s: float | None) -> None:
+        self.seconds += one.seconds * times
+        self.longest_s += max(one.seconds, min(one.longest_s, timeout_s or one.longest_s)) * times
+        self.memory_bytes = max(self.memory_bytes, one.memory_bytes)
+        for name, version in one.tools:
+            if version_key(version) >= version_key(self.tools.get(name, "")):
+                self.tools[name] = version
+        self.kernels.update(dict.fromkeys(one.kernels))
+        self.optional_tools.update(dict.fromkeys(one.optional_tools))
+        self.rights.update(dict.fromkeys(one.rights))
+        if one.scratch is not None:
+            self.scratch[one.scratch.name] = max(self.scratch.get(one.scratch.name, 0), one.scratch.bytes)
+        for total, found in ((self.writes, one.writes_bytes), (self.likely_writes, one.likely)):
+            for path, number in found:
+                total[path] = total.get(path, 0) + number * times
+        self.purges.update(dict.fromkeys(one.purges))
+        written = {path for path, _ in one.writes_bytes if path} | set(one.purges)
+        for path in (*one.targets, *sorted(written)):
+            careful = path in written and not one.may_overwrite
+            self.targets[path] = self.targets.get(path, False) or careful

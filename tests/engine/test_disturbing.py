@@ -9,13 +9,13 @@ import pytest
 
 from asct.diagnostics.model import Diagnostic
 from asct.disturbances import assess
-from asct.engine.preflight import JobNeeds, disturbance_notice, measured_scope
+from asct.engine.preflight import disturbance_notice, measured_scope
 from asct.engine.services import Services
 from asct.errors import HostError, HostLost
 from asct.hosts.base import CommandResult, Host
 from asct.hosts.factory import make_host
 from asct.sdk.facts import Cpu, HostFacts
-from asct.sdk.needs import Needs, Scratch
+from asct.sdk.needs import JobNeeds, Needs, Scratch
 from asct.store.verify import verify
 from tests.disturbances.made import SAMPLE, disturbed, policy, with_cpu
 from tests.engine import plant

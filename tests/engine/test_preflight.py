@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from asct.engine.preflight import JobNeeds, check, unfit
+from asct.engine.preflight import check, unfit
 from asct.sdk.facts import HostFacts, Memory, ToolFact
-from asct.sdk.needs import Needs, Scratch
+from asct.sdk.needs import JobNeeds, Needs, Scratch
 from asct.values.version import version_key
 from tests.engine import plant
 from tests.engine.conftest import Lab
@@ -76,7 +76,8 @@ def test_points_are_taken_together() -> None:
         ]
     )
     assert (demand.tools, demand.scratch) == ({"fio": "3.30"}, {"s": 7})
-    assert (demand.targets, demand.writes) == ({"/a": True}, {"/a": 4})
+    assert (demand.targets, demand.writes) == ({"/a": True}, {"/a": 4, "": 9})
+    assert demand.written == ("/a",)
 
 
 def test_a_point_without_room_fails_and_the_others_go_on(lab: Lab) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from asct.planner.costs import cost
+from asct.planner.costs import needs_of
 from asct.planner.preview import preview
 from asct.sdk.facts import HostFacts
 from asct.sdk.needs import Needs
@@ -23,9 +23,9 @@ benchmarks:
 
 def test_time_and_bytes_count_every_repeat_and_warm_up() -> None:
     job = resolved(TEXT).jobs[0]
-    spent = cost(job, Disk())
+    spent = needs_of(job, Disk())
     assert spent.seconds == 2 * 4 * 10
-    assert spent.writes == {"": 2 * 4 * 2**20} and spent.scratch_bytes == 2**30
+    assert spent.writes == {"": 2 * 4 * 2**20} and list(spent.scratch.values()) == [2**30]
 
 
 def test_a_preview_sums_up_by_host() -> None:
@@ -58,7 +58,7 @@ def test_the_longest_time_counts_rounds_up_to_the_time_limit() -> None:
 
     job = resolved(TEXT).jobs[0]
     for limit, longest in ((None, 7200.0), (60.0, 60.0), (5.0, 10.0)):
-        spent = cost(job._replace(timeout_s=limit), Rounds())
+        spent = needs_of(job._replace(timeout_s=limit), Rounds())
         assert (spent.seconds, spent.longest_s) == (80.0, 8 * longest)
     assert preview(resolved(TEXT), CATALOG).longest_s == 108.0
 
@@ -72,8 +72,8 @@ def test_facts_reach_the_benchmark() -> None:
             return super().needs(params, facts)  # type: ignore[arg-type]
 
     job = resolved("benchmarks: [{uses: peak, config: {data_size: 1GiB}}]").jobs[0]
-    cost(job, Watching(), HostFacts(host="a", collected_at="2026-01-01T00:00:00Z"))
-    cost(job, Watching())
+    needs_of(job, Watching(), HostFacts(host="a", collected_at="2026-01-01T00:00:00Z"))
+    needs_of(job, Watching())
     assert seen == ["a", None]
 
 
@@ -111,4 +111,4 @@ safety:
     }  # fmt: skip
     assert (idle["device"], idle["written"], idle["bytes"]) == ("/dev/loop4", False, 0)
     (host,) = preview(plan, FakeCatalog(Purging())).hosts
-    assert host.destroys[0].purged and host.jobs[0].cost.purges == ("/dev/loop3",)
+    assert host.destroys[0].purged and host.jobs[0].cost.purges == {"/dev/loop3": None}
