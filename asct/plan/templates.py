@@ -1,8 +1,9 @@
 """Templates: `${...}` in the text values of a plan, the variables that they read, and the conditions in `where`.
 
-If a template is the whole text, its value keeps its type; if other text surrounds it, the value is converted to text.
-`$$` stands for a dollar sign. A template is evaluated only once: its result is not treated as a template. A template
-that reads results of `needs` becomes a PendingValue, which `evaluate_pending` evaluates when the results are available.
+If the template is the whole text, its value keeps its type; if it is only part of the text, its value is converted to
+text. `$$` stands for a dollar sign. A template is evaluated only once: its result is not treated as a template. A
+template that reads results of `needs` becomes a PendingValue, which `evaluate_pending` evaluates when the results are
+available.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from asct.plan.scope import Scope, UndefinedError
 from asct.values.duration import format_duration
 
 MAX_TEXT: Final = 65_536
-"""Maximum number of characters in a result."""
+"""Maximum number of characters in the result of a template."""
 
 Part = str | tuple[int, Expression]
 """Literal text, or an expression and its offset in the template."""
@@ -92,7 +93,8 @@ def evaluate_pending(text: str, needs: Mapping[str, Any], values: Mapping[str, A
         missing = sorted({path for path, _, _ in _read_paths(parts) if path not in known})
         if missing:
             names = ", ".join(f"`{path}`" for path in missing)
-            raise PlanError(Diagnostic("E121", f"{names} was not measured", hint="set the value in the plan instead"))
+            message = f"{names} {'was' if len(missing) == 1 else 'were'} not measured"
+            raise PlanError(Diagnostic("E121", message, hint="set the value in the plan instead"))
         return _joined(parts, known)
     except ExpressionError as problem:
         raise PlanError(replace(_located(problem, node), span=None)) from None
@@ -268,8 +270,8 @@ def _located(problem: ExpressionError, node: Node, label: str = "") -> Diagnosti
 
 
 def _inside(node: Node, at: int, length: int) -> Span:
-    """Return the location of a part of the node's text. If the text has escapes or several lines, return the location
-    of the whole node."""
+    """Return the location of a part of the node's text. If the text contains escapes or line breaks, return the
+    location of the whole node."""
     span, size = node.span, len(node.value)
     quotes = span.length - size
     if quotes not in (0, 2) or at > size:

@@ -224,6 +224,19 @@ def test_pending_text_and_what_can_go_wrong_with_it() -> None:
         assert [item.code for item in caught.value.diagnostics] == [code]
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("${needs.a.b}", "`needs.a.b` was not measured"),
+        ("${needs.a.c + needs.a.b}", "`needs.a.b`, `needs.a.c` were not measured"),
+    ],
+)
+def test_every_result_that_is_missing_is_named(text: str, message: str) -> None:
+    with pytest.raises(PlanError) as caught:
+        evaluate_pending(text, {}, {})
+    assert [item.message for item in caught.value.diagnostics] == [message]
+
+
 AXES = ("iodepth", "numjobs", "block_size", "rw", "duration")
 
 
