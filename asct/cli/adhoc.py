@@ -45,7 +45,7 @@ def user_settings(
         span = Span(OPTION, number + 1, 1, max(1, len(owner)))
         if not name and (meant := _having(owner, catalog, selected)):
             hint = f"write `{meant}.{shown(item)}`"
-            findings.error("E910", f"`{shown(owner)}` is a setting without its benchmark", span, hint)
+            findings.error("E910", f"`{shown(owner)}` is a setting; the name of its benchmark is missing", span, hint)
             continue
         benchmark = _owner(owner, span, catalog, findings)
         if benchmark is not None and name:
@@ -63,8 +63,8 @@ def _having(setting: str, catalog: Registry, selected: Collection[str]) -> str |
 
 
 def _owner(name: str, span: Span, catalog: Registry, findings: Findings) -> Benchmark[Any] | None:
-    """Return the benchmark whose settings are given. If no benchmark has this name, report that, and return the one
-    that is probably meant."""
+    """Return the benchmark with this name or alias. If there is none, report that, and return the benchmark that was
+    probably meant, if any."""
     if found := catalog.get(name):
         return found
     known = [name for one in catalog.infos for name in (one.name, *one.aliases)]
@@ -171,7 +171,7 @@ def consents(
 
     `hosts` maps alternative host names, such as the address given to `--host`, to the names in the plan.
 
-    Device names and serial numbers may contain colons: the device is the longest match among the devices in the
+    Because device names and serial numbers may contain colons, the device is the longest match among the devices in the
     settings; if none matches, it ends at the last colon. A loop device (`/dev/loop0`) ends at the first colon, because
     its serial is the path of a file. Report texts in which a part is missing (E910).
     """
@@ -263,6 +263,6 @@ def file_settings(
 
 
 def _from_json(benchmark: Benchmark[Any], name: str, node: Node) -> Node:
-    """Convert a value of a settings file. A bare number for a duration is in seconds, as in ASCT's files."""
+    """Convert a value from a settings file. A bare number given as a duration is in seconds, as in ASCT's files."""
     number = isinstance(node.value, int | float) and not isinstance(node.value, bool)
     return node._replace(value=f"{node.value}s") if number and _schema(benchmark, name).get("unit") == "s" else node

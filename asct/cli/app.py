@@ -104,7 +104,7 @@ def root(ctx: click.Context) -> None:
     Exit codes:
       0   everything was measured and every expectation was met
       1   an expectation failed, or a value regressed (diff --fail-on)
-      2   wrong usage, an invalid plan, or a selection that matches nothing
+      2   incorrect usage, an invalid plan, or a selection that matches nothing
       3   something was not measured
       4   refused for safety, or a host is locked
       70  a bug in asct

@@ -33,8 +33,8 @@ def completing_from(candidates: Candidates) -> Completer:
 def _plans() -> Iterator[Plan]:
     """Yield the valid parts of the plans on the command line.
 
-    The words come from the variable that click's scripts set, because click parses no arguments that precede an option
-    without a value.
+    The command line is read from the variable that click's scripts set, because click does not parse arguments that
+    precede an option without a value.
     """
     from asct.plan.load import load_plan
     from asct.plan.sources import shipped

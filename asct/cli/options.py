@@ -123,8 +123,8 @@ def _gathered(name: str, kind: Callable[..., Any], options: tuple[Callable[[F], 
 def results_option(file_okay: bool = True) -> Callable[[F], F]:
     """Return the option `--results`.
 
-    A path to a file instead of a directory is a usage error. With `file_okay`, it is an error of the results tree
-    instead.
+    A path to a file is a usage error. With `file_okay`, it is accepted here and becomes an error when the results tree
+    is opened.
     """
     return click.option(
         "--results", type=click.Path(file_okay=file_okay), metavar="DIRECTORY", default="results", show_default=True,
@@ -204,7 +204,7 @@ def _hosts(_ctx: click.Context, _param: click.Parameter, given: str | tuple[str,
 def report_options(*files: str, several: bool = False) -> Callable[[F], F]:
     """Return a decorator that adds `--host --from --format --output-dir --force` to a command.
 
-    The command receives them as `request`, a `ReportRequest`. `files` are the names of the files that it writes. With
+    The command receives them as `request`, a `ReportRequest`. `files` lists the names of the files that it writes. With
     `several`, `--host` can be repeated.
     """
     again = " Can be repeated." if several else ""

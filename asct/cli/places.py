@@ -88,7 +88,7 @@ def option_node(item: str, number: int, value: Any) -> Node:
 
 
 def words_text(words: Sequence[str]) -> tuple[str, dict[str, Span]]:
-    """Return the command line with its selected words, and the location of each word."""
+    """Return the command line, which contains the words that select benchmarks, and the location of each word."""
     text, spans = WITHOUT_PLAN, {}
     for word in words:
         spans[word] = Span(WITHOUT_PLAN, 1, len(text) + 2, max(1, len(word)))

@@ -89,7 +89,7 @@ _SLACK: Final = 0.99
 
 
 def _judged(policy: FrequencyPolicy) -> tuple[Certainty, str, str] | None:
-    """Return how certain it is that the governor of a policy changes results, the case in rules.yaml, and the driver.
+    """Return how certain it is that the governor of a policy affects results, the case in rules.yaml, and the driver.
     Return None for the governor `performance`."""
     name = policy.governor
     if name in (None, "performance"):

@@ -51,8 +51,8 @@ def over_limits(run: RunContext, jobs: Sequence[Job], forks: int) -> dict[PointK
 
 
 def _over_written(run: RunContext, job: Job) -> str:
-    """Return the reason why the plan's limit on bytes written does not allow the points to be measured again, or an
-    empty string if it does. The points are expected to write their share of the bytes that the job has written.
+    """Return the reason why the plan's limit on bytes written prevents the points from being measured again, or an
+    empty string if it does not. The points are expected to write their share of the bytes that the job has written.
     """
     limit, path = run.plan.safety.max_written_bytes, run.writer.layout.audit(job.host, job.id)
     if limit is None or not path.exists():

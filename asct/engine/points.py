@@ -77,7 +77,7 @@ def bind_points(
 def _settled(
     job: Job, benchmark: Benchmark[Any], values: Mapping[str, Scalar], facts: HostFacts
 ) -> Iterator[tuple[Point, dict[str, Any], Params]]:
-    """Yield each point with its settings on the host, both as written and validated. Raises NotMeasured like
+    """Yield each point with its settings on the host, both as written and as validated. Raises NotMeasured like
     `bind_points`."""
     given: list[tuple[Point, dict[str, Any], Params]] = []
     findings: dict[str, Diagnostic] = {}

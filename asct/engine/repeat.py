@@ -196,8 +196,8 @@ class RepeatRunner:
         return self._layout.repeat(self._job.host, self._job.id, point.id, repeat)
 
     def _identity(self, attempt: Attempt) -> list[str]:
-        """Return the values that distinguish an attempt from all other attempts in the run, including its earlier
-        parts."""
+        """Return the values that distinguish an attempt from all other attempts in the run, including those in earlier
+        parts of the run."""
         point_id, repeat = attempt.point.id, attempt.repeat
         ends = self._earlier.ends.get((self._job.host, self._job.id, point_id, repeat), 0)
         return [self._run.plan.hash, self._job.key, point_id, str(repeat), str(ends), str(attempt.number)]
@@ -234,7 +234,7 @@ class RepeatRunner:
             self._run_steps(attempt)
 
     def _run_steps(self, attempt: Attempt) -> None:
-        """Run all steps. An exception becomes the status of the attempt, except StepsChangedError, which is raised."""
+        """Run all steps. Exceptions other than StepsChangedError become the status of the attempt."""
         try:
             self._next_steps(attempt)
         except HostLost as error:

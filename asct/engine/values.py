@@ -48,8 +48,8 @@ def value_key(metric: str, coords: Mapping[str, Scalar]) -> tuple[object, ...]:
 def records_of(
     found: Iterable[Measurement], benchmark: Benchmark[Any], record_of: Callable[..., Record]
 ) -> list[Record]:
-    """Return the records of measurements. `record_of` makes a record of the fields of one measurement; it already has
-    those that all records of a repeat share.
+    """Return the records of measurements. `record_of` makes a record from the fields of one measurement; it already
+    has the fields that all records of a repeat share.
 
     Raises ContractBreachError for a measurement that the benchmark does not declare.
     """

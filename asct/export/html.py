@@ -55,7 +55,8 @@ _MOST_EXACT = 20_000
 _MOST_VISITS = 20_000
 """Maximum number of visits and repeats, per section, that single-host figures show as points."""
 _DIGITS = 6
-"""Number of significant digits stored if there are more records. All digits would double the size of the page."""
+"""Number of significant digits stored if there are more than `_MOST_EXACT` records. All digits would double the size of
+the page."""
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 
@@ -186,7 +187,7 @@ def _shown(value: Any) -> Any:
 
 
 def numeric(grid: TextTable) -> bool:
-    """Return whether most columns of a table are right-aligned, so that right alignment becomes its default."""
+    """Return whether most columns of a table are right-aligned, in which case right alignment becomes its default."""
     return 2 * sum(head.align == "right" for head in grid.heads) > len(grid.heads)
 
 

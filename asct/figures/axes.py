@@ -24,15 +24,15 @@ from asct.sdk.metric import Better
 from asct.sdk.record import Scalar
 
 MOST_LABELS: Final = 12
-"""Maximum number of measured x values that are all labeled."""
+"""If there are at most this many measured x values, each of them is labeled."""
 MATRIX: Final = "matrix"
 """The key of the value axis shared by all matrices, in place of an axis title."""
 _LEAST: Final = 3
 _LEAST_SPAN: Final = 0.005
-"""Minimum range of an axis relative to its values, so that ticks differ within four digits."""
+"""Minimum range of an axis relative to its values, so that ticks differ in their first four digits."""
 _PADDING: Final = 0.05
 _RATED_SHARE: Final = 0.92
-"""Maximum position of a rated value on its axis, which leaves room for its label."""
+"""Maximum position of a rated value, as a fraction of the axis, which leaves room for its label."""
 _LEAST_SHARE, _MOST_SHARE = 0.01, 10_000.0
 """Limits of a value relative to the common prefix of its unit. Outside these limits, the prefix would add zeros or
 digits, so the axis has its own prefix."""
@@ -65,8 +65,8 @@ class AxisView:
 def section_scales(figures: Iterable[Figure]) -> Scales:
     """Return the scales of neighboring figures, such as those of one section of a report.
 
-    All axes with the same unit have the same prefix, unless it does not suit an axis's values. Axes with the same unit
-    and title always have the same prefix.
+    Axes with the same unit share a prefix, except those whose values it does not suit. Axes with the same unit and
+    title always share a prefix.
     """
     guides: dict[tuple[str, str], list[float]] = {}
     for figure in figures:
@@ -221,7 +221,7 @@ def is_category(chart: Chart) -> bool:
 
 
 def category_labels(chart: Chart) -> list[str]:
-    """Return the labels of a category axis: numbers by size, text in order of first appearance."""
+    """Return the labels of a category axis: numbers in ascending order, text in order of first appearance."""
     xs: list[Scalar] = list(dict.fromkeys(x for series in chart.series for x in series.x))
     if _all_numbers(chart):
         xs.sort(key=float)

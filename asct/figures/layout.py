@@ -1,7 +1,7 @@
 """The layout of a chart as plotly JSON: axes, lines at levels and rated values, bands, and the grid of panels.
 
-Rows of pixels above the axes are reserved, so that nothing overlaps: the buttons of plotly are at the top, followed by
-the labels of vertical lines or the titles of panels. The page draws the legend above the figure.
+Rows of pixels above the axes are reserved, so that nothing overlaps: plotly's buttons are at the top, followed by the
+labels of vertical lines or the titles of panels. The page draws the legend above the figure.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ def _fitting(text: str, width: float) -> str:
 
 
 def _free_side(chart: Chart, x: AxisView, y: AxisView, at: float) -> str:
-    """Return the end of a horizontal line that has fewer values near it. The line is at this share of the y axis."""
+    """Return the end of a horizontal line that has fewer values near it. `at` is the line's fraction of the y axis."""
     labels = category_labels(chart)
     counts = {"right": 0, "left": 0}
     for series in chart.series:

@@ -26,7 +26,7 @@ from asct.sdk.record import Scalar
 _BAND_FROM: Final = 13
 """Lines with at least this number of points show intervals as a band; shorter lines show them as error bars."""
 _MARKS_UP_TO: Final = 60
-"""Lines with more points have no marks."""
+"""Lines with more points than this have no marks."""
 _PALE: Final = 0.3
 """Opacity of the values with which a series is compared."""
 _MOST_POINTS: Final = 2000

@@ -230,6 +230,6 @@ class Host(Protocol):
         ...
 
     def interrupt(self) -> None:
-        """Stop the running process group. Called from another thread. `run` then returns soon, and `execute` raises
-        HostLost."""
+        """Stop the running process group. Called from another thread. `run` then returns promptly, and `execute`
+        raises HostLost."""
         ...

@@ -98,7 +98,7 @@ def test_a_setting_of_no_benchmark_is_an_error(text: str) -> None:
     findings = Findings()
     adhoc.user_settings(["sids.duration=2s", text], installed(), findings)
     (problem,) = findings.all()
-    said = ("is not a benchmark", "does not name a setting", "is a setting without its benchmark")
+    said = ("is not a benchmark", "does not name a setting", "is a setting; the name of its benchmark is missing")
     assert any(words in problem.message for words in said)
     assert problem.span is not None
     assert (problem.span.file, problem.span.line, problem.span.column) == ("--user-config", 2, 1)

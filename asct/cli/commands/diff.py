@@ -61,7 +61,7 @@ def _repeated(args: list[str]) -> list[str]:
 )
 @click.option(
     "-o", "--output-dir", type=click.Path(file_okay=False),
-    help="Write diff.csv, diff.json, diff.md and diff.html to DIRECTORY, or only the file of --format.",
+    help="Write diff.csv, .json, .md and .html to DIRECTORY, or, with --format, only the file in that format.",
 )  # fmt: skip
 @click.option("--force", is_flag=True, help=FORCE_HELP)
 @results_option(file_okay=False)
@@ -69,8 +69,8 @@ def _repeated(args: list[str]) -> list[str]:
 def command(options: GlobalOptions, runs: tuple[str, ...], form: str, fail_on: str | None, **given: Any) -> int:
     """Compare runs with a base: first what differs in machine, software, plan and settings, then every value.
 
-    The base is the first run or that of --baseline. A single run (default: the latest) is compared with the baseline
-    that its plan names.
+    The base is the first run, or the one given with --baseline. A single run (default: the latest) is compared with
+    the baseline that its plan names.
 
     RUN is a directory, a run id or the start of one, a label, or `latest`. The last three can follow a plan
     (PLAN/latest).

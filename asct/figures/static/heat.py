@@ -15,7 +15,7 @@ from asct.figures.scale import significant
 from asct.figures.static.labels import HEAT, MUTED, POINT, SMALL, colour, plain
 
 _BRIGHT: Final = 0.55
-"""Cells whose color has a higher luma have dark numbers."""
+"""Luma above which the color of a cell is so bright that its number is dark."""
 
 
 def draw_heatmap(axes: Axes, bar: Axes, trace: Mapping[str, Any], blank: str) -> None:

@@ -28,7 +28,7 @@ _HATCHES: Final = {"": "", "/": "//", ".": "..", "\\": "\\\\", "x": "xx", "-": "
 _OPEN: Final = "-open"
 _SIDES: Final = {"left": "right", "center": "center", "right": "left", "top": "bottom", "middle": "center",
                  "bottom": "top"}  # fmt: skip
-"""The alignment of a text that is on this side of its mark."""
+"""Maps the side of a mark that a text is on to the alignment of the text."""
 
 
 def draw_scatter(axes: Axes, trace: Mapping[str, Any], place: tuple[Place, Place], shift: float = 0.0) -> None:
@@ -137,7 +137,7 @@ def bar_style(trace: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def key_of(trace: Mapping[str, Any], left: float, middle: float, size: tuple[float, float]) -> Artist:
-    """Return a trace's sample for the legend, which begins at `left` and is centered at `middle`."""
+    """Return a trace's sample for the legend. It begins at `left` and is vertically centered at `middle`."""
     width, height = size
     if trace["type"] == "bar":
         return Rectangle((left, middle - height / 2), width, height, **bar_style(trace))
