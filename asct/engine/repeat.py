@@ -1,7 +1,7 @@
 """Measure one repeat of a point: run its steps, parse their outputs and write its files.
 
 A failure becomes a status, not an exception. Each step becomes a task for the transport; tasks produce outputs, outputs
-are parsed into measurements, and these become records. status.json is written last; its presence means that the repeat
+are parsed into measurements, and these become records. status.json is written last; its presence means that the attempt
 has ended.
 """
 

@@ -156,7 +156,7 @@ class RunWriter:
                 self.replace_records("\n".join(line for line in lines if not line.endswith(end)))
 
     def finish_repeat(self, folder: Path, status: Status, records: Sequence[Record]) -> None:
-        """Write the lines of records.jsonl, then status.json, which marks the repeat as ended.
+        """Write the lines of records.jsonl, then status.json, which marks the attempt as ended.
 
         status.json receives the checksums of the records and of all raw files in `folder`. Empty raw files are removed,
         except those of a long repeat, whose notes refer to them.
