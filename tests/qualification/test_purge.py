@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -28,6 +29,9 @@ from asct.sdk.step import Output, Step
 RECORDED = Path(__file__).parents[2] / "asct/benchmarks/storage_iops/testdata/pts.json"
 CELL = Workload(4096, 0)
 PHASE = Phase("", (CELL,), (TrackedMetric(CELL, "iops"),), SEQUENTIAL_BLOCK, 1.0)
+GUARD = (Path(__file__).parents[2] / "kernels/guard/nvme.c").read_text()
+ALONE = next(text for text in re.findall(r'"namespaces", SAFE, "([^"]+)"', GUARD) if "of its drive" in text)
+"""What guard prints about the only namespace of a drive, read from its source: a purge depends on these words."""
 ALL_TOOLS = ("fio", "nvme", "blkdiscard", "hdparm", "sg_format", "sg_sanitize")
 ERASABLE = """
 /dev/sda:
@@ -97,7 +101,7 @@ class Drive:
         settings |= {"raid_level": 1} if self.members else {}
         journal = StepJournal(QualificationParams(file_names=names, **settings), self.done, facts)
         fields = {"kind": "block", "bytes": 2**30, "logical_block": 512, "discard_max_bytes": 4096} | self.fields
-        detail = "the only namespace of its drive" if self.alone else "other namespaces on the same drive: nvme0n2"
+        detail = ALONE if self.alone else "other namespaces on the same drive: nvme0n2"
         checks = tuple(TargetCheck(name, "namespaces", True, detail) for name in names)
         drives = tuple(GuardTarget(name, fields) for name in names)
         array = GuardTarget("/dev/md127", {"kind": "block", "bytes": 2**30, "raid_level": "1", "members": [*names]})
