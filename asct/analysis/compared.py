@@ -12,6 +12,7 @@ from asct.analysis.diff.gate import SMALLEST
 from asct.analysis.diff.report import DiffReport, build_report
 from asct.analysis.diff.source import DiffSource, of_stored
 from asct.analysis.view import RunView
+from asct.diagnostics.model import Diagnostic
 from asct.errors import StoreError
 from asct.sdk.figure import Figure
 from asct.store.reader import read_run
@@ -54,8 +55,10 @@ def sources_of(view: RunView) -> tuple[DiffSource, DiffSource, str] | None:
     """Return the baseline, the run in the form that its comparison requires, and how the baseline was chosen; None if
     there is no baseline. Raises StoreError if the baseline cannot be used."""
     catalog = view.catalog
-    if catalog is None:
-        return None
+    if isinstance(view.sources, str):
+        raise StoreError(Diagnostic("E708", view.sources))
+    if catalog is None or view.sources is not None:
+        return view.sources
     if view.resolved.get("baseline"):
         return planned_baseline(of_stored(read_run(view.root), catalog), catalog)
     earlier = newest_before(view.root)

@@ -15,6 +15,8 @@ from dataclasses import fields, is_dataclass, replace
 from functools import lru_cache
 from typing import Any, Final, TypeVar, cast, get_args
 
+from pydantic import BaseModel
+
 from asct.analysis.view import RunView
 from asct.resources import data
 from asct.sdk.facts import HostFacts
@@ -104,7 +106,7 @@ class Redaction:
     def file(self, path: str, text: str) -> str:
         """Return the text of a file in the results tree without secrets. JSON documents remain JSON documents.
 
-        The resolved plan no longer names a baseline, because the baseline is another run with its own secrets.
+        The resolved plan no longer names a baseline, because the baseline is another run, which is not beside the copy.
         """
         if path == "plan.resolved.json" and isinstance(body := _parsed(text), dict):
             return json.dumps({**self.document(body), "baseline": None}, ensure_ascii=False, separators=(",", ":"))
@@ -160,16 +162,17 @@ def redactor(view: RunView) -> Callable[[str], str]:
     return Redaction(known | {name: word for name, word in numbered.items() if _is_ip(name) or "@" in name}).text
 
 
-def redaction_of(view: RunView, files: Iterable[tuple[str, str]]) -> Redaction:
-    """Return the redaction that removes all secrets of a run, including the names of hosts and users. `files` contains
-    the paths and texts of the files of its results tree."""
-    found = dict(_known(view))
+def redaction_of(view: RunView, files: Iterable[tuple[str, str]], *others: RunView) -> Redaction:
+    """Return the redaction that removes all secrets of a run and of `others`, including the names of hosts and users.
+    `files` contains the paths and texts of the files of their results trees."""
+    views = (view, *others)
+    found = {text: word for one in reversed(views) for text, word in _known(one)}
     for path, text in files:
         found |= {name: _USER for name in re.findall(rf"{_HOME}([A-Za-z_][\w.-]*)", text)}
         if path.endswith(".json"):
             found |= dict(_of_document(_parsed(text)))
-    hosts = _numbered(view)
-    for host, facts in view.facts.items():
+    hosts = _numbered(*views)
+    for host, facts in (item for one in reversed(views) for item in one.facts.items()):
         found[facts.system.hostname or host] = hosts.get(host, _ADDRESS)
     full = [name for name in found if re.fullmatch(r"[A-Za-z][\w-]*(\.[A-Za-z][\w-]*){2,}", name)]
     found |= {name.partition(".")[0]: found[name] for name in full} | hosts
@@ -179,12 +182,17 @@ def redaction_of(view: RunView, files: Iterable[tuple[str, str]]) -> Redaction:
 
 
 def redacted(value: _Value, redact: Callable[[str], str]) -> _Value:
-    """Return a value with all texts in it redacted, including those in tuples and dataclasses."""
+    """Return a value with all texts in it redacted, including those in collections, dataclasses and models."""
     found: Any = value
     if isinstance(value, str):
         found = redact(value)
-    elif isinstance(value, tuple):
-        found = tuple(redacted(item, redact) for item in value)
+    elif isinstance(value, tuple | list | frozenset):
+        kind = tuple if isinstance(value, tuple) else type(value)
+        found = kind(redacted(item, redact) for item in value)
+    elif isinstance(value, Mapping):
+        found = {redacted(key, redact): redacted(item, redact) for key, item in value.items()}
+    elif isinstance(value, BaseModel):
+        found = value.model_copy(update=redacted(dict(value), redact))
     elif is_dataclass(value) and not isinstance(value, type):
         changed = {
             one.name: redacted(getattr(value, one.name), redact) for one in fields(value) if one.name not in _KEPT
@@ -201,9 +209,10 @@ def _is_ip(text: str) -> bool:
     return len(text) > 2
 
 
-def _numbered(view: RunView) -> dict[str, str]:
-    """Return a name for each host that reveals nothing: its position in the plan."""
-    return {host.name: f"host-{number}" for number, host in enumerate(view.run.hosts, start=1)}
+def _numbered(*views: RunView) -> dict[str, str]:
+    """Return a name for each host that reveals nothing: its position in the plan of the first run that has it."""
+    names = dict.fromkeys(host.name for view in views for host in view.run.hosts)
+    return {name: f"host-{number}" for number, name in enumerate(names, start=1)}
 
 
 def _known(view: RunView) -> Iterator[tuple[str, str]]:

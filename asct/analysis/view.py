@@ -127,6 +127,8 @@ class RunView:
     """The disturbances at the start of the run, by host."""
     catalog: Catalog | None = None
     """The benchmarks that are installed where the view was opened."""
+    sources: tuple[Any, Any, str] | str | None = None
+    """In a copy, which is not beside the other runs: the result of `sources_of` for the original, or why it failed."""
 
     def ids(self) -> list[str]:
         """Return the benchmark entries of the plan, in the order of their first jobs."""

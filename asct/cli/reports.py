@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from asct.analysis.diff.source import DiffSource
     from asct.analysis.view import RunView
     from asct.cli.console import Console
 
@@ -29,21 +31,30 @@ def published(root: Path, *, redact: bool) -> Iterator[RunView]:
     if not redact:
         yield view_of(root)
         return
-    from asct.analysis.redaction import redaction_of
+    from asct.analysis.compared import sources_of
+    from asct.analysis.redaction import redacted, redaction_of
     from asct.analysis.view import glance
     from asct.errors import StoreError
+    from asct.registry import installed
     from asct.store.copies import readable, redacted_copy
 
-    view = glance(root)
+    view = replace(glance(root), catalog=installed())
+    sources: tuple[DiffSource, DiffSource, str] | str | None
+    try:
+        sources = sources_of(view)
+    except StoreError as error:
+        sources = error.diagnostics[0].message
+    base = [sources[0].root] if isinstance(sources, tuple) else []
+    redaction = redaction_of(view, chain.from_iterable(map(readable, (root, *base))), *map(glance, base))
     with TemporaryDirectory(prefix="asct-") as folder:
         copy = Path(folder) / view.run.run
-        redacted_copy(root, copy, redaction_of(view, readable(root)))
+        redacted_copy(root, copy, redaction)
         try:
             found = view_of(copy)
         except StoreError:
             view_of(root)  # fails as well, and names the damaged file of the run instead of that of the copy
             raise
-        yield found
+        yield replace(found, sources=redacted(sources, redaction.text))
 
 
 def write_bundle(view: RunView, names: Sequence[str], folder: Path, *, force: bool) -> Path:

@@ -51,14 +51,14 @@ def test_a_run_without_common_quantities_has_no_table(tmp_path: Path) -> None:
     assert consistency_grid(open_view(write_sample(tmp_path), Fakes())) is None
 
 
-def second_run(results: Path, factor: float) -> Path:
+def second_run(results: Path, factor: float, hosts: tuple[str, ...] = ("local",)) -> Path:
     """Write two complete runs of a plan; the values of the second one are `factor` times those of the first one."""
-    first = write_sample(results / "new", Sample(verdicts=False, quiet=True))
+    first = write_sample(results / "new", Sample(hosts=hosts, verdicts=False, quiet=True))
     target = results / "quickstart" / RUN
     target.parent.mkdir(parents=True)
     (results / "new" / "quickstart" / RUN).rename(target)
     later = RUN.replace("20261121", "20261122")
-    write_sample(results / "new", Sample(verdicts=False, quiet=True))
+    write_sample(results / "new", Sample(hosts=hosts, verdicts=False, quiet=True))
     first = results / "quickstart" / later
     (results / "new" / "quickstart" / RUN).rename(first)
     path = first / "run.json"

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import zipfile
 from pathlib import Path
 
 import pytest
 
+from asct.analysis.compared import comparison_of, sources_of
+from asct.analysis.view import RunView
+from asct.cli.reports import published, view_of
+from asct.export import render
+from tests.analysis.test_report_sections import second_run
 from tests.cli.conftest import Asct
+from tests.export.fakes import Fakes
 from tests.export.sample import RUN, Sample, write_sample
 
 HOST = "zeus-lab7"
@@ -49,6 +56,35 @@ def test_a_redacted_report_names_no_host(asct: Asct, run: Path, tmp_path: Path) 
     with zipfile.ZipFile(NAME) as archive:
         assert all(HOST not in name and HOST.encode() not in archive.read(name) for name in archive.namelist())
         assert f"{RUN}/jobs/host-1/latency-sweep/000000000000/r1/stdout" in archive.namelist()
+
+
+def compared(view: RunView) -> tuple[list[list[str]], str]:
+    found = comparison_of(view)
+    assert found is not None and found.report is not None
+    return [[cell.text for cell in row] for part in found.report.sections[0].parts for row in part.grid.rows], found.why
+
+
+def test_a_redacted_report_contains_the_comparison_with_the_baseline(
+    asct: Asct, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("asct.registry.installed", Fakes)
+    root = second_run(tmp_path / "results", 1.3, hosts=(HOST, "juno"))
+    with published(root, redact=True) as view:
+        assert compared(view) == compared(view_of(root))
+        found = sources_of(view)
+        assert found is not None
+        assert [source.hosts for source in found[:2]] == [["host-1", "host-2"]] * 2
+        assert HOST not in repr(found)
+        assert "Comparison with the baseline" in render(view, "html")
+
+
+def test_a_redacted_report_says_why_there_is_no_comparison(asct: Asct, run: Path) -> None:
+    path = run / "plan.resolved.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "baseline": f"{HOST}-golden"}))
+    with published(run, redact=True) as view:
+        found = comparison_of(view)
+    assert found is not None and found.report is None
+    assert "host-1-golden" in found.problem and HOST not in found.problem
 
 
 @pytest.mark.parametrize(
