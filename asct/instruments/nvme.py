@@ -10,27 +10,37 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.json_schema import SkipJsonSchema
+
 from asct.instruments.guard_output import GuardTarget
 
 UNIT_BYTES: Final = 512_000
 """Size of a data unit in the health log: one thousand times 512 bytes."""
 
 
-@dataclass(frozen=True, slots=True)
-class SmartHealth:
-    """The SMART / Health Information log page (02h). Temperatures are in degrees Celsius, durations in minutes."""
+class DriveHealth(BaseModel):
+    """The SMART / Health log of an NVMe drive (NVM Express Base Specification, log page 02h). Temperatures are in
+    degrees Celsius, and durations are in minutes."""
 
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, defer_build=True)
+
+    celsius: float
     critical_warning: int
-    temperature: float
     available_spare: int
     percentage_used: int
-    data_units_read: int
-    data_units_written: int
     media_errors: int
     warning_minutes: int
     critical_minutes: int
     throttle_transitions: int
     """Number of transitions to a slower power state for cooling, in total for both thresholds."""
+    data_units_written: SkipJsonSchema[int | None] = Field(None, exclude=True)
+    """Number of data units that the host has written. It is a measurement, so it is not stored here."""
+
+    @property
+    def heat(self) -> int:
+        """A number that increases whenever the drive is too warm or throttled."""
+        return self.warning_minutes + self.critical_minutes + self.throttle_transitions
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +76,16 @@ class IdentifyNamespace:
     metadata_bytes: int
 
 
-def health_of(device: GuardTarget) -> SmartHealth | None:
+def health_of(device: GuardTarget) -> DriveHealth | None:
     """Return the health log of a drive, or None if it cannot be read."""
     data = _bytes(device, "nvme_smart", 512)
     if data is None:
         return None
-    return SmartHealth(
+    return DriveHealth(
+        celsius=round(_number(data, 1, 2) - 273.15, 2),
         critical_warning=data[0],
-        temperature=_number(data, 1, 2) - 273.15,
         available_spare=data[3],
         percentage_used=data[5],
-        data_units_read=_number(data, 32, 16),
         data_units_written=_number(data, 48, 16),
         media_errors=_number(data, 160, 16),
         warning_minutes=_number(data, 192, 4),
@@ -122,15 +131,9 @@ def namespace_of(device: GuardTarget) -> IdentifyNamespace | None:
 
 def throttled(before: Sequence[GuardTarget], after: Sequence[GuardTarget]) -> bool:
     """Return whether any drive exceeded its warning temperature or was throttled between two inspections."""
-    old = _heat(before)
-    return any(heat > old.get(path, heat) for path, heat in _heat(after).items())
-
-
-def _heat(devices: Sequence[GuardTarget]) -> dict[str, int]:
-    logs = {device.path: health_of(device) for device in devices}
-    return {
-        path: log.warning_minutes + log.critical_minutes + log.throttle_transitions for path, log in logs.items() if log
-    }
+    old = {device.path: health_of(device) for device in before}
+    pairs = [(old.get(device.path), health_of(device)) for device in after]
+    return any(first.heat < last.heat for first, last in pairs if first and last)
 
 
 def _bytes(device: GuardTarget, field: str, size: int) -> bytes | None:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, RootModel
 
 from asct.instruments.guard_output import TargetCheck
+from asct.instruments.nvme import DriveHealth
 from asct.sdk.guard import Consent
 from asct.sdk.record import Scalar
 from asct.sdk.step import HostReadings
@@ -292,20 +293,6 @@ class HostVerdict(_Document):
 
     state: State
     reasons: list[Reason] = Field(default_factory=list)
-
-
-class DriveHealth(_Document):
-    """The SMART / Health log of an NVMe drive (NVM Express Base Specification, log page 02h). Temperatures are in
-    degrees Celsius, and durations are in minutes."""
-
-    celsius: float
-    critical_warning: int
-    available_spare: int
-    percentage_used: int
-    media_errors: int
-    warning_minutes: int
-    critical_minutes: int
-    throttle_transitions: int
 
 
 class Moment(_Document):

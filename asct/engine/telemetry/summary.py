@@ -14,7 +14,7 @@ from asct.instruments.guard_output import GuardTarget, device_of
 from asct.instruments.nvme import health_of
 from asct.sdk.needs import GUARD
 from asct.sdk.step import HostReadings, Kernel, Output
-from asct.store.model import DriveHealth, HostVerdict, Moment, Telemetry
+from asct.store.model import HostVerdict, Moment, Telemetry
 
 _DEVICE: Final = '{"t":"device"'
 _BRIEF: Final = f"shorter than {SHORT_TASK_S * 1000:g} ms: the CPU counters of the host are too coarse"
@@ -95,7 +95,7 @@ def summarize(steps: Sequence[MeasuredStep]) -> Telemetry:
 def _pair(output: Output, readings: HostReadings) -> _Pair:
     before, after = parse_reading(readings.before), parse_reading(readings.after)
     for device, when in _devices(output):
-        health = _health(device)
+        health = health_of(device)
         if health is not None:
             moment = before.moment if when == "before" else after.moment
             moment.drives.update(dict.fromkeys(_drives(device)[:1], health))
@@ -123,14 +123,6 @@ def _devices(output: Output) -> Iterable[tuple[GuardTarget, str]]:
 def _drives(device: GuardTarget) -> list[str]:
     found = device.fields.get("drives")
     return [str(name) for name in found] if isinstance(found, list) else []
-
-
-def _health(device: GuardTarget) -> DriveHealth | None:
-    health = health_of(device)
-    if health is None:
-        return None
-    others = {name: getattr(health, name) for name in DriveHealth.model_fields if name != "celsius"}
-    return DriveHealth(celsius=round(health.temperature, 2), **others)
 
 
 def _shares(found: NoiseEvidence) -> dict[str, float]:

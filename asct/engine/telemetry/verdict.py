@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from asct.instruments.memory.kernel_flags import CLOCK_LIMIT, STEAL_LIMIT
-from asct.store.model import DriveHealth, HostVerdict, Moment, Reason
+from asct.instruments.nvme import DriveHealth
+from asct.store.model import HostVerdict, Moment, Reason
 from asct.values.cpulist import parse_cpulist
 
 TICKS_A_SECOND: Final = 100
@@ -241,17 +242,13 @@ def _drive(name: str, first: DriveHealth, last: DriveHealth) -> Reasons:
     if last.critical_warning:
         means = f"{name} reports a critical warning (health log, byte 0)"
         yield _reason("drive-warning", "invalid", last.critical_warning, 0, "", means)
-    heat = _heat_of(last) - _heat_of(first)
+    heat = last.heat - first.heat
     if heat > 0:
         means = f"{name} was too warm or throttled (health log: minutes above its limits, transitions)"
         yield _reason("drive-heat", "invalid", heat, 0, "counts", means)
     if last.media_errors > first.media_errors:
         means = f"{name} lost data (health log: media errors)"
         yield _reason("drive-errors", "invalid", last.media_errors - first.media_errors, 0, "errors", means)
-
-
-def _heat_of(health: DriveHealth) -> int:
-    return health.warning_minutes + health.critical_minutes + health.throttle_transitions
 
 
 _RULES: Final[Sequence[Callable[[NoiseEvidence], Reasons]]] = (
