@@ -6,16 +6,16 @@ number of bytes written. A resumed run reads these files, so the plan's limit ap
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from asct.diagnostics.model import Diagnostic
 from asct.engine.events import now
 from asct.engine.guard import REFUSED_STATUS, VOLUME, GuardReport, inspection_result
+from asct.instruments.guard_output import WRITE_BYTES, lines_of
 from asct.instruments.nvme import health_of
 from asct.plan.model import Safety
 from asct.planner.model import Job
@@ -30,10 +30,6 @@ from asct.values.quantity import format_quantity
 
 Occasion = Literal["preflight", "start", "step"]
 _LIMIT: Final = "--max-write-bytes"
-_WRITE_BYTES: Final = 3
-"""Index of the number of bytes written in a device's list of counters, as it appears in a sample from the `guard`
-kernel.
-"""
 
 
 class DriveGuard:
@@ -184,7 +180,7 @@ class JobGuard:
             )
         elif self._gate.limit is not None or any(paths):
             self._save(sync=False)
-        stopped = _object(output.stdout, '{"t":"exit"', last=True).get("stopped") == "volume"
+        stopped = next(lines_of(output.stdout, "exit", backward=True), {}).get("stopped") == "volume"
         return self._exhausted(max(paths, key=lambda path: self._gate.spent[path])) if limited and stopped else None
 
     def _key(self, path: str) -> str:
@@ -221,28 +217,11 @@ def _own_limit(step: Step) -> int | None:
 
 def _taken(output: Output) -> dict[str, int]:
     """Return the bytes written to each target between the first and the last sample of a step."""
-    begin, end = (_object(output.stdout, '{"t":"sample"', last=last).get("devices") for last in (False, True))
+    begin, end = (next(lines_of(output.stdout, "sample", backward=last), {}).get("devices") for last in (False, True))
     taken: dict[str, int] = {}
     if not isinstance(begin, list) or not isinstance(end, list):
         return taken
     for target, before, after in zip(targets_in(output.step), begin, end, strict=False):
         if target.access == "write" and isinstance(before, list) and isinstance(after, list):
-            taken[target.path] = max(0, after[_WRITE_BYTES] - before[_WRITE_BYTES])
+            taken[target.path] = max(0, after[WRITE_BYTES] - before[WRITE_BYTES])
     return taken
-
-
-def _object(stdout: str, start: str, *, last: bool) -> Mapping[str, Any]:
-    """Return the JSON object in the first or last line that starts with `start`, or an empty mapping if there is none
-    or the line is incomplete.
-
-    The text is searched rather than split into lines, because it may contain hundreds of thousands of lines.
-    """
-    at = stdout.rfind(start) if last else stdout.find(start)
-    end = stdout.find("\n", at)
-    if at < 0 or end < 0:
-        return {}
-    try:
-        body = json.loads(stdout[at:end])
-    except ValueError:
-        return {}
-    return body if isinstance(body, dict) else {}

@@ -5,7 +5,9 @@ kernels/guard/README.md describes the lines.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -81,6 +83,26 @@ class GuardOutput:
 
 
 _COUNTERS: Final = 7
+READ_BYTES: Final = 1
+WRITE_BYTES: Final = 3
+DISCARD_BYTES: Final = 5
+"""Indices of counters in `CounterSample.devices`."""
+
+
+def lines_of(stdout: str, kind: str, *, backward: bool = False) -> Iterator[Mapping[str, Any]]:
+    """Yield the lines of a kind from output that may be damaged or incomplete, omitting those that cannot be parsed.
+
+    The text is searched rather than split into lines, because it may contain hundreds of thousands of lines.
+    """
+    start = f'{{"t":"{kind}"'
+    at = stdout.rfind(start) if backward else stdout.find(start)
+    while at >= 0:
+        end = stdout.find("\n", at)
+        end = end if end >= 0 else len(stdout)
+        at = stdout.rfind(start, at, end)  # the line may begin with the remains of another one
+        with suppress(ValueError, RecursionError):
+            yield json.loads(stdout[at:end])
+        at = stdout.rfind(start, 0, stdout.rfind("\n", 0, at) + 1) if backward else stdout.find(start, end)
 
 
 def read_guard_output(output: Output) -> GuardOutput:

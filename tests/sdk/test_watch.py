@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from asct.instruments.guard_output import read_guard_output
+from asct.instruments.guard_output import lines_of, read_guard_output
 from asct.sdk.guard import StopRule, Target, guarded, handle_path, inspection, targets_in
 from asct.sdk.step import Kernel, Output, Step, Tool
 
@@ -81,6 +81,20 @@ def test_names_are_put_together_from_their_bytes() -> None:
 def test_what_is_not_a_whole_stream_is_refused_with_the_reason(broken: Output, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         read_guard_output(broken)
+
+
+@pytest.mark.parametrize("backward", [False, True])
+def test_lines_are_found_in_damaged_output(backward: bool) -> None:
+    whole = [f'{{"t":"sample","mono_ns":{number}}}' for number in range(3)]
+    text = "\n".join((
+        '{"t":"meta"}', 'cut{"t":"sample","mo' + whole[0], '{"t":"sample","mono', whole[1], '{"t":"sample"]', "[" * 9,
+        '{"t":"samples"}', whole[2], '{"t":"sample",',
+    ))  # fmt: skip
+    found = [line["mono_ns"] for line in lines_of(text, "sample", backward=backward)]
+    assert found == ([2, 1, 0] if backward else [0, 1, 2])
+    assert list(lines_of("", "sample", backward=backward)) == []
+    for end in ("", "\n"):
+        assert list(lines_of(f'{{"t":"sample"{end}' * 100_000, "sample", backward=backward)) == []
 
 
 def test_targets_are_read_back_as_they_were_given() -> None:

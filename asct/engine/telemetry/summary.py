@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
 from asct.engine.telemetry.readings import CounterReading, counter_growth, parse_reading
 from asct.engine.telemetry.verdict import TICKS_A_SECOND, NoiseEvidence, cpus_of, verdict
 from asct.hosts.readings import SHORT_TASK_S
-from asct.instruments.guard_output import GuardTarget, device_of
+from asct.instruments.guard_output import GuardTarget, device_of, lines_of
 from asct.instruments.nvme import health_of
 from asct.sdk.needs import GUARD
 from asct.sdk.step import HostReadings, Kernel, Output
 from asct.store.model import HostVerdict, Moment, Telemetry
 
-_DEVICE: Final = '{"t":"device"'
 _BRIEF: Final = f"shorter than {SHORT_TASK_S * 1000:g} ms: the CPU counters of the host are too coarse"
 _NOT_READ: Final = (
     "not read: this host does not provide it, the host's clock was set back, or the program was killed together with "
@@ -103,21 +102,10 @@ def _pair(output: Output, readings: HostReadings) -> _Pair:
 
 
 def _devices(output: Output) -> Iterable[tuple[GuardTarget, str]]:
-    """Yield the targets that guard reported, each with the time of the report: before or after.
-
-    The text is searched rather than split into lines, because there may be hundreds of thousands of lines between the
-    two reports.
-    """
-    if output.step.program != Kernel(GUARD):
-        return
-    text, at = output.stdout, -1
-    while (at := text.find(_DEVICE, at + 1)) >= 0:
-        end = text.find("\n", at)
-        try:
-            line = json.loads(text[at : end if end >= 0 else len(text)])
+    """Yield the targets that guard reported, each with the time of the report: before or after."""
+    for line in lines_of(output.stdout, "device") if output.step.program == Kernel(GUARD) else ():
+        with suppress(KeyError, TypeError):
             yield device_of(line), str(line["when"])
-        except (ValueError, KeyError, TypeError, RecursionError):
-            continue
 
 
 def _drives(device: GuardTarget) -> list[str]:

@@ -17,7 +17,7 @@ from typing import Any, Final
 from asct.instruments.fio.document import Document, FioStatus, count
 from asct.instruments.fio.metrics import KINDS
 from asct.instruments.fio.params import FioParams
-from asct.instruments.guard_output import CounterSample, GuardOutput
+from asct.instruments.guard_output import DISCARD_BYTES, READ_BYTES, WRITE_BYTES, CounterSample, GuardOutput
 
 ENOUGH_ROWS: Final = 3
 _BUSY: Final = ("usr", "nice", "sys", "irq", "soft", "steal", "guest", "gnice")
@@ -203,8 +203,8 @@ def _at(series: Sequence[tuple[int, int]], moment: float) -> float:
 TOLERANCE: Final = 0.02
 _EDGE_S: Final = 0.02
 """Maximum error of a report's timestamp on an idle host, in seconds."""
-FIELDS: Final = {"read": (1,), "write": (3,), "trim": (5,)}
-"""Indices of read_bytes, write_bytes and discard_bytes in a guard sample."""
+FIELDS: Final = {"read": (READ_BYTES,), "write": (WRITE_BYTES,), "trim": (DISCARD_BYTES,)}
+"""The counters in a guard sample that count the bytes of each direction."""
 
 
 @dataclass(frozen=True, slots=True)
