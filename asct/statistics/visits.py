@@ -118,16 +118,17 @@ def next_run_interval(value: float, visits: tuple[float, float], earlier: Sequen
 
     Some conditions, such as the neighbors on the host and the physical CPUs behind virtual ones, vary only from run to
     run and are the same for all visits of a run. From RUNS_MIN runs on, the interval is therefore at least as wide as a
-    t-interval with the standard deviation between runs. It is computed from logarithms: runs differ by factors, and a
-    bandwidth that doubles from run to run must not get an interval with negative values. With fewer runs, this standard
-    deviation is unknown. Both this run and the next are then assumed to have the error that the visits show, so that
-    their difference varies by sqrt(2) times as much (Hahn and Meeker, Statistical Intervals, 1991, section 4.8).
+    t-interval with the standard deviation between runs. Its lower end is as many times smaller than the value as its
+    upper end is larger: a bandwidth that doubles from run to run must not get an interval with negative values. With
+    fewer runs, this standard deviation is unknown. Both this run and the next are then assumed to have the error that
+    the visits show, so that their difference varies by sqrt(2) times as much (Hahn and Meeker, Statistical Intervals,
+    1991, section 4.8).
     """
     low, high = visits
     runs = [*earlier, value]
-    if len(runs) < RUNS_MIN or min(runs) <= 0.0:
+    if len(runs) < RUNS_MIN or value <= 0.0:
         return value - math.sqrt(2.0) * (value - low), value + math.sqrt(2.0) * (high - value)
-    factor = math.exp(t_975(len(runs) - 1) * stdev(map(math.log, runs)))
+    factor = 1.0 + t_975(len(runs) - 1) * stdev(runs) / value
     return min(low, value / factor), max(high, value * factor)
 
 
