@@ -426,9 +426,7 @@ def test_the_real_kernel_without_single_batches() -> None:
 @two_cpus
 def test_what_cannot_be_used_is_refused_by_name(settings: dict[str, Any], message: str) -> None:
     output = run_step(steps(facts_here(), **settings)[0])
-    assert output.status == 3
-    with pytest.raises(ValueError, match=message):
-        BENCHMARK.parse(params(), [output], facts_here())
+    assert output.status == 3 and message in output.stderr
 
 
 @pytest.mark.kernels
@@ -441,9 +439,7 @@ def test_one_cpu_is_refused() -> None:
         nodes=[NumaNode(id=0, cpus=[cpu])],
     )
     output = run_step(steps(facts)[0])
-    assert output.status == 3
-    with pytest.raises(ValueError, match="two CPUs"):
-        BENCHMARK.parse(params(), [output], facts)
+    assert output.status == 3 and "two CPUs" in output.stderr
 
 
 def test_made_up_testdata_says_so() -> None:

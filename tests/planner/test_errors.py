@@ -108,7 +108,7 @@ CASES = [
         "(now a)",
         nth=1,
     ),
-    Case("E222", "benchmarks: [disk, {uses: peak, needs: {cache: disk}}]", "disk", "uses `levels`", nth=1),
+    Case("E222", "benchmarks: [disk, {uses: peak, needs: {cache: disk}}]", "disk", "uses: levels", nth=1),
     Case(
         "E223",
         "benchmarks: [{id: x, uses: disk, needs: {c: y}}, {id: y, uses: disk, needs: {c: x}}]",

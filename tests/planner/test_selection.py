@@ -56,8 +56,8 @@ def test_hosts_without_a_job_are_left_out() -> None:
         ({"hosts": ("a1,",)}, "--host "),
         ({"benchmarks": ("oen",)}, "--benchmark oen"),
         ({"tags": ("gaet",)}, "--tag gaet"),
-        ({"benchmarks": ("three",), "hosts": ("b",)}, "the whole selection"),
-        ({"benchmarks": ("one",), "tags": ("nightly",)}, "the whole selection"),
+        ({"benchmarks": ("three",), "hosts": ("b",)}, "all parts of the selection"),
+        ({"benchmarks": ("one",), "tags": ("nightly",)}, "all parts of the selection"),
     ],
 )
 def test_a_selection_that_matches_nothing_is_an_error_of_usage(

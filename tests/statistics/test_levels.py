@@ -128,7 +128,7 @@ def test_a_missing_plateau_is_not_invented() -> None:
     stairs = Staircase((48 * KIB, 1 * MIB), (1.0, 3.5, 130.0), (0.1, 5.0))
     found = find_levels(measured(stairs, refined(stairs, grid()), 0.02), hints=HINTS)
     assert names(found) == ["L1", "L2", "DRAM"]
-    assert "L3 of" in found.notes["cache-without-plateau"]
+    assert "L3 cache of" in found.notes["cache-without-plateau"]
 
 
 def test_a_short_shelf_is_noted_and_is_no_level() -> None:
