@@ -286,6 +286,19 @@ def test_virtual_functions_are_counted_at_their_physical_function() -> None:
     assert "eth0v" not in drawing(facts)
 
 
+def test_devices_of_all_kinds_share_a_row() -> None:
+    more = {
+        "pci": [pci("0000:c1:00.0", "030200", "3D controller", driver="nvidia")],
+        "block_devices": [BlockDevice(name="vda", kind="disk", node=0)],
+        "network": Network(interfaces=[Interface(name="eth0", kind="ethernet", driver="ice", node=0)]),
+    }
+    svg = ET.fromstring(drawing(threaded(2, 12).model_copy(update=more)))
+    kinds = ("gpu", "drive", "interface")
+    placed = [one.get("transform", "")[10:-1].split() for one in svg.iter(f"{SVG}g") if one[1].get("class") in kinds]
+    assert len({left for left, _ in placed}) == 3
+    assert len({top for _, top in placed}) == 1
+
+
 def test_the_picture_contains_each_device_once() -> None:
     texts = [text.text or "" for text in ET.fromstring(drawing(with_devices())).iter(f"{SVG}text")]
     for name in ("nvme0n1", "nvme1n1", "nvme2n1", "sda", "sdb", "vda", "eth0", "eth1", "PCI bridge 00:01.0"):

@@ -93,4 +93,7 @@ def test_the_drawing_of_the_topology_is_whole_on_the_sheet(tmp_path: Path, opene
         assert drawing.bounding_box()["width"] > 688, "on the screen it scrolls"
         page.emulate_media(media="print")
         assert page.locator(".picture .wide").first.evaluate("found => found.scrollWidth - found.clientWidth") == 0
-        assert drawing.bounding_box()["width"] <= 688
+        box = drawing.bounding_box()
+        assert box["width"] <= 688
+        assert box["height"] <= 950, "of the 1,016 CSS pixels between the margins of A4"
+        assert page.locator(".picture").first.evaluate("found => getComputedStyle(found).breakInside") == "avoid"

@@ -29,15 +29,10 @@ _GLYPH: Final = 6.4
 """Mean width of a character in the 11 px font, for wrapping text."""
 _CORE: Final = 46.0
 _WIDEST: Final = 1080.0
+_DEVICES: Final = ("bridge", "controller", "drive", "interface", "gpu")
 _LEAST: Final = {
-    "machine": 240.0,
-    "socket": 240.0,
-    "node": 240.0,
-    "bridge": 150.0,
-    "controller": 150.0,
-    "drive": 150.0,
-    "interface": 150.0,
-    "gpu": 150.0,
+    **dict.fromkeys(("machine", "socket", "node"), 240.0),
+    **dict.fromkeys(_DEVICES, 150.0),
     "cluster": 110.0,
 }
 """Minimum width of each kind of box."""
@@ -115,7 +110,8 @@ def _boxed(part: Box, widest: float, lines: int, told: bool = False) -> _Rectang
         return _core(part, lines)
     everywhere = _designs(part)
     inner = [_boxed(one, widest - 2 * _GAP, lines, told or len(everywhere) == 1) for one in part.parts]
-    rows = [row for _, kind in groupby(inner, key=lambda box: box.part.kind) for row in _rows(list(kind), widest)]
+    kinds = groupby(inner, key=lambda box: "device" if box.part.kind in _DEVICES else box.part.kind)
+    rows = [row for _, same in kinds for row in _rows(list(same), widest)]
     needed = max((sum(box.width + _GAP for box in row) - _GAP for row in rows), default=0.0)
     width = max(needed + 2 * _GAP, _LEAST.get(part.kind, 60.0))
     heading = _heading(part, [] if told else _cores_told(part, everywhere), width)
