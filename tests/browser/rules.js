@@ -133,7 +133,7 @@ window.rules = (() => {
   function sideways(width) {
     const wide = all(document, "main *").filter((one) => {
       const box = one.getBoundingClientRect();
-      return box.width > 0 && box.right > width + 1 && !one.closest(".scroll, pre, .sr-only, .plot, .wide");
+      return box.width > 0 && (box.right > width + 1 || box.left < 0) && !one.closest(".scroll, pre, .sr-only, .plot, .wide");
     });
     const found = wide.slice(0, 5).map((one) => one.outerHTML.slice(0, 160));
     if (document.documentElement.scrollWidth > width) found.push(`the page is ${document.documentElement.scrollWidth} wide`);
