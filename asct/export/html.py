@@ -239,10 +239,11 @@ class _Column:
 
     def name(self, cell: TableCell) -> str:
         """Return the first cell of a row, which names the row."""
-        align = ' class="right"' if self.head.align == "right" else ""
+        names = [name for name, fits in (("right", self.head.align == "right"), ("long", len(cell.text) > 16)) if fits]
+        style = f' class="{" ".join(names)}"' if names else ""
         note = f' title="{_escaped(cell.note)}"' if cell.note else ""
         text = f'<span class="chip {cell.tone}">{_escaped(cell.text)}</span>' if cell.tone else _escaped(cell.text)
-        return f'<th scope="row"{align}{self._key(cell)}{note}>{text}'
+        return f'<th scope="row"{style}{self._key(cell)}{note}>{text}'
 
     def cell(self, cell: TableCell) -> str:
         """Return a cell that is not the first in its row."""

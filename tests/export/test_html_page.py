@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from asct.analysis.grid import ColumnHead, TableCell, TextTable
 from asct.analysis.view import RunView, open_view
 from asct.export import html
 from tests.analysis.test_report_sections import second_run
@@ -94,3 +95,10 @@ def test_figures_that_are_folded_have_no_table_of_their_own(view: Viewer, monkey
     figures = folded.partition("</details>")[0]
     assert "<figure" in figures and "<table" not in figures
     assert "its values are in the tables of this section" in figures
+
+
+def test_only_a_long_name_of_a_row_may_be_broken_into_lines() -> None:
+    rows = [(TableCell("n" * 16), TableCell("1")), (TableCell("n" * 17), TableCell("2"))]
+    grid = TextTable("slug", "A table", (ColumnHead("Name"), ColumnHead("Value", "right")), tuple(rows))
+    found = re.findall(r'<th scope="row"( class="long")?>', str(html.body_rows(grid, grid.rows, False)))
+    assert found == ["", ' class="long"']
