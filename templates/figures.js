@@ -10,6 +10,8 @@
   };
   const narrowBelow = 480;
   const paperWidth = 660;
+  // the height of a sheet without the texts and the legend of a figure, and without the heading of the section
+  const paperHeight = { first: 680, next: 860 };
   const mostLabels = 12; // of a matrix; beyond that, some columns have no label
   const character = 6.4; // mean width of a character of a label in pixels
   let page;
@@ -142,9 +144,10 @@
   function categories(axis, width) {
     // labels are broken into lines or, if their words are too long, turned
     const slot = width / axis.ticktext.length;
-    const texts = axis.ticktext.map((label) => wrapped(label, Math.floor(slot / 6)));
-    const longest = Math.max(...texts.flat().map((line) => line.length)) * 6.4;
-    if (longest > slot * 1.1) return { ...axis, tickangle: -90 };
+    const texts = axis.ticktext.map((label) => wrapped(label, Math.floor((slot - 6) / 6)));
+    const sizes = texts.map((lines) => Math.max(...lines.map((line) => line.length)) * character);
+    const touching = sizes.some((size, index) => index && (size + sizes[index - 1]) / 2 > slot - 4);
+    if (touching || Math.max(...sizes) > slot * 1.1) return { ...axis, tickangle: -90 };
     return { ...axis, tickangle: 0, ticktext: texts.map((lines) => lines.join("<br>")) };
   }
   function shorten(title, height, layout) {
@@ -180,10 +183,11 @@
     layout.margin.t = 28 + 15 * ends.length;
     return 15 * Math.max(0, ends.length - 2);
   }
-  function arrange(layout, width) {
+  function arrange(plot, layout, width) {
     const grid = layout.meta.grids.filter((item) => item.from <= width).at(-1);
     for (const [name, axis] of Object.entries(grid.axes)) Object.assign(layout[name], axis);
-    layout.height = grid.height;
+    const place = plot.closest("figure").previousElementSibling ? "next" : "first";
+    layout.height = printing ? Math.min(grid.height, paperHeight[place]) : grid.height;
   }
   function fitAxes(layout, inside, map) {
     const grid = layout.meta && layout.meta.grids;
@@ -207,7 +211,7 @@
   function fit(plot, layout, data) {
     const width = printing ? paperWidth : plot.clientWidth;
     const inside = width - layout.margin.l - layout.margin.r - 10;
-    if (layout.meta && layout.meta.grids) arrange(layout, width);
+    if (layout.meta && layout.meta.grids) arrange(plot, layout, width);
     fitAxes(layout, inside, data.length && data[0].type === "heatmap");
     for (const trace of data) if (trace.colorbar) fitColourBar(trace, trace.colorbar.len * inside);
     const notes = (layout.annotations || []).filter((note) => note.name === "marker");

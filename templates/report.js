@@ -190,13 +190,13 @@
     probe.remove();
     return widths;
   }
-  function columnGroups(widths, keys) {
+  function columnGroups(widths, keys, most) {
     // the columns that name a row are repeated in every group
     const named = widths.slice(0, keys).reduce((sum, width) => sum + width, 0);
     const groups = [[]];
     let used = named;
     for (let index = keys; index < widths.length; index += 1) {
-      if (groups.at(-1).length && used + widths[index] > PAPER_WIDTH) {
+      if (groups.at(-1).length && used + widths[index] > most) {
         groups.push([]);
         used = named;
       }
@@ -204,6 +204,14 @@
       used += widths[index];
     }
     return groups;
+  }
+  function evenGroups(widths, keys) {
+    // as few groups as possible, of about the same width
+    const groups = columnGroups(widths, keys, PAPER_WIDTH);
+    for (let most = PAPER_WIDTH; ; most -= 10) {
+      const narrower = columnGroups(widths, keys, most - 10);
+      if (narrower.length > groups.length || most < 20) return columnGroups(widths, keys, most);
+    }
   }
   function withColumns(table, group, keys) {
     const kept = new Set([...Array(keys).keys(), ...group]);
@@ -223,7 +231,7 @@
       if (block.closest("[data-screen-only]")) continue;
       const table = block.querySelector("table");
       const keys = Number(table.dataset.keys);
-      const groups = columnGroups(columnWidths(table), keys);
+      const groups = evenGroups(columnWidths(table), keys);
       if (groups.length === 1) continue;
       block.classList.add("split");
       for (const group of groups) block.querySelector(".scroll").append(withColumns(table, group, keys));

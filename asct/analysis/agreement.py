@@ -21,7 +21,7 @@ from asct.values.grouping import grouped
 from asct.values.quantity import format_quantity
 
 _NEAR_SIZE: Final = 1.3
-"""A point of a curve measures a level if its size differs from that of the level by at most this factor."""
+"""A point on a curve measures a level if its size and that of the level differ by at most this factor."""
 
 Place = tuple[str, str, str, str, tuple[tuple[str, str], ...]]
 """What the repeats of a value have in common: host, id, metric, point and coordinates."""
@@ -172,7 +172,7 @@ def _quantities(record: Record, catalog: Catalog) -> tuple[Quantity, ...]:
 
 
 def planned_jobs(resolved: Mapping[str, Any]) -> dict[tuple[str, str], Mapping[str, Any]]:
-    """Return the jobs in the content of plan.resolved.json by host and id. Jobs without settings are omitted."""
+    """Return the jobs in the content of plan.resolved.json, keyed by host and id. Jobs without settings are omitted."""
     jobs = resolved.get("jobs")
     return {
         (str(job.get("host")), str(job.get("id"))): job

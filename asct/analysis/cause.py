@@ -25,8 +25,8 @@ class Cause:
 
 
 def first_cause(view: RunView) -> Cause | None:
-    """Return the first cause of a nonzero exit code; None if nothing failed. The order is that in which the verdict
-    lists problems."""
+    """Return the first cause of a nonzero exit code; None if nothing failed. Causes are considered in the order in
+    which the verdict lists problems."""
     return next(_causes(view), None)
 
 

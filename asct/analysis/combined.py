@@ -11,8 +11,8 @@ from asct.sdk.record import Scalar
 from asct.values.grouping import grouped, shortened
 
 _MOST_SERIES = 256
-"""Maximum number of series in a combined figure, which is drawn as panels of at most eight. If there are more, each
-host gets its own figure."""
+"""Maximum number of series in a combined figure, which is drawn as panels of at most eight series each. If there are
+more, each host gets its own figure."""
 _MOST_NAMED = 6
 """Maximum number of hosts named in a line's label."""
 _MOST_CELLS = 4096
@@ -75,7 +75,7 @@ def _joined(charts: list[tuple[str, Chart]]) -> Chart:
 
 
 def rated_of(charts: Sequence[tuple[str, Chart]]) -> tuple[Rated, ...]:
-    """Return the rated values of all hosts. Hosts with the same values share their lines."""
+    """Return the rated values of all hosts. Hosts with identical values share one set of lines."""
     by_value = grouped(((line, host) for host, figure in charts for line in figure.rated), lambda pair: pair[0])
     shared = all(len(pairs) == len(charts) for pairs in by_value.values())
     return tuple(
@@ -94,8 +94,8 @@ def _owned(figure: Figure, host: str, several: bool) -> Figure:
 
 
 def figure_grid(figure: Figure) -> TextTable | None:
-    """Return the values of a figure as a table. It has one row per x value and one column per series; for curves over
-    load, one row per mark; for a heat map, its cells.
+    """Return the values of a figure as a table. It has one row per x value and one column per series; for curves
+    plotted against load, one row per mark; for a heat map, its cells.
 
     Returns None for a figure that has too many cells to be readable.
     """
@@ -131,8 +131,8 @@ def figure_grids(figures: Iterable[Figure]) -> dict[str, TextTable]:
 
 
 def _mark_grid(figure: Chart) -> TextTable:
-    """Return a row for each mark of curves over load. One row per x value would be unsuitable, because few marks share
-    an x value."""
+    """Return a row for each mark on curves plotted against load. One row per x value would be unsuitable, because few
+    marks share an x value."""
     axes = (ColumnHead(axis.title, "right") for axis in (figure.x, figure.y))
     rows = tuple(
         (

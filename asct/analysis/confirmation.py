@@ -72,7 +72,8 @@ def confirmed(
 
 
 def _shortage(suspect: Suspect, group: MetricGroup | None) -> str:
-    """Return why the second measurement cannot be judged; empty if it can. Fewer repeats would be weaker evidence."""
+    """Return the reason why the second measurement cannot be judged, or an empty string if it can. With fewer repeats
+    than the first, it would be weaker evidence."""
     if group is None or is_invalid(group.doubts):
         return "the second measurement contains no valid values"
     done, planned = len(group.records), len(suspect.place.records)
@@ -83,7 +84,7 @@ def _second(
     found: Sequence[Suspect], values: Mapping[BaselineKey, MetricGroup], baseline: Baseline
 ) -> dict[int, Change]:
     """Return the changes from the baseline to the second measurement. The p-values are adjusted for the number of
-    suspects, not for that of all values."""
+    suspects, not for the number of all values."""
     raw: dict[int, Change] = {}
     for suspect in found:
         group = values.get(key_of(suspect.place))

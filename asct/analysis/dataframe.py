@@ -50,7 +50,7 @@ def _flat(value: Scalar | list[Scalar] | None) -> Scalar | None:
 
 def document(view: RunView, digits: int | None = None) -> str:
     """Return a run as one JSON document (asct.report/1) without NaN: the run, the facts, a table per entry and host,
-    and the records by column. Each record is one line.
+    and the records as columns and rows. Each record is one line.
 
     With `digits`, the document is as small as possible: values and their intervals are rounded to this number of
     significant digits, and tables and other statistics are left out.
@@ -111,8 +111,9 @@ def visible(document: str) -> str:
 
 
 def compact(records: Sequence[Record], digits: int | None = None) -> dict[str, Any]:
-    """Return tidy records without repetition: `columns` and `rows`, and each point and metric only once. `raw` is null
-    for the usual folder, `jobs/<host>/<id>/<point_id>/r<repeat>`, and the median is null if it equals the value.
+    """Return tidy records in a compact form: `columns` and `rows`, with each point and metric described only once.
+    `raw` is null if it is the usual folder, `jobs/<host>/<id>/<point_id>/r<repeat>`, and the median is null if it
+    equals the value.
 
     With `digits`, values and intervals are rounded to this number of significant digits, and other statistics are left
     out.

@@ -39,7 +39,7 @@ class Remedy:
 
 @dataclass(frozen=True, slots=True)
 class DisturbanceCard:
-    """A finding with all `hosts` that have it, as text that is safe to display. `rows` are pairs of a label and a
+    """A finding and all `hosts` to which it applies, as text that is safe to display. `rows` are pairs of a label and a
     text."""
 
     slug: str

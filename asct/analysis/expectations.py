@@ -1,8 +1,8 @@
 """Judge measured values against the expectations of a plan, with one verdict (pass, fail or unknown) per host and
 place.
 
-If the value was not measured, the verdict is unknown, never pass. An expectation that selects no planned value is not
-planned. This module reads no files and prints nothing.
+If the value was not measured, the verdict is unknown, never pass. If no planned value matches an expectation, its
+outcome is `not planned`. This module reads no files and prints nothing.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from asct.values.quantity import format_quantity
 FACTS = {"theoretical_bandwidth": "memory.theoretical_bandwidth"}
 """Maps the names that `of:` accepts to the paths of facts."""
 _VALUED = ("noisy", "invalid")
-"""Statuses of repeats that have values. These repeats get their own verdicts even if they are treated as not
+"""Statuses of repeats that have values. These values get their own verdicts even if the repeats are treated as not
 measured."""
 
 
@@ -176,8 +176,8 @@ def _doubt(place: MetricGroup) -> str:
 
 
 def _rejected(check: Check, place: MetricGroup, strict: Collection[str]) -> tuple[str, OnMissing]:
-    """Return why the value is treated as not measured (empty if it is not), and how a missing value then affects the
-    run."""
+    """Return the reason why the value is treated as not measured (empty if it is treated as measured), and how a
+    missing value affects the run."""
     if any(flag.startswith("invalid") for flag in place.doubts):
         # a value was measured, so `if_missing` does not apply; only the severity does
         return f"{_doubt(place)}, so it is treated as not measured", "fail" if check.severity == "fail" else "warn"
@@ -310,8 +310,8 @@ def _straddles(place: MetricGroup, low: float | None, high: float | None) -> lis
 
 
 def _between_states(place: MetricGroup, low: float | None, high: float | None) -> str:
-    """Return why the verdict is unknown if visits alternate between a value that satisfies the bounds and one that does
-    not; otherwise empty."""
+    """Return the reason why the verdict is unknown, or an empty string. It is unknown if visits alternate between a
+    value that satisfies the bounds and one that does not."""
     stats = place.records[0].stats
     if len(place.records) != 1 or stats is None or not stats.states:
         return ""
@@ -324,8 +324,8 @@ def _between_states(place: MetricGroup, low: float | None, high: float | None) -
 
 
 def _between_rivals(place: MetricGroup, low: float | None, high: float | None) -> str:
-    """Return why the verdict is unknown if this value satisfies the bounds and another value of the same quantity does
-    not, or vice versa; otherwise empty."""
+    """Return the reason why the verdict is unknown, or an empty string. It is unknown if this value satisfies the
+    bounds and another value of the same quantity does not, or vice versa."""
     for side in place.rivals:
         first, last = sorted((place.value, place.value * side.ratio))
         if (low is not None and first < low <= last) or (high is not None and first <= high < last):
@@ -373,7 +373,7 @@ def _gaps(check: Check, host: str, matching: Sequence[MetricGroup], ended: Outco
 
 
 def _verdict(check: Check, host: str | None, reason: str, **fields: Any) -> Verdict:
-    """Return an unknown verdict for `check`, some of whose fields are replaced by `fields`."""
+    """Return an unknown verdict for `check`; `fields` replace some of its fields."""
     absolute, span = check.relative_to is None, check.span
     known: dict[str, Any] = {
         "outcome": "unknown", "severity": check.severity, "host": host, "id": check.job_id, "metric": check.metric,

@@ -9,8 +9,8 @@ from asct.analysis.grid import ABSENT, ColumnHead, TableCell, TextTable, plain
 
 
 def feature_grid(resolved: Mapping[str, Any]) -> TextTable | None:
-    """Return a table with a row for each feature and a column for each described thing; None if the plan describes
-    nothing."""
+    """Return a table with a row for each feature and a column for each item that the plan describes, or None if it
+    describes none."""
     report = resolved.get("report")
     given = report.get("features") if isinstance(report, dict) else None
     told = {name: own for name, own in given.items() if isinstance(own, dict)} if isinstance(given, dict) else {}

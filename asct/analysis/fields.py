@@ -127,7 +127,7 @@ def whole_line(one: Difference, title: str) -> str:
 
 
 def by_title(found: Iterable[Difference]) -> dict[str, list[Difference]]:
-    """Return the differences by section (`cpu`, `memory`)."""
+    """Return the differences, grouped by section (`cpu`, `memory`)."""
     return grouped(found, lambda one: one.field.partition(".")[0])
 
 

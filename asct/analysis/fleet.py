@@ -20,10 +20,10 @@ MEDIAN: Final = "median of hosts"
 _MOST_APART: Final = 7
 """Maximum number of hosts that a figure shows in addition to the median."""
 _FALSE_ALARM: Final = 0.05
-"""The probability that a figure names a host although all values come from the same normal distribution."""
+"""The probability that a figure singles out a host although all values come from the same normal distribution."""
 _LEAST_SPREAD: Final = 0.01
 """Lower limit for the assumed standard deviation between hosts, as a fraction of their median. Without this minimum,
-insignificant deviations would stand out if most hosts have the same value."""
+insignificant deviations would stand out if most hosts had the same value."""
 _TWENTIETHS: Final = 20
 
 _Owned = tuple[str, Chart]
@@ -61,7 +61,7 @@ class _Place:
 
     def deviations(self) -> dict[str, float]:
         """Return by how many standard deviations each host is above the median. The standard deviation is estimated
-        from the MAD, which outliers cannot distort unless they are more than half of the hosts."""
+        from the MAD, which outliers cannot distort unless they make up more than half of the hosts."""
         values = self.values
         centre = median(values)
         spread = max(NORMAL_CONSISTENCY * mad(values), _LEAST_SPREAD * abs(centre))
@@ -70,7 +70,7 @@ class _Place:
 
 
 def fleet_figures(by_host: Mapping[str, Sequence[Figure]]) -> list[Figure]:
-    """Return the figures of many hosts in order, each for all hosts together.
+    """Return the figures of many hosts in order. Each figure covers all hosts.
 
     A chart contains the median of the hosts and the hosts that are far from it. A matrix contains the median of each
     cell. Figures that only a few hosts have are combined as usual.

@@ -25,7 +25,7 @@ Place = tuple[str, str]
 @dataclass(frozen=True, slots=True)
 class KeyResult:
     """A key result on all of its hosts. `value` and `unit` describe the value of the only host, or the range over all
-    hosts; `lines` state the place, the spread and the count, for each host that they name."""
+    hosts; `lines` state the place, the spread and the count, for each host listed."""
 
     id: str
     label: str
@@ -38,8 +38,8 @@ class KeyResult:
 
 @dataclass(frozen=True, slots=True)
 class KeyResults:
-    """The key results that a report shows first, by subject in the order of the plan. `doubts` apply to all of them,
-    and `left` is the number of further key results."""
+    """The key results that a report shows first, grouped by subject and in the order of the plan. `doubts` apply to all
+    of them, and `left` is the number of further key results."""
 
     groups: tuple[tuple[str, tuple[KeyResult, ...]], ...]
     doubts: tuple[str, ...]
@@ -47,7 +47,7 @@ class KeyResults:
 
 
 def key_results(found: Sequence[HeadlineMetric]) -> KeyResults:
-    """Return the most important of the headlines of all jobs.
+    """Return the most important headlines across all jobs.
 
     Every subject gets its first key result before any subject gets its second. The same applies to the benchmark
     entries within a subject. Among the values of different levels, those of the outermost level come first.
@@ -107,7 +107,7 @@ def _result(items: Sequence[HeadlineMetric], shared: set[str]) -> KeyResult:
 
 
 def _range(items: Sequence[HeadlineMetric]) -> tuple[str, str]:
-    """Return the only value, or the lowest and the highest value over the hosts, and the unit."""
+    """Return the value (or the lowest and the highest, if hosts differ) and the unit."""
     known = sorted((item for item in items if item.number is not None), key=_number)
     if not known:
         return "none", ""
@@ -119,7 +119,7 @@ def _range(items: Sequence[HeadlineMetric]) -> tuple[str, str]:
 
 
 def _middle(item: HeadlineMetric) -> tuple[str, str]:
-    """Return the value and its unit. A value with two states is also returned as one number."""
+    """Return the value and its unit. Even a value with two states is returned as a single number."""
     if " or " not in item.value:
         return item.value, item.unit
     value, _, unit = format_quantity(_number(item), _unit(item)).partition(" ")
@@ -127,8 +127,8 @@ def _middle(item: HeadlineMetric) -> tuple[str, str]:
 
 
 def _of_hosts(items: Sequence[HeadlineMetric], unit: str) -> Iterator[str]:
-    """Yield the text that all hosts share, and then the values of the hosts or of the extremes. `unit` is not
-    repeated."""
+    """Yield the text that all hosts share, and then the value of each host or, if there are many, only the extremes.
+    `unit` is not repeated."""
     place, count = _shared([item.place for item in items]), _shared([item.count for item in items])
     yield _joined(place, f"{count} each" if count else "")
     items = [replace(item, place="" if place else item.place, count="" if count else item.count) for item in items]

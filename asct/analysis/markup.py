@@ -31,7 +31,7 @@ def escape(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """Return `text` as inline code (CommonMark 6.1), also for use in a table. The text cannot end the code.
+    """Return `text` as inline code (CommonMark 6.1) that can also be used in a table. The text cannot end the code.
 
     If the number of backslashes before a vertical bar is odd, another one is added. Otherwise, some renderers would
     pair the last one with the backslash that escapes the bar, and treat the bar as the end of the cell.
@@ -44,7 +44,7 @@ def code(text: str) -> str:
 
 
 def prose(text: str) -> str:
-    """Return `text` escaped, and the parts between backticks as code."""
+    """Return `text`, escaped, with the parts between backticks as inline code."""
     parts = plain(text).split("`")
     if len(parts) % 2 == 0:
         return escape(text)

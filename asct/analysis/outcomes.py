@@ -123,7 +123,7 @@ def causes(jobs: Iterable[JobEntry]) -> list[str]:
 
 
 def _badness(row: HostRow) -> tuple[bool, tuple[int, ...]]:
-    """Return a sort key: unusable hosts come first, then the others by their worst outcomes."""
+    """Return a sort key: unusable hosts come first, followed by the others in order of their worst outcomes."""
     ranks = sorted(WORST_FIRST.index(item.status) for item in row.outcomes if item is not None and item.status != "ok")
     return row.state == "ok", (*ranks, len(WORST_FIRST))
 

@@ -13,7 +13,7 @@ from asct.analysis.report import Caution, HostCard, HostPart, ReportSection, Run
 MOST_HOSTS = 4
 """Maximum number of hosts for which facts, fixes and tables are shown."""
 _LONGEST = 1000
-"""Maximum number of characters of each text at the beginning of a report."""
+"""Maximum number of characters in each text at the beginning of a report."""
 _FEWER = (MOST_ROWS, 50, 10)
 """Maximum number of table rows in each version of a part, from the full version to the briefest."""
 

@@ -30,7 +30,7 @@ _TAIL_LINES = 20
 _TAIL_BYTES = 16384
 _MOST_FILES = 40
 _DEFAULT = "default"
-"""The layer of settings that nobody changed."""
+"""The layer of settings that have their default values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ def text_at(item: Mapping[str, Any], key: str) -> str:
 
 def settings_of(jobs: Sequence[JobView], unique: str, resolved: Mapping[str, Any]) -> TextTable:
     """Return a table of the settings of one benchmark entry that are not defaults, with their values and layers. Swept
-    settings are shown with all of their values. The hosts are listed if they differ."""
+    settings are shown with all of their values. If hosts have different values, the hosts are listed."""
     told = grouped(
         ((key, text, origin, job.entry.host) for job in jobs for key, text, origin in _settings(job, resolved)),
         lambda item: item[:3],

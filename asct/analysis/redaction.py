@@ -1,8 +1,8 @@
 """Remove from texts, documents and paths what must not be published.
 
 `redactor` is for reports that everybody may read: it removes addresses, serial numbers and command lines of the Linux
-kernel, but keeps the names of hosts in the plan, except a name that is itself an address. `redaction_of` is for
-`--redact`: it also removes the names of hosts and users.
+kernel, but keeps the host names in the plan, except names that are addresses. `redaction_of` is for `--redact`: it also
+removes the names of hosts and users.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _REPLACED: Final = {
     "user": _ADDRESS, "domain": _ADDRESS, "mac": _ADDRESS, "ip": _ADDRESS, "serial": _SERIAL, "boot": _COMMAND_LINE,
 }  # fmt: skip
 _AFTER: Final = {"disk": _SERIAL, "home": _USER, "option": _USER}
-"""What replaces the rest of a matching text, of which only the first part is kept."""
+"""Replacements for texts of which the first part is kept and only the rest is replaced."""
 _FIELDS: Final = {
     **dict.fromkeys(("serial", "uuid", "wwn", "nguid", "eui64", "subsysnqn"), _SERIAL),
     **dict.fromkeys(
@@ -64,8 +64,8 @@ _TOP: Final = frozenset({"build", "disturbances", "facts", "jobs"})
 _PCI: Final = re.compile(r"[0-9A-Fa-f]{4,}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]")
 _WORDS: Final = frozenset((*get_args(PointStatus), *get_args(HostStatus), *get_args(State), *_OWN["words"]))
 _SHORTEST_NAME: Final = 5
-"""Minimum length of a name that is also replaced where it is capitalized: a short name such as `n1` in a plan is not
-the N1 of a CPU."""
+"""Minimum length of a name that is also replaced where it is capitalized. Otherwise, a host named `n1` would also
+change the N1 in a CPU name."""
 
 
 class Redaction:
@@ -210,7 +210,8 @@ def _is_ip(text: str) -> bool:
 
 
 def _numbered(*views: RunView) -> dict[str, str]:
-    """Return a name for each host that reveals nothing: its position in the plan of the first run that has it."""
+    """Return a name for each host that does not identify the host: its position in the plan of the first run that
+    contains it."""
     names = dict.fromkeys(host.name for view in views for host in view.run.hosts)
     return {name: f"host-{number}" for number, name in enumerate(names, start=1)}
 

@@ -27,7 +27,7 @@ class RatedValue:
     at: str
     """The coordinates of the value as text."""
     selected: str
-    """The coordinates that the plan names, as text."""
+    """The coordinates that the plan specifies, as text."""
 
     @property
     def unit(self) -> str:
@@ -95,8 +95,8 @@ def _row(item: RatedValue) -> tuple[TableCell, ...]:
 def with_references(figures: Iterable[Figure], found: Sequence[RatedValue]) -> list[Figure]:
     """Return the figures of one benchmark entry with a line for each reference.
 
-    A reference is drawn in the charts that contain its measured value. If no chart contains it, for example because it
-    is the mean of a level, it is drawn in all charts of the same unit and direction.
+    A reference is drawn in the charts that contain its measured value. If no chart contains it, for example because the
+    value is the mean of a level, the reference is drawn in all charts of the same unit and direction.
     """
     figures = list(figures)
     lines: list[list[Rated]] = [[] for _ in figures]

@@ -18,7 +18,7 @@ _GAP: Final = " "
 _MOST: Final = 32
 """Maximum number of characters. If there are more values, a character stands for the median of several."""
 _FEWEST: Final = 3
-"""Minimum number of values of a sweep."""
+"""Minimum number of values that a series needs for a sparkline."""
 _QUANTITIES: Final = ("s", "B/s", "ops/s", "cycles", "B/cycle")
 """Units whose values are shown. Percentages and counts are shown only in tables."""
 
@@ -75,8 +75,9 @@ def sparkline(
     ends: tuple[float, float] | None = None,
     most: int = _MOST,
 ) -> str:
-    """Return one character per value, from the lowest value to the highest (or between `ends`), and a space where
-    nothing was measured. If there are more than `most` values, a character stands for the median of its neighbors."""
+    """Return one character per value, on a scale from the lowest value to the highest (or between `ends`), and a space
+    where nothing was measured. If there are more than `most` values, a character stands for the median of its
+    neighbors."""
     merged = _merged([_scaled(value, logarithmic) for value in values], most)
     known = [value for value in merged if value is not None]
     if not known:

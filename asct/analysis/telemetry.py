@@ -21,7 +21,7 @@ def reason_text(reason: Reason) -> str:
 
 
 def host_remarks(job: JobView) -> list[str]:
-    """Return one line per reason for a noisy host or invalid values, with the repeat for which the reason was worst."""
+    """Return one line per reason for a noisy host or invalid values, with the worst-affected repeat."""
     found = grouped(_reasons(job), lambda item: (item[0].state, item[0].what))
     lines = []
     for (state, _), places in sorted(found.items(), key=lambda entry: _WORST_FIRST.index(entry[0][0])):
@@ -45,7 +45,7 @@ def _reasons(job: JobView) -> Iterator[tuple[Reason, RepeatView]]:
 
 
 def mark_of(item: RepeatView) -> str:
-    """Return `noisy host` or `invalid host`; empty for all other repeats."""
+    """Return `noisy host` or `invalid host` for a repeat to which this applies, otherwise an empty string."""
     told = item.status.host_state if item.status is not None else None
     return f"{told.state} host" if told is not None and told.state in _WORST_FIRST else ""
 

@@ -123,7 +123,7 @@ class JobGuard:
     # ---- bytes written ----
 
     def limited(self, step: Step) -> Step:
-        """Return `step`, with its limit on the bytes written lowered if the plan allows fewer bytes than the step does.
+        """Return `step`, lowering its limit on the bytes written if the plan allows fewer bytes.
 
         guard counts the bytes written to all targets of a program together, so no single target can exceed the limit.
         """

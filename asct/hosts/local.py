@@ -1,5 +1,4 @@
-"""This machine as a host: it uses the same runner as other hosts, reached through pipes. Tasks survive if asct is
-killed."""
+"""This machine as a host: it uses the same runner as other hosts, through pipes. Tasks survive if asct is killed."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ class GuardOutput:
     ended_ns: int
     members_before: tuple[GuardTarget, ...] = ()
     members_after: tuple[GuardTarget, ...] = ()
-    """The members of a RAID set. The set is then the only target, also in `samples`."""
+    """The members of the RAID set, if there is one. In that case, the set is the only target, in `samples` as well."""
 
     @property
     def drives(self) -> tuple[GuardTarget, ...]:

@@ -35,7 +35,8 @@ class DriveHealth(BaseModel):
     throttle_transitions: int
     """Number of transitions to a slower power state for cooling, in total for both thresholds."""
     data_units_written: SkipJsonSchema[int | None] = Field(None, exclude=True)
-    """Number of data units that the host has written. It is a measurement, so it is not stored here."""
+    """Number of data units that the host has written. It is excluded from documents, because it is recorded as a
+    measurement."""
 
     @property
     def heat(self) -> int:

@@ -253,8 +253,8 @@ def _sweep(section: Section) -> Sweep:
 
 
 def _axis(sweep: Section, key: str, item: Node) -> Node:
-    """Return an axis, which is a list, a range, or a template that may become one. Report a single value
-    as an error."""
+    """Return an axis, which is a list, a range, or a template that may evaluate to either. Report a single value as an
+    error."""
     if isinstance(item.value, list | dict) or (isinstance(item.value, str) and "${" in item.value):
         return item
     if isinstance(item.value, str) and (found := _DASHED.fullmatch(item.value)):

@@ -144,7 +144,7 @@ class Section:
         return self.members.get(key)
 
     def hides(self, key: str) -> bool:
-        """Return whether an error hides the value of a key."""
+        """Return whether the value of a key is unknown because of an error."""
         return self.findings.hides(*self.path, key)
 
     def settled(self, key: str) -> Node | None:

@@ -53,7 +53,7 @@ class Findings:
         self.add(Diagnostic(code, message, span, hint=hint, notes=notes))
 
     def hides(self, *path: str) -> bool:
-        """Return whether an error hides the definition of a path, or of a part of it."""
+        """Return whether an error may hide the definition of a path, or of one of the maps that contain it."""
         return any(path[:length] in self.gaps for length in range(1, len(path) + 1))
 
     def warn(self, code: str, message: str, span: Span | None, hint: str = "") -> None:

@@ -47,7 +47,7 @@ class HostMaps:
             )
             return
         if len(self.maps) >= MAX_HOSTS:
-            findings.error("E118", f"more than {MAX_HOSTS} hosts", span, "split the plan")
+            findings.error("E118", f"the plan has more than {MAX_HOSTS} hosts", span, "split the plan")
             findings.gaps.add(("hosts",))
             return
         self.maps[name] = body
@@ -295,7 +295,7 @@ def split_hosts(hosts: HostMaps, groups: Node | None, context: ParseContext) -> 
     for name in made.keys() & written.keys():
         span = written[name].location
         context.findings.twice(
-            "E113", f"`{shown(name)}` names both a group and a host with several nodes", span, hosts.spans[name],
+            "E113", f"`{shown(name)}` is the name of both a group and a host with several nodes", span, hosts.spans[name],
             "rename one of them",
         )  # fmt: skip
     whole = groups if groups is not None else Node({}, next(iter(made.values())).span)

@@ -249,7 +249,7 @@ class Plan(NamedTuple):
     overrides: tuple[tuple[str, Node], ...] = ()
     """Settings of benchmarks that `--set` changes: ("fine-depth.config.iodepth" or "bench.setting", value)."""
     gaps: frozenset[Gap] = frozenset()
-    """The parts that errors hide (see `Findings.gaps`)."""
+    """The parts that are unknown because of errors (see `Findings.gaps`)."""
 
 
 class Loaded(NamedTuple):

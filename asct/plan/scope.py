@@ -118,13 +118,14 @@ class Scope(NamedTuple):
 
 
 def scope_of(plan: Plan, host: HostSpec | None = None, needs: Collection[str] | None = None) -> Scope:
-    """Return the scope of a loaded plan, on one host if `host` is given."""
+    """Return the scope of a loaded plan, for one host if `host` is set."""
     named = {"name": plan.name, "description": plan.description}
     return Scope(plan.vars, host, needs, named, plan.inputs, hidden=hidden_names(plan.gaps, host))
 
 
 def hidden_names(gaps: Iterable[Gap], host: HostSpec | None = None) -> tuple[str, ...]:
-    """Return the template paths that errors hide: paths in `vars` and `env`, and paths of one host (`host.vars`)."""
+    """Return the template paths that are unknown because of errors: paths in `vars` and `env`, and paths of one host
+    (`host.vars`)."""
     whole = {("vars",): "vars", ("inputs",): "env"}
     found = [whole[gap] for gap in gaps if gap in whole]
     if host is not None:

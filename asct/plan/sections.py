@@ -187,7 +187,7 @@ def read_baseline(node: Node | None, context: ParseContext) -> tuple[Node | None
     if node is None:
         return None, True
     section = Section(context, node, "`baseline`", ("run", "confirm"), ("baseline",))
-    section.required("run", "add `run: PATH`; `latest` and labels work too")
+    section.required("run", "add `run: PATH`; PATH may also be `latest` or a label")
     confirm = section.flag("confirm")
     return section.settled("run") if section.text("run") is not None else node.rejected(), confirm is not False
 

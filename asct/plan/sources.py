@@ -38,8 +38,8 @@ class PlanFiles:
         return parse_yaml(text, str(path), self.findings)
 
     def beside(self, node: Node, what: str, *, shipped: bool = False) -> tuple[str, str] | None:
-        """Return the name and text of the file named by a node, relative to the file that contains the node; None after
-        an error.
+        """Return the name and text of the file that a node specifies, relative to the file that contains the node; None
+        after an error.
 
         If `shipped` is true and there is no such file, the plan that comes with asct under this name is used instead.
         """

@@ -192,7 +192,7 @@ class ValueReader:
         }
 
     def hides(self, *names: str) -> bool:
-        """Return whether an error hides one of these settings or parts."""
+        """Return whether one of these settings or parts is unknown because of an error."""
         return not self.rejected.isdisjoint((ANY, *names))
 
     def base(self, given: Mapping[str, GivenSetting]) -> dict[str, SettingValue]:

@@ -56,10 +56,10 @@ class _EntrySweep(NamedTuple):
     names: tuple[str, ...]
     pinned: frozenset[str]
     rejected: frozenset[str]
-    """The parts that errors hide (see `ValueReader`)."""
+    """The parts that are unknown because of errors (see `ValueReader`)."""
 
     def hides(self, *names: str) -> bool:
-        """Return whether an error hides one of these settings or parts."""
+        """Return whether one of these settings or parts is unknown because of an error."""
         return not self.rejected.isdisjoint((ANY, *names))
 
     @property

@@ -82,12 +82,12 @@ class HostPreview:
 
     @property
     def points(self) -> int:
-        """The number of points of all jobs."""
+        """The total number of points in all jobs."""
         return sum(len(item.job.points) for item in self.jobs)
 
     @property
     def measurements(self) -> int:
-        """The number of repeats of all points of all jobs."""
+        """The total number of repeats in all jobs, excluding warm-ups."""
         return sum(item.measurements for item in self.jobs)
 
     @property
@@ -184,17 +184,17 @@ class Preview:
 
     @property
     def jobs(self) -> int:
-        """The number of jobs on all hosts."""
+        """The total number of jobs on all hosts."""
         return sum(len(host.jobs) for host in self.hosts)
 
     @property
     def points(self) -> int:
-        """The number of points on all hosts."""
+        """The total number of points on all hosts."""
         return sum(host.points for host in self.hosts)
 
     @property
     def measurements(self) -> int:
-        """The number of repeats of all points on all hosts."""
+        """The total number of repeats on all hosts, excluding warm-ups."""
         return sum(host.measurements for host in self.hosts)
 
     @property

@@ -180,7 +180,7 @@ def _truth_for_number(raw: Any, value: Any) -> bool:
 
 
 def _kind(info: FieldInfo) -> Kind | None:
-    """Return the kind of a field, which a validator at any depth of its annotation determines, or None if it is
+    """Return the kind of a field, as determined by a validator at any depth in its annotation, or None if it is
     unknown."""
     found = [*info.metadata, *_annotations(info.annotation)]
     readers = {item.func for item in found if isinstance(item, BeforeValidator)}

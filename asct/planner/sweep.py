@@ -34,8 +34,8 @@ class SweepAxis(NamedTuple):
 
 
 class ExcludeRule(NamedTuple):
-    """An item of `exclude`. It matches rows that contain all of its `values`. Each value is compared in the type of its
-    setting."""
+    """An item of `exclude`. It matches rows that contain all of its `values`. Before the comparison, each value is
+    converted to the type of its setting."""
 
     values: Mapping[str, Any]
     span: Span | None = None

@@ -85,7 +85,7 @@ class Benchmark(ABC, Generic[P]):
     """Version of the measurement method, which is increased when new values are no longer comparable with earlier
     ones."""
     summary: ClassVar[str]
-    """One line for `asct list`."""
+    """A one-line description for `asct list`."""
     aliases: ClassVar[tuple[str, ...]] = ()
     keywords: ClassVar[tuple[str, ...]] = ()
     default: ClassVar[bool] = False
@@ -133,7 +133,7 @@ class Benchmark(ABC, Generic[P]):
 
     def cautions(self, points: Sequence[P], facts: HostFacts) -> Iterable[tuple[str, str]]:
         """Return the reasons why this host cannot measure these points exactly as their settings request. Each reason
-        is a pair (message, hint) and is reported as a warning before the job. The points are measured anyway.
+        is a pair (message, hint) and is reported as a warning before the job starts. The points are measured anyway.
         """
         return ()
 

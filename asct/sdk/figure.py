@@ -56,7 +56,7 @@ class Series:
     """The points of a line, or a group of bars. `low` and `high` are the bounds of the interval of each y value.
 
     `details` and `labels` are either empty or as long as `y`. A label, such as the load at a point on a curve of
-    latency over bandwidth, is shown next to its data point.
+    latency against bandwidth, is shown next to its data point.
     """
 
     name: str
@@ -160,7 +160,7 @@ class Heatmap:
 
 
 Chart = Line | Bars
-"""A figure that plots series over an axis."""
+"""A figure that plots series along an x axis."""
 Figure = Chart | Heatmap
 
 

@@ -62,7 +62,7 @@ class Target:
 class StopRule:
     """The condition under which guard ends the program early with SIGINT.
 
-    The rate (requests per second according to the drive counters) has settled if the 95 % interval of the batch means
+    The rate (requests per second according to the drive counters) has settled if the 95 % interval for the batch means
     is within `interval` (a share) of their mean, the rate has no trend, at least `min_s` seconds have passed, and at
     least `min_ios` requests have completed.
     """

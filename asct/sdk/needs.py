@@ -45,7 +45,7 @@ class Privilege:
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """The resources required for one repeat of one point, and the costs of that repeat.
+    """The resources required for one repeat of a point, and the costs of that repeat.
 
     `kernels` contains kernel names; `tools` pairs each tool with its minimum version ("" for any). `optional_tools` are
     used if present. `privileges` lists the operations that require root. Opening devices is implied and not listed.
@@ -101,7 +101,7 @@ class Needs:
 
 @dataclass(slots=True)
 class JobNeeds:
-    """The combined needs of all points of a job, including all repeats and warm-ups.
+    """The combined needs of all points in a job, including all repeats and warm-ups.
 
     `writes` is the estimated maximum number of bytes written to each target path ("" is the temporary file), and
     `likely_writes` is the likely number. They differ because the speed of a drive is unknown before it is measured.
@@ -132,8 +132,8 @@ class JobNeeds:
 
     @classmethod
     def of(cls, needs: Iterable[Needs], times: int = 1, timeout_s: float | None = None) -> JobNeeds:
-        """Combine the needs of points, each of which is measured `times` times with the time limit `timeout_s` of the
-        plan."""
+        """Combine the needs of points, each of which is measured `times` times with the plan's time limit
+        `timeout_s`."""
         total = cls()
         for one in needs:
             total._add(one, times, timeout_s)

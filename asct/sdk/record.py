@@ -49,9 +49,9 @@ class Stats(BaseModel):
     If a value comes from several visits (processes with fresh memory), `visits` is their number, `between` the sample
     variance of their medians, and `within` the mean of the variances within them (both in the unit squared). `states`
     contains the two groups into which the visits fall, if any, and `moved` is the number of visits in which a virtual
-    CPU moved. `visit_values` contains the medians of the visits in order of time, which comparisons of runs use in
-    statistical tests. `runs` is the number of runs, including this one, whose spread `ci95` takes into account; if it
-    is not set, `ci95` reflects only the spread of the visits.
+    CPU moved. `visit_values` contains the medians of the visits in chronological order, which comparisons of runs use
+    in statistical tests. `runs` is the number of runs, including this one, whose spread `ci95` takes into account; if
+    it is not set, `ci95` reflects only the spread of the visits.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)

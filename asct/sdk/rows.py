@@ -132,7 +132,8 @@ def series_name(name: str, record: Record, own: Collection[str] = ()) -> str:
 
 
 def series_of(name: str, x: Sequence[Scalar], groups: Sequence[Sequence[Record]]) -> Series:
-    """Return a line or a set of bars for one host. Each item of `groups` contains the repeats of the value at one x."""
+    """Return a line or a set of bars for one host. Each item of `groups` contains the repeats of the value at one x
+    coordinate."""
     ends = [interval(group) or (None, None) for group in groups]
     return Series(
         name=name,

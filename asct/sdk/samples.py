@@ -99,7 +99,7 @@ def stats_of(values: Sequence[float], *, independent: bool = True) -> Stats:
 
 
 def rate_stats(amounts: Sequence[float], seconds: Sequence[float], least_s: float = 0.0) -> Stats:
-    """Return the statistics of the rates of one or more consecutive parts of a run, in `amounts` per second.
+    """Return the statistics of the rates in one or more consecutive parts of a run, in `amounts` per second.
 
     The 95 % interval applies to the rate over the whole run. It takes into account the similarity of neighboring parts
     and `least_s`, the resolution with which the run's duration is known. It is None if the parts contain less

@@ -56,7 +56,7 @@ class Companion:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One process of one repeat of one point.
+    """One process in a repeat of a point.
 
     It runs in a separate folder on the host. First, `files` (text by name) are written there. `collect` names the files
     to fetch afterward, in addition to stdout and stderr. If `timeout_s` is None, the time limit of the point applies.

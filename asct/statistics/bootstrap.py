@@ -1,4 +1,4 @@
-"""The interval of a ratio between nested samples, such as repeats that consist of visits.
+"""The interval for a ratio between nested samples, such as repeats that consist of visits.
 
 The visits of one repeat are close together in time, so an interval that treats all visits as independent is too narrow.
 The hierarchical bootstrap first draws repeats, and then visits within each of them. Sources: Davison and Hinkley,
@@ -20,7 +20,7 @@ REPLICATES = 2000
 
 
 def ratio_interval(base: Nested, new: Nested, confidence: float = 0.95) -> tuple[float, float] | None:
-    """Return the percentile interval of the ratio of medians, `new / base`, or None if either has fewer than two
+    """Return the percentile interval for the ratio of medians, `new / base`, or None if either has fewer than two
     repeats.
 
     The same samples always give the same interval. Raises ValueError if a repeat is empty or a value is not positive.

@@ -11,7 +11,7 @@ A level is a plateau, determined by these rules (slopes are in log latency per d
   end of the plateau (10 %, or four standard deviations of its noise, up to 15 %);
 * the last level has no upper end: a further rise by less than a factor of `TAIL` (2) up to the last size belongs to it;
 * the latency is the median of the densest half of the plateau's values (the shorth), thinned to quarter octaves so that
-  refined sizes do not count more; if a level drifts toward its end, its flat part determines the latency;
+  refined sizes do not carry more weight; if a level drifts toward its end, its flat part determines the latency;
 * the optimum size is the midpoint between the bounds, and thus at most one octave below the upper one.
 
 The cache sizes that the host reports are used only to name the levels. They never add or remove one. See Saavedra and

@@ -1,6 +1,6 @@
-"""Confidence intervals of the median, computed from order statistics without assuming a distribution.
+"""Confidence intervals for the median, computed from order statistics without assuming a distribution.
 
-Source: David and Nagaraja, Order Statistics, 3rd ed. 2003, section 7.1 (interval of a quantile, from the binomial
+Source: David and Nagaraja, Order Statistics, 3rd ed. 2003, section 7.1 (interval for a quantile, from the binomial
 distribution).
 """
 
@@ -39,7 +39,7 @@ def median_ranks(count: int) -> tuple[int, int] | None:
 
 
 def median_interval(values: Sequence[float]) -> tuple[float, float] | None:
-    """Return the 95 % interval of the median, in the unit of the values, or None for fewer than 6 values.
+    """Return the 95 % interval for the median, in the unit of the values, or None for fewer than 6 values.
 
     The values must be independent samples. Copies of one reading are not independent, and neither are consecutive
     batches, for which the measurement kernels compute the interval (kernels/kit/stats.h).

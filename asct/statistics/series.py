@@ -1,10 +1,10 @@
-"""Interval of a ratio of sums, such as requests over seconds, from the consecutive parts of one run.
+"""The interval for a ratio of sums, such as requests per second, from the consecutive parts of one run.
 
 Neighboring parts are alike: a drive that is slow in one second is usually slow in the next. If they are treated as
 independent, the value of the next run is often outside the interval. Three corrections follow from the correlation r of
 neighbors, on the assumption that it decays geometrically (an autoregressive process of order 1):
 
-- n parts have as much information as n (1 - r) / (1 + r) independent ones (Bayley and Hammersley, "The effective
+- n parts contain as much information as n (1 - r) / (1 + r) independent ones (Bayley and Hammersley, "The effective
   number of independent observations in an autocorrelated time series", Supplement to the Journal of the Royal
   Statistical Society 8, 1946). Their variance around their common mean is too low, and is corrected accordingly.
 - the r estimated from a short series is too low by about (1 + 3 r) / n (Kendall, "Note on bias in the estimation of
@@ -66,9 +66,9 @@ def dependence(values: Sequence[float]) -> Dependence:
 
 
 def ratio_half_width(amounts: Sequence[float], sizes: Sequence[float]) -> float | None:
-    """Return half the width of the 95 % interval of sum(amounts) / sum(sizes), in the unit of that ratio.
+    """Return half the width of the 95 % interval for sum(amounts) / sum(sizes), in the unit of that ratio.
 
-    `amounts` and `sizes` contain one number for each part of a run, in order of time. The sum of `sizes` must be
+    `amounts` and `sizes` contain one number for each part of a run, in chronological order. The sum of `sizes` must be
     positive. Returns None if the parts contain less information than 6 independent parts would.
     """
     count = len(amounts)

@@ -92,7 +92,8 @@ class VisitSummary:
 
 
 def summarise_visits(medians: Sequence[float]) -> VisitSummary:
-    """Return a summary of one median per visit, in order of time. Raises ValueError if there are none.
+    """Return a summary of the medians of visits (one per visit), which must be in chronological order. Raises
+    ValueError if there are none.
 
     The interval is a t-interval with the half-width t s / sqrt(n) around the median of the visits; n is reduced if
     neighbors in time are alike. If the visits drift or have two states, the interval spans all of them.
@@ -114,15 +115,15 @@ def summarise_visits(medians: Sequence[float]) -> VisitSummary:
 
 def next_run_interval(value: float, visits: tuple[float, float], earlier: Sequence[float]) -> tuple[float, float]:
     """Return the interval in which the next run is expected to measure this value, given the interval over this run's
-    visits and the values of earlier runs in order of time.
+    visits and the values of earlier runs in chronological order.
 
     Some conditions, such as the neighbors on the host and the physical CPUs behind virtual ones, vary only from run to
-    run and are the same for all visits of a run. From RUNS_MIN runs on, the interval is therefore at least as wide as a
-    t-interval with the standard deviation between runs. Its lower end is as many times smaller than the value as its
-    upper end is larger: a bandwidth that doubles from run to run must not get an interval with negative values. With
-    fewer runs, this standard deviation is unknown. Both this run and the next are then assumed to have the error that
-    the visits show, so that their difference varies by sqrt(2) times as much (Hahn and Meeker, Statistical Intervals,
-    1991, section 4.8).
+    run and are the same for all visits of a run. With RUNS_MIN or more runs, the interval is therefore at least as wide
+    as a t-interval with the standard deviation between runs. Its lower end is as many times smaller than the value as
+    its upper end is larger: a bandwidth that doubles from run to run must not get an interval with negative values.
+    With fewer runs, this standard deviation is unknown. Both this run and the next are then assumed to have the error
+    that the visits show, so that their difference varies by sqrt(2) times as much (Hahn and Meeker, Statistical
+    Intervals, 1991, section 4.8).
     """
     low, high = visits
     runs = [*earlier, value]

@@ -104,8 +104,8 @@ class EarlierRuns:
     """The runs below `results` that may contain measurements made at or after `since`. Thread-safe."""
 
     def __init__(self, results: Path, since: datetime, leave_out: Path | None = None, newest: int = 0) -> None:
-        """Search the runs that are no older than `since`. `newest` limits the search to this number of the newest runs;
-        0 means all."""
+        """Search the runs that are no older than `since`. `newest` limits the search to that many of the newest runs; 0
+        means all."""
         self._results = results
         self._since = since
         self._leave_out = leave_out.resolve() if leave_out is not None else None
@@ -146,8 +146,8 @@ class EarlierRuns:
             return self._runs
 
     def _in_time(self, run: Run) -> bool:
-        """Return whether a run may be recent enough. A run whose process was killed has no recorded end, so it always
-        may be."""
+        """Return whether a run may be recent enough. A run whose process was killed has no recorded end, so it is
+        always assumed to be recent enough."""
         return run.ended_at is None or self._is_recent(run.ended_at)
 
     def _is_recent(self, moment: str) -> bool:

@@ -19,13 +19,13 @@ PointStatus = Literal["ok", "noisy", "invalid", "failed", "timeout", "refused", 
 """How a repeat ended. `invalid`: the repeat has values, but at least one result does not represent what its metric
 describes."""
 MEASURED: Final = ("ok", "noisy")
-"""The statuses of measured repeats. In a strict job, only the first of them is accepted; see `accepted_statuses`."""
+"""The statuses of measured repeats. A strict job accepts only the first of them; see `accepted_statuses`."""
 VALUED: Final = (*MEASURED, "invalid")
 """The statuses of repeats that have values."""
 
 
 def accepted_statuses(*, strict: bool) -> tuple[str, ...]:
-    """Return the statuses with which a repeat is treated as measured, which depend on whether the job is strict."""
+    """Return the statuses with which a repeat is treated as measured. They depend on whether the job is strict."""
     return MEASURED[:1] if strict else MEASURED
 
 
@@ -36,8 +36,8 @@ def _inner(path: str) -> str:
 
 
 InnerPath = Annotated[str, AfterValidator(_inner)]
-"""A path below the folder of a document. It is validated because a results tree from elsewhere could name any file on
-this machine."""
+"""A path below the folder of a document. It is validated because a results tree from elsewhere could contain the path
+of any file on this machine."""
 
 
 class _Document(BaseModel):
@@ -46,7 +46,7 @@ class _Document(BaseModel):
 
 class SecondValue(_Document):
     """The second measurement of a value that seemed to have regressed. `change` and its 95 % interval are fractions of
-    the baseline's value; `confirmed` is whether this measurement alone has regressed as well."""
+    the baseline's value; `confirmed` is true if this measurement, taken alone, has regressed as well."""
 
     value: float
     change: float
@@ -55,7 +55,7 @@ class SecondValue(_Document):
 
 
 class BaselineValue(_Document):
-    """The baseline value with which a verdict compares. `limit` (`no_worse_than`), `change`, its 95 % interval and the
+    """The baseline value that a verdict is based on. `limit` (`no_worse_than`), `change`, its 95 % interval and the
     noise floor are fractions of that value; the last three are null if the values cannot be compared."""
 
     run: str
@@ -92,7 +92,7 @@ class Verdict(_Document):
     if_missing: Literal["fail", "warn", "pass"] = "fail"
     baseline: BaselineValue | None = None
     no_baseline: bool = False
-    """Whether there is no baseline with which values could be compared. `reason` says why."""
+    """True if there is no baseline with which values could be compared; `reason` says why."""
     file: str | None = None
     line: int | None = None
 
@@ -131,21 +131,22 @@ class JobEntry(_Document):
     counts: dict[str, int] = Field(default_factory=dict)
     elapsed_s: float = 0.0
     note: str = ""
-    """The first reason why repeats were not measured, preceded by its error code if it has one."""
+    """The first reason why repeats were not measured, preceded by an error code if there is one."""
     strict: bool = False
     """Whether noisy repeats are treated as not measured."""
     refused: bool = False
-    """Whether the job was refused for safety reasons, which decides the exit code."""
+    """Whether the job was refused for safety reasons; the exit code depends on this."""
     reused: list[Reused] = Field(default_factory=list)
-    """The repeats counted in `counts` that were reused, by run."""
+    """The reused repeats among those in `counts`, grouped by the run that measured them."""
     host_states: dict[str, int] = Field(default_factory=dict)
     """Number of repeats for each host state (stable, noisy, invalid, unknown), according to their telemetry."""
     host_reasons: dict[str, int] = Field(default_factory=dict)
-    """Number of repeats in which each reason for the host state (such as `steal`, `others`, `quota`) applied."""
+    """For each reason for a host state (such as `steal`, `others`, `quota`), the number of repeats to which it
+    applied."""
 
     @property
     def accepted(self) -> tuple[str, ...]:
-        """The statuses of repeats that are treated as measured."""
+        """The statuses with which a repeat is treated as measured."""
         return accepted_statuses(strict=self.strict)
 
     def lacking(self) -> dict[str, int]:
@@ -158,8 +159,8 @@ class JobEntry(_Document):
 
 
 class Run(_Document):
-    """run.json: what was run, where, and how it ended. The file is written at the start of the run and replaced at its
-    end."""
+    """run.json: what was run, where, and how the run ended. The file is written when the run starts and replaced when
+    it ends."""
 
     schema_: Literal["asct.run/1"] = Field("asct.run/1", alias="schema")
     run: str
@@ -188,8 +189,9 @@ class Run(_Document):
     older asct versions."""
 
     def planned_repeats(self) -> dict[tuple[str, str], int]:
-        """Return the planned number of repeats of each job's points, by host and id. Repeats with higher numbers
-        measured a value again. Imported results have no plan, so all of their repeats count."""
+        """Return the planned number of repeats of each job's points, by host and id. Repeats with higher numbers are
+        those that measured a value again. Imported results have no plan, so all of their repeats are treated as
+        planned."""
         imported = {host.name for host in self.hosts if host.transport == "import"}
         return {(job.host, job.id): job.repeats for job in self.jobs if job.host not in imported}
 
@@ -227,8 +229,8 @@ class AuditLook(_Document):
 
     at: str
     occasion: Literal["preflight", "start", "step"]
-    """When the inspection was made: before anything was measured on the host, right before the job, or in a step that
-    was refused."""
+    """When the inspection took place: before anything was measured on the host, directly before the job, or during a
+    step that was refused."""
     decision: Literal["allowed", "refused"]
     refusals: list[AuditRefusal] = Field(default_factory=list)
     devices: list[dict[str, Any]] = Field(default_factory=list)
@@ -245,8 +247,8 @@ class AuditTarget(_Document):
     planned_bytes: int
     """The estimated maximum number of bytes that will be written."""
     written_bytes: int = 0
-    """The number of bytes written during the steps of this run, according to the counters of the drives below the
-    target."""
+    """The number of bytes written during the steps of this run, according to the counters of the drives that underlie
+    the target."""
     capacity_bytes: int | None = None
     drive_writes: float | None = None
     """`written_bytes` as a fraction of the drive's capacity."""
@@ -288,7 +290,7 @@ class Reason(_Document):
 
 
 class HostVerdict(_Document):
-    """The state of the host during a repeat, determined by the worst reason; `unknown` means that readings are
+    """The state of the host during a repeat. The most serious reason determines it; `unknown` means that readings are
     missing."""
 
     state: State
@@ -311,7 +313,7 @@ class Moment(_Document):
     clock_source: str | None = None
     counters: dict[str, int] = Field(default_factory=dict)
     clock_hz: dict[str, float] = Field(default_factory=dict)
-    """The current frequency of the first and the last frequency policy. For an idle CPU, it is meaningless."""
+    """The current frequencies of the first and the last frequency policy. They are meaningless for idle CPUs."""
     clock_limit_hz: dict[str, float] = Field(default_factory=dict)
     governor: dict[str, str] = Field(default_factory=dict)
     celsius: dict[str, float] = Field(default_factory=dict)
@@ -326,8 +328,8 @@ class Telemetry(_Document):
     telemetry.json.
 
     `before` is the reading before the first step, and `after` the one after the last. `growth` and `elapsed_s` are sums
-    over the steps and do not include the time between steps. Shares (0 to 1) are relative to the time of all CPUs
-    (`user`, `system`, `irq`, `idle`, `iowait`), to the demand for CPU time (`steal`), or to elapsed time (`pressure_*`,
+    over the steps, excluding the time between steps. Shares (0 to 1) are relative to the time of all CPUs (`user`,
+    `system`, `irq`, `idle`, `iowait`), to the demand for CPU time (`steal`), or to elapsed time (`pressure_*`,
     `quota`). `own_cpu_s` is the CPU time of the measuring programs, and `others_cpus` is the number of CPUs that other
     programs used.
     """
@@ -347,7 +349,7 @@ class Telemetry(_Document):
 
 
 class CommandDocument(_Document):
-    """The `command` part of status.json: the command lines of a repeat, so that they can be run manually. Older asct
+    """The `command` part of status.json: the command lines of a repeat, with which it can be run manually. Older asct
     versions wrote it to command.json."""
 
     schema_: Literal["asct.command/1"] = Field("asct.command/1", alias="schema")
@@ -360,7 +362,8 @@ class CommandDocument(_Document):
 
 
 class EarlierValues(_Document):
-    """What earlier runs measured for one value of a repeat, in order of time and in the unit of the metric."""
+    """The values that earlier runs measured for one value of a repeat, in chronological order and in the metric's
+    unit."""
 
     metric: str
     coords: dict[str, Scalar]
@@ -385,12 +388,12 @@ class Status(_Document):
     """The name, status (exit status), elapsed_ns and folder (relative to the run folder) of each step. `resumed` is
     true for the first step after an interruption."""
     reuse_key: str = ""
-    """SHA-256 of everything that the measurement depends on. `--reuse` requires this value to be unchanged."""
+    """SHA-256 of everything that affects the measurement. `--reuse` requires this hash to be unchanged."""
     reused_from: str = ""
     """The run that measured the repeat, as `<plan>/<run id>`, or an empty string for this run."""
     records: int | None = None
-    """Number of lines in records.jsonl that belong to the repeat, which reveals missing lines; null in runs recorded by
-    older asct versions."""
+    """Number of lines in records.jsonl that belong to the repeat, so that missing lines can be detected; null in runs
+    recorded by older asct versions."""
     records_sha256: str = ""
     """SHA-256 of the repeat's lines in records.jsonl, including line feeds; empty in runs recorded by older asct
     versions."""
@@ -402,7 +405,7 @@ class Status(_Document):
     telemetry: Telemetry | None = None
     """The host state; null if no step was run."""
     earlier: list[EarlierValues] = Field(default_factory=list)
-    """The values of earlier runs whose spread the intervals of this repeat cover."""
+    """The values of earlier runs whose spread is taken into account in this repeat's intervals."""
 
     @property
     def host_state(self) -> HostVerdict | None:
@@ -410,8 +413,8 @@ class Status(_Document):
         return None if self.telemetry is None else self.telemetry.verdict
 
     def has_all(self, lines: Sequence[str]) -> bool:
-        """Return whether these are the repeat's lines of records.jsonl, including their line feeds. Runs recorded by
-        older asct versions contain only the number of lines, or nothing that could be checked."""
+        """Return whether these lines of records.jsonl, including their line feeds, are those of the repeat. Runs
+        recorded by older asct versions contain only the number of lines, or nothing that could be checked."""
         if self.records_sha256:
             return text_checksum("".join(lines)) == self.records_sha256
         return len(lines) > 0 and self.records in (None, len(lines))
@@ -433,7 +436,7 @@ class Meta(_Line):
 
 
 class Ready(_Line):
-    """The line printed when the setup (touching memory, binding threads) is complete. The samples follow it."""
+    """The line that is printed when the setup (touching memory, binding threads) is complete. Samples follow it."""
 
     t: Literal["ready"]
 

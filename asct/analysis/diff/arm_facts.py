@@ -62,7 +62,7 @@ def _plausible(value: object) -> float | None:
 
 
 def arm_facts(content: object) -> dict[str, str]:
-    """Return the facts as text by label, in the order of `machine_facts`. Unknown facts are left out."""
+    """Return a mapping from labels to facts as text, in the order of `machine_facts`. Unknown facts are left out."""
     info = _Info(content)
     rows = (*_machine(info), *_memory(info), *_software(info))
     return {plain(label): plain(text) for label, text in rows if text}

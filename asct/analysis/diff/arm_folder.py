@@ -39,8 +39,8 @@ _MOST_NAMES: Final = 5
 
 @dataclass(slots=True)
 class ArmResult:
-    """What a folder contains about a recipe. `place` is the path of its file below the folder; `data` is None if there
-    is no result."""
+    """The data that a folder contains for a recipe. `place` is the path of its file below the folder; `data` is None if
+    there is no result."""
 
     place: str = ""
     data: Mapping[str, Any] | None = None
@@ -50,8 +50,8 @@ class ArmResult:
 
 @dataclass(slots=True)
 class ArmFolder:
-    """The content of a folder. `results` contains every recipe that it mentions, by name; `gaps` and `notes` have the
-    same meaning as in DiffSource."""
+    """The content of a folder. `results` maps the name of every recipe that the folder mentions to its data; `gaps` and
+    `notes` have the same meaning as in DiffSource."""
 
     root: Path
     metadata: Mapping[str, Any]
@@ -71,7 +71,7 @@ class ArmFolder:
         return found if isinstance(found, str) else ""
 
     def requested(self, name: str) -> dict[str, Any]:
-        """Return the settings of a recipe that the user changed."""
+        """Return a recipe's settings that the user changed."""
         asked = self.metadata.get("user_config")
         if not isinstance(asked, dict) and len(self.option("update_config")) < _LONGEST_OPTION:
             with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
@@ -80,7 +80,7 @@ class ArmFolder:
         return mine if isinstance(mine, dict) else {}
 
     def config(self, name: str) -> dict[str, Any]:
-        """Return the settings of a recipe that ASCT recorded, or at least those that the user changed."""
+        """Return a recipe's settings as recorded by ASCT, or at least those that the user changed."""
         recorded = self.results[name].metadata.get("config")
         return {**self.requested(name), **(recorded if isinstance(recorded, dict) else {})}
 

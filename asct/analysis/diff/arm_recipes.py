@@ -36,7 +36,7 @@ TICK_METRICS: Final[Mapping[str, tuple[str, Better]]] = {
     "bandwidth_ticks": ("B/tick", "higher"),
     "bus_bandwidth_ticks": ("B/tick", "higher"),
 }
-"""Units and directions of the metrics that no benchmark of asct has."""
+"""Units and directions of metrics that no asct benchmark has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ def _matrix(recipe: ArmRecipe) -> Iterator[tuple[dict[str, Scalar], float]]:
 def _node(label: str, table: ArmTable) -> int:
     found = _NODE.fullmatch(label)
     if found is None:
-        raise misfit(f"{table.place}: `{shown(label)}` does not name a node")
+        raise misfit(f"{table.place}: `{shown(label)}` is not the name of a node")
     return int(found[1])
 
 
@@ -181,7 +181,7 @@ _TRAFFIC: Final = {
 
 
 def _peak_bandwidth(recipe: ArmRecipe) -> Iterator[ArmValue]:
-    """Yield the bandwidths on the bus, because ASCT also counts the line that a store reads first."""
+    """Yield the values as bus bandwidths, because ASCT also counts the line that a store reads first."""
     table = recipe.table(recipe.data)
     whole = "" if recipe.nodes == 1 else _UNKNOWN_NODES if recipe.nodes is None else _ONE_NODE
     for row in table.rows:

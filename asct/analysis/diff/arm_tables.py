@@ -17,7 +17,7 @@ from asct.store.documents import store_error
 from asct.values.error import shown
 
 _LARGEST: Final = 1e30
-"""Larger than any measurement. Unlike the largest floating-point number, it can be converted to any unit without
+"""Larger than any measured value. Unlike the largest floating-point number, it can be converted to any unit without
 overflow."""
 _AGAIN: Final = "restore the file from a backup, or measure again with ASCT"
 
@@ -29,8 +29,8 @@ def misfit(message: str) -> StoreError:
 
 @dataclass(slots=True)
 class ArmTable:
-    """A table. `place` names the file, and the part of it, that contains the table; `blank` counts the cells that were
-    read but have no value."""
+    """A table. `place` identifies the file, and the part of the file, that contains the table; `blank` counts the cells
+    that were read but have no value."""
 
     columns: Mapping[str, Mapping[str, Any]]
     place: str

@@ -96,15 +96,15 @@ def planned_baseline(run: DiffSource, catalog: Catalog) -> tuple[DiffSource, Dif
     """Return the baseline that the plan of a run names, the run itself, and how the baseline was chosen. The baseline
     includes the values of accepted runs, and the run includes the spread of unchanged runs.
 
-    Raises NoSuchRun (E708) if the plan names none, and StoreError (E708) if it cannot be used.
+    Raises NoSuchRun (E708) if the plan names no baseline, and StoreError (E708) if the baseline cannot be used.
     """
     if not run.baseline:
-        hint = "name two runs (`asct diff BASE NEW`), or add `baseline: {run: LABEL}` to the plan"
+        hint = "specify two runs (`asct diff BASE NEW`), or add `baseline: {run: LABEL}` to the plan"
         which = "its plan" if run.plan else "a folder of another tool"
         raise NoSuchRun(Diagnostic("E708", f"{run.name}: {which} names no baseline to compare with", hint=hint))
     found = find_baseline(run.baseline, run.root, catalog)
     if found.problem:
-        hint = "name the base explicitly: `asct diff BASE NEW`"
+        hint = "specify the base explicitly: `asct diff BASE NEW`"
         raise StoreError(Diagnostic("E708", f"{run.name}: {found.problem}", hint=hint))
     stored = read_run(run.root.parent.parent / Path(found.run))
     records = tuple(record for group in found.groups.values() for record in group.records)

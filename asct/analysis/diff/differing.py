@@ -20,7 +20,7 @@ _Key = tuple[str, str]
 @dataclass(frozen=True, slots=True)
 class Differing:
     """A fact, version or setting that differs. `texts` has one text per run, the base first; a text is empty if the run
-    does not contain the item. `hosts` names the hosts of the base, and is empty if the item applies to a whole run."""
+    does not contain the item. `hosts` lists the hosts of the base, and is empty if the item applies to a whole run."""
 
     label: str
     hosts: tuple[str, ...]
@@ -80,5 +80,5 @@ def _told(
 
 
 def untold(sources: Sequence[DiffSource]) -> list[str]:
-    """Return sentences about runs that do not describe their machines."""
+    """Return a sentence for each run that does not describe its machines."""
     return [f"{source.name} does not describe its machine" for source in sources if not source.machines]

@@ -21,8 +21,8 @@ JobFigures = Mapping[Job, Sequence[Figure]]
 
 
 def figures_of(source: DiffSource, catalog: Catalog) -> dict[Job, Sequence[Figure]]:
-    """Return the figures of each job, as its benchmark draws them. A job that was measured with a different version of
-    its benchmark has none."""
+    """Return the figures of each job, as its benchmark draws them. A job that was not measured with the installed
+    version of its benchmark has none."""
     jobs = grouped(source.records, lambda record: (record.host, record.id))
     return {job: _figures(source, job, records, catalog) for job, records in jobs.items()}
 

@@ -1,4 +1,4 @@
-"""The facts of a machine and its software by label, as `asct diff` compares them."""
+"""The facts of a machine and its software, keyed by label, as `asct diff` compares them."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _TOOLS = ("cc", "gcc", "clang", "fio", "numactl")
 
 
 def machine_facts(facts: HostFacts) -> dict[str, str]:
-    """Return the facts that can change results, as text by label, in the order of display. Unknown facts and facts that
-    change all the time, such as free memory, are left out."""
+    """Return a mapping from labels to the facts that can change results, as text and in display order. Unknown facts
+    and facts that change all the time, such as free memory, are left out."""
     rows = (*_machine(facts), *_cpu(facts.cpu), *_memory(facts), *_software(facts))
     return {label: plain(text) for label, text in rows if text}
 

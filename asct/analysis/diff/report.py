@@ -84,7 +84,7 @@ class DiffReport:
 
 
 def build_report(diff: Diff, catalog: Catalog, most: int) -> DiffReport:
-    """Return the content of a comparison. Tables contain the `most` most important values of each run."""
+    """Return the content of a comparison. The tables contain at most `most` values per run, chosen by importance."""
     figures = [figures_of(source, catalog) for source in diff.sources]
     titles = distinct(source.title for source in diff.sources)
     sides = ["base", "new"] if len(diff.runs) == 1 else ["base", *titles[1:]]

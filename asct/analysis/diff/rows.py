@@ -177,7 +177,8 @@ class _Pair:
 
 
 def _unjudged(new: MetricGroup) -> str:
-    """Return why a value has no verdict regardless of the base; empty if it has one."""
+    """Return the reason why a new value has no verdict, whatever the base contains, or an empty string if it can have
+    one."""
     if new.records[0].better == "neither":
         return UNDIRECTED
     invalid = [flag for flag in new.doubts if is_invalid([flag])]

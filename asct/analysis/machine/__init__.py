@@ -16,7 +16,7 @@ _MOST_FIELDS = 8
 
 
 def sections(facts: HostFacts) -> list[MachineSection]:
-    """Return all known facts by subject, omitting subjects without facts."""
+    """Return all known facts, grouped by subject, omitting subjects without facts."""
     found = [*system.whole(facts), *hardware.sections(facts), *system.rest(facts)]
     return [one for one in found if one.rows or one.details]
 

@@ -42,7 +42,7 @@ _SWATCH: Final = 30.0
 
 
 def _style() -> str:
-    """Return the style sheet drawing.css, extended by the colors of latencies, which are the same in light and dark
+    """Return the style sheet drawing.css, extended with the colors for latencies, which are the same in light and dark
     mode."""
     steps = "".join(
         f".topology .step{number} {{ fill: {colour}; }} "
@@ -135,7 +135,7 @@ def _designs(part: Box) -> set[str]:
 
 def _cores_told(part: Box, everywhere: set[str]) -> list[str]:
     """Describe the cores in a box. If all cores have the same design, describe all of them; otherwise, describe those
-    directly inside the box, by design."""
+    directly inside the box, grouped by design."""
     own: dict[str, list[int]] = {}
     for one in part.parts:
         if one.kind == "core":

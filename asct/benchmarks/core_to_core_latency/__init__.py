@@ -62,8 +62,8 @@ class CoreToCoreLatency(VisitedBenchmark[CoreToCoreLatencyParams]):
         Metric("latency", "s", "lower", "chain: time for CPU A to read one line that CPU B wrote", _ANYWHERE),
         Metric("one_way", "s", "lower", "token, cas: half a round trip of a message", _ANYWHERE),
         Metric("round_trip", "s", "lower", "token, cas: a message and its reply", {**_METHOD, **_NODES}),
-        Metric("latency_cycles", "cycles", "lower", "latency in core cycles, with cycle_base", _ANYWHERE),
-        Metric("one_way_cycles", "cycles", "lower", "one_way in core cycles, with cycle_base", _ANYWHERE),
+        Metric("latency_cycles", "cycles", "lower", "latency in core cycles (only if cycle_base is set)", _ANYWHERE),
+        Metric("one_way_cycles", "cycles", "lower", "one_way in core cycles (only if cycle_base is set)", _ANYWHERE),
         Metric(
             "interference",
             "1",

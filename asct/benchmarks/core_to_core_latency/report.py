@@ -23,7 +23,7 @@ NS = 1e-9
 class StoredPairs:
     """The pairs of one point: medians over its repeats, in seconds or core cycles.
 
-    `cells` contains every ordered pair; `groups` contains the pairs by location of the data and method.
+    `cells` contains every ordered pair; `groups` contains the pairs, keyed by location of the data and method.
     """
 
     records: tuple[Record, ...]
@@ -50,11 +50,11 @@ class StoredPairs:
         return 1.0 if self.in_cycles else NS
 
     def methods(self, data: str) -> dict[str, Sequence[PairLatency]]:
-        """Return the pairs with local or remote data, by method."""
+        """Return the pairs with local or remote data, keyed by method."""
         return {method: cells for (where, method), cells in self.groups.items() if where == data}
 
     def maps(self) -> dict[str, dict[str, Sequence[PairLatency]]]:
-        """Return the pairs by location of the data and method, as they are drawn.
+        """Return the pairs as they are drawn, keyed by location of the data and by method.
 
         With the data on a single node, local and remote data complement each other, so they are drawn together.
         """
@@ -206,7 +206,8 @@ def _statistics(points: Sequence[StoredPairs], data: str) -> Table:
 
 
 def _node_statistics(points: Sequence[StoredPairs], data: str) -> Table:
-    """Return statistics by node of CPU A and node of CPU B. The table has no rows if there is only one node."""
+    """Return statistics for each combination of the nodes of CPU A and CPU B. The table has no rows if there is only
+    one node."""
 
     def rows(point: StoredPairs) -> Iterable[Row]:
         for method, mine in point.methods(data).items():

@@ -119,8 +119,8 @@ def _of_level(level: MemoryLevel, found: Survey) -> list[Measurement]:
 
 
 def _reported_flags(level: MemoryLevel, end: LevelEnd, hints: Sequence[CacheHint]) -> tuple[str, ...]:
-    """Return a flag if the size at which the cache ends is far from the size that the host reports. In a guest, the
-    reported size is unreliable."""
+    """Return a flag if the size at which the cache ends is far from the size that the host reports. In a virtual
+    machine, the reported size is unreliable."""
     mine = [hint.size for hint in hints if level.name == f"L{hint.level}"]
     sizes = [max(hint.size for hint in hints)] if hints and level.name == "LLC" else mine
     unlike = any(not _LESS * size <= end.cache <= _MORE * size for size in sizes) and level.name != MEMORY_LEVEL

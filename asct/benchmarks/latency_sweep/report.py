@@ -135,8 +135,8 @@ def _series(mine: Sequence[Record], what: str) -> Series:
 
 
 def _bounds(records: Sequence[Record]) -> list[Marker]:
-    """Return the upper bounds of all levels except the last one, which ends with the data, and the sizes within levels
-    at which the reach of a TLB ends."""
+    """Return the upper bound of every level except the last, which ends only because the data ends there, and any size
+    inside a level at which the reach of a TLB is exceeded."""
     ends = [(size, f"{level} ends at {about_size(int(size))}") for size, level in _sizes(records, "upper_bound")]
     tlb = [(size, f"TLB limit in {level} {about_size(int(size))}") for size, level in _sizes(records, "tlb_end")]
     return [Marker(size, text, "bound") for size, text in (*ends[:-1], *tlb)]

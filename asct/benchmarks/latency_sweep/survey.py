@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 FEW_LINES: Final = 8
 _VISITED_SIZES: Final = 3
 _FLAT: Final = 0.02
-"""Sizes whose latency is within this share of the latency of their level form its flat part."""
+"""A size belongs to the flat part of its level if its latency differs from that of the level by at most this
+fraction."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,7 +129,8 @@ class LoadedLatency(VisitedBenchmark[LoadedLatencyParams]):
     def values(
         self, params: LoadedLatencyParams, runs: Mapping[str, KernelRun], facts: HostFacts
     ) -> Sequence[Measurement]:
-        """Return the values of every level and target and of the whole curve, the core clock and the page size."""
+        """Return the values of every level, of every target and of the whole curve, as well as the core clock and the
+        page size."""
         return measurements(params, next(iter(runs.values())), facts)
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:

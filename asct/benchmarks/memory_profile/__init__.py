@@ -255,7 +255,7 @@ def _table(records: Sequence[Record], style: BandwidthStyle) -> Table:
         Column("traffic", "Traffic", format="text"),
         *(Column(f"width{one}", f"{width_title(one)} loads/stores [{style.unit}]", style.scale) for one in widths),
         Column("cache", f"Peak Cache Bandwidth [{style.unit}]", style.scale),
-        Column("level", "Cache level", format="text", help="Fastest cache level, with a working set of its size"),
+        Column("level", "Cache level", format="text", help="Fastest cache level; the working set fits into it"),
         FLAGS_COLUMN,
     )
 

@@ -104,7 +104,7 @@ class RecoveryParams(DemandParams):
     def load(self) -> RecoveryParams:
         """Return the settings with the load that the specification requires.
 
-        This is one job with 32 requests in flight for streams, and the highest load of the matrix for the writes before
+        This is one job with 32 requests in flight for streams, and the highest load in the matrix for the writes before
         the matrix.
         """
         if self.test == "stimulus":

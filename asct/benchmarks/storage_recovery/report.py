@@ -145,7 +145,7 @@ def _bursts(mine: Sequence[Record], label: str, slug: str) -> list[Figure]:
 
 
 def _by_number(name: str, key: str, records: Sequence[Record]) -> Series:
-    """Return the values of one repeat as a series over the number in the coordinate `key`."""
+    """Return the values of one repeat as a series plotted against the number in the coordinate `key`."""
     found = sorted(records, key=lambda one: int(one.coords[key]))
     return series_of(name, [int(one.coords[key]) for one in found], [[one] for one in found])
 
@@ -178,7 +178,7 @@ def _spells(mine: Sequence[Record], label: str, slug: str) -> list[Figure]:
 
 
 def _course(mine: Sequence[Record], metric: str, spell: str) -> Series:
-    """Return the rounds of a phase as a series over the times at which they end."""
+    """Return the rounds of a phase as a series plotted against the times at which they end."""
     records = _first(mine)
     times = {record.coords["round"]: record.value for record in at(records, "spell_time", spell=spell)}
     rounds = sorted(at(records, metric, spell=spell), key=lambda one: int(one.coords["round"]))

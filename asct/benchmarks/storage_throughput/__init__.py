@@ -90,7 +90,8 @@ class StorageThroughput(Qualification[ThroughputParams]):
         return tuple(_phase(params, group, len(groups) > 1) for group in groups)
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
-        """Return tables of reads and writes by block size, of several points side by side, and of the steady states."""
+        """Return tables that compare several points, tables of reads and writes by block size, and tables of the steady
+        states."""
         averages = (_averages(view, self.name) for view in views(records))
         return (*compared_tables(records, self.name, self.charts), *averages, *phase_tables(records, self.name, ()))
 

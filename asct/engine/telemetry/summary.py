@@ -59,8 +59,8 @@ class _Pair:
 
 
 def summarize(steps: Sequence[MeasuredStep]) -> Telemetry:
-    """Return the telemetry of a repeat. Its state is `unknown` if some readings are missing and the others are
-    quiet."""
+    """Return the telemetry of a repeat. Its state is `unknown` if some readings are missing and the others show a quiet
+    host."""
     read = [_pair(*step) for step in steps if step[1].before and step[1].after]
     pairs = [pair for pair in read if pair.window_s is None or pair.window_s >= 0]
     windows = [pair.window_s for pair in pairs if pair.window_s is not None]
@@ -132,7 +132,7 @@ def _shares(found: NoiseEvidence) -> dict[str, float]:
 
 
 def _unknown(steps: Sequence[MeasuredStep], read: int, found: NoiseEvidence) -> dict[str, str]:
-    """Return the reasons why values are unknown, by the name of the value."""
+    """Return the reasons why values are unknown, keyed by the name of the value."""
     if not read:
         why = _BRIEF if steps and all(readings.brief for _, readings in steps) else _NOT_READ
         return {"before": why, "after": why}

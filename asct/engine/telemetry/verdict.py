@@ -52,7 +52,7 @@ FIXED_GOVERNORS: Final = frozenset({"performance", "userspace"})
 
 @dataclass(frozen=True, slots=True)
 class NoiseEvidence:
-    """The evidence from which the host is judged.
+    """The evidence on which the host is judged.
 
     `moments` contains at least two readings in order. `growth` and `window_s` (wall time) are sums over the steps.
     """
@@ -93,7 +93,8 @@ class NoiseEvidence:
         return stolen / wanted if wanted * TICKS_A_SECOND >= GRAIN_TICKS else None
 
     def others_cpus(self) -> float | None:
-        """Return the average number of CPUs used by programs other than the measuring ones, or None if unknown."""
+        """Return the average number of CPUs used by programs that do not belong to the measurement, or None if
+        unknown."""
         if self.own_cpu_s is None or self.window_s <= 0 or not self.counted("user", "nice", "system"):
             return None
         return max(0.0, self.seconds("user", "nice", "system") - self.own_cpu_s) / self.window_s
@@ -240,14 +241,14 @@ def _drives(found: NoiseEvidence) -> Reasons:
 
 def _drive(name: str, first: DriveHealth, last: DriveHealth) -> Reasons:
     if last.critical_warning:
-        means = f"{name} reports a critical warning (health log, byte 0)"
+        means = f"{name} reports a critical warning (byte 0 of its health log)"
         yield _reason("drive-warning", "invalid", last.critical_warning, 0, "", means)
     heat = last.heat - first.heat
     if heat > 0:
-        means = f"{name} was too warm or throttled (health log: minutes above its limits, transitions)"
+        means = f"{name} was too warm or throttled (according to its health log: minutes above the limits, transitions)"
         yield _reason("drive-heat", "invalid", heat, 0, "counts", means)
     if last.media_errors > first.media_errors:
-        means = f"{name} lost data (health log: media errors)"
+        means = f"{name} lost data (according to its health log: media errors)"
         yield _reason("drive-errors", "invalid", last.media_errors - first.media_errors, 0, "errors", means)
 
 

@@ -113,7 +113,7 @@ class FioBenchmark(Benchmark[P]):
         return sweep_table(records, self.name, self.table_title or self.title, self.axis)
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
-        """Return curves over the swept setting, and the other figures from `sweep_figures`."""
+        """Return curves plotted against the swept setting, and the other figures from `sweep_figures`."""
         from asct.instruments.fio.figures import sweep_figures
 
         return sweep_figures(records, self.axis)
@@ -129,7 +129,7 @@ def _buffer_bytes(stage: FioParams) -> int:
 
 
 def _both_given(params: FioParams, steps: str, axis: str) -> bool:
-    """Return whether both a sweep list and a single value were set, and the list does not contain the value."""
+    """Return whether a sweep list and a single value that is not in the list were both set."""
     if not {steps, axis} <= params.model_fields_set:
         return False
     values = getattr(params, steps)

@@ -1,7 +1,7 @@
 """Host counters during a fio run: mpstat rows, CPU time, and the bytes transferred by each drive.
 
 mpstat (sysstat 12, JSON) labels each row with the second in which its interval ended: a row labeled 12:00:07 covers an
-interval (1 s, more in long runs) that ended at some time during that second. The values are percentages of time.
+interval (1 s, or longer in long runs) that ended at some time during that second. The values are percentages of time.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _USER: Final = ("usr", "nice")
 class CpuLoad:
     """The load in the mpstat interval that ended in `second`, or the mean of `rows` intervals.
 
-    `load` (of all online CPUs) and `used` (of the CPUs that the jobs use) are percentages by kind of time. `busiest` is
-    the percentage of busy time of the busiest CPU in use. `user_cpus` is the number of CPUs that all programs on the
-    host used outside the Linux kernel.
+    `load` (of all online CPUs) and `used` (of the CPUs that the jobs use) map kinds of time to percentages. `busiest`
+    is the percentage of time for which the busiest CPU in use was busy. `user_cpus` is the number of CPUs that all
+    programs on the host used outside the Linux kernel.
     """
 
     second: int
@@ -47,7 +47,7 @@ def read_rows(text: str, used: Sequence[int] = ()) -> Sequence[CpuLoad]:
     epoch.
 
     `used` contains the CPUs in use; empty means all. Raises ValueError for any other output. mpstat completes the
-    document only if it is ended by SIGINT, and not within its first second.
+    document only if SIGINT ends it, and only after its first second.
     """
     try:
         host = json.loads(text)["sysstat"]["hosts"][0]
@@ -81,8 +81,8 @@ def load_within(rows: Sequence[CpuLoad], start_s: float, end_s: float, interval_
     """Return the mean of the rows inside the window. If no row is inside, return the row with the largest overlap, or
     None if no row overlaps the window.
 
-    If at least ENOUGH_ROWS rows are certainly inside, only those are used. Otherwise, each row is assumed to end in the
-    middle of its second.
+    If at least ENOUGH_ROWS rows are known to be inside, only those are used. Otherwise, each row is assumed to end in
+    the middle of its second.
     """
     chosen = [row for row in rows if row.second - interval_s >= start_s and row.second + 1 <= end_s]
     if len(chosen) < ENOUGH_ROWS:
@@ -204,7 +204,7 @@ TOLERANCE: Final = 0.02
 _EDGE_S: Final = 0.02
 """Maximum error of a report's timestamp on an idle host, in seconds."""
 FIELDS: Final = {"read": (READ_BYTES,), "write": (WRITE_BYTES,), "trim": (DISCARD_BYTES,)}
-"""The counters in a guard sample that count the bytes of each direction."""
+"""The counters in a guard sample that count the bytes transferred in each direction."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ _DAMAGES: Final = (KeyError, TypeError, AttributeError, ValueError, OverflowErro
 
 @dataclass(frozen=True, slots=True)
 class Direction:
-    """The reads, writes or trims of one job. fio computes its own rates over `runtime_ms`."""
+    """The reads, writes or trims of one job. fio computes its own rates from `runtime_ms`."""
 
     ios: int
     io_bytes: int

@@ -1,5 +1,5 @@
-"""The figures of a storage benchmark: rates and latencies over the swept settings, maps, distributions, and CPU
-time."""
+"""The figures of a storage benchmark: rates and latencies plotted against the swept settings, maps, distributions, and
+CPU time."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from asct.sdk.record import Record
 from asct.sdk.rows import series_of
 
 _LEAST_POINTS: Final = 3
-"""Minimum number of points on a curve over load, and of rows and columns of a map."""
+"""Minimum number of points on a curve plotted against load, and of rows and columns in a map."""
 _MOST_MAP_ROWS: Final = 40
 _MOST_BARS: Final = 24
 
@@ -48,8 +48,8 @@ class FigureQuantity:
     """The quantity shown in a figure: a metric with its title, caption and unit.
 
     If all points are in one group, the figure has a line for each metric in `parts` (by name) or, without `parts`, one
-    line each for reads, writes and their total. If `several` is set, the figure is drawn only for several groups, and
-    only if there are no maps, because maps also show the metric.
+    line each for reads, writes and their total. If `several` is set, the figure is drawn only if there are several
+    groups and no maps, because maps also show the metric.
     """
 
     slug: str
@@ -94,8 +94,8 @@ _ALIKE: Final = 1.0
 def sweep_figures(records: Sequence[Record], axis: str | None) -> Sequence[Figure]:
     """Return all figures of a storage benchmark.
 
-    Bandwidth, rate and latencies are plotted over the swept settings (see `views`), unless there is only one point. The
-    other figures show latency against bandwidth and against the rate, maps of all settings, latency distributions,
+    Bandwidth, rate and latencies are plotted against the swept settings (see `views`), unless there is only one point.
+    The other figures show latency against bandwidth and against the rate, maps of all settings, latency distributions,
     timelines, and CPU time. The number of figures does not depend on the number of points: additional settings become
     charts within a figure.
     """
@@ -119,10 +119,9 @@ def sweep_figures(records: Sequence[Record], axis: str | None) -> Sequence[Figur
 
 
 def _chart(what: FigureQuantity, view: FigureView, several_views: bool) -> Figure | None:
-    """Draw a quantity as lines over a numeric setting, or as bars over any other setting.
-
-    A single group has separate lines for reads, writes and their total, or for each percentile. Several groups have one
-    line each.
+    """Draw a quantity as lines against a numeric setting, or as bars for each value of any other setting. A single
+    group has separate lines for reads, writes and their total, or for each percentile. If there are several groups,
+    each has one line.
     """
     title, caption = what.title, what.caption
     if len(view.groups) > 1:

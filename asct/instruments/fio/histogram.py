@@ -106,7 +106,7 @@ class LatencyCourse:
 
     @cached_property
     def mean_half_ns(self) -> float | None:
-        """Half the width of the 95 % interval of the mean, in ns, or None for fewer than 6 independent parts."""
+        """Half the width of the 95 % interval for the mean, in ns, or None for fewer than 6 independent parts."""
         return ratio_half_width([part.total for part in self._parts], self._counts) if any(self._counts) else None
 
     def share_half(self, percent: float) -> float | None:
@@ -176,7 +176,7 @@ class Latency:
         )
 
     def mean_stats(self, course: LatencyCourse | None = None) -> Stats | None:
-        """Return the statistics of the requests in seconds, with a 95 % interval of the mean if `course` contains the
+        """Return the statistics of the requests in seconds, with a 95 % interval for the mean if `course` contains the
         parts of the run.
 
         Returns None if there is no histogram.

@@ -56,7 +56,7 @@ def _point(stage: Stage, output: Output, facts: HostFacts) -> FioPoint:
 
 
 def run_values(point: FioPoint) -> Iterator[Measurement]:
-    """Yield the values of a fio run, of its parts, and over time."""
+    """Yield the values of a whole fio run, of each section and target, and of each interval."""
     yield from point_values(point)
     yield from part_values(point)
     yield from second_values(point.seconds)

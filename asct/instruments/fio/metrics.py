@@ -32,7 +32,7 @@ LATENCIES: Final = {
     "lat": "from the call until completion (submission and completion)",
 }
 STAGE: Final = "stage"
-"""Coordinate of values that belong to one of several stages of a job file."""
+"""Coordinate that identifies the stage of a value if a job file has several stages."""
 CONTEXT: Final = ("rw", "rwmixread", "block_size", "iodepth", "numjobs", "engine")
 """Coordinates of `queue_depth`."""
 Coords = dict[str, tuple[str, ...] | None]
@@ -167,7 +167,7 @@ FLAGS: Final = RAID_FLAGS | {
     "foreign-cpu": "a CPU used by the jobs was more than 90 % busy (80 % if jobs share CPUs) while other programs "
     "used more than half a CPU",
     "throttled": "the drive exceeded its warning temperature or was thermally throttled during the run",
-    "rate-changed": "the rate changed to another level during the run, so the mean is misleading",
+    "rate-changed": "the rate changed to a different level during the run, so the mean is misleading",
     "imported": "the value comes from an imported fio result: asct checked neither the target nor the host",
     "no-progress": "fio wrote no reports during the run (`--status-interval`), so changes during the run are unknown",
     "few-cpu-samples": "fewer than 3 mpstat samples are within the run",

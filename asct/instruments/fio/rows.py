@@ -15,7 +15,7 @@ T = TypeVar("T")
 SIDES: Final = ("read", "write", "trim")
 SIZES: Final = frozenset({"block_size", "filesize", "offset", "zonesize", "zonerange"})
 _SPEAKING: Final = frozenset({STAGE, "rw", "block_size", "engine"})
-"""Settings whose values are clear without their names."""
+"""Settings whose values are self-explanatory, so that labels omit the names of the settings."""
 AXIS_TITLES: Final = {
     "iodepth": "IODepth", "block_size": "BlockSize", "numjobs": "ProcessCount", "rw": "AccessPattern",
     "rwmixread": "RWMixRead", "iodepth_batch": "IODepthBatch", "engine": "Engine", "direct": "Direct",
@@ -186,8 +186,8 @@ class FigureView:
 
 
 def main_axis(rows: Sequence[PointRow], names: Sequence[str], axis: str | None) -> str | None:
-    """Return `axis` if it is set, otherwise the quantity with the most values, otherwise the first setting that varies.
-    Return None if no setting varies."""
+    """Return `axis` if it is set, otherwise the setting in SCALES with the most values, otherwise the first setting
+    that varies. Return None if no setting varies."""
     vary = varying(rows, names)
     if axis is not None:
         return axis
@@ -198,7 +198,7 @@ def main_axis(rows: Sequence[PointRow], names: Sequence[str], axis: str | None) 
 
 
 def views(rows: Sequence[PointRow], names: Sequence[str], over: str) -> list[FigureView]:
-    """Return the views of `rows`; the view over `over` comes first."""
+    """Return the views of `rows`; the one with `over` on the x axis comes first."""
     others = [name for name in varying(rows, names) if name != over]
     found = [panels(rows, over, others)]
     for second in others:
@@ -215,8 +215,9 @@ def views(rows: Sequence[PointRow], names: Sequence[str], over: str) -> list[Fig
 def panels(rows: Sequence[PointRow], over: str, others: Sequence[str], most: int = MOST_SERIES) -> FigureView:
     """Return a figure with `over` on the x axis, which can be drawn with at most `most` lines in each chart.
 
-    If there are too many lines, the values of a setting (preferably a quantity) are divided among several charts, and
-    the names of lines begin with these values. If a single setting has too many values, only some of them are shown.
+    If there are too many lines, the values of a setting (preferably one in SCALES) are divided among several charts,
+    and the names of lines begin with these values. If a single setting has too many values, only some of them are
+    shown.
     """
     inner = sorted(others, key=lambda name: name not in SCALES)
     outer: list[str] = []
@@ -250,8 +251,8 @@ def evenly(items: Sequence[T], most: int) -> list[T]:
 
 
 def sample(rows: Sequence[PointRow], names: Sequence[str]) -> list[PointRow]:
-    """Select points for a figure with one line per point: all points or, if there are too many, points along one
-    setting through the point with the highest rate."""
+    """Select points for a figure with one line per point: all points or, if there are too many, those that differ from
+    the point with the highest rate in only one setting."""
     vary = varying(rows, names)
     over = main_axis(rows, names, None)
     if len(rows) <= MOST_SERIES or over is None:

@@ -197,8 +197,8 @@ def _settings(section: _Section, params: FioParams, problems: list[str]) -> FioP
 
 
 def _option_problem(key: str, setting: str | None, value: str, params: FioParams) -> str:
-    """Return why a job file cannot contain an option, as the predicate of a sentence, or an empty string if the option
-    is permitted."""
+    """Return the reason why a job file cannot contain an option, as the predicate of a sentence, or an empty string if
+    the option is permitted."""
     if setting in _SHARED:
         return f"corresponds to the setting `{setting}`, which applies to all sections; set it next to job_file"
     if key == "time_based" and value != "0" and params.io_size is not None:

@@ -75,9 +75,9 @@ def _little(params: FioParams, document: Document, depth: int) -> bool | None:
 def little_holds(document: Document, depth: int) -> bool:
     """Return whether `depth` requests were in flight on average.
 
-    Requests that are in flight at the start or end of the measured time count only in part: on average, by their
-    remaining time, E[L^2] / 2E[L]. A job handles one completion at a time and has one request fewer in flight until it
-    has submitted the next one, which takes CPU time.
+    Requests that are in flight at the start or end of the measured time contribute only part of their latency: on
+    average, their remaining time, E[L^2] / 2E[L]. A job handles one completion at a time and has one request fewer in
+    flight until it has submitted the next one, which takes CPU time.
     """
     seconds = max(job.runtime_ms for job in document.jobs) / 1000.0
     between = sum(job.cpu_s for job in document.jobs) / seconds
@@ -138,7 +138,7 @@ def _cpu_flags(params: FioParams, document: Document, cpu: CpuLoad | None, facts
     """Return whether the jobs, or the Linux kernel on their behalf, fully used a CPU, and whether other programs did.
 
     The Linux kernel's work for the jobs cannot be distinguished from its work for other programs, so only time outside
-    the kernel counts as foreign.
+    the kernel is attributed to other programs.
     """
     seconds = [max(job.runtime_ms, 1) / 1000.0 for job in document.jobs]
     own = [job.cpu_s / lasted for job, lasted in zip(document.jobs, seconds, strict=True)]
@@ -152,7 +152,7 @@ def _cpu_flags(params: FioParams, document: Document, cpu: CpuLoad | None, facts
 
 
 def rate_changes(course: Sequence[tuple[float, float]]) -> list[Change]:
-    """Return the changes in the rate during a run. `course` contains (second, ops/s) pairs in order of time."""
+    """Return the changes in the rate during a run. `course` contains (second, ops/s) pairs in chronological order."""
     if not course or course[-1][0] - course[0][0] < _LEAST_S - 1.0:
         return []
     return changes([rate for _, rate in course], LEAST_CHANGE)

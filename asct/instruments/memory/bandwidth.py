@@ -81,13 +81,13 @@ def traffic_kinds(records: Sequence[Record], metric: str = "bus_bandwidth") -> l
 def traffic_series(
     records: Sequence[Record], metric: str, name: str, titles: Mapping[str, str] = TITLES, **coords: str
 ) -> Series:
-    """Return the median and interval of each access pattern at one point."""
+    """Return the median and interval for each access pattern at one point."""
     kinds = traffic_kinds(records)
     groups = [at(records, metric, traffic=traffic, **coords) for traffic in kinds]
     return series_of(series_name(name, records[0], OWN_COLUMNS), [titles[traffic] for traffic in kinds], groups)
 
 
 def traffic_bars(slug: str, title: str, caption: str, series: Sequence[Series]) -> tuple[Bars, ...]:
-    """Return a bar chart over the access patterns, or an empty tuple if there are no series."""
+    """Return a bar chart of the access patterns, or an empty tuple if there are no series."""
     axes = Axis("Traffic", scale="category"), Axis("Bandwidth", "B/s")
     return (Bars(slug, title, caption, *axes, tuple(series), better="higher"),) if series else ()

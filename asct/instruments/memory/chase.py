@@ -1,4 +1,4 @@
-"""Samples from the `chase` kernel: the latency at a size in seconds and in core cycles, with their spread."""
+"""Samples from the `chase` kernel: the latency at a size, in seconds and in core cycles, with its spread."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def chase_latency(sample: Mapping[str, Any]) -> ChaseLatency:
 
 
 def chase_flags(found: ChaseLatency, end: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the noise flags of a size in one visit. If there are none, but too few batches were undisturbed, return
-    `noisy`."""
+    """Return the noise flags for a size in one visit. If there are none although too few batches were undisturbed,
+    return `noisy`."""
     few = not found.settled and found.latency.n < _BATCHES_LEAST
     return noise_flags(end) or (("noisy",) if few else ())

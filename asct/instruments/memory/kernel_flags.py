@@ -18,14 +18,14 @@ _REASONS: Final = {
     "temperature, or a busy sibling hyperthread)",
 }
 NOISE_FLAGS: Final[dict[str, str]] = {f"noisy-{word}": text for word, text in _REASONS.items()}
-"""All flags of `noise_flags` with their meanings, for the table notes and READMEs of the benchmarks."""
+"""All flags that `noise_flags` may return, with their meanings, for the table notes and READMEs of the benchmarks."""
 PAGE_FLAGS: Final = {
     "unverified-pages": "the kernel could not verify the page size (an emulator hides it)",
     "other-pages": "the memory does not have pages of the requested size",
     "smaller-pages": "larger pages were not available (see `pages_lost` in the kernel's output), so the value includes "
     "more TLB misses",
 }
-"""The flags of `page_flags` and their meanings."""
+"""The flags that `page_flags` may return, with their meanings."""
 MOVED: Final = "moved"
 """Flag for a value that was measured while a virtual CPU moved. If any visit has this flag, so does the combined
 value."""

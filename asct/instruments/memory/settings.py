@@ -104,7 +104,7 @@ def target_interval_setting(default: float, unit: str, *, value: str = "median",
     """Declare the setting for the interval width of one `unit`, which determines the number of visits."""
     return setting(
         default,
-        f"Intended width of the 95 % interval of {unit}, relative to its {value} "
+        f"Intended width of the 95 % interval for {unit}, relative to its {value} "
         f"({100 * default:g} % = {default:g}); an interval that is more than twice as wide is flagged",
         ge=0.001,
         le=max_share,

@@ -44,12 +44,12 @@ STREAM_FLAGS: Final[dict[str, str]] = {
     **PAGE_FLAGS,
     "switched": "more than a quarter of the windows were dropped because a thread was descheduled",
 }
-"""All flags of a bandwidth measured by the kernel, with their meanings."""
+"""All flags that a bandwidth measured by the kernel may have, with their meanings."""
 CIRCUMSTANCES: Final = (
     Metric("core_clock", "Hz", "neither", "Core clock during the measurement, from dependent additions"),
     Metric("page_size", "B", "neither", "Page size of the memory", comparable=False),
 )
-"""The metrics of `circumstances`."""
+"""The metrics whose values `circumstances` returns."""
 THREADS: Final = Metric("threads", "1", "neither", "Number of concurrent threads, one per CPU", comparable=False)
 THEORETICAL: Final = Metric(
     "theoretical_bandwidth", "B/s", "neither", "Theoretical peak of all memory channels together", comparable=False
@@ -192,7 +192,7 @@ def circumstances(points: Sequence[StreamResult], meta: Mapping[str, Any]) -> li
 def bandwidths(
     point: StreamResult, coords: Mapping[str, Scalar], flags: tuple[str, ...] = (), *, detail: bool = False
 ) -> list[Measurement]:
-    """Return the values of one result for the metrics of `bandwidth_metrics`."""
+    """Return the values of one result for each of the metrics that `bandwidth_metrics` returns."""
     spreads = {
         "bandwidth": point.useful,
         "bus_bandwidth": point.bus,
@@ -204,7 +204,7 @@ def bandwidths(
 
 
 def bandwidth_metrics(coords: Mapping[str, tuple[str, ...] | None]) -> tuple[Metric, ...]:
-    """Return the metrics of `bandwidths`, with the coordinates `coords`."""
+    """Return the metrics whose values `bandwidths` returns, with the coordinates `coords`."""
     texts: dict[str, tuple[Unit, str]] = {
         "bandwidth": ("B/s", "Bytes that the program loads and stores"),
         "bus_bandwidth": ("B/s", "Useful bytes, plus the cache lines read for ownership before a store"),

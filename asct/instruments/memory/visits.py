@@ -31,11 +31,12 @@ VISIT_FLAGS: Final[dict[str, str]] = {
     MOVED: "the distance between two CPUs changed during at least one visit, because a virtual CPU moved; the interval "
     "spans all visits",
 }
-"""Flags of values from several visits."""
+"""Flags that values from several visits may have."""
 _SEPARATOR: Final = "-visit"
 _SAMPLES: Final = ("--batches", "--windows")
 _FEW_SAMPLES: Final = SAMPLES_MIN / 2
-"""Values with fewer samples per visit come from short trials of access loops, and their variation is not meaningful."""
+"""Values with fewer samples per visit than this come from short trials of access loops, and their variation is not
+meaningful."""
 
 
 class VisitedParams(Params):
@@ -124,7 +125,7 @@ class VisitedBenchmark(Benchmark[P]):
         return combined(self.of_visits(params, outputs, facts), params.target_interval)
 
     def of_visits(self, params: P, outputs: Sequence[Output], facts: HostFacts) -> list[Sequence[Measurement]]:
-        """Return the values of each visit, in order of time."""
+        """Return the values of each visit, in chronological order."""
         from asct.instruments.memory.combining import of_visit
 
         found: list[Sequence[Measurement]] = []

@@ -119,7 +119,7 @@ FLAGS: Final[Mapping[str, str]] = FIO_FLAGS | {
     NOT_PURGED: "the target was not purged (a file, a drive that cannot be purged, or purge: none)",
     UNVERIFIED: "the purge reported success, but blocks that were read back were not empty",
     INCOMPLETE: "preconditioning wrote less than intended: reads may hit unwritten blocks",
-    NOT_STEADY: "the steady state was not reached: the values are averages over rounds that were still changing; "
+    NOT_STEADY: "the steady state was not reached: the values are averages over rounds in which they were still changing; "
     "another flag gives the reason",
     "not-steady-excursion": "the values in the window differ too much",
     "not-steady-slope": "the values in the window rise or fall",

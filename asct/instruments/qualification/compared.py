@@ -24,8 +24,8 @@ def compared_tables(records: Sequence[Record], slug: str, metrics: Sequence[str]
 
 
 def compared_figures(records: Sequence[Record], metrics: Sequence[str]) -> list[Figure]:
-    """Return a figure for each metric over the block size, with a line for each mix and point. The result is empty if
-    there is only one point."""
+    """Return a figure for each metric, plotted against the block size, with a line for each mix and point. The result
+    is empty if there is only one point."""
     shown = views(records)
     return [_figure(shown, metric) for metric in metrics if _several(shown, metric)]
 

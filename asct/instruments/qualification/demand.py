@@ -213,8 +213,8 @@ def _load(cell: Cell, points: Sequence[FioPoint]) -> DemandLoad:
 
 
 def _courses(params: DemandParams, journal: StepJournal, matrix: DemandMatrix) -> Iterator[Measurement]:
-    """Yield the rates of all rounds, and two measurement windows: those of the writes before the matrix and of the
-    matrix's highest load."""
+    """Yield the rates of all rounds, and two measurement windows: one for the writes before the matrix, and one for the
+    highest load in the matrix."""
     history = RoundHistory(journal, params.phase)
     highest: Cell = (params.numjobs, params.iodepth)
     for number in range(1, history.rounds + 1):
@@ -263,7 +263,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         _STAGE, False,
     ),
     Metric("steady", "1", "higher", "1 if the steady state was reached before the test, otherwise 0", {}, False),
-    Metric("rounds", "1", "neither", "Number of rounds until the steady state", {}, False),
+    Metric("rounds", "1", "neither", "Number of rounds until the steady state was reached", {}, False),
     Metric("steady_iops", "ops/s", "higher", "IOPS in the steady state"),
 )  # fmt: skip
 MOST: Final = {"point": "max", "numjobs": None, "iodepth": None}

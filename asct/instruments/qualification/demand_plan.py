@@ -93,7 +93,7 @@ class DemandParams(QualificationParams):
         return replace(plan, **{name: one for name, one in given.items() if one is not None})
 
     def at_highest(self) -> Self:
-        """Return the settings with the highest load of the matrix."""
+        """Return the settings at the highest load in the matrix."""
         plan = self.demand_plan()
         return self.model_copy(update={"numjobs": max(plan.threads), "iodepth": max(plan.depths)})
 
@@ -104,7 +104,7 @@ class DemandParams(QualificationParams):
 
     @property
     def demanded(self) -> Workload:
-        """The workload that is measured at each load of the matrix."""
+        """The workload that is measured at each load in the matrix."""
         raise NotImplementedError
 
     @property

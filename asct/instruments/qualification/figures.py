@@ -139,7 +139,7 @@ def verification_figure(slug: str, title: str, rounds: Sequence[Record], half: f
 def _averages(
     view: QualificationView, metric: str, values: Mapping[WorkloadKey, float], mixes: Mapping[int, str]
 ) -> Figure:
-    """Return a figure of the averages over the block sizes, with one line per mix."""
+    """Return a figure of the averages, plotted against the block size, with one line per mix."""
     series = []
     for reads in dict.fromkeys(reads for _, reads in values):
         sizes = sorted(size for size, mix in values if mix == reads)
@@ -173,7 +173,7 @@ def _heatmap(
 
 
 def over_window(metric: str) -> str:
-    """Return how a value summarizes the rounds of the measurement window."""
+    """Return a phrase that says how a value summarizes the rounds in the measurement window."""
     return f"The slowest request in the {_WINDOW}" if metric == "latency_max" else f"Averages over the {_WINDOW}"
 
 

@@ -24,7 +24,7 @@ Coords = dict[str, tuple[str, ...] | None]
 
 
 def response_metrics(coords: Coords | None = None) -> tuple[Metric, ...]:
-    """Return the metrics of `response_values`, with the coordinates `coords`."""
+    """Return the metrics whose values `response_values` yields, with the coordinates `coords`."""
     at: Coords = dict(coords or {})
     return (
         Metric("response_mean", "s", "lower", "Mean latency in the histogram run", at),

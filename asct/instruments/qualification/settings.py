@@ -169,7 +169,7 @@ class QualificationParams(RaidParams):
     steady_volume: float = setting(
         1.0,
         "Number of times the active range must have been written since the purge, including preconditioning, "
-        "before a window counts; a window also counts after the rate has fallen by half",
+        "before a window is accepted; a window is also accepted after the rate has fallen by half",
         ge=0,
         le=100,
         pitfalls="With 0, the plateau of a burst may be mistaken for the steady state.",
@@ -188,7 +188,7 @@ class QualificationParams(RaidParams):
     )
     fast_interval: float = setting(
         2.0,
-        "Fast profile: a workload ends when the 95 % interval of its rate lies within this percentage of the mean",
+        "Fast profile: a workload ends when the 95 % interval for its rate lies within this percentage of the mean",
         gt=0,
         le=50,
     )
