@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from asct.cli.doctor_text import folded
+from asct.cli.doctor_text import disturbance_lines, folded
+from asct.doctor.model import HostReport
 from asct.engine.services import Services
 from asct.hosts.base import Host
-from asct.sdk.disturbance import CERTAINTIES
+from asct.sdk.disturbance import CERTAINTIES, Disturbance
 from asct.sdk.facts import HostFacts
 from tests.cli.conftest import Asct
 from tests.disturbances.made import disturbed, quiet
@@ -79,6 +80,28 @@ def test_a_plan_puts_first_what_touches_it(asct: Asct, tmp_path: Path) -> None:
     for title in ("clock source hpet", "hardware counters not accessible"):
         assert title not in head and title in " ".join(folded_away.split())
     assert "clock source hpet\n    seen" in asct("doctor", "plan.yaml", "--host", "one", "-v").out
+
+
+def _touching(*words: str) -> Disturbance:
+    return Disturbance(
+        name="n", title="t", seen="s", effect="e", touches=list(words), sure="certain", why="w", source="s"
+    )
+
+
+@pytest.mark.parametrize(
+    ("touches", "subjects", "text"),
+    [
+        (["memory"], None, "1 disturbance affects measurements"),
+        ([], {"memory"}, "no disturbance affects the plan"),
+        (["memory", "storage", "cpu", "*"], {"memory"}, "1 disturbance affects the plan; 3 more do not"),
+        (["storage", "cpu", "*"], {"memory"}, "no disturbance affects the plan; 3 other disturbances were found"),
+        (["storage"], {"memory"}, "no disturbance affects the plan; 1 other disturbance was found"),
+    ],
+)
+def test_disturbances_are_counted(touches: list[str], subjects: set[str] | None, text: str) -> None:
+    known = None if subjects is None else frozenset(subjects)
+    report = HostReport("a", "local", "", "ok", findings=tuple(map(_touching, touches)), subjects=known)
+    assert next(disturbance_lines(report, 80, verbose=False)) == f"  {text}"
 
 
 def test_as_a_document(asct: Asct, tmp_path: Path) -> None:
