@@ -1,4 +1,4 @@
-"""The baseline of a plan: the values of an earlier run with which `versus: baseline` compares.
+"""The baseline of a plan: the values of an earlier run that `versus: baseline` refers to.
 
 The baseline is one run, named by a path, a label or `latest`. `asct results accept` starts a new segment for a metric:
 from then on, the accepted run provides its values. A run in which something failed or was not measured is never a
@@ -31,13 +31,14 @@ from asct.store.find import age, holds_run, open_run, run_folders
 from asct.store.layout import PointKey
 from asct.store.model import Run, Verdict
 from asct.store.reader import StoredRun, read_run
+from asct.values.text import counted
 
 LATEST: Final = "latest"
 NEWEST: Final = "the newest run of this plan that was measured completely"
 """Why `latest` is the baseline."""
 MOST_RUNS: Final = 20
 """Maximum number of runs whose spread is used, including the baseline. With more runs, a slow decline would increase
-the spread so much that it would go unnoticed."""
+the spread so much that the decline would go unnoticed."""
 
 BaselineKey = tuple[str, str, str, tuple[tuple[str, str], ...]]
 """The key that identifies a value in different runs: host, id, metric, and its place as text."""
@@ -45,8 +46,8 @@ BaselineKey = tuple[str, str, str, tuple[tuple[str, str], ...]]
 
 @dataclass(frozen=True, slots=True)
 class UnchangedRun:
-    """A run in which nothing failed, other than the baseline and the run that is judged. `groups` contains its values
-    from the same hardware."""
+    """A run in which nothing failed, and which is neither the baseline nor the run being judged. `groups` contains the
+    values that it measured on the same hardware."""
 
     run: str
     groups: Mapping[BaselineKey, MetricGroup]
@@ -61,18 +62,18 @@ class Baseline:
     why: str = ""
     groups: Mapping[BaselineKey, MetricGroup] = field(default_factory=dict)
     hardware: Mapping[str, RunHardware] = field(default_factory=dict)
-    """The hosts of the baseline and of each accepted run, by run id."""
+    """Maps run ids to the hosts of the baseline and of each accepted run."""
     current: RunHardware = field(default_factory=RunHardware)
-    """The hosts of the run that is judged."""
+    """The hosts of the run being judged."""
     planned: frozenset[PointKey] = frozenset()
-    """The points of the run that is judged. It must have the values that the baseline measured at these points."""
+    """The points of the run being judged. At these points, it must have all values that the baseline has."""
     ignored: frozenset[tuple[str, str]] = frozenset()
     """The metrics that comparisons ignore, with their benchmarks."""
     unchanged: Sequence[UnchangedRun] = ()
     since: Mapping[BaselineKey, str] = field(default_factory=dict)
-    """The run that was accepted last for a value. Older runs do not count as unchanged."""
+    """For each value, the run that was most recently accepted. Older runs are not treated as unchanged."""
     until: Mapping[BaselineKey, str] = field(default_factory=dict)
-    """The first run after the baseline that was accepted for a value. This run and newer ones do not count as
+    """For each value, the first run after the baseline that was accepted. This run and newer ones are not treated as
     unchanged."""
     problem: str = ""
 
@@ -83,8 +84,8 @@ class Baseline:
 
     def spread(self, group: MetricGroup) -> tuple[float, ...]:
         """Return the values that the baseline and the unchanged runs measured at the same place with the same settings
-        and version, oldest first. Only runs since the last acceptance whose values are on the same level as the
-        baseline count."""
+        and version, oldest first. Only runs since the last acceptance are included, and only if their values are on the
+        same level as the baseline's."""
         key, base = key_of(group), self.counterpart(group)
         if base is None:
             return ()
@@ -100,8 +101,8 @@ class Baseline:
         return _level([values[item] for item in ordered], ordered.index(run))
 
     def hardware_change(self, group: MetricGroup) -> str:
-        """Return how the hardware differs from that on which the baseline's values were measured; empty if it does not
-        differ, or if there are no such values."""
+        """Return how the hardware differs from that on which the baseline's values were measured, or an empty string if
+        it does not differ or there are no such values."""
         base = self.counterpart(group)
         if base is None:
             return ""
@@ -122,10 +123,10 @@ def _key(host: str, job_id: str, metric: str, at: Mapping[str, Any]) -> Baseline
 
 
 def _level(values: Sequence[float], index: int) -> tuple[float, ...]:
-    """Return the values next to `values[index]` up to the nearest level changes. Runs before an improvement are
-    excluded, because they would hide that the improvement was lost again. Values that return to an earlier level
-    alternate between states, which is part of their spread. If the level has too few values for their spread to count,
-    all values are returned."""
+    """Return the values around `values[index]`, up to the nearest change of level on either side. Runs before an
+    improvement are excluded, because they would hide a later loss of this improvement. Values that return to an earlier
+    level are alternating between states, which is part of their spread. If the level has too few values to determine
+    their spread, return all values."""
     found = (change.index for change in changes(values))
     pairs = ((cut, values[:cut], values[cut:]) for cut in found)
     cuts = [0, *(cut for cut, one, two in pairs if max(one) < min(two) or max(two) < min(one)), len(values)]
@@ -158,8 +159,8 @@ def spread_of(
     order to judge the run in the folder `current`. The result is empty if the two runs do not belong to one plan in one
     results tree.
 
-    Acceptances divide the runs into segments, and only runs of the base's segment count. The runs in the folders
-    `others` do not count, because they are also compared with the base. Raises StoreError.
+    Acceptances divide the runs into segments, and only runs in the base's segment are used. The runs in the folders
+    `others` are excluded, because they are compared with the base as well. Raises StoreError.
     """
     if base.parent.resolve() != current.parent.resolve():
         return {}
@@ -179,8 +180,8 @@ def spread_of(
 
 
 def absent(name: str, results: Path, plan: str) -> str:
-    """Return why the baseline `name` of a plan cannot be used; empty if it can. `latest` can always be used, because
-    the first run of a plan is compared with nothing."""
+    """Return the reason why the baseline `name` of a plan cannot be used, or an empty string if it can. `latest` can
+    always be used, because the first run of a plan has nothing to be compared with."""
     try:
         if name != LATEST:
             _named(name, results / plan, plan)
@@ -197,8 +198,9 @@ def _problem(name: str, error: StoreError) -> str:
 
 
 def _named(name: str, runs: Path, plan: str, current: Path | None = None) -> StoredRun:
-    """Return the run with this label, id or path, for a plan whose runs are in the folder `runs`. Raises StoreError,
-    with code E522 if the run cannot be a baseline of the plan, unless it is the run in the folder `current`."""
+    """Return the run with this label, id or path, for a plan whose runs are in the folder `runs`. Raises StoreError.
+    Its code is E522 if the run cannot be a baseline of the plan; this check does not apply to the run in the folder
+    `current`."""
     labeled = runs / name
     stored = read_run(labeled.resolve()) if holds_run(labeled) else open_run(runs.parent, name)
     fault = ""
@@ -213,8 +215,8 @@ def _named(name: str, runs: Path, plan: str, current: Path | None = None) -> Sto
 
 
 def newest_before(current: Path) -> StoredRun | None:
-    """Return the newest run of the plan before the run in the folder `current` that can be a baseline; None if there is
-    none."""
+    """Return the newest run that can be a baseline among the plan's runs before the one in the folder `current`; None
+    if there is none."""
     return _newest_fit(_before(current))
 
 
@@ -224,32 +226,35 @@ def _newest_fit(before: Sequence[Path]) -> StoredRun | None:
 
 
 def unfit(stored: StoredRun) -> str:
-    """Return why a run cannot be a baseline, as the end of a sentence about it; empty if it can. Raises StoreError."""
+    """Return the reason why a run cannot be a baseline, as the end of a sentence about the run, or an empty string if
+    it can. Raises StoreError."""
     if fault := _fault(stored.run):
         return fault
     if worse := _undecided(stored):
-        what = "value that seems" if worse == 1 else "values that seem"
-        return f"has {worse} {what} to have regressed, with an unknown verdict"
+        return (
+            f"has {counted(worse, 'value that seems', 'values that seem')} to have regressed, with an unknown verdict"
+        )
     lost = [item for item in stored.run.verdicts if item.baseline is not None and item.value is None]
     missing = sum(item.if_missing == "fail" for item in lost)
-    return f"lacks {missing} {'value' if missing == 1 else 'values'} that its baseline contains" if missing else ""
+    return f"lacks {counted(missing, 'value')} that its baseline contains" if missing else ""
 
 
 def _fault(run: Run) -> str:
-    """Return what failed or was not measured, as the end of a sentence about the run; empty if there is nothing.
-    Undecided values do not matter: without them, the spread of a noisy host would seem smaller than it is."""
+    """Return what failed or was not measured, as the end of a sentence about the run, or an empty string if nothing
+    did. Runs with undecided values are not rejected: without them, the spread of a noisy host would seem smaller than
+    it is."""
     if run.status != "complete":
         return f"is {run.status}"
     lacking = sum(sum(job.lacking().values()) for job in run.jobs)
     if lacking:
-        return f"lacks {lacking} {'measurement' if lacking == 1 else 'measurements'}"
+        return f"lacks {counted(lacking, 'measurement')}"
     bad = [verdict for verdict in run.verdicts if verdict.outcome == "fail" and verdict.severity == "fail"]
-    return f"has {len(bad)} failed {'expectation' if len(bad) == 1 else 'expectations'}" if bad else ""
+    return f"has {counted(len(bad), 'failed expectation')}" if bad else ""
 
 
 def _undecided(stored: StoredRun) -> int:
-    """Return the number of values that are worse than the baseline by more than the limit, with an unknown verdict of
-    severity `fail`. If they could become the baseline, the regression would go unnoticed from then on."""
+    """Return the number of values that are worse than the baseline by more than the limit, but whose verdict (of
+    severity `fail`) is unknown. If such values became the baseline, a regression would go unnoticed from then on."""
     found = []
     for verdict in stored.run.verdicts:
         base = verdict.baseline
@@ -264,7 +269,7 @@ def _undecided(stored: StoredRun) -> int:
 
 
 def _unconfirmed(verdicts: Iterable[Verdict]) -> set[BaselineKey]:
-    """Return the values that regressed at first, but not when they were measured again."""
+    """Return the values that seemed to have regressed until they were measured again."""
     return {
         _key(verdict.host or "", verdict.id, verdict.metric, verdict.at)
         for verdict in verdicts
@@ -273,8 +278,8 @@ def _unconfirmed(verdicts: Iterable[Verdict]) -> set[BaselineKey]:
 
 
 def acceptable(stored: StoredRun, item: Acceptance) -> str:
-    """Return why a run cannot provide the values of an acceptance; empty if it can. Failed expectations do not matter:
-    they may be the reason for accepting the values."""
+    """Return the reason why a run cannot provide the values to be accepted, or an empty string if it can. Failed
+    expectations do not matter: they may be the reason for accepting the values."""
     if stored.run.status != "complete":
         return f"it is {stored.run.status}"
     records = [record for record in stored.records() if record.repeat >= 1 and item.covers(record.id, record.metric)]
@@ -289,15 +294,15 @@ def _title(stored: StoredRun) -> str:
 
 
 def _before(current: Path) -> list[Path]:
-    """Return the folders of the runs of the plan before a run, oldest first. Later runs are excluded, so that the
-    verdicts of a run do not change."""
+    """Return the folders of the plan's runs that precede a run, oldest first. Later runs are excluded, so that the
+    run's verdicts never change."""
     folders = run_folders(current.parent)
     names = [folder.name for folder in folders]
     return folders[: names.index(current.name)] if current.name in names else folders
 
 
 def _without(fault: Callable[[StoredRun], str], folders: Iterable[Path]) -> Iterator[StoredRun]:
-    """Yield the runs that do not have the fault."""
+    """Yield the runs in which `fault` finds nothing wrong."""
     for folder in folders:
         with suppress(StoreError):  # a damaged run cannot be one
             stored = read_run(folder)
@@ -335,7 +340,7 @@ def _planned(stored: StoredRun) -> Iterator[PointKey]:
 
 
 def _valid(acceptances: Iterable[Acceptance], until: str) -> list[Acceptance]:
-    """Return the acceptances of runs up to `until`, without those that a later line with the same pattern replaces."""
+    """Return the acceptances of runs up to `until`, except those replaced by a later line with the same pattern."""
     valid: dict[str, Acceptance] = {}
     for item in acceptances:
         if age(item.run) <= age(until):
@@ -369,8 +374,8 @@ def _unchanged(baseline: StoredRun, current: StoredRun, before: Sequence[Path]) 
 
 
 def _values_of(stored: StoredRun, current: RunHardware) -> UnchangedRun:
-    """Return the values of a run that count as unchanged. Values do not count if their entry measured other hardware
-    than `current`, if they were reused from another run, or if they regressed at first."""
+    """Return the values of a run that are treated as unchanged. This excludes values of entries that measured different
+    hardware from `current`, values reused from another run, and values that seemed to have regressed at first."""
     own, same = _hardware(stored), dict[tuple[str, str, str], bool]()
     unconfirmed = _unconfirmed(stored.run.verdicts)
     groups = {}

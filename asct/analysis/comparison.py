@@ -5,10 +5,10 @@ The samples of a value are its visits (processes with fresh memory), or its repe
 visits of one repeat are close together in time, so they do not show what varies from repeat to repeat. Therefore, if
 there are several repeats, each one is a single sample, regardless of its number of visits, until the spread of
 unchanged runs shows how much repeats differ. A value has regressed if these conditions hold: it is worse than `limit`
-allows, according to the Mann-Whitney test with the values of the base worsened by `limit`; if there are several
-unchanged runs, it is worse than the next one would be; both tests account for all values that are compared together
-(Holm); and the change exceeds the noise floor of both runs. Sources: see `statistics/ranks.py`, `statistics/shift.py`
-and `statistics/prediction.py`.
+allows, according to a Mann-Whitney test against the base's values made worse by `limit`; if there are several unchanged
+runs, it is worse than could be expected of another unchanged run; both tests account for all values that are compared
+together (Holm); and the change exceeds the noise floor of both runs. Sources: see `statistics/ranks.py`,
+`statistics/shift.py` and `statistics/prediction.py`.
 """
 
 from __future__ import annotations
@@ -26,21 +26,22 @@ from asct.statistics.ranks import can_reach, greater_p, holm, least_each
 from asct.statistics.shift import ratio
 from asct.values.grouping import grouped
 from asct.values.quantity import format_quantity
+from asct.values.text import counted
 
 LEVEL: Final = 0.01
-"""The probability that at least one of the values that are compared together is reported as changed by mistake."""
+"""The probability that at least one of the values compared together is mistakenly reported as changed."""
 _FEWEST_IN_COMMON: Final = 5
 _MOST: Final = 0.8
 LEAST_RUNS: Final = 5
-"""Minimum number of unchanged runs for their spread to count. Fewer runs do not determine it well enough."""
+"""Minimum number of unchanged runs for which their spread is used. Fewer runs do not determine it precisely enough."""
 _ENOUGH_RUNS: Final = 10
-"""With fewer unchanged runs, the spread is so uncertain that a regression that the visits show counts as undecided
-rather than as chance."""
+"""With fewer unchanged runs than this, the spread is so uncertain that a regression shown by the visits is treated as
+undecided rather than as chance."""
 _EXTREME: Final = 1e100
 """Ratios of values above this limit or below its inverse could overflow. No measurement returns such values."""
 Outcome = Literal["improved", "same", "regressed", "too-few", "noisy", "not-comparable"]
 _FAR: Final = 2.0
-"""A value that is worse by more than this multiple of the limit is far beyond it."""
+"""A value that is worse by more than this multiple of the limit is considered far beyond the limit."""
 _UNDECIDED: Final[tuple[Outcome, ...]] = ("too-few", "noisy", "not-comparable")
 
 
@@ -49,10 +50,10 @@ class Change:
     """The difference between two values of the same metric at the same place.
 
     `change` is relative to the base (0.05 is 5 % more), and `interval` is its 95 % interval, or None if there are too
-    few samples. `noise` is the noise floor, as a fraction. `samples` is the number of samples of both. `p_worse` and
-    `p_better` are one-sided, and `p_visits` is the former without the unchanged runs; `adjusted` corrects them for all
-    values that are compared together. If `reason` is not empty, the values cannot be compared, and the other fields
-    have no meaning.
+    few samples. `noise` is the noise floor, as a fraction. `samples` contains the number of samples of each value.
+    `p_worse` and `p_better` are one-sided p-values, and `p_visits` is `p_worse` computed without the unchanged runs;
+    `adjusted` corrects them for all values that are compared together. If `reason` is not empty, the values cannot be
+    compared, and the other fields have no meaning.
     """
 
     base: float
@@ -70,25 +71,26 @@ class Change:
     tests: int = 1
     reason: str = ""
     runs: int = 0
-    """The number of unchanged runs whose spread counts, the base included."""
+    """The number of unchanged runs, including the base, whose spread is used."""
     spread: float = 0.0
     """The standard deviation of their values, as a fraction."""
     gate: bool = False
-    """Whether the result can make a run fail. If so, no value counts as regressed until the spread of unchanged runs is
-    known: in a guest, memory latencies of unchanged runs differed by a factor of 2, and those of visits by 5 %."""
+    """Whether the result can make a run fail. If so, no value is reported as regressed until the spread of unchanged
+    runs is known: in a virtual machine, memory latencies differed by a factor of 2 between unchanged runs, but by only
+    5 % between visits."""
     noisy: str = ""
-    """The flags with which the host marked one of the values as noisy."""
+    """The flags that mark one of the values as measured on a noisy host."""
     clustered: bool = False
-    """Whether each sample is a repeat of several visits."""
+    """Whether each sample is a repeat that consists of several visits."""
     shared: str = ""
-    """A note on a regression that most values of the host share."""
+    """A note on a regression, if most values of the host became worse together."""
     test: tuple[object, ...] = ()
-    """The place, the samples and the limit. Metrics that record the same numbers, such as `iops` and `read_iops` of a
-    read job, are one test. A change for which this is empty is a separate test."""
+    """The place, the samples and the limit, which identify the test. Metrics that record the same numbers, such as
+    `iops` and `read_iops` of a read job, share one test. If this is empty, the change is a test of its own."""
 
     @property
     def worse_by(self) -> float:
-        """By which fraction the new value is worse than the base; negative if it is better."""
+        """The fraction by which the new value is worse than the base; negative if it is better."""
         return self.change if self.better == "lower" else -self.change
 
     @property
@@ -109,13 +111,13 @@ class Change:
 
     @property
     def undecided(self) -> bool:
-        """Whether a regression can be neither shown nor ruled out. A value that improved has not regressed."""
+        """Whether a regression can be neither shown nor ruled out. For a value that improved, it is ruled out."""
         return self.outcome in _UNDECIDED and bool(self.reason or self.worse_by > 0.0)
 
     @property
     def inconclusive(self) -> bool:
-        """Whether the value is far worse than the limit allows, but this may be chance: by more than the noise floor,
-        or by more than twice the limit."""
+        """Whether the value is far worse than the limit allows (by more than the noise floor, or by more than twice the
+        limit), although this may be chance."""
         worse = self.worse_by
         return self.outcome == "same" and worse > self.limit and (worse > self.noise or worse > _FAR * self.limit > 0.0)
 
@@ -128,7 +130,7 @@ class Change:
         found = f"{share} than the baseline, {format_quantity(self.base, unit)}"
         if self.outcome == "too-few":
             first, second = self.samples
-            values = f"{self.tests} values are" if self.tests > 1 else "1 value is"
+            values = counted(self.tests, "value is", "values are")
             more = f", or add unchanged runs of the plan ({LEAST_RUNS} in total)" if self.clustered else ""
             return (
                 f"{found}; {first} and {second} {self.sampled} are too few to tell whether this is chance, because "
@@ -209,7 +211,7 @@ def compare(base: MetricGroup | None, new: MetricGroup, limit: float, unchanged:
 
 
 def _percent(share: float) -> str:
-    """Return a fraction in percent, with three digits or more, and never as a power of ten."""
+    """Return a fraction as a percentage with three digits or more, never in exponential notation."""
     percent = 100.0 * share
     return f"{percent:.3g}" if abs(percent) < 999.5 else f"{percent:,.0f}"
 
@@ -239,8 +241,8 @@ def _next_p(unchanged: Sequence[float], value: float, prior: Prior) -> float:
 
 
 def adjusted(changes: Sequence[Change]) -> list[Change]:
-    """Return the changes with p-values adjusted for all changes that can be compared. Changes that are the same test
-    count once."""
+    """Return the changes with p-values adjusted for all changes that can be compared. Changes that share a test are
+    counted once."""
     keys = [item.test or (number,) for number, item in enumerate(changes)]
     tests = {key: item for key, item in zip(keys, changes, strict=True) if not item.reason}
     found = tests.values()
@@ -256,8 +258,8 @@ def adjusted(changes: Sequence[Change]) -> list[Change]:
 
 
 def in_common(changes: Sequence[Change], hosts: Sequence[str]) -> list[Change]:
-    """Return the changes, with a note on regressions if most values of a host became worse together: something about
-    the host has probably changed. `hosts` contains the host of each change."""
+    """Return the changes, with a note on regressions if most values of a host became worse together, because something
+    about the host has probably changed. `hosts` contains the host of each change."""
     notes = {}
     comparable = [(item, host) for item, host in zip(changes, hosts, strict=True) if not item.reason]
     for host, pairs in grouped(comparable, lambda pair: pair[1]).items():
@@ -273,7 +275,7 @@ def in_common(changes: Sequence[Change], hosts: Sequence[str]) -> list[Change]:
 
 
 def difference(base: MetricGroup, new: MetricGroup) -> str:
-    """Return why two values cannot be compared; empty if they can."""
+    """Return the reason why two values cannot be compared, or an empty string if they can."""
     before, after = base.records[0], new.records[0]
     if before.benchmark != after.benchmark:
         return f"the baseline was measured with `{before.benchmark}`"
@@ -283,7 +285,7 @@ def difference(base: MetricGroup, new: MetricGroup) -> str:
             f"{after.version}"
         )
     if before.point_id != after.point_id:
-        return "the baseline was measured with other settings"
+        return "the baseline was measured with different settings"
     if before.unit != after.unit:
         return f"the baseline is in {before.unit}"
     if any(flag.startswith("invalid") for flag in base.doubts):
@@ -296,7 +298,7 @@ def difference(base: MetricGroup, new: MetricGroup) -> str:
 
 
 def _nested(group: MetricGroup) -> list[tuple[float, ...]]:
-    """Return the visits of each repeat; the value of the repeat if it has no visits."""
+    """Return the visits of each repeat, or the repeat's own value if it has no visits."""
     return [(record.stats and record.stats.visit_values) or (record.value,) for record in group.records]
 
 

@@ -1,4 +1,4 @@
-"""The key results of a report: the highlights that a benchmark declares or, if it declares none, one metric of each
+"""The key results of a report: the highlights that a benchmark declares or, if it declares none, one metric per
 unit."""
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from typing import Any
 
 from asct.analysis.grid import NO_VALUE, ColumnHead, TableCell, TextTable, coordinates_text, plain, slug
 from asct.analysis.groups import MetricGroup, gather
-from asct.analysis.machine.rows import counted
 from asct.analysis.telemetry import mark_of
 from asct.analysis.view import JobView, sizes_of
 from asct.sdk.benchmark import Benchmark
@@ -19,6 +18,7 @@ from asct.sdk.record import DISAGREES, NOISY_HOST, is_invalid, matches
 from asct.statistics.quantiles import relative_half_width
 from asct.values.grouping import grouped
 from asct.values.quantity import format_quantity
+from asct.values.text import counted
 
 _UNITS = ("s", "B/s", "ops/s")
 """Units of key results. Cycles, percentages and sizes are shown only in tables."""
@@ -83,7 +83,8 @@ def headline_metrics(benchmark: Benchmark[Any]) -> set[str]:
 def headlines(job: JobView) -> list[HeadlineMetric]:
     """Return the highlights of the benchmark.
 
-    If it declares none, return its first metric of each unit, with the value at each level or the best valid value.
+    If it declares none, return the first of its metrics in each unit, with the value at each level or the best valid
+    value.
     """
     if job.benchmark is None:
         return []
@@ -225,7 +226,7 @@ def _disagreeing(place: MetricGroup) -> list[str]:
 
 def _count(place: MetricGroup, metric: Metric) -> str:
     """Return how many repeats, visits or samples the value summarizes, and how many runs its interval covers; empty if
-    it is only one."""
+    there is only one."""
     stats = place.records[0].stats
     text = ""
     if len(place.records) > 1:

@@ -13,6 +13,7 @@ from asct.analysis.headline import headlines
 from asct.analysis.view import JobView, RunView
 from asct.sdk.record import is_invalid
 from asct.values.quantity import format_quantity
+from asct.values.text import counted
 
 _DIGITS = 4
 """Rounding a bound to this number of digits changes it by far less than any useful margin."""
@@ -22,7 +23,7 @@ Place = tuple[str, str, tuple[tuple[str, str], ...]]
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A bound on one value. `lowest` and `highest` are the ends of all its intervals; `doubts` are flags of the
+    """A bound on one value. `lowest` and `highest` are the outermost ends of its intervals; `doubts` are flags of the
     values."""
 
     metric: str
@@ -43,15 +44,14 @@ class Proposal:
     def comment(self) -> str:
         """Return what the bound is based on."""
         span = self.lowest if self.lowest == self.highest else f"{self.lowest} to {self.highest}"
-        count = f"{self.values} {'value' if self.values == 1 else 'values'}"
         doubt = f"; flagged {', '.join(self.doubts)}" if self.doubts else ""
-        return f"measured {span} ({count}){doubt}"
+        return f"measured {span} ({counted(self.values, 'value')}){doubt}"
 
 
 def proposals(runs: Sequence[RunView], margin: float, patterns: Sequence[str] = ()) -> list[Proposal]:
     """Return a bound for each headline value of the runs, or for each value of the metrics that match `patterns`.
 
-    A bound is the worst end of the intervals of all runs and hosts, made worse by the fraction `margin`. Invalid values
+    A bound is the worst end of the intervals over all runs and hosts, relaxed by the fraction `margin`. Invalid values
     are left out.
     """
     wanted = dict.fromkeys(_place(group) for run in runs for job in run.jobs for group in _chosen(job, patterns))
@@ -63,7 +63,7 @@ def proposals(runs: Sequence[RunView], margin: float, patterns: Sequence[str] = 
 
 
 def metrics_of(runs: Sequence[RunView]) -> list[str]:
-    """Return the metrics (`ID.METRIC`) of the runs that can have a bound, sorted."""
+    """Return the metrics (`ID.METRIC`) in the runs for which a bound is possible, sorted by name."""
     return sorted({_name(group) for run in runs for job in run.jobs for group in _comparable(job)})
 
 
@@ -110,5 +110,5 @@ def _proposal(groups: Sequence[MetricGroup], margin: float) -> Proposal:
 
 
 def _text(value: float, unit: str) -> str:
-    """Return a bound as a plan accepts it: `112.4 ns`, `57.9k`, whole bytes."""
+    """Return a bound in the form that a plan accepts: `112.4 ns`, `57.9k`, whole bytes."""
     return str(round(value)) if unit == "B" else format_quantity(value, unit, _DIGITS).removesuffix(" ops/s")

@@ -20,7 +20,6 @@ from asct.analysis.grid import TextTable, distinct, from_table, plain, slug, wit
 from asct.analysis.headline import HeadlineMetric, headline_grids, headlines
 from asct.analysis.keyresults import KeyResults, key_results
 from asct.analysis.machine import Row, host_rows, one_line, unknown_lines
-from asct.analysis.machine.rows import counted
 from asct.analysis.outcomes import outcome_grid, reused_text
 from asct.analysis.provenance import CommandLine, Failure, command_of, failures_of, remarks_of, settings_of, text_at
 from asct.analysis.references import RatedValue, rated_values, reference_grid, with_references
@@ -32,6 +31,7 @@ from asct.analysis.view import JobView, RunView
 from asct.sdk.figure import Figure, Heatmap
 from asct.sdk.record import COMMON_FLAGS, doubtful
 from asct.values.grouping import grouped, shortened
+from asct.values.text import counted
 
 MOST_COMMANDS = 200
 MOST_FAILURES = 20
@@ -107,7 +107,7 @@ class ReportSection:
 
     @property
     def foremost(self) -> str:
-        """The host that most figures of many hosts name beside the median; empty if there is none."""
+        """The host that most figures of many hosts show in addition to the median; empty if there is none."""
         charts = (figure for figure in self.figures if not isinstance(figure, Heatmap))
         named = Counter(host for figure in charts for host in {one.host for one in figure.series} - {MEDIAN})
         return max(sorted(named), key=lambda host: named[host], default="")
@@ -144,7 +144,7 @@ class RunReport:
     references: TextTable | None
     """The values for which the plan contains a reference."""
     features: TextTable | None
-    """What the plan states about the measured things, side by side."""
+    """The features that the plan states for the measured hardware, side by side."""
     warnings: tuple[Caution, ...]
     hosts: tuple[HostCard, ...]
     findings: tuple[DisturbanceCard, ...]
@@ -207,7 +207,7 @@ def _warnings(view: RunView) -> Iterable[Caution]:
 
 
 def together(findings: Iterable[Caution]) -> list[Caution]:
-    """Merge equal warnings about several hosts into one that names all of them."""
+    """Merge identical warnings about several hosts into one that lists all of these hosts."""
 
     def general(item: Caution) -> Caution:
         return replace(item, host="", message=_without_host(item.message, item.host))
@@ -218,7 +218,7 @@ def together(findings: Iterable[Caution]) -> list[Caution]:
 
 
 def _without_host(message: str, host: str) -> str:
-    """Return a message without the host and its address at the start, because a warning names its host separately."""
+    """Return a message without the host and its address at the start, because a warning states its host separately."""
     return re.sub(rf"\A(host )?{re.escape(host)}( \([^()]*\))?: ", "", message) if host else message
 
 
@@ -287,7 +287,7 @@ def _with_figures(parts: Sequence[HostPart], figures: Sequence[Sequence[Figure]]
 
 
 def _commands_once(parts: Iterable[HostPart]) -> Iterator[HostPart]:
-    """Yield the parts of many hosts. Those with the same commands as an earlier one refer to it."""
+    """Yield the parts of many hosts. A part with the same commands as an earlier part refers to that part."""
     first: dict[tuple[CommandLine, ...], HostPart] = {}
     for part in parts:
         same = first.setdefault(tuple(replace(one, folder="") for one in part.commands), part)

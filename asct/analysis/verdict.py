@@ -18,13 +18,13 @@ from asct.analysis.grid import (
     with_columns,
     without_empty_columns,
 )
-from asct.analysis.machine.rows import counted
 from asct.analysis.outcomes import WORST_FIRST, causes, planned, reused_text, share, tone_of, unmeasured
 from asct.analysis.telemetry import hosts_line
 from asct.analysis.view import RunView
 from asct.store.model import Run, Verdict
 from asct.values.grouping import grouped
 from asct.values.quantity import format_quantity
+from asct.values.text import counted
 
 _RANK = {"fail": 0, "unknown": 1, "pass": 2, "not planned": 3}
 _MOST_CAUSES = 3
@@ -120,11 +120,9 @@ def _doubts(view: RunView) -> Iterator[Problem]:
         )
         yield "doubt", f"{counted(len(mild), 'warning')} ({', '.join(sorted(set(why)))})"
     if number := sum(map(is_unconfirmed, run.verdicts)):
-        verb = "was" if number == 1 else "were"
-        yield "doubt", f"{counted(number, 'regression')} {verb} not confirmed by a second measurement"
+        yield "doubt", f"{counted(number, 'regression was', 'regressions were')} not confirmed by a second measurement"
     if number := sum(map(is_inconclusive, run.verdicts)):
-        verb = "is" if number == 1 else "are"
-        yield "doubt", f"{counted(number, 'value')} {verb} worse than the limit allows, which may be chance"
+        yield "doubt", f"{counted(number, 'value is', 'values are')} worse than the limit allows, which may be chance"
 
 
 def _could_not(part: int, whole: int, noun: str, verb: str) -> str:
@@ -151,8 +149,9 @@ def _remarks(view: RunView) -> list[str]:
     if not run.verdicts:
         remarks.append("The plan has no expectations")
     if skipped := sum(item.outcome == "not planned" for item in run.verdicts):
-        verb = "selects" if skipped == 1 else "select"
-        remarks.append(f"{counted(skipped, 'expectation')} {verb} nothing that was planned in this run")
+        remarks.append(
+            f"{counted(skipped, 'expectation matches', 'expectations match')} no value that was planned in this run"
+        )
     return remarks
 
 
@@ -163,8 +162,8 @@ def is_unconfirmed(verdict: Verdict) -> bool:
 
 
 def is_inconclusive(verdict: Verdict) -> bool:
-    """Return whether the expectation passed only because a value far beyond the limit may be chance. As with failures,
-    this does not matter with severity `info`."""
+    """Return whether the expectation passed although its value is far beyond the limit, because this may be chance.
+    Like failures, such passes are ignored with severity `info`."""
     far = verdict.baseline is not None and verdict.baseline.inconclusive
     return far and verdict.outcome == "pass" and verdict.severity != "info"
 

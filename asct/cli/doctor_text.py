@@ -8,10 +8,11 @@ from typing import Final
 from rich.text import Text
 
 from asct.analysis.machine.rows import decimal_size
-from asct.cli.text import counted, wrapped
+from asct.cli.text import wrapped
 from asct.doctor import Disk, HostReport
 from asct.sdk.disturbance import Disturbance, Unseen
 from asct.values.grouping import grouped
+from asct.values.text import counted
 
 _COLOURS: Final = {"certain": "yellow", "likely": "yellow", "possible": "cyan"}
 _LABEL: Final = 10
@@ -46,14 +47,14 @@ def disturbance_lines(report: HostReport, width: int, *, verbose: bool) -> Itera
 def _count(report: HostReport, number: int, others: int) -> str:
     subject = "measurements" if report.subjects is None else "the plan"
     if number:
-        count = f"{counted(number, 'disturbance')} {'affects' if number == 1 else 'affect'} {subject}"
+        count = f"{counted(number, 'disturbance affects', 'disturbances affect')} {subject}"
     else:
         count = f"no disturbance affects {subject}"
     if not others:
         return count
     if not number:
-        return f"{count}; {counted(others, 'other disturbance')} {'was' if others == 1 else 'were'} found"
-    return f"{count}; {others} more {'does' if others == 1 else 'do'} not"
+        return f"{count}; {counted(others, 'other disturbance was', 'other disturbances were')} found"
+    return f"{count}; {counted(others, 'more does', 'more do')} not"
 
 
 def _disturbance(item: Disturbance, width: int, verbose: bool) -> Iterator[str | Text]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from asct.cli.options import GlobalOptions
-from asct.cli.text import counted
+from asct.values.text import counted
 
 if TYPE_CHECKING:
     from asct.hosts.base import Task

@@ -23,9 +23,8 @@ from asct.cli.options import PROGRAM, GlobalOptions
 from asct.cli.progress import choose, describe, repeat_line
 from asct.cli.reports import view_of
 from asct.cli.summary import print_summary
-from asct.cli.text import counted
 from asct.diagnostics.model import Diagnostic
-from asct.diagnostics.render import one_line, printable
+from asct.diagnostics.render import one_line
 from asct.engine import events
 from asct.engine.options import RunOptions
 from asct.engine.rebuild import survey
@@ -43,6 +42,7 @@ from asct.store.layout import RunLayout
 from asct.store.model import Verdict
 from asct.store.outputs import open_logs
 from asct.store.reader import StoredRun, read_run
+from asct.values.text import counted, printable
 
 _FORMAT = "%(asctime)s %(levelname)s %(message)s"
 _LEVELS = {"error": logging.ERROR, "warning": logging.WARNING, "note": logging.INFO}

@@ -22,7 +22,7 @@ from asct.analysis.topology import CoreLatency, core_latencies, drawing, lines
 from asct.cli.files import csv_text, print_report, write_texts
 from asct.cli.options import GlobalOptions, ReportRequest
 from asct.cli.targets import host_of
-from asct.cli.text import counted, section_lines, wrapped
+from asct.cli.text import section_lines, wrapped
 from asct.diagnostics.model import Diagnostic
 from asct.engine.options import FORKS
 from asct.errors import HostError, NoSuchRun, StoreError, UsageError
@@ -38,6 +38,7 @@ from asct.plan.model import HostSpec
 from asct.sdk.facts import HostFacts
 from asct.store.documents import load as load_document
 from asct.store.find import holds_run
+from asct.values.text import counted
 
 _ARCHIVE = re.compile(r"\.(tar(\.\w+)?|tgz|tbz2?|txz)\Z")
 
@@ -124,7 +125,7 @@ def _of_run(path: Path, host: str) -> HostFacts:
 
 
 def _latencies(origin: str | None) -> dict[str, CoreLatency]:
-    """Return the latency of the cores by host, if the facts are those of a run. Raises StoreError."""
+    """Return the latencies between the cores of each host if the facts come from a run. Raises StoreError."""
     from asct.store.reader import read_run
 
     path = Path(origin or "")
@@ -179,8 +180,8 @@ def _network(facts: HostFacts) -> dict[str, Any]:
 
 
 def _csv(documents: Sequence[dict[str, Any]]) -> str:
-    """Return CSV with one line per field. If there are several machines, a field's name starts with that of its
-    machine."""
+    """Return CSV with one line per field. If there are several machines, each field's name is prefixed with the name of
+    its machine."""
     if len(documents) == 1:
         return machine_text(flat(documents[0]))
     return machine_text({f"{one['host']}.{field}": value for one in documents for field, value in flat(one).items()})

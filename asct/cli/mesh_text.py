@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any, Final
 
-from asct.cli.text import counted, wrapped
+from asct.cli.text import wrapped
 from asct.facts.cmn.diagram import diagram, grid
 from asct.facts.cmn.model import CmnReport, Mesh, Register
 from asct.values.grouping import grouped
 from asct.values.quantity import format_quantity
+from asct.values.text import counted
 
 COLUMNS: Final = (
     "mesh", "record", "name", "node_id", "logical_id", "x", "y", "port", "device", "cpu", "address", "value", "meaning",
@@ -19,7 +20,8 @@ COLUMNS: Final = (
 """Columns of cmn.csv. The file has one line per property, count, crosspoint, port, node, CPU and register."""
 _LABEL: Final = 16
 _FOLDED: Final = 2
-"""Longer series of numbered registers that are zero, such as unused child pointers, are shown on one line."""
+"""A series of more than this many numbered registers that are all zero, such as unused child pointers, is shown on one
+line."""
 _STUCK: Final = "\N{NO-BREAK SPACE}"
 _SOURCES: Final = {
     "registers": "configuration registers",
@@ -121,7 +123,7 @@ def _registers(registers: list[Register], width: int) -> Iterator[str]:
 
 
 def _zero_series(register: Register) -> str:
-    """Return the same key for all numbered registers of a series that are zero, and the name for any other register."""
+    """Return a key that the zero registers of a numbered series share, or the name of any other register."""
     return re.sub(r"\d+", "#", register.name) if register.value == 0 else register.name
 
 

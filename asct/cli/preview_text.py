@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from asct.cli.options import GlobalOptions
-from asct.cli.text import counted, short_time, wrapped
+from asct.cli.text import short_time, wrapped
 from asct.values.grouping import grouped
+from asct.values.text import counted
 
 if TYPE_CHECKING:
     from asct.cli.console import Console
@@ -87,7 +88,7 @@ def _print(console: Console, shown: Preview, resolved: ResolvedPlan) -> None:
 
 
 def _time(part: Preview | HostPreview | JobNeeds) -> str:
-    """Return the likely time, and the longest one if it differs: `about 4h43m, at most 47h39m`."""
+    """Return the likely time, and the maximum time if it differs: `about 4h43m, at most 47h39m`."""
     about, most = short_time(part.seconds), short_time(part.longest_s)
     return f"about {about}" if most == about else f"about {about}, at most {most}"
 
@@ -167,7 +168,7 @@ def _effects(host: HostPreview) -> list[str]:
 
 
 def _print_privileges(console: Console, shown: Preview) -> None:
-    """Print each operation that requires root once, with its jobs and, if it is not for all of them, its hosts."""
+    """Print each operation that requires root once, with its jobs and, unless all hosts require it, its hosts."""
     from asct.analysis.outcomes import short_names
 
     if shown.privileges:

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Final, Self
 from rich.text import Text
 
 from asct.cli.console import Console, discard_closed_outputs
-from asct.cli.text import counted, short_time
+from asct.cli.text import short_time
 from asct.engine import events
 from asct.store.model import MEASURED
 from asct.values.quantity import format_quantity
+from asct.values.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,13 +27,13 @@ if TYPE_CHECKING:
 Listener = Callable[[events.Event], None]
 HEARTBEAT_S: Final = 60.0
 REDRAW_S: Final = 0.9
-"""Minimum time between two drawings of the live lines."""
+"""Minimum time between two redraws of the live lines."""
 REDRAW_LOCAL_S: Final = 4.9
-"""The same while this machine itself measures a point, because drawing uses its CPUs."""
+"""The same limit while this machine itself measures a point, because drawing uses its CPUs."""
 _SHORTEST_S: Final = 0.25
-"""Minimum time between two drawings, because short points end many times per second."""
+"""Minimum time between two redraws caused by events, because many short points can end within one second."""
 _MOST_OF_POINT: Final = 0.95
-"""Maximum share of its part of the bar that a running point fills."""
+"""A running point fills at most this share of its part of the bar."""
 
 
 @dataclass
@@ -99,8 +100,8 @@ class HostProgress:
         return max(0.2, min(5.0, (self.point_started - self.job_started) / self.job_done_s))
 
     def eta_s(self, now: float) -> float | None:
-        """Return the remaining seconds: the corrected estimate for the remaining points. None if there is no
-        estimate."""
+        """Return the remaining time in seconds (the corrected estimate for the remaining points), or None if there is
+        no estimate."""
         if self.estimated_s <= 0:
             return None
         factor = self._correction
@@ -155,7 +156,7 @@ class Progress(AbstractContextManager["Progress"]):
         """Display the change caused by an event."""
 
     def detail(self, event: events.Event) -> str:
-        """Return a line that is shown only with `--log-level debug`; empty if there is none."""
+        """Return a line that is shown only with `--log-level debug`, or an empty string if there is none."""
         return repeat_line(event) if isinstance(event, events.PointEnded) and self.console.tells("debug") else ""
 
     def __exit__(self, *_: object) -> None:
@@ -280,7 +281,7 @@ def choose(console: Console, local: Collection[str] = ()) -> Progress:
 
 
 def redraw_s(hosts: Mapping[str, HostProgress], local: Collection[str]) -> float:
-    """Return the minimum number of seconds between two drawings of the live lines."""
+    """Return the minimum number of seconds between two redraws of the live lines."""
     measuring = any(state.measuring for name, state in hosts.items() if name in local)
     return REDRAW_LOCAL_S if measuring else REDRAW_S
 

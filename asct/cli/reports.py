@@ -1,4 +1,4 @@
-"""Open a run in the results tree for reports, print its tables on the terminal, and pack it for others."""
+"""Open a run in the results tree for reports, print its tables on the terminal, and pack it for sharing."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def view_of(root: Path) -> RunView:
 
 @contextmanager
 def published(root: Path, *, redact: bool) -> Iterator[RunView]:
-    """Open the run in the folder `root` as it is shown to others: with `redact`, a copy without secrets, which exists
-    until the context ends."""
+    """Open the run in the folder `root` for sharing. With `redact`, open a copy without secrets, which exists until the
+    context ends."""
     if not redact:
         yield view_of(root)
         return
@@ -82,10 +82,10 @@ def write_pictures(console: Console, view: RunView) -> None:
 
     A failure is reported as a warning, because it must not hide the results.
     """
-    from asct.cli.text import counted
     from asct.errors import AsctError
     from asct.export import write
     from asct.values.grouping import grouped
+    from asct.values.text import counted
 
     if not any(job.figures for job in view.jobs):
         return

@@ -15,9 +15,10 @@ from asct.analysis.outcomes import TONES, HostRow, JobOutcome, OutcomeMatrix, ma
 from asct.analysis.report import build
 from asct.analysis.verdict import summarize, word_of
 from asct.cli.console import Console
-from asct.cli.text import counted, wrapped
+from asct.cli.text import wrapped
 from asct.diagnostics.wording import resume_command
 from asct.export.text import result_lines, verdict_text
+from asct.values.text import counted
 
 if TYPE_CHECKING:
     from asct.analysis.view import RunView
@@ -81,8 +82,8 @@ def _verdicts(console: Console, run: Run) -> None:
 
 
 def _outcome(console: Console, view: RunView) -> None:
-    """Print the verdict from the reports in its color, its details, and the exit code. Without messages
-    of the level info, print only the verdict and the first cause of a failure."""
+    """Print the verdict that the reports show, in its color, followed by its details and the exit code. If messages of
+    level info are disabled, print only the verdict and the first cause of a failure."""
     run, found = view.run, summarize(view)
     sentence = Text().append(f"{run.status}: {found.sentence}", style=f"bold {_STYLES[found.tone]}")
     console.line(sentence, always=bool(run.exit_code))
@@ -118,7 +119,7 @@ def matrix_lines(found: OutcomeMatrix, width: int) -> list[Text]:
 
 
 def left_out(hosts: int) -> list[Text]:
-    """Return a line that states how many hosts are omitted; empty if there are none."""
+    """Return a line that states how many hosts are omitted, or an empty string if there are none."""
     if not hosts:
         return []
     return [Text(f"and {counted(hosts, 'more host')} with better results; see the reports for the full list")]

@@ -1,4 +1,4 @@
-"""Text for a terminal: counts, wrapped lines, and rows of labels and values."""
+"""Text for a terminal: durations, wrapped lines, and rows of labels and values."""
 
 from __future__ import annotations
 
@@ -13,11 +13,6 @@ if TYPE_CHECKING:
 
 _WIDEST_LABEL = 22
 _NARROWEST = 40
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun: `1 job`, `2 jobs`, `0 jobs`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def short_time(seconds: float) -> str:

@@ -18,11 +18,11 @@ from __future__ import annotations
 
 import re
 import textwrap
-import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from asct.diagnostics.model import Diagnostic, Severity, Span
+from asct.values.text import display_width, printable
 
 _BREAKS = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
 """Matches the same line breaks as libyaml does, so that line numbers agree."""
@@ -70,13 +70,6 @@ def render(diagnostic: Diagnostic, files: Mapping[str, str], *, width: int = 80,
     return "\n".join(lines)
 
 
-def printable(text: str) -> str:
-    """Replace each line break and each control, format or surrogate character with U+FFFD."""
-    if text.isprintable():
-        return text
-    return "".join(mark if mark.isprintable() else "\N{REPLACEMENT CHARACTER}" for mark in text)
-
-
 def one_line(item: Diagnostic) -> str:
     """Return a diagnostic as one line for a log: its code, message and hint."""
     text = f"{item.cause} ({item.hint})" if item.hint else item.cause
@@ -121,7 +114,7 @@ def _excerpt(span: Span, files: Mapping[str, str], label: str, width: int, colou
 def _caret(start: int, stop: int, label: str, room: int) -> list[str]:
     """Return `^^^ label`, with the label on its own line if it does not fit next to the caret."""
     carets = "^" * max(1, stop - start)
-    if start + len(carets) + 1 + columns(label) <= room or not label:
+    if start + len(carets) + 1 + display_width(label) <= room or not label:
         return [f"{carets} {label}".rstrip()]
     return [carets, *textwrap.wrap(label, room, break_on_hyphens=False)]
 
@@ -139,26 +132,15 @@ def _source_line(text: str | None, line: int) -> str | None:
     return text[start : found.start() if found else len(text)]
 
 
-def columns(text: str) -> int:
-    """Return the number of terminal columns that printable text occupies."""
-    return sum(map(_cells, text))
-
-
-def _cells(mark: str) -> int:
-    if unicodedata.combining(mark):
-        return 0
-    return 2 if unicodedata.east_asian_width(mark) in "WF" else 1
-
-
 def _window(source: str, span: Span, room: int) -> tuple[str, int, int]:
-    """Return the part of a line that fits into `room` columns, and the first and last column (counted from 0) of the
+    """Return the part of a line that fits in `room` columns, and the first and last column (counted from 0) of the
     caret in that part."""
     first = min(span.column - 1, len(source))
     last = min(first + span.length, len(source))
     low, high = max(0, first - 4 * room), min(len(source), last + 4 * room)
     marks = [_shown(mark) for mark in source[low:high]]
     first, last = first - low, max(last - low, first - low)
-    widths = [columns(mark) for mark in marks]
+    widths = [display_width(mark) for mark in marks]
     if low == 0 and high == len(source) and sum(widths) <= room:
         begin = sum(widths[:first])
         return "".join(marks), begin, begin + sum(widths[first:last])
@@ -182,7 +164,7 @@ def _cut(marks: list[str], widths: list[int], first: int, last: int, room: int) 
 
 
 def _shown(mark: str) -> str:
-    return " " * _TAB if mark == "\t" else mark if mark.isprintable() else "\N{REPLACEMENT CHARACTER}"
+    return " " * _TAB if mark == "\t" else printable(mark)
 
 
 def annotation(

@@ -10,6 +10,7 @@ from asct.disturbances.sample import ActivitySample
 from asct.sdk.disturbance import CERTAINTIES, Certainty, Setting
 from asct.values.cpulist import format_cpulist
 from asct.values.size import format_size
+from asct.values.text import counted
 
 BUSY_PRESSURE: Final = 10.0
 """Limit for the percentage of the last ten seconds during which at least one task waited for a CPU
@@ -18,7 +19,7 @@ _BUSY_CPU: Final = 0.2
 """Limit for the share of a second that a CPU spends on other processes. On an idle machine, daemons use less than
 this."""
 _NAMED: Final = 0.05
-"""A process is named only if it uses at least this share of one CPU. The resolution of the readings is 0.01."""
+"""A process is listed only if it uses at least this share of one CPU. The resolution of the readings is 0.01."""
 _MOST_NAMED: Final = 3
 _STEAL: Final = 0.01
 """Limit for the share of stolen time. It is larger than the spread of results on a quiet machine."""
@@ -55,13 +56,13 @@ def _busy(seen: RuleInput) -> Evaluations:
         return
     sure = min((sure for sure, _ in signs), key=CERTAINTIES.index)
     running = seen.sample.running
-    more = f"; {running} other task{' was' if running == 1 else 's were'} runnable" if running else ""
+    more = f"; {counted(running, 'other task was', 'other tasks were')} runnable" if running else ""
     values = {"signs": "; ".join(sign for _, sign in signs), "more": more, "named": _named(seen.sample), "sure": sure}
     yield Evaluation(values, case="certain" if sure == "certain" else "")
 
 
 def _named(sample: ActivitySample) -> str:
-    """Name the busiest processes with their share of one CPU. If a CPU was busy but no process is visible, report that
+    """List the busiest processes with their shares of one CPU. If a CPU was busy but no process is visible, report that
     instead: processes of another container, or of another account with hidepid (proc(5)), are hidden."""
     busy = [one for one in sample.processes if one.share >= _NAMED]
     if busy:
@@ -134,8 +135,7 @@ def _mask(seen: RuleInput) -> Evaluations:
     left = sorted(set(cpu.online) - set(allowed) - set(cpu.isolated))
     if not left:
         return
-    number = f"{len(left)} CPU{'s' if len(left) > 1 else ''}"
-    yield Evaluation({"number": number, "cpus": format_cpulist(left)})
+    yield Evaluation({"number": counted(len(left), "CPU"), "cpus": format_cpulist(left)})
 
 
 @rule("memory-limit")

@@ -26,6 +26,7 @@ from asct.facts.reading import facts_of, probe
 from asct.facts.snapshot import CommandOutput, Snapshot
 from asct.hosts.base import Host
 from asct.plan.model import HostSpec
+from asct.values.timestamp import stamp
 
 _TURN_S: Final = 0.1
 _UNREAD: Final = 3
@@ -95,7 +96,7 @@ class _MeshProbe:
     def run(self) -> MeshReading:
         snapshot = probe(self.host, self.spec.workdir)
         now = datetime.now(UTC)
-        when = now.strftime("%Y-%m-%dT%H:%M:%SZ")
+        when = stamp(now)
         if not found(snapshot):
             return MeshReading(snapshot, report(snapshot, self.spec.name, when))
         facts = facts_of(snapshot, self.spec.name, now)

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal
 from asct.diagnostics.model import Diagnostic
 from asct.store.model import PointStatus
 from asct.store.writer import RunWriter
+from asct.values.timestamp import stamp
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,4 +262,4 @@ def stamped(event: Event) -> dict[str, object]:
 
 def now() -> str:
     """Return the current time in the format used in documents: ISO 8601, UTC, with milliseconds."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return stamp(datetime.now(UTC), "milliseconds")

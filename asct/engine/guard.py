@@ -13,6 +13,7 @@ from typing import Final, NamedTuple, TypeGuard
 from asct.diagnostics.model import Diagnostic
 from asct.instruments.guard_output import GuardTarget, TargetCheck, check_of, device_of
 from asct.sdk.guard import Target
+from asct.values.text import printable
 
 REFUSED_STATUS: Final = 4
 """The exit status of guard if a target did not pass a check."""
@@ -61,7 +62,7 @@ def inspection_result(
 def refusal(host: str, stdout: str) -> Diagnostic | None:
     """Return the refusal for the check that prevented guard from starting its program.
 
-    Returns None if the reason was a different one, or if the output cannot be parsed.
+    Returns None if something else prevented it, or if the output cannot be parsed.
     """
     try:
         return _refusal(host, parse_report(stdout))
@@ -185,8 +186,7 @@ def is_refusal(diagnostic: Diagnostic | None) -> TypeGuard[Diagnostic]:
 
 def one_line(text: str) -> str:
     """Return text from a host as a single line of limited length, without control characters."""
-    line = "".join(mark if mark.isprintable() else "\N{REPLACEMENT CHARACTER}" for mark in text[: _LONGEST + 1])
-    return line if len(line) <= _LONGEST else line[:_LONGEST] + "..."
+    return printable(text, _LONGEST)
 
 
 def refused_check(host: str, check: TargetCheck) -> Diagnostic:

@@ -28,6 +28,8 @@ from asct.store.folders import link_latest
 from asct.store.layout import run_id, safe_name
 from asct.store.model import CommandDocument, HostEntry, JobEntry, PointStatus, Run, Status
 from asct.store.writer import RunWriter
+from asct.values.text import printable
+from asct.values.timestamp import stamp
 
 if TYPE_CHECKING:
     from asct.sdk.benchmark import Benchmark
@@ -208,13 +210,10 @@ def _write(
     return code
 
 
-def _plain(text: str) -> str:
-    """Return text from an external file as one line."""
-    return "".join(mark if mark.isprintable() else "\N{REPLACEMENT CHARACTER}" for mark in text)
-
-
 def _sources(repeats: Sequence[ImportedRepeat]) -> list[str]:
-    return list(dict.fromkeys(f"{_plain(one.source)} (sha256 {one.sha256}, {_plain(one.version)})" for one in repeats))
+    return list(
+        dict.fromkeys(f"{printable(one.source)} (sha256 {one.sha256}, {printable(one.version)})" for one in repeats)
+    )
 
 
 def _write_repeat(
@@ -245,7 +244,7 @@ def _write_repeat(
         steps=[
             {
                 "name": "import",
-                "argv": ["asct", "import", "fio", _plain(one.source)],
+                "argv": ["asct", "import", "fio", printable(one.source)],
                 "sha256": one.sha256,
                 "version": one.version,
             }
@@ -269,4 +268,4 @@ def _write_repeat(
 
 
 def _iso(moment_s: float) -> str:
-    return datetime.fromtimestamp(moment_s, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return stamp(datetime.fromtimestamp(moment_s, UTC), "milliseconds")

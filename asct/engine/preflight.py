@@ -18,6 +18,7 @@ from asct.sdk.disturbance import Disturbances
 from asct.sdk.facts import HostFacts
 from asct.sdk.needs import JobNeeds, Needs, is_device_path
 from asct.values.cpulist import format_cpulist
+from asct.values.text import counted
 from asct.values.version import version_key
 
 RESERVE_BYTES = 512 << 20
@@ -231,10 +232,9 @@ def disturbance_notice(found: Disturbances, subjects: Collection[str]) -> Diagno
         return None
     names = ", ".join(item.title for item in relevant[:_MOST])
     more = f" and {len(relevant) - _MOST} more" if len(relevant) > _MOST else ""
-    count = "1 disturbance" if len(relevant) == 1 else f"{len(relevant)} disturbances"
     return Diagnostic(
         "E432",
-        f"host {found.host}: {count}: {names}{more}",
+        f"host {found.host}: {counted(len(relevant), 'disturbance')}: {names}{more}",
         hint="`asct doctor` explains each effect and how to fix or undo it",
         severity="warning" if any(item.sure == "certain" for item in relevant) else "note",
     )

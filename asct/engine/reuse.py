@@ -27,6 +27,7 @@ from asct.sdk.facts import HostFacts
 from asct.sdk.record import NOISY_HOST, REUSED, Measurement, Record, Scalar, is_invalid
 from asct.store.earlier import EarlierPoint, EarlierRepeat, EarlierRuns
 from asct.store.model import MEASURED, EarlierValues, Status, accepted_statuses
+from asct.values.text import counted
 from asct.values.timestamp import age
 
 _MOST_CHANGES: Final = 6
@@ -190,8 +191,7 @@ class Reuse:
             if names
             else "a program, a drive, or a result that they depend on"
         )
-        points = "1 point" if len(found) == 1 else f"{len(found)} points"
-        ago = age(first.measured_at, now())
+        points, ago = counted(len(found), "point"), age(first.measured_at, now())
         message = (
             f"{self.job.id} on {self.job.host}: {points} of {first.name} ({ago} ago) cannot be reused: {what} changed"
         )

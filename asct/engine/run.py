@@ -49,6 +49,7 @@ from asct.store.model import HostEntry, HostStatus, JobEntry, Run, Verdict
 from asct.store.reader import read_run
 from asct.store.writer import RunWriter
 from asct.values.grouping import grouped
+from asct.values.timestamp import stamp
 
 _POLL_S = 0.1
 """Interval in seconds at which the main thread checks for signals and the time limit."""
@@ -169,7 +170,7 @@ def _open_writer(
         plan_file=resolved.path,
         tool_version=asct.__version__,
         git_commit=git_commit(plan_file) if plan_file is not None else None,
-        started_at=begun.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        started_at=stamp(begun, "milliseconds"),
         command=list(options.command),
     )
     frozen = json.dumps(freeze(resolved), indent=1, allow_nan=False)
@@ -267,8 +268,8 @@ def _measure(run: RunContext, earlier: EarlierResults, options: RunOptions) -> N
 
 
 def measure_again(run: RunContext, points: Collection[PointKey], options: RunOptions) -> dict[PointKey, str]:
-    """Measure points again: as many repeats as the plan contains, numbered after those. Repeats that an earlier part of
-    the run measured again are kept, as with `asct resume`.
+    """Measure points again, with as many repeats as the plan contains, numbered after the plan's repeats. Repeats that
+    an earlier part of the run measured again are kept, as with `asct resume`.
 
     Returns the points that were not measured again, with the reason: the run was stopped, measuring them would exceed a
     limit of the plan, the host could not be used, or a repeat failed. Call it within `judging`.

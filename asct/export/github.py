@@ -1,4 +1,4 @@
-"""GitHub workflow commands, which annotate the lines of the plan with the problems of a run."""
+"""GitHub workflow commands, which show a run's problems as annotations on the lines of the plan."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from asct.analysis.ci import ci_job
 from asct.analysis.problems import Problem, problems_of
 from asct.analysis.view import RunView
 from asct.diagnostics.render import Level, annotation
+from asct.values.text import counted
 
 NAME = "github"
 FILE = "annotations.txt"
 SUMMARY = "GitHub workflow commands: ::error and ::warning lines"
 
 MOST = 10
-"""Maximum number of annotations of each level that GitHub shows per step."""
+"""Maximum number of annotations per level that GitHub shows for a step."""
 
 
 def render(view: RunView) -> str:
@@ -23,8 +24,8 @@ def render(view: RunView) -> str:
 
 
 def annotate(problems: Sequence[Problem], rest: str) -> str:
-    """Return at most ten annotations of each level. A final notice states how many were omitted; `rest` says where they
-    are."""
+    """Return at most ten annotations per level. A final notice states how many were omitted; `rest` says where to find
+    them."""
     job, lines, left = ci_job(), [], []
     levels: tuple[Level, ...] = ("error", "warning", "notice")
     for level in levels:
@@ -32,7 +33,7 @@ def annotate(problems: Sequence[Problem], rest: str) -> str:
         for item in found[:MOST]:
             lines.append(annotation(level, item.title, item.message, (job.path(item.file), item.line, item.column)))
         if (more := len(found) - MOST) > 0:
-            left.append(f"{more} more {level}{'' if more == 1 else 's'}")
+            left.append(counted(more, f"more {level}"))
     if left:
         lines.append(annotation("notice", "asct", f"{' and '.join(left)}: {rest}"))
     return "".join(line + "\n" for line in lines)

@@ -5,20 +5,19 @@ from __future__ import annotations
 
 import re
 import textwrap
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
 from asct.analysis.disturbances import DisturbanceCard
-from asct.analysis.grid import Align, ColumnHead, TableCell, TextTable, coordinates_text, plain, without_empty_columns
+from asct.analysis.grid import ColumnHead, TableCell, TextTable, coordinates_text, plain, without_empty_columns
 from asct.analysis.keyresults import KeyResult, KeyResults
-from asct.analysis.machine.rows import counted
 from asct.analysis.report import HostPart, RunReport, build
 from asct.analysis.sparkline import Sweep, sweeps
 from asct.analysis.verdict import bound_text, by_outcome, value_text, word_of
 from asct.analysis.view import RunView
 from asct.store.model import Verdict
+from asct.values.text import counted, display_width, padded
 
 NAME = "stdout"
 FILE = "report.txt"
@@ -31,7 +30,7 @@ _GAP = 2
 """Spaces between columns."""
 _RULE = "─"
 _SEVERAL = 3
-"""Minimum number of columns with shared words in a block if the other ones are in the next block."""
+"""Minimum number of columns that stay in the current block if a group of columns with shared words is split."""
 _LONG = re.compile(r"[+-]?\d{4,}\.\d+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _MOST_SERIES = 8
@@ -69,7 +68,7 @@ def result_lines(report: RunReport, width: int = WIDTH) -> list[str]:
 
 
 def _key_lines(found: KeyResults, width: int) -> list[str]:
-    """Return the key results by subject, followed by an empty line; nothing if there are none."""
+    """Return the key results, grouped by subject and followed by an empty line, or nothing if there are none."""
     rows = [row for _, group in found.groups for row in group]
     if not rows:
         return []
@@ -94,9 +93,9 @@ def _value(row: KeyResult) -> str:
 
 
 def _key_result(row: KeyResult, known: Sequence[str], sizes: tuple[int, int], width: int) -> Iterator[str]:
-    """Yield the label and the value of a key result in columns of these sizes, and what is known about it: on the same
-    line if there is room for it, otherwise below."""
-    head = f"  {_padded(row.label, sizes[0], 'left')}  {_padded(_value(row), sizes[1], 'right')}"
+    """Yield the lines of a key result: its label and value in columns of these sizes, and the details in `known`, which
+    are on the same line if there is room and otherwise below it."""
+    head = f"  {padded(row.label, sizes[0])}  {padded(_value(row), sizes[1], right=True)}"
     known = [*known, *([f"doubtful: {', '.join(row.doubts)}"] if row.doubts else [])]
     if display_width(head) + 2 + display_width("; ".join(known)) <= width:
         yield f"{head}  {'; '.join(known)}"
@@ -106,7 +105,7 @@ def _key_result(row: KeyResult, known: Sequence[str], sizes: tuple[int, int], wi
 
 
 def _joined(texts: Iterable[str], room: int) -> Iterator[str]:
-    """Join neighboring texts with semicolons as long as they fit `room`."""
+    """Join consecutive texts with semicolons as long as the line is at most `room` columns wide."""
     line = ""
     for text in texts:
         both = f"{line}; {text}" if line else text
@@ -119,7 +118,7 @@ def _joined(texts: Iterable[str], room: int) -> Iterator[str]:
 
 
 def _up_to(most: int, found: Iterable[Sweep]) -> Iterator[Sweep]:
-    """Yield sweeps as long as they have at most `most` series in total."""
+    """Yield the first sweeps, up to a total of `most` series."""
     for item in found:
         most -= len(item.rows)
         if most < 0:
@@ -189,8 +188,9 @@ def table(grid: TextTable, width: int = WIDTH) -> str:
     """Return a table with aligned columns within `width`.
 
     Titles are wrapped first, then text cells. If the columns still do not fit, the table becomes compact: its columns
-    are separated by one space, neighbors share the common words of their titles, and numbers have four digits. Columns
-    that still do not fit are shown below, after a copy of the first column. Only a single column can exceed `width`.
+    are separated by one space, neighbors share the common words of their titles, and long numbers lose their decimals.
+    Columns that still do not fit are shown below, after a copy of the first column. Only a single column can exceed
+    `width`.
     """
     shown = without_empty_columns(grid)
     if _fits(_sizes(shown, width), width, _GAP):
@@ -207,7 +207,7 @@ def _fits(sizes: Sequence[int], width: int, gap: int) -> bool:
 
 
 def _rounded(grid: TextTable) -> TextTable:
-    """Return the table with at most four significant digits in numbers from 1000."""
+    """Return the table with all numbers from 1000 rounded to integers."""
     rows = tuple(
         tuple(replace(cell, text=f"{float(cell.text):.0f}") if _LONG.fullmatch(cell.text) else cell for cell in row)
         for row in grid.rows
@@ -217,8 +217,8 @@ def _rounded(grid: TextTable) -> TextTable:
 
 def _parts(grid: TextTable, width: int) -> list[TextTable]:
     """Split the columns into blocks that fit the width in compact form. Each block starts with the first column.
-    Columns that share words stay together if a block has room for them, unless several of them fit into the previous
-    block."""
+    Columns whose titles share words stay together if a block has room for all of them, unless the first `_SEVERAL` of
+    them fit into the current block."""
 
     def fits(kept: Sequence[int]) -> bool:
         part = _columns(grid, kept)
@@ -237,7 +237,7 @@ def _parts(grid: TextTable, width: int) -> list[TextTable]:
 
 
 def _numbered(groups: Sequence[_Group]) -> Iterator[list[int]]:
-    """Yield the indices of the columns of each group, without the first column of the table."""
+    """Yield the column indices of each group, excluding the first column of the table."""
     start = 0
     for group in groups:
         yield [index for index in range(start, start + len(group.titles)) if index]
@@ -259,14 +259,16 @@ def _one_table(full: TextTable, width: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Neighboring columns whose titles differ in one word: the words that they share, and the title of each column."""
+    """Neighboring columns whose titles differ in one word. `shared` contains the other words, and `titles` what remains
+    of each title."""
 
     shared: str
     titles: tuple[str, ...]
 
 
 def _groups(grid: TextTable) -> list[_Group]:
-    """Group neighboring columns of numbers, and break other titles between lowercase and capital letters."""
+    """Group neighboring numeric columns by shared words, and break the other titles between lowercase and capital
+    letters."""
     found: list[_Group] = []
     left = [head.title if head.align == "right" else "" for head in grid.heads]
     while left:
@@ -282,14 +284,14 @@ def _groups(grid: TextTable) -> list[_Group]:
 
 
 def _shorter(title: str) -> dict[str, str]:
-    """Return each text that remains if one word is removed from a title, with that word."""
+    """Remove each word of a title in turn, and return a mapping from the remaining text to the removed word."""
     words = title.split()
     return {" ".join(words[:i] + words[i + 1 :]): word for i, word in enumerate(words) if len(words) > 1}
 
 
 def _group(shared: str, titles: Sequence[str]) -> _Group:
-    """Return the group of the first columns whose titles share these words. A title that consists only of these words
-    stands for both reads and writes if it follows their titles."""
+    """Return the group formed by the first columns whose titles share these words. A title that consists only of these
+    words and follows the column for writes stands for both reads and writes."""
     own: list[str] = []
     for title in titles:
         word = "All" if title == shared and own[-1:] == ["Write"] else _shorter(title).get(shared)
@@ -328,7 +330,7 @@ def _compact_table(grid: TextTable, width: int) -> str:
 
 
 def _with_shared(line: str, groups: Sequence[_Group], sizes: Sequence[int]) -> str:
-    """Return the second-to-last line of the heading, with the words that the columns of each group share."""
+    """Return `line`, the second-to-last line of the heading, with the shared words above the columns of each group."""
     start = number = 0
     for group in groups:
         own = sizes[number : number + len(group.titles)]
@@ -337,13 +339,6 @@ def _with_shared(line: str, groups: Sequence[_Group], sizes: Sequence[int]) -> s
             line = line[:start].ljust(start) + group.shared.center(room, _RULE) + line[start + room :]
         start, number = start + room + 1, number + len(own)
     return line
-
-
-def display_width(text: str) -> int:
-    """Return the width of `text` on a terminal: two columns for a wide East Asian letter, none for a combining mark."""
-    return sum(
-        0 if unicodedata.combining(mark) else 2 if unicodedata.east_asian_width(mark) in "WF" else 1 for mark in text
-    )
 
 
 def _sizes(grid: TextTable, width: int) -> list[int]:
@@ -366,7 +361,7 @@ def _sizes(grid: TextTable, width: int) -> list[int]:
 
 
 def _least(column: Sequence[TableCell]) -> int:
-    """Return the minimum width of a text column: only words longer than `_LONGEST_WORD` are broken."""
+    """Return the minimum width of a text column, at which only words longer than `_LONGEST_WORD` are broken."""
     words = [min(display_width(word), _LONGEST_WORD) for cell in column for word in cell.text.split()]
     return max(_NARROWEST, *words, 0)
 
@@ -385,8 +380,8 @@ def _shrink(sizes: list[int], heads: Sequence[ColumnHead], least: Sequence[int],
 
 
 def _lines_of(text: str, size: int) -> list[str]:
-    """Return lines of at most `size` columns. textwrap is unsuitable because it counts characters, some of which are
-    two columns wide."""
+    """Break text into lines of at most `size` columns. textwrap is unsuitable because it counts characters, and some
+    characters are two columns wide."""
     if display_width(text) == len(text):
         return textwrap.wrap(text, size, break_on_hyphens=False)
     lines = [""]
@@ -408,20 +403,16 @@ def _cells(
 ) -> list[str]:
     wrapped = [_lines_of(text, size) or [""] for text, size in zip(texts, sizes, strict=True)]
     height = max(len(lines) for lines in wrapped)
-    padded = [
+    cells = [
         [""] * (height - len(lines)) + lines if bottom else lines + [""] * (height - len(lines)) for lines in wrapped
     ]
     return [
         (" " * gap).join(
-            _padded(lines[row], size, head.align) for lines, size, head in zip(padded, sizes, heads, strict=True)
+            padded(lines[row], size, head.align == "right")
+            for lines, size, head in zip(cells, sizes, heads, strict=True)
         )
         for row in range(height)
     ]
-
-
-def _padded(text: str, size: int, align: Align) -> str:
-    space = " " * max(0, size - display_width(text))
-    return space + text if align == "right" else text + space
 
 
 def _wrapped(text: str, width: int, indent: str = "") -> str:

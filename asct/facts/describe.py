@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from asct.sdk.facts import HostFacts
 from asct.values.quantity import format_quantity
+from asct.values.text import counted
 
 
 def describe(facts: HostFacts) -> str:
@@ -12,16 +13,10 @@ def describe(facts: HostFacts) -> str:
     parts = [
         system.arch,
         ", ".join(dict.fromkeys(kind.model for kind in cpu.kinds if kind.model)) or cpu.model,  # big.LITTLE has several
-        _count(cpu.cpus, "CPU"),
-        _count(len(facts.nodes), "node") if facts.nodes else None,
+        counted(cpu.cpus, "CPU"),
+        counted(len(facts.nodes) or None, "node"),
         format_quantity(memory.total_bytes, "B") if memory.total_bytes else None,
         f"Linux {system.kernel}" if system.kernel else None,
         system.os,
     ]
     return ", ".join(part for part in parts if part) or "nothing is known about this machine"
-
-
-def _count(number: int | None, noun: str) -> str | None:
-    if number is None:
-        return None
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -16,12 +16,13 @@ from asct.facts.bounds import bounded
 from asct.facts.cmn import sysfs
 from asct.facts.evidence import reasons_of_dump
 from asct.facts.exchange import script
-from asct.facts.snapshot import KEPT, Snapshot, from_output, stamp, token_of
+from asct.facts.snapshot import KEPT, Snapshot, from_output, token_of
 from asct.facts.sources import FIELDS
 from asct.facts.unknown import UnknownFacts, real, whole
 from asct.hosts import errors
 from asct.hosts.base import Host
 from asct.sdk.facts import HostFacts, Interconnect, Load
+from asct.values.timestamp import stamp
 
 _NAMES = {"Max locked memory": "memlock", "Max open files": "nofile", "Max processes": "nproc"}
 _LINE = re.compile(r"(Max [a-z ]+?) {2,}(\d{1,20}|unlimited) +(?:\d{1,20}|unlimited)\b.*", re.ASCII)
@@ -50,7 +51,7 @@ _RUNNING = re.compile(r"\d+/\d+", re.ASCII)
 
 def load(snapshot: Snapshot, gaps: UnknownFacts) -> Load:
     """Return the load averages from /proc/loadavg (proc(5)) and the pressure from /proc/pressure (accounting/psi.rst:
-    `some`, in percent over 10 s)."""
+    `some`, as a percentage over 10 s)."""
     words = (snapshot.text("/proc/loadavg") or "").split()
     one, five, fifteen = ([real(word) for word in words[:3]] + [None] * 3)[:3]
     running = whole(words[3].partition("/")[0]) if len(words) > 3 and _RUNNING.fullmatch(words[3]) else None
@@ -116,7 +117,7 @@ def session_script() -> str:
 def collect(host: Host, raw: Path) -> HostFacts:
     """Read the facts of an open host and write the raw output to the folder `raw`. Raises HostError.
 
-    The session may have read them already when it was opened.
+    The session may already have read them when it was opened.
     """
     answer = host.answer(timeout_s=TIMEOUT_S)
     if answer is None:
@@ -133,7 +134,8 @@ def collect(host: Host, raw: Path) -> HostFacts:
 def probe(host: Host, base: str) -> Snapshot:
     """Take a snapshot of a host without opening it. Raises HostError.
 
-    Nothing is left on the host except tool versions in the account's cache. `base` is the parent of work folders.
+    Nothing is left on the host except tool versions in the account's cache. `base` is the parent folder of the work
+    folders.
     """
     token = _token()
     answer = host.probe(script(), [token, base, ""], timeout_s=TIMEOUT_S)

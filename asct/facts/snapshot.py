@@ -36,7 +36,8 @@ class CommandOutput:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The raw data of a host: `files` by absolute path, without trailing whitespace, and `commands` by name.
+    """The raw data of a host. `files` maps absolute paths to contents without trailing whitespace, and `commands` maps
+    names to results.
 
     `left` counts the items omitted to limit the output: folders of a fact (`block_devices`) or lines of a file. `notes`
     describe problems with the source. `taken` is the time when the data was read, or None if it is unknown. `dump` is
@@ -87,7 +88,7 @@ class Snapshot:
 
 @lru_cache(maxsize=256)
 def _literal_start(pattern: str) -> str:
-    """Return the text at the beginning of every match of the pattern."""
+    """Return the text with which every match of the pattern begins."""
     found = _LITERAL.match(pattern)
     start = found[0] if found else ""
     quantified = pattern[len(start) : len(start) + 1] in ("?", "*", "{")
@@ -98,11 +99,6 @@ def cleaned(text: str) -> str:
     """Remove trailing whitespace from the content of a file, and the zero byte that some Linux kernels add to CPU
     lists."""
     return text.rstrip(_BLANK)
-
-
-def stamp(when: datetime) -> str:
-    """Format a time for facts and stored exchanges, in UTC: `2026-11-01T04:28:13Z`."""
-    return when.strftime(_STAMP)
 
 
 def _moment(text: str) -> datetime | None:

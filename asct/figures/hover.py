@@ -1,4 +1,4 @@
-"""The text about one value that a figure shows when a pointer is over its mark."""
+"""The text that a figure shows about a value when the pointer is over its mark."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from typing import Final
 from asct.figures.scale import AxisScale, significant
 from asct.sdk.figure import Backdrop, Detail, Series
 from asct.sdk.record import Scalar
+from asct.values.text import counted
 
 _RANGES: Final = {"repeat": "range", "host": "middle 90 %"}
 
 
 def hover_lines(series: Series, number: int, place: str, scale: AxisScale) -> list[str]:
-    """Return the lines about the value at position `number`: x (as `place`) and value, interval, number of visits or
-    repeats, states, flags and setting, as far as they are known."""
+    """Return the hover lines for the value at position `number`: x (given as `place`), the value, and its interval,
+    number of visits or repeats, states, flags and setting, as far as they are known."""
     detail = series.details[number] if series.details else None
     low, high = (ends[number] if ends else None for ends in (series.low, series.high))
     label = series.labels[number] if series.labels else ""
@@ -35,7 +36,7 @@ def hover_lines(series: Series, number: int, place: str, scale: AxisScale) -> li
 
 
 def _behind(backdrop: Backdrop, x: Scalar, scale: AxisScale) -> list[str]:
-    """Return the line about the value with which the value at `x` is compared, if there is one."""
+    """Return the hover line for the value with which the value at `x` is compared, if there is one."""
     found = (y for other, y in zip(backdrop.x, backdrop.y, strict=True) if other == x and y is not None)
     return [f"{backdrop.name}: {_shown(y, scale)}" for y in islice(found, 1)]
 
@@ -45,11 +46,11 @@ def _shown(value: float | None, scale: AxisScale) -> str:
 
 
 def _spread(low: float | None, high: float | None, detail: Detail | None, scale: AxisScale) -> list[str]:
-    """Return the interval and what it is based on. The interval of several repeats is the range of their values, and
-    that of many hosts contains most of them."""
+    """Return the interval and what it is based on. For several repeats, the interval is the range of their values; for
+    many hosts, it contains most of the values."""
     count = len(detail.values) or detail.count if detail is not None else 0
     kind = detail.kind if detail is not None else ""
-    number = f"{count} {kind}{'' if count == 1 else 's'}" if count else ""
+    number = counted(count, kind) if count else ""
     if low is None or high is None:
         return [number] if number else []
     name = _RANGES[kind] if kind in _RANGES and count > 1 else "95 % interval"
@@ -58,8 +59,8 @@ def _spread(low: float | None, high: float | None, detail: Detail | None, scale:
 
 
 def visible_points(groups: Sequence[Series], most: int) -> bool:
-    """Return whether the values of visits and repeats are drawn as points: if there are any, but no more than
-    `most`."""
+    """Return whether the values of visits and repeats are drawn as points, which is the case if there are between one
+    and `most` of them."""
     count = sum(len(detail.values) for series in groups for detail in series.details if detail and is_several(detail))
     return 0 < count <= most
 

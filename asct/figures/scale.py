@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from asct.diagnostics.render import printable
+from asct.values.text import printable
 
 
 def escape(text: object) -> str:
@@ -82,8 +82,8 @@ def tick_label(value: float) -> str:
 
 
 def power_ticks(low: float, high: float) -> list[float]:
-    """Return three to ten ticks between `low` and `high` (both above 0): powers of two at even distances or, if there
-    are too few, finer steps."""
+    """Return three to ten ticks between `low` and `high` (both above 0): evenly spaced powers of two or, if there are
+    too few, finer steps."""
     first, last = math.ceil(math.log2(low) - 1e-9), math.floor(math.log2(high) + 1e-9)
     step = max(1, math.ceil((last - first + 1) / _MOST_TICKS))
     powers = [2.0**power for power in range(math.ceil(first / step) * step, last + 1, step)]
@@ -141,10 +141,10 @@ def even_ticks(low: float, high: float) -> list[float]:
 
 
 def six_digits(value: float | None) -> float | None:
-    """Return `value` rounded to six significant digits; None if it is None or not finite."""
+    """Return `value` rounded to six significant digits, or None if it is None or not finite."""
     return None if value is None else rounded(value, 6)
 
 
 def rounded(value: float, digits: int) -> float | None:
-    """Return `value` rounded to `digits` significant digits; None if it is not finite."""
+    """Return `value` rounded to `digits` significant digits, or None if it is not finite."""
     return float(f"{value:.{digits}g}") if math.isfinite(value) else None

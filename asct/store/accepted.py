@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from asct.store.documents import current, parse_object, read_text, validated
 from asct.store.files import LineFile
+from asct.values.timestamp import stamp
 
 NAME = "accepted.jsonl"
 
@@ -40,12 +41,11 @@ class Acceptance(BaseModel):
 
 def acceptance(run: str, metric: str, because: str) -> Acceptance:
     """Return an acceptance by the current user at the current time."""
-    now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     try:
         user = getpass.getuser()
     except (KeyError, OSError):  # an account without a name, as in a container
         user = str(os.getuid())
-    return Acceptance(at=now, by=user, run=run, metric=metric, because=because)
+    return Acceptance(at=stamp(datetime.now(UTC)), by=user, run=run, metric=metric, because=because)
 
 
 def read_acceptances(folder: Path) -> list[Acceptance]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from asct.values.text import printable
+
 _SHOWN = 40
 
 
@@ -20,7 +22,5 @@ class BadValueError(ValueError):
 
 
 def shown(value: object) -> str:
-    """Return a value for use in a message: at most 40 characters on one line, without control characters."""
-    text = value if isinstance(value, str) else repr(value)[: _SHOWN * 2]
-    text = "".join(mark if mark.isprintable() else "\N{REPLACEMENT CHARACTER}" for mark in text[: _SHOWN + 1])
-    return text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
+    """Return a value as text for messages: at most 40 characters on one line, without control characters."""
+    return printable(value if isinstance(value, str) else repr(value)[: _SHOWN * 2], _SHOWN)

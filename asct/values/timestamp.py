@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Final
+from typing import Final, Literal
 
 _UNITS: Final = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
 
 
+def stamp(moment: datetime, precision: Literal["seconds", "milliseconds"] = "seconds") -> str:
+    """Format a time in UTC: `2026-11-01T04:28:13Z`."""
+    return moment.isoformat(timespec=precision).replace("+00:00", "Z")
+
+
 def age(moment: str, present: str) -> str:
-    """Return the time from `moment` to `present` in the largest unit in which it is at least 2: `3 h`, `2 d`.
+    """Return the time from `moment` to `present` in the largest unit that yields a value of at least 2: `3 h`, `2 d`.
 
     If `moment` is in the future, the result is `0 s`. Raises ValueError if a timestamp is invalid.
     """

@@ -14,7 +14,6 @@ from rich.text import Text
 
 from asct.cli import streams
 from asct.cli.console import Console, OutputStyle, harmless, wants_colour, width
-from asct.cli.text import counted
 
 
 class Terminal(io.StringIO):
@@ -43,10 +42,6 @@ def test_colour_follows_option_then_environment_then_terminal(choice, stream, en
 @pytest.mark.parametrize(("columns", "expected"), [("100", 100), ("", 80), ("none", 80), ("5", 80)])
 def test_width_is_columns_or_80(columns: str, expected: int) -> None:
     assert width({"COLUMNS": columns}, io.StringIO()) == expected
-
-
-def test_counted() -> None:
-    assert [counted(number, "job") for number in (0, 1, 2, 12345)] == ["0 jobs", "1 job", "2 jobs", "12,345 jobs"]
 
 
 HOSTILE = "\x1b[31mred\x1b]0;title\x07\u202eback\x9b2J"

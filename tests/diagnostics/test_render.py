@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from asct.diagnostics.model import Diagnostic, Span
-from asct.diagnostics.render import columns, in_order, printable, render
+from asct.diagnostics.render import in_order, render
+from asct.values.text import display_width
 
 FILES = {"plans/lab.yaml": "plan: 1\nname: lab\nbenchmarks:\n    array: 64k\n    repeets: 3\n"}
 SIZE = Diagnostic(
@@ -111,14 +111,7 @@ def test_any_finding_renders(source: str, line: int, column: int, length: int, l
     lines = render(item, {"f": source}, width=width).split("\n")
     assert all(mark.isprintable() for text in lines for mark in text)
     shown = [text for text in lines if re.match(r" *[0-9]+ │", text)]
-    assert all(columns(text) <= max(width, 40) + 2 for text in shown)
-
-
-@given(st.text())
-def test_printable(text: str) -> None:
-    assert printable(text).isprintable()
-    assert len(printable(text)) == len(text)
-    assert all(unicodedata.category(mark) not in ("Cc", "Cf", "Cs") for mark in printable(text))
+    assert all(display_width(text) <= max(width, 40) + 2 for text in shown)
 
 
 def test_a_line_to_copy_is_never_wrapped() -> None:

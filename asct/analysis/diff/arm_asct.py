@@ -19,6 +19,8 @@ from asct.planner.identity import point_id
 from asct.sdk.benchmark import Catalog
 from asct.sdk.metric import Better
 from asct.sdk.record import Record, Scalar
+from asct.values.text import counted
+from asct.values.timestamp import stamp
 
 TOOL: Final = "Arm ASCT"
 _HOST: Final = "local"
@@ -43,9 +45,9 @@ _SETTINGS: Final[Mapping[str, str]] = {
     "rwmixread": "rwmixread",
     "workload_cmd": "workload_cmd",
 }
-"""The settings of ASCT that `diff` shows, and their names in asct."""
+"""Maps the ASCT settings that `diff` shows to their names in asct."""
 _DISPLAY: Final = frozenset({"cycle_base", "heatmap_vmax", "hist_bins"})
-"""The settings of ASCT that do not affect what is measured."""
+"""ASCT settings that do not affect what is measured."""
 
 
 def read_arm_asct(root: Path, catalog: Catalog) -> DiffSource:
@@ -90,7 +92,7 @@ def _records(
         record.repeat = repeats[place]
         yield name, record, place, value.unlike
     if recipe.blank:
-        folder.note(f"{result.place}: {recipe.blank} {'cell has' if recipe.blank == 1 else 'cells have'} no value")
+        folder.note(f"{result.place}: {counted(recipe.blank, 'cell has', 'cells have')} no value")
 
 
 def _record(
@@ -121,8 +123,8 @@ def _safe(value: Scalar) -> Scalar:
 
 
 def _settings(config: Mapping[str, Any], record: Record) -> dict[str, Any]:
-    """Return the settings to show, without the swept one and without those that ASCT left open (sweeps have a
-    `data_size` of 0)."""
+    """Return the settings to show, excluding the swept setting and any that ASCT did not set (`data_size` is 0 in
+    sweeps)."""
     named = {_SETTINGS[name]: value for name, value in config.items() if name in _SETTINGS}
     unused = {*record.point, *(["data_size"] if named.get("data_size") == 0 else [])}
     return {name: value for name, value in named.items() if name not in unused and _is_plain(value)}
@@ -137,4 +139,4 @@ def _started(timestamp: object) -> str:
     """Return a time in seconds since the epoch as text; empty if it is unknown."""
     if isinstance(timestamp, bool) or not isinstance(timestamp, int | float) or not 0 < timestamp < _LATEST_S:
         return ""
-    return datetime.fromtimestamp(timestamp, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return stamp(datetime.fromtimestamp(timestamp, UTC))

@@ -9,9 +9,10 @@ from typing import Final
 from asct.analysis.diff.build import Diff
 from asct.diagnostics.model import Diagnostic, Span
 from asct.errors import UsageError
+from asct.values.text import counted
 
 SMALLEST: Final = 0.01
-"""The limit without `--fail-on`: smaller changes have the verdict `same`, however certain they are."""
+"""The default limit, used without `--fail-on`. Smaller changes have the verdict `same`, however certain they are."""
 OPTION: Final = "--fail-on"
 _CONDITION: Final = re.compile(
     r"\s*(?P<what>[A-Za-z_-]*)\s*(?P<sign>[^\w\s.]*)\s*(?P<number>[^\s%]*)\s*(?P<unit>.*?)\s*"
@@ -55,20 +56,20 @@ def doubts(diff: Diff, *, gated: bool) -> Iterator[Diagnostic]:
             message = f"no value of {run.run.name} can be compared with {diff.base.name}"
             yield Diagnostic("E706", message, hint=_UNLIKE)
         elif gated and run.undecided:
-            values = "1 value" if run.undecided == 1 else f"{run.undecided} values"
-            message = f"{run.run.name}: a regression cannot be ruled out for {values}"
+            message = f"{run.run.name}: a regression cannot be ruled out for {counted(run.undecided, 'value')}"
             hint = "measure more visits or repeats, or use -k to exclude values that cannot be compared"
             yield Diagnostic("E706", message, hint=hint)
         for gap in run.run.gaps if gated else ():
             message = f"{run.run.name} {gap}, so it cannot pass"
-            yield Diagnostic("E706", message, hint="complete the run (`asct resume`), or compare another one")
+            yield Diagnostic("E706", message, hint="complete the run (`asct resume`), or compare a different one")
 
 
 def exit_code(diff: Diff, *, gated: bool) -> int:
     """Return the exit code of a comparison.
 
-    It is 3 if no value of a run can be compared, and otherwise 0 without `--fail-on` (`gated`). With it, it is 1 if a
-    value has regressed, and 3 if a regression cannot be ruled out.
+    It is 3 if no value of a run can be compared. Otherwise, without `--fail-on` (`gated` is False), it is 0. With
+    `--fail-on`, it is 3 if a regression cannot be ruled out or a run is incomplete, otherwise 1 if a value has
+    regressed, and otherwise 0.
     """
     if any(True for _ in doubts(diff, gated=gated)):
         return 3

@@ -17,9 +17,10 @@ from asct.sdk.record import Record
 from asct.store.find import labels_of
 from asct.store.model import VALUED, Run
 from asct.store.reader import StoredRun
+from asct.values.text import counted
 
 ASCT: Final = "asct"
-"""The tool that wrote the runs of this project's results tree."""
+"""The name of the tool that writes results trees: asct itself."""
 
 Job = tuple[str, str]
 """A host and a benchmark entry."""
@@ -30,17 +31,17 @@ class DiffSource:
     """What a comparison needs from a run.
 
     `name` is unique among the runs of one user: `<plan>/<run id>`, or the path of a folder that another tool wrote.
-    `tool` and `version` name the program that wrote the run. `machines` contains, for each host, its facts as text by
-    label (`Linux kernel`: `6.1.0-28-amd64`); facts that are not known are missing. Two runs are compared only by the
-    labels that both contain, so another tool's reader must use the labels of `machine_facts`. `settings` contains the
-    settings of each job that are the same at all of its points.
+    `tool` and `version` name the program that wrote the run. `machines` maps each host to its facts, which are texts
+    keyed by label (`Linux kernel`: `6.1.0-28-amd64`); facts that are not known are missing. Only labels that both runs
+    contain are compared, so the reader of another tool's files must use the labels of `machine_facts`. `settings`
+    contains the settings of each job that are the same at all of its points.
 
-    A run of another tool is represented as follows: it has one host, named as in its files or `local`. `id` and
-    `benchmark` of its records are the name of the corresponding benchmark of asct, and metrics, units, directions and
+    A run of another tool is represented as follows: it has one host, named as in its files or `local`. In its records,
+    `id` and `benchmark` are the name of the corresponding asct benchmark, and metrics, units, directions and
     coordinates are those of that benchmark. `point` is empty unless the tool swept a setting, and `point_id` is a
     digest of all settings that affect the value. `version` is the name of the tool. `repeat` is 1, unless a value was
-    measured several times, `raw` is the file that contains the value, and `stats` is None: such a value counts as one
-    sample. Facts and settings that the files do not contain are left out.
+    measured several times, `raw` is the file that contains the value, and `stats` is None: such a value is treated as
+    one sample. Facts and settings that the files do not contain are left out.
     """
 
     name: str
@@ -58,15 +59,16 @@ class DiffSource:
     tags: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """The tags of each benchmark entry in the plan."""
     gaps: tuple[str, ...] = ()
-    """What is missing from the run, each as the end of a sentence about it (`is interrupted`). With `--fail-on`, a run
-    with gaps cannot pass."""
+    """What is missing from the run. Each gap is the end of a sentence about the run (`is interrupted`). With
+    `--fail-on`, a run with gaps cannot pass."""
     notes: tuple[Diagnostic, ...] = ()
     """Warnings about files that could be read only in part."""
     spread: Mapping[BaselineKey, Sequence[float]] = field(default_factory=dict)
-    """The values that the base and the unchanged runs of this run's plan measured, by place in the base."""
+    """Maps each place in the base to the values that the base and the unchanged runs of this run's plan measured
+    there."""
     unlike: Mapping[Place, str] = field(default_factory=dict)
-    """The reasons why values of another tool cannot be compared with those of asct, by place. Values without a reason
-    are comparable."""
+    """The reasons why values of another tool cannot be compared with those of asct, keyed by place. Values without a
+    reason are comparable."""
 
     @property
     def hosts(self) -> list[str]:
@@ -114,12 +116,8 @@ def _gaps(run: Run, measured: int, *, torn: bool) -> list[str]:
     gaps = [] if run.status == "complete" else [f"is {run.status}"]
     lacking = sum(sum(job.lacking().values()) for job in run.jobs)
     if lacking:
-        gaps.append(f"lacks {_measurements(lacking)}")
+        gaps.append(f"lacks {counted(lacking, 'measurement')}")
     valued = sum(job.counts.get(status, 0) for job in run.jobs for status in VALUED)
     if valued > measured:
-        gaps.append(f"has lost the records of {_measurements(valued - measured)}")
+        gaps.append(f"has lost the records of {counted(valued - measured, 'measurement')}")
     return [*gaps, *(["has an incomplete last line in its journal or records"] if torn else [])]
-
-
-def _measurements(number: int) -> str:
-    return f"{number} {'measurement' if number == 1 else 'measurements'}"

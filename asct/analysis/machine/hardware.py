@@ -11,7 +11,6 @@ from asct.analysis.machine.rows import (
     MachineSection,
     Row,
     clock,
-    counted,
     cpus,
     decimal_size,
     listed,
@@ -39,6 +38,7 @@ from asct.sdk.facts import (
 )
 from asct.values.cpulist import format_cpulist
 from asct.values.grouping import grouped
+from asct.values.text import counted
 
 _MOST_INSTANCES = 4
 _WITHOUT_SMT = {"notsupported": "not supported", "notimplemented": "not implemented by the Linux kernel"}
@@ -303,7 +303,7 @@ def _firmware(node: NumaNode) -> str:
 
 
 def _drives(devices: list[BlockDevice]) -> str:
-    """List the physical drives, without devices that are backed by a file or another device."""
+    """List the physical drives, excluding devices that are backed by a file or another device."""
     drives = [one for one in devices if one.kind == "disk"]
     return listed(*(listed(one.name, decimal_size(one.size_bytes), by=" ") for one in drives))
 

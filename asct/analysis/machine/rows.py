@@ -1,5 +1,4 @@
-"""Sections of the description of a machine, which consist of rows of labels and values, and functions that format
-values."""
+"""Sections of a machine description, each consisting of rows of labels and values, and functions that format values."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ from asct.values.quantity import format_quantity
 
 Row = tuple[str, str]
 _LONGEST: Final = 8000
-"""Maximum length of a value in characters. It is twice the length of the CPU flags if a processor has all of them."""
+"""Maximum length of a value in characters. This is twice the length of the complete list of CPU flags."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +44,8 @@ def listed(*parts: str | None, by: str = ", ") -> str:
 
 
 def phrase(template: str, value: object) -> str:
-    """Insert a value, or the items of a list, into `template`, such as `serial {}`. Returns an empty string if the
-    value is unknown or empty."""
+    """Insert a value, or the items of a list, into `template`, such as `serial {}`. Return an empty string if the value
+    is unknown or empty."""
     if isinstance(value, list):
         value = ", ".join(value)
     return "" if value in (None, "") else template.format(value)
@@ -86,8 +85,3 @@ def yes(flag: bool | None, true: str = "yes", false: str = "no") -> str:
 def cpus(numbers: list[int]) -> str:
     """Format a list of CPUs: `0-3,8`; empty if there are none."""
     return format_cpulist(numbers) if numbers else ""
-
-
-def counted(number: int | None, noun: str) -> str:
-    """Format a count: `1 core`, `2 cores`; empty if it is unknown."""
-    return "" if number is None else f"{number} {noun}{'' if number == 1 else 's'}"

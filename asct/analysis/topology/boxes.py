@@ -13,10 +13,11 @@ from typing import Final
 
 from asct.analysis.grid import plain, size_text
 from asct.analysis.machine.hardware import node_cpus
-from asct.analysis.machine.rows import counted, listed, size
+from asct.analysis.machine.rows import listed, size
 from asct.analysis.topology.box import Box, Kind
 from asct.analysis.topology.devices import devices
 from asct.sdk.facts import CacheLevel, HostFacts, NumaNode
+from asct.values.text import counted
 
 _RANK: Final[dict[Kind, int]] = {"machine": 0, "socket": 1, "node": 2, "die": 3, "cache": 4, "cluster": 5, "core": 6}
 """If two boxes contain the same CPUs, the one with the lower rank is the outer one."""
@@ -25,7 +26,7 @@ _RANK: Final[dict[Kind, int]] = {"machine": 0, "socket": 1, "node": 2, "die": 3,
 def machine(facts: HostFacts) -> tuple[Box, list[tuple[str, str]]]:
     """Return the machine, and the title of each group that overlaps a box, with the title of that box.
 
-    Without CPUs, the machine is an empty box.
+    If no CPUs are known, the machine is an empty box.
     """
     cpus = frozenset([cpu.cpu for cpu in facts.cpu.logical] or facts.cpu.online)
     whole = Box("machine", plain(facts.system.hostname or facts.host), _machine_detail(facts), cpus)

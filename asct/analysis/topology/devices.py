@@ -8,13 +8,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from asct.analysis.grid import plain
-from asct.analysis.machine.rows import counted, decimal_size, listed
+from asct.analysis.machine.rows import decimal_size, listed
 from asct.analysis.topology.box import Box
 from asct.sdk.facts import BlockDevice, HostFacts, Interface, PciDevice
 from asct.values.grouping import grouped
+from asct.values.text import counted
 
 UNKNOWN: Final = -1
-"""The node of devices whose node is unknown."""
+"""The number that stands for the node of a device if the node is unknown."""
 _GPUS: Final = ("03", "0b40", "12")
 """The first digits of the PCI class codes of GPUs and accelerators."""
 _VIRTUAL: Final = frozenset({"loopback", "veth", "tun", "bridge", "bond", "vlan"})
@@ -24,9 +25,10 @@ _Placed = tuple[tuple[str, ...], Box]
 
 
 def devices(facts: HostFacts) -> Iterator[tuple[int, Box]]:
-    """Yield the devices with the node to which they are attached: those on PCI by root bus, and then the others.
+    """Yield the devices, each with the node to which it is attached: first PCI devices, ordered by root bus, and then
+    the others.
 
-    Virtual functions are only counted, at their physical function.
+    Virtual functions are not listed, only counted for their physical function.
     """
     known = {one.address for one in facts.pci}
     drives = [one for one in facts.block_devices if one.kind == "disk"]
@@ -50,7 +52,7 @@ def devices(facts: HostFacts) -> Iterator[tuple[int, Box]]:
 
 
 def _nested(placed: Sequence[_Placed]) -> Iterator[Box]:
-    """Yield the devices, and a box for each bridge below which there are several."""
+    """Yield the devices, with a box for each bridge that has several devices below it."""
     for name, inside in grouped(placed, lambda item: item[0][:1]).items():
         if not name:
             yield from (box for _, box in inside)
@@ -63,7 +65,7 @@ def _function(
     one: PciDevice, drives: Iterable[BlockDevice], interfaces: Iterable[Interface], virtual: int
 ) -> Box | None:
     """Return a PCI function with its drives and interfaces and the number of its virtual functions. If it has only one
-    drive or interface, the box of that one describes both."""
+    drive or interface, the box of that drive or interface describes both."""
     own = [_drive(drive) for drive in drives if drive.pci_address == one.address]
     own += [_interface(interface) for interface in interfaces if interface.pci_address == one.address]
     more = counted(virtual, "virtual function") if virtual else ""
@@ -84,7 +86,7 @@ def _function(
 
 
 def _link(one: PciDevice) -> str:
-    """Return the speed of the PCIe link, and the highest one that the device supports if it is higher."""
+    """Return the speed of the PCIe link and, if the device supports a higher speed, the maximum."""
     if not one.link:
         return ""
     return one.link if one.link_max in (None, one.link) else f"{one.link} (up to {one.link_max})"

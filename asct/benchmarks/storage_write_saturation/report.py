@@ -27,6 +27,7 @@ from asct.sdk.rows import (
 from asct.values.duration import format_duration
 from asct.values.grouping import grouped
 from asct.values.size import format_size
+from asct.values.text import counted
 
 _US: Final = 1e-6
 _GB: Final = 1e9
@@ -96,7 +97,7 @@ def _settings_note(record: Record) -> str:
     run = record.coords
     mix = f" with {run['rwmixread']} % reads" if run["rw"] in ("randrw", "rw") else ""
     each, size = format_duration(float(run["round_time"])), format_size(int(run["block_size"]))
-    load = f"{run['numjobs']} job{'' if run['numjobs'] == 1 else 's'} at queue depth {run['iodepth']}"
+    load = f"{counted(int(run['numjobs']), 'job')} at queue depth {run['iodepth']}"
     return f"Rounds of {each}: {run['rw']} of {size}{mix}, {load}, direct"
 
 
@@ -134,8 +135,8 @@ _OVER: Final = (
 
 
 def course_figures(records: Sequence[Record]) -> Sequence[Figure]:
-    """Return figures of IOPS and of latency over time and over the data written, and of the histogram, or an empty
-    sequence if there are no records."""
+    """Return figures that plot IOPS and latency against time and against the data written, and a figure of the
+    histogram, or an empty sequence if there are no records."""
     points = [mine for mine in by_point(records) if at(mine, "round_iops")]
     if not points:
         return ()
@@ -169,7 +170,8 @@ def _course(chart: Line, over: ProgressAxis, names: Sequence[str], points: Seque
 
 
 def _series(name: str, mine: Sequence[Record], place: str, metric: str) -> Series:
-    """Return the values of the rounds of one point by the positions at which the rounds end."""
+    """Return the values of the rounds of one point as a series plotted against the positions at which the rounds
+    end."""
     ends, values = (grouped(at(mine, key), lambda one: int(one.coords["round"])) for key in (place, metric))
     numbers = sorted(values)
     return series_of(name, [middle(ends.get(number, ())) or 0.0 for number in numbers], [values[n] for n in numbers])

@@ -8,10 +8,10 @@ import click
 
 from asct.cli.loading import baseline_warnings, load
 from asct.cli.options import GlobalOptions, PlanSelection, plan_options, results_option, shared_options
-from asct.cli.text import counted
 from asct.diagnostics.model import Diagnostic, errors
 from asct.diagnostics.render import in_order
 from asct.errors import PlanError
+from asct.values.text import counted
 
 _MOST_SHOWN = 200
 """Maximum number of findings in text output."""

@@ -84,7 +84,7 @@ def _from_host(options: GlobalOptions, host: str | None, *, detect: bool, sudo: 
 def _progress(console: Console) -> Progress:
     """Return a function that shows the progress of a detection: on a terminal, as a line that is overwritten;
     otherwise, as a single line at the start."""
-    from asct.cli.text import counted
+    from asct.values.text import counted
 
     announced = False
 

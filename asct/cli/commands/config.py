@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from asct.cli.options import GlobalOptions, PlanSelection, shared_options
-from asct.cli.text import counted
+from asct.values.text import counted
 
 if TYPE_CHECKING:
     from asct.registry import BenchmarkInfo, SettingInfo

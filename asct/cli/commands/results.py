@@ -13,10 +13,10 @@ import click
 from asct.cli.completion_context import completing_from
 from asct.cli.completion_context import runs as run_names
 from asct.cli.options import GlobalOptions, results_option, shared_options
-from asct.cli.text import counted
 from asct.diagnostics.model import Diagnostic
 from asct.diagnostics.wording import naming
 from asct.errors import StoreError
+from asct.values.text import counted
 
 if TYPE_CHECKING:
     from asct.sdk.record import Record
@@ -150,8 +150,8 @@ def verify_(options: GlobalOptions, run: str, results: str) -> int:
 def rebuild_(options: GlobalOptions, run: str, results: str) -> int:
     """Derive records.jsonl of a run from its raw files.
 
-    Records that match their checksum are kept. All others are parsed from the raw files again. This requires the same
-    version of the benchmark that measured them. The exit code is 3 if some cannot be rebuilt.
+    Records that match their checksum are kept. All others are parsed from the raw files again. This requires the
+    version of the benchmark that measured them. The exit code is 3 if some records cannot be rebuilt.
     """
     from asct.engine.rebuild import rebuild
     from asct.registry import installed
@@ -223,7 +223,7 @@ def accept_(options: GlobalOptions, run: str, metric: str, because: str, results
 
 
 def _open_for_baseline(results: str, run: str) -> StoredRun:
-    """Return a run of a results tree. Raises StoreError (E520) for a run that is not part of a results tree."""
+    """Return a run in a results tree. Raises StoreError (E520) for a run that is not part of a results tree."""
     from asct.store.find import open_run
     from asct.store.layout import RUN_ID
 

@@ -124,7 +124,7 @@ def _names_setting(word: str) -> bool:
 
 @contextmanager
 def _reporting(findings: Findings) -> Iterator[None]:
-    """Add wrong usage to `findings`, so that it is reported together with the other errors."""
+    """Add a usage error to `findings`, so that it is reported together with the other errors."""
     from asct.errors import UsageError
 
     try:
@@ -146,7 +146,8 @@ class _Request(NamedTuple):
 
 
 def _plan(options: GlobalOptions, request: _Request, findings: Findings) -> ResolvedPlan:
-    """Return the plan for the arguments. Raises an AsctError with every error in them, including `findings`."""
+    """Return the plan that the arguments describe. Raises an AsctError with all of their errors, including
+    `findings`."""
     from asct.cli import adhoc
     from asct.cli.loading import beside, load
     from asct.cli.places import OPTION, moving, words_text
@@ -216,24 +217,25 @@ def _without_large(
     """Return the benchmarks that `all` includes, and print the names of those that it excludes. Raises UsageError if
     none remains."""
     from asct.cli.preview_text import preview_of
-    from asct.cli.text import counted, short_time
+    from asct.cli.text import short_time
     from asct.diagnostics.model import Diagnostic
     from asct.errors import UsageError
     from asct.planner.budget import too_large
     from asct.planner.keywords import UNNAMED
     from asct.values.quantity import format_quantity
+    from asct.values.text import counted
 
     jobs = {item.job.benchmark: item for host in preview_of(plan).hosts for item in host.jobs}
     by_all = [item.info for item in chosen.values() if list(item.words) == ["all"]]
     large = [info.name for info in by_all if too_large(jobs[info.name]) or UNNAMED in info.keywords]
     if large:
-        title = f"`all` leaves out {counted(len(large), 'benchmark')}; name one to include it"
+        title = f"`all` leaves out {counted(len(large), 'benchmark')}; specify one to include it"
         options.console.line(f"{title}, e.g. `asct run all {large[0]}`:")
     for name in large:
         written = format_quantity(sum(jobs[name].cost.likely_writes.values()), "B")
         options.console.line(f"  {name}: about {short_time(jobs[name].cost.seconds)}, writes about {written}")
     kept = {name: item for name, item in chosen.items() if name not in large}
     if not kept:
-        hint = "name a benchmark, e.g. `asct run storage-iops`"
+        hint = "specify a benchmark, e.g. `asct run storage-iops`"
         raise UsageError(Diagnostic("E913", "`all` leaves out every selected benchmark", hint=hint))
     return kept

@@ -9,9 +9,9 @@ from typing import Any, Final, NamedTuple
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from asct.diagnostics.render import printable
 from asct.figures.static.labels import INK, MUTED, PIXELS_PER_INCH, POINT, SMALL, plain
 from asct.figures.static.marks import key_of
+from asct.values.text import printable
 
 _WIDTH: Final = 960
 _PLOT_HEIGHT: Final = 420
@@ -19,8 +19,8 @@ _SQUARE_WIDTH: Final = 760
 _SQUARE_HEIGHT: Final = 640
 _SQUARE_LEAST: Final = 220
 _SQUARE_ROW: Final = 60
-"""The width of a sheet with a square matrix; the maximum height of its room for the plot, the height without rows, and
-the height of each row."""
+"""The width of a sheet with a square matrix, and the height of the room for its plot: the maximum, the height without
+rows, and the height added by each row."""
 _MARGIN: Final = 20
 _TITLE: Final = 17
 _SMALLEST: Final = 10
@@ -31,7 +31,7 @@ _LEADING: Final = 1.4
 _GLYPH: Final = 0.57
 """Mean width of a letter of DejaVu Sans, relative to the font size."""
 _KEY: Final = 28
-"""Width of the sample of a series in the legend, in pixels."""
+"""Width of a series' sample in the legend, in pixels."""
 _GAP: Final = 24
 _PANELS: Final = 0.85
 """Fraction of the width from which the number of panel columns is derived. The letters of DejaVu Sans are wider than
@@ -101,7 +101,7 @@ def _plot_height(spec: Mapping[str, Any], width: float, square: bool) -> float:
 
 
 def layout_for(layout: Mapping[str, Any], width: float) -> Mapping[str, Any]:
-    """Return the layout for a sheet of this width, which determines the number of columns of panels."""
+    """Return the layout for a sheet of this width, which determines the number of panel columns."""
     grids = [grid for grid in layout.get("meta", {}).get("grids", ()) if grid["from"] <= width * _PANELS]
     if not grids:
         return layout
@@ -114,7 +114,7 @@ def _wrapped(text: str, pixels: float, size: float, most: int) -> list[str]:
 
 
 def _named(spec: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the traces that the legend names."""
+    """Return the traces that the legend lists."""
     return [trace for trace in spec["data"] if trace.get("showlegend")]
 
 

@@ -1,8 +1,7 @@
-"""Operating points and limits of a drive, derived from the curve of its rate over its load.
-
-On a curve over the queue depth or the number of jobs, the rate is in requests per second. On a curve over the request
-size, it is in bytes per second. Operating points are always measured points, never interpolated ones; their interval is
-the range over the repeats. Unreliable points are ignored.
+"""Operating points and limits of a drive, derived from the curve of its rate against its load. If the curve is plotted
+against the queue depth or the number of jobs, the rate is in requests per second. If it is plotted against the request
+size, the rate is in bytes per second. Operating points are always measured points, never interpolated ones; their
+interval is the range over the repeats. Unreliable points are ignored.
 """
 
 from __future__ import annotations
@@ -27,9 +26,10 @@ from asct.sdk.figure import Column, Table
 from asct.sdk.record import Scalar
 from asct.statistics.knee import LEVEL, knee_index, spread, top_plateau
 from asct.statistics.robust import median
+from asct.values.text import counted
 
 BOUNDS_S: Final = (200e-6, 500e-6, 1e-3, 2e-3, 5e-3, 10e-3)
-"""Bounds of the 99th percentile, in seconds, if `latency_bound` is not set."""
+"""Bounds on the 99th percentile, in seconds, that are used if `latency_bound` is not set."""
 MOST_SHARES: Final = {"90 % of the maximum": 0.90, "saturation (98 % of the maximum)": 0.98}
 LEAST_POINTS: Final = 3
 _STILL_RISING: Final = 1.05
@@ -57,7 +57,7 @@ def objective(over: str) -> str:
 
 
 def operating_points(rows: Sequence[PointRow], over: str) -> list[OperatingPoint]:
-    """Return the operating points of a curve whose rows are sorted by the axis `over`, excluding unreliable rows.
+    """Return the operating points on a curve whose rows are sorted by the axis `over`, excluding unreliable rows.
 
     If fewer than three rows remain, there are no operating points.
     """
@@ -80,7 +80,7 @@ def operating_points(rows: Sequence[PointRow], over: str) -> list[OperatingPoint
 
 
 def still_rising(rows: Sequence[PointRow], over: str) -> bool:
-    """Return whether the last point of a curve is at least 5 % above all others, which means that the maximum lies
+    """Return whether the last point on a curve is at least 5 % above all others, which means that the maximum lies
     beyond the curve."""
     values = [row.value(objective(over)) or 0.0 for row in rows]
     return len(values) >= LEAST_POINTS and values[-1] > _STILL_RISING * max(values[:-1])
@@ -112,7 +112,7 @@ def _knee(rows: Sequence[PointRow], repeat: int | None) -> PointRow | None:
 
 
 def _bounded(rows: Sequence[PointRow], metric: str) -> dict[str, Choice]:
-    """Return functions that select the highest rate within each bound of the 99th percentile, skipping bounds that
+    """Return functions that select the highest rate within each bound on the 99th percentile, skipping bounds that
     select the same row."""
     given = [value for row in rows if (value := row.value(BOUND_METRIC)) is not None]
     found: dict[int, tuple[str, Choice]] = {}
@@ -138,7 +138,7 @@ def _under(metric: str, bound: float) -> Choice:
 
 
 _CURVES: Final = (*LOADS, "block_size")
-"""Settings for which a curve has operating points."""
+"""Settings against which the curves with operating points are plotted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,8 @@ class LoadCurve:
 
 
 def curves(rows: Sequence[PointRow], names: Sequence[str], axis: str | None) -> list[LoadCurve]:
-    """Return the curves over the benchmark's axis or, if it has none, over load (depth, jobs) or request size."""
+    """Return the curves plotted against the benchmark's axis or, if it has none, against load (depth, jobs) or request
+    size."""
     vary = varying(rows, names)
     over = main_axis(rows, names, axis)
     if axis is None and over not in LOADS:
@@ -203,8 +204,8 @@ def _notes(found: Sequence[LoadCurve], over: str) -> list[str]:
     notes = [f"Measured points, selected by {rate} per second; latencies are total latencies"]
     dropped = sum(row.doubtful for curve in found for row in curve.rows)
     if dropped:
-        verb = "point is" if dropped == 1 else "points are"
-        notes.append(f"{dropped} unreliable {verb} excluded (flags noisy, invalid)")
+        excluded = counted(dropped, "unreliable point is", "unreliable points are")
+        notes.append(f"{excluded} excluded (flags noisy, invalid)")
     for curve in found:
         usable = [row for row in curve.rows if not row.doubtful]
         if still_rising(usable, over) and usable[-1] is curve.rows[-1]:

@@ -29,6 +29,7 @@ from asct.sdk.record import Stats
 from asct.sdk.samples import rate_stats
 from asct.sdk.step import Output
 from asct.values.size import format_size
+from asct.values.text import printable
 
 _HINTS: Final[tuple[tuple[str, str], ...]] = (
     ("func=unlink", "the target is smaller than filesize; lower or remove filesize"),
@@ -48,7 +49,7 @@ _HINTS: Final[tuple[tuple[str, str], ...]] = (
     ("blocksize is larger than", "the target is smaller than block_size; use a larger target, or lower block_size"),
     ("need to specify size", "the target does not exist or is empty; create and fill the file first"),
     ("refusing extend", "the target is smaller than filesize; lower or remove filesize"),
-    ("No space left", "the file system is full; lower filesize or set another workdir"),
+    ("No space left", "the file system is full; lower filesize or set a different workdir"),
     ("Operation not permitted", "permission denied for the target; give the account access to it"),
     ("Permission denied", "permission denied for the target; give the account access to it"),
     ("Is a directory", "set file_names to a file or a device"),
@@ -73,15 +74,9 @@ def failure(status: int, texts: Sequence[str]) -> str:
     for needle, hint in _HINTS:
         line = next((line for line in lines if needle in line), None)
         if line is not None:
-            return f"{how}: {_short(line)}; {hint}"
+            return f"{how}: {printable(line, _MAX_LINE)}; {hint}"
     line = next((line for line in lines if "error=" in line or line.startswith("fio: ")), lines[0] if lines else "")
-    return f"{how}: {_short(line)}" if line else f"{how} without a message"
-
-
-def _short(line: str) -> str:
-    """Return the line without control characters, truncated to a maximum length."""
-    shown = "".join(mark if mark.isprintable() else "\N{REPLACEMENT CHARACTER}" for mark in line)
-    return shown if len(shown) <= _MAX_LINE else shown[:_MAX_LINE] + "..."
+    return f"{how}: {printable(line, _MAX_LINE)}" if line else f"{how} without a message"
 
 
 _ENOUGH_RATES: Final = 3
@@ -212,7 +207,8 @@ def _check_times(document: Document, watch: GuardOutput) -> None:
 
 
 def _sides(document: Document) -> dict[str, list[Direction]]:
-    """Return the results of the jobs for each direction with requests, and those of all directions under ""."""
+    """Return the results of the jobs for each direction with requests, and those for all directions together under
+    ""."""
     sides: dict[str, list[Direction]] = {"": []}
     for name in DIRECTIONS:
         parts = [job.directions[name] for job in document.jobs if name in job.directions]
@@ -237,7 +233,7 @@ def _cpu_load(
 
 
 def results_of(document: Document, seconds: Sequence[RunInterval]) -> dict[str, DirectionResult]:
-    """Return the result of each direction, and the combined result under "".
+    """Return the result for each direction, and the combined result under "".
 
     They are the same if there is only one direction.
     """

@@ -16,6 +16,7 @@ from asct.sdk.record import Record
 from asct.sdk.rows import FLAGS_COLUMN, Row, at, by_point, flag_cell, flags_of, middle, rows_by, series_of
 from asct.values.grouping import grouped
 from asct.values.quantity import format_quantity
+from asct.values.text import counted
 
 _US: Final = 1e-6
 _POINTS: Final = (
@@ -40,13 +41,13 @@ _ROUNDS: Final = (
     Column("round", "Round", format="integer"),
     Column("round_iops", "IOPS"),
 )
-_STAGES: Final = {"writes": "writes before the matrix", "matrix": "highest load of the matrix"}
+_STAGES: Final = {"writes": "writes before the matrix", "matrix": "highest load in the matrix"}
 Load = tuple[int, int]
 """The number of jobs and the queue depth per job."""
 
 
 def demand_tables(records: Sequence[Record], slug: str, form: str) -> Sequence[Table]:
-    """Return the tables of the operating points, of the matrix, of the steady states and, for exports, of every round.
+    """Return the tables of operating points, loads in the matrix, steady states and, for exports, all rounds.
 
     `form` is a suffix for titles. Tables can be empty.
     """
@@ -108,7 +109,7 @@ def _first(mine: Sequence[Record]) -> list[Record]:
 
 
 def _courses(mine: Sequence[Record], stage: str) -> dict[Load, list[Record]]:
-    """Return the rounds of the first repeat at each load with the most jobs, from the highest load to the lowest."""
+    """Return the rounds of the first repeat at each load with the highest number of jobs, highest load first."""
     found: dict[Load, list[Record]] = {}
     for record in sorted(at(_first(mine), "round_iops", stage=stage), key=lambda one: int(one.coords["round"])):
         found.setdefault((int(record.coords["numjobs"]), int(record.coords["iodepth"])), []).append(record)
@@ -144,7 +145,8 @@ def demand_figures(mine: Sequence[Record], label: str, slug: str) -> list[Figure
 
 
 def _summary(mine: Sequence[Record], point: str) -> str:
-    """Return the mean, the 99.999th percentile (if there is one) and the maximum at an operating point."""
+    """Return the mean, the 99.999th percentile (if there is one) and the maximum of the response times at an operating
+    point."""
     names = {"mean": "response_mean", "99.999 %": "response_p99_999", "maximum": "response_max"}
     values = {name: middle(at(mine, metric, point=point)) for name, metric in names.items()}
     known = [f"{name} {format_quantity(value, 's')}" for name, value in values.items() if value is not None]
@@ -177,21 +179,17 @@ def _rounds(mine: Sequence[Record], label: str, slug: str) -> list[Figure]:
 
 _RATE: Final = Axis("IOPS", "ops/s")
 _CAPTIONS: Final = {
-    "writes": "IOPS of each round of writes at the highest load, until the steady state.",
-    "matrix": "IOPS of each round of the matrix with the most jobs, with one line for each queue depth.",
+    "writes": "IOPS in each round of writes at the highest load, until the steady state is reached.",
+    "matrix": "IOPS in each round of the matrix at the highest number of jobs, with one line for each queue depth.",
 }
 
 
 def _load_name(load: Load) -> str:
-    return f"{_jobs(load[0])}, depth {load[1]}"
-
-
-def _jobs(count: int) -> str:
-    return f"{count} job{'' if count == 1 else 's'}"
+    return f"{counted(load[0], 'job')}, depth {load[1]}"
 
 
 def _matrix(mine: Sequence[Record], loads: set[Load], label: str, slug: str) -> list[Figure]:
-    """Return the demand variation, the demand intensity, and the matrix as a map."""
+    """Return three figures: the demand variation, the demand intensity, and a map of the matrix."""
     jobs, depths = sorted({one for one, _ in loads}), sorted({one for _, one in loads})
     rates = {load: at(mine, "demand_iops", numjobs=load[0], iodepth=load[1]) for load in loads}
     variation: list[Series] = []
@@ -199,8 +197,8 @@ def _matrix(mine: Sequence[Record], loads: set[Load], label: str, slug: str) -> 
     for count in jobs:
         known = [depth for depth in depths if (count, depth) in loads]
         latencies = [at(mine, "demand_latency", numjobs=count, iodepth=depth) for depth in known]
-        variation.append(series_of(_jobs(count), known, [rates[count, depth] for depth in known]))
-        curve = series_of(_jobs(count), [middle(rates[count, depth]) or 0.0 for depth in known], latencies)
+        variation.append(series_of(counted(count, "job"), known, [rates[count, depth] for depth in known]))
+        curve = series_of(counted(count, "job"), [middle(rates[count, depth]) or 0.0 for depth in known], latencies)
         intensity.append(replace(curve, labels=tuple(map(str, known))))
     return [
         Line(

@@ -15,6 +15,7 @@ from asct.sdk.rows import Row, at, by_point, flags_of, middle, point_label
 from asct.values.duration import format_duration
 from asct.values.quantity import format_quantity
 from asct.values.size import about_size
+from asct.values.text import counted
 
 WorkloadKey = tuple[int, int]
 """Block size and percentage of reads."""
@@ -32,7 +33,8 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class QualificationView:
-    """The records of a point. Averages are medians over the repeats; rounds are those of the first repeat."""
+    """The records of a point. For averages, it provides the median over the repeats; for rounds, the values of the
+    first repeat."""
 
     records: Sequence[Record]
     label: str
@@ -40,7 +42,7 @@ class QualificationView:
 
     @property
     def suffix(self) -> str:
-        """The profile (unless it is the one in the specification) and the label, as a suffix for titles."""
+        """A suffix for titles: the profile, unless it is the one that follows the specification, and the label."""
         profile = self.run(self.phases[0])["profile"]
         return ("" if profile == "pts" else f" ({profile})") + (f", {self.label}" if self.label else "")
 
@@ -56,7 +58,7 @@ class QualificationView:
         return list(dict.fromkeys(str(record.coords["phase"]) for record in at(self.records, "rounds")))
 
     def run(self, phase: str) -> dict[str, Scalar]:
-        """Return the settings of a phase by name."""
+        """Return the settings of a phase, keyed by their names."""
         return at(self.first_repeat, "rounds", phase=phase)[0].coords
 
     def window_rounds(self, phase: str) -> tuple[int, int]:
@@ -85,7 +87,7 @@ class QualificationView:
         return [Variable(str(one.coords["phase"]), _key(one), str(one.coords["quantity"])) for one in records]
 
     def courses(self, quantity: str) -> dict[WorkloadKey, dict[int, Record]]:
-        """Return the record of each round, by workload and number."""
+        """Return the record of each round, keyed by workload and round number."""
         found: dict[WorkloadKey, dict[int, Record]] = {}
         records = at(self.first_repeat, f"round_{quantity}")
         for record in sorted(records, key=lambda one: int(one.coords["round"])):
@@ -93,13 +95,13 @@ class QualificationView:
         return found
 
     def window(self, what: Variable) -> dict[int, Record]:
-        """Return the rounds in the window of a variable."""
+        """Return the rounds in a dependent variable's window."""
         first, last = self.window_rounds(what.phase)
         rounds = self.courses(what.quantity).get(what.place, {})
         return {number: record for number, record in rounds.items() if first <= number <= last}
 
     def flags(self, metric: str, **coords: Scalar) -> tuple[str, ...]:
-        """Return the flags of all values of a metric at these coordinates."""
+        """Return the flags of all of a metric's values at these coordinates."""
         return flags_of(at(self.records, metric, **coords))
 
 
@@ -112,7 +114,7 @@ def views(records: Sequence[Record]) -> list[QualificationView]:
 
 
 def phase_label(phase: str) -> str:
-    """Return the name of a phase for titles, or an empty string if it is the only phase of a test."""
+    """Return the name of a phase for use in titles, or an empty string if it is the test's only phase."""
     return "" if phase == _SINGLE else phase
 
 
@@ -150,7 +152,8 @@ def phase_tables(records: Sequence[Record], slug: str, metrics: Sequence[str]) -
 
 
 def _matrix(view: QualificationView, slug: str, metric: str) -> Table:
-    """Return a table by block size and mix. Latencies are sorted in the opposite order, as in other reports."""
+    """Return a table by block size and mix. Latency tables are sorted in the opposite order, as is usual in drive
+    reports."""
     title, scale, digits = MATRICES[metric]
     values = view.cells(metric)
     mixes = list(dict.fromkeys(reads for _, reads in values))
@@ -190,8 +193,7 @@ def notes_of(view: QualificationView) -> tuple[str, ...]:
 def _phase_notes(view: QualificationView, phase: str) -> list[str]:
     run = view.run(phase)
     seconds = format_duration(float(run["round_time"]))
-    jobs = f"{run['numjobs']} job{'' if run['numjobs'] == 1 else 's'}"
-    load = f"{jobs} at queue depth {run['iodepth']}, engine {run['engine']}, direct"
+    load = f"{counted(int(run['numjobs']), 'job')} at queue depth {run['iodepth']}, engine {run['engine']}, direct"
     where = f"{phase_label(phase)}: " if phase_label(phase) else ""
     first, last = view.window_rounds(phase)
     if run["profile"] == "fast":
@@ -214,7 +216,7 @@ def _phase_notes(view: QualificationView, phase: str) -> list[str]:
 
 
 def steady_table(records: Sequence[Record], slug: str) -> Sequence[Table]:
-    """Return a table with one row per dependent variable: its result, rounds and values."""
+    """Return a table that shows the result, the rounds and the values of each dependent variable in one row."""
     shown = views(records)
     rows = tuple(_steady_row(view, what) for view in shown for what in view.variables())
     if not rows:
@@ -225,7 +227,7 @@ def steady_table(records: Sequence[Record], slug: str) -> Sequence[Table]:
 
 
 def _rule(run: dict[str, Scalar]) -> str:
-    """Describe the rule of the steady state."""
+    """Describe the rule that defines the steady state."""
     return (
         f"Steady: over {run['window']} rounds, the values differ by at most {run['excursion']:g} % and the fitted "
         f"line changes by at most {run['slope']:g} % of the average, after the active range has been written "
@@ -246,12 +248,13 @@ _WINDOWS: Final = (
 
 
 def windows_table(slug: str, suffix: str, rows: Sequence[Row]) -> Table:
-    """Return the table of the steady states of a test whose workloads are not distinguished by block size and mix."""
+    """Return the table of steady states for a test whose workloads are not distinguished by block size and mix."""
     return Table(f"{slug}-steady-state", f"Steady State Information{suffix}", _WINDOWS, tuple(rows))
 
 
 def window_row(stage: str, reached: bool, window: Sequence[Record]) -> Row:
-    """Return the row of a steady state, without its excursion and slope. `window` contains the rounds in the window."""
+    """Return the table row for a steady state, without excursion and slope. `window` contains the rounds in the
+    window."""
     values = [record.value for record in window]
     return {
         "stage": stage,

@@ -1,0 +1,48 @@
+"""Text for messages and reports: counts with their noun, text that cannot control a terminal, and aligned columns."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence, Set
+
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+
+
+def counted(number: int | None, noun: str, several: str = "") -> str:
+    """Return a number with its noun: `1 core`, `2,000 cores`; empty if the number is unknown. The plural is `several`
+    or else the noun with an `s`."""
+    return "" if number is None else f"{number:,} {noun if number == 1 else several or f'{noun}s'}"
+
+
+def printable(text: str, most: int | None = None) -> str:
+    """Replace each line break and each control, format or surrogate character with U+FFFD. Text of more than `most`
+    characters is truncated."""
+    begun = text if most is None else text[:most]
+    if not begun.isprintable():
+        begun = "".join(mark if mark.isprintable() else _REPLACEMENT for mark in begun)
+    return begun if most is None or len(text) <= most else f"{begun}..."
+
+
+def display_width(text: str) -> int:
+    """Return the width of `text` on a terminal: two columns for a wide East Asian character, none for a combining mark
+    or a control character."""
+    return sum(map(_width, text))
+
+
+def _width(mark: str) -> int:
+    if unicodedata.combining(mark) or mark < " ":
+        return 0
+    return 2 if unicodedata.east_asian_width(mark) in "WF" else 1
+
+
+def aligned(rows: Sequence[Sequence[str]], right: Set[int] = frozenset()) -> list[str]:
+    """Return the rows of a table as lines. Columns are separated by two spaces and left-aligned, except those in
+    `right`."""
+    sizes = [max(map(display_width, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(map(padded, row, sizes, (i in right for i in range(len(sizes))))).rstrip() for row in rows]
+
+
+def padded(text: str, size: int, right: bool = False) -> str:
+    """Return `text` with spaces up to `size` columns: after it, or before it if it is aligned to the right."""
+    space = " " * (size - display_width(text))
+    return space + text if right else text + space

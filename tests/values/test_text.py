@@ -1,0 +1,34 @@
+"""Counts with their noun, text without control characters, and columns as wide as a terminal shows them."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from asct.values.text import aligned, counted, printable
+
+
+def test_counted() -> None:
+    assert [counted(number, "job") for number in (0, 1, 2, 12345)] == ["0 jobs", "1 job", "2 jobs", "12,345 jobs"]
+    assert [counted(number, "point is", "points are") for number in (1, 2)] == ["1 point is", "2 points are"]
+    assert counted(None, "job") == ""
+
+
+@given(st.text())
+def test_printable(text: str) -> None:
+    assert printable(text).isprintable()
+    assert len(printable(text)) == len(text)
+    assert all(unicodedata.category(mark) not in ("Cc", "Cf", "Cs") for mark in printable(text))
+    assert printable(text, 5) == printable(text)[:5] + ("..." if len(text) > 5 else "")
+
+
+def test_columns_are_aligned_as_they_are_shown() -> None:
+    rows = [("name", "n"), ("\N{CJK UNIFIED IDEOGRAPH-4E2D}", "10"), ("e\N{COMBINING ACUTE ACCENT}", "200")]
+    assert aligned(rows, frozenset({1})) == [
+        "name    n",
+        "\N{CJK UNIFIED IDEOGRAPH-4E2D}     10",
+        "e\N{COMBINING ACUTE ACCENT}     200",
+    ]
+    assert aligned([("a", "b")]) == ["a  b"]
