@@ -18,13 +18,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from asct.diagnostics.model import Diagnostic
+from asct.values.text import aligned
 
 if TYPE_CHECKING:
     from rich.console import Console as RichConsole
     from rich.text import Text
 
 _LEVELS = {"debug": 10, "note": 20, "info": 20, "warning": 30, "error": 40, "critical": 50}
-"""Log levels and severities, as numbers of the module `logging`, which is not imported at start-up."""
+"""Log levels and severities, with the numeric values of the module `logging`, which is not imported at start-up."""
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _CONTROL = dict.fromkeys(
     (
@@ -145,8 +146,8 @@ class Console:
 
     @property
     def folds(self) -> bool:
-        """Whether lines on stdout should fit `width`: on a terminal, or if COLUMNS requests it. Lines for other
-        programs may be longer."""
+        """Whether lines on stdout should fit in `width` columns, which is the case on a terminal or if COLUMNS is set.
+        Lines for other programs may be longer."""
         return sys.stdout.isatty() or bool(os.environ.get("COLUMNS"))
 
     @property
@@ -186,7 +187,7 @@ class Console:
         _write(sys.stdout, _json(document))
 
     def line(self, text: str | Text = "", style: str = "", *, always: bool = False) -> None:
-        """Print progress or a remark to stderr if `tells("info")`. With `always`, print it in any case."""
+        """Print progress or a remark to stderr if `tells("info")` is true or `always` is set."""
         if not (always or self.tells("info")):
             return
         if isinstance(text, str) and not style and "err" not in vars(self):  # rich, once loaded, may show progress
@@ -197,7 +198,7 @@ class Console:
     def over(self, text: str) -> None:
         """Print progress to stderr in a line that the next call overwrites. The console must be `interactive`.
 
-        A final call with an empty text clears the line.
+        A final call with empty text clears the line.
         """
         _write(sys.stderr, f"\r\x1b[K{harmless(text)}")
 
@@ -221,13 +222,11 @@ class Console:
 
     def table(self, header: Sequence[str], rows: Iterable[Sequence[str]], right: frozenset[int] = frozenset()) -> None:
         """Print a table to stdout. Columns are separated by two spaces and left-aligned, except those in `right`."""
-        body = [list(map(str, row)) for row in rows]
-        widths = [max([len(title), *(len(row[i]) for row in body)]) for i, title in enumerate(header)]
-        title = _aligned(header, widths, right)
+        title, *body = aligned([header, *([cell.translate(_CONTROL) for cell in row] for row in rows)], right)
         colour = wants_colour(self.style.colour, sys.stdout, os.environ)
         _write(sys.stdout, f"\x1b[1m{title}\x1b[0m\n" if colour else f"{title}\n")
-        for row in body:
-            self.result(_aligned(row, widths, right))
+        for line in body:
+            self.result(line)
 
 
 def discard_closed_outputs() -> None:
@@ -242,8 +241,3 @@ def discard_closed_outputs() -> None:
 def _write(stream: TextIO, text: str) -> None:
     stream.write(text)
     stream.flush()
-
-
-def _aligned(cells: Sequence[str], widths: Sequence[int], right: frozenset[int]) -> str:
-    parts = [cell.rjust(widths[i]) if i in right else cell.ljust(widths[i]) for i, cell in enumerate(cells)]
-    return "  ".join(parts).rstrip()

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+
+from asct.values.text import aligned, display_width
 
 _ITEM = re.compile(r"(?:[*-]|\d+\.) ")
 _CODE = re.compile(r"`[^`]+`")
@@ -20,7 +22,6 @@ _MARKS = {"\x01": "\x1b[36m", "\x02": "\x1b[1m", "\x03": "\x1b[3m", "\x04": "\x1
 """Characters that stand for escape sequences until the text is wrapped: code, strong, emphasis, and the end of each."""
 _CUT = "\x05"
 """Stands for inline code while other marks are replaced, because its asterisks are not marks."""
-_UNSEEN = dict.fromkeys(map(ord, _MARKS))
 
 
 def reflowed(text: str, width: int, *, colour: bool = False) -> str:
@@ -79,26 +80,14 @@ def _table(block: str, width: int) -> str:
     head, body = rows[0], [row for row in rows[1:] if not all(re.fullmatch(r":?-+:?", cell) for cell in row)]
     if not body:
         return _wrap(", ".join(head), width)
-    aligned = _aligned([head, *body])
-    if max(map(_columns, aligned)) <= width:
-        return "\n".join(aligned)
+    table = aligned([head, *body])
+    if max(map(display_width, table)) <= width:
+        return "\n".join(table)
     found = []
     for first, *further in body:
         found.append(_wrap(first, width, "  "))
         found += [_wrap(f"    {cell}", width, "    ") for cell in further if cell]
     return "\n".join(found)
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(map(_columns, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(cell + " " * (wide - _columns(cell)) for cell, wide in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]
-
-
-def _columns(text: str) -> int:
-    return len(text.translate(_UNSEEN))
 
 
 def _items(block: str) -> list[str]:
