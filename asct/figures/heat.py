@@ -91,11 +91,13 @@ def _trace(figure: Heatmap, values: list[list[float | None]], scale: AxisScale) 
 
 
 def _linear(values: list[list[float | None]], low: float, high: float, cut: bool) -> _Colours:
-    """Return colors that are proportional to the values. The last label indicates whether the scale is truncated."""
-    marks = [mark for mark in even_ticks(low, high) if mark <= high - (high - low) / 6]
-    last = high - (high - low) * 1e-4  # rounding might otherwise move a mark at the very end off the bar
-    end = f"{'≥ ' if cut else ''}{significant(high)}"
-    return _Colours(values, low, high, {**{mark: significant(mark) for mark in marks}, last: end})
+    """Return colors that are proportional to the values. Both ends have labels; the last one indicates whether the
+    scale is truncated."""
+    room = (high - low) / 6
+    marks = [mark for mark in even_ticks(low, high) if low + room <= mark <= high - room]
+    inside = (high - low) * 1e-4  # rounding might otherwise move a mark at the very end off the bar
+    ends = {low + inside: significant(low), high - inside: f"{'≥ ' if cut else ''}{significant(high)}"}
+    return _Colours(values, low, high, dict(sorted((ends | {mark: significant(mark) for mark in marks}).items())))
 
 
 def _logarithmic(values: Sequence[Sequence[float | None]], ceiling: float | None) -> _Colours | None:
@@ -110,9 +112,10 @@ def _logarithmic(values: Sequence[Sequence[float | None]], ceiling: float | None
     ends = math.log10(low), math.log10(high)
     room = (ends[1] - ends[0]) / 6
     ticks = {math.log10(tick): tick for tick in decade_ticks(low, high)}
-    inside = {place: significant(tick) for place, tick in ticks.items() if ends[0] <= place <= ends[1] - room}
+    inside = {place: significant(tick) for place, tick in ticks.items() if ends[0] + room <= place <= ends[1] - room}
     cut = "≥ " if high < max(known) else ""
-    return _Colours(numbers, *ends, {**inside, ends[1] - room / 1000: f"{cut}{significant(high)}"})
+    marks = {ends[0]: significant(low), **inside, ends[1] - room / 1000: f"{cut}{significant(high)}"}
+    return _Colours(numbers, *ends, marks)
 
 
 def _ends(values: Sequence[Sequence[float | None]], ceiling: float | None) -> tuple[float, float, bool]:

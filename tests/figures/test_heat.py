@@ -65,6 +65,7 @@ def test_colours_begin_at_zero_unless_all_is_far_from_it_and_end_at_the_ceiling(
 ) -> None:
     found = trace(nodes(values=(row,), rows=("r",), columns=("a", "b"), unit="s", ceiling=ceiling))
     assert found["colorbar"]["ticktext"][-1] == last
+    assert found["colorbar"]["ticktext"][0] == f"{ends[0]:g}"
     assert (found["zmin"], found["zmax"]) == pytest.approx(ends)
     assert all(found["zmin"] <= mark <= found["zmax"] for mark in found["colorbar"]["tickvals"])
 
