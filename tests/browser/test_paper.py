@@ -27,6 +27,8 @@ WIDE = Table(
     tuple({f"c{number}": f"cell{row:02}x{number:02}" for number in range(COLUMNS)} for row in range(ROWS)),
 )
 SHEET_POINTS = 595.0
+SHEET_PIXELS = 1016
+"""The height of A4 between its margins."""
 
 
 def printed(path: Path, opened: Any, folder: Path) -> Path:
@@ -97,3 +99,38 @@ def test_the_drawing_of_the_topology_is_whole_on_the_sheet(tmp_path: Path, opene
         assert box["width"] <= 688
         assert box["height"] <= 950, "of the 1,016 CSS pixels between the margins of A4"
         assert page.locator(".picture").first.evaluate("found => getComputedStyle(found).breakInside") == "avoid"
+
+
+TALLEST = """() => Array.from(document.querySelectorAll('.figures > figure'), (figure) => {
+  const start = figure.previousElementSibling ? figure : figure.closest('.job');
+  return [figure.id, figure.querySelector('.plot').getBoundingClientRect().bottom - start.getBoundingClientRect().top];
+})"""
+
+
+def test_every_figure_ends_on_the_sheet_on_which_its_section_or_its_title_begins(tmp_path: Path, opened: Any) -> None:
+    """The figure with the steady state of each mix has panels below each other that a screen scrolls."""
+    with opened(report_of(write_tree("qualification", tmp_path)), width=688) as (page, _):
+        page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+        page.emulate_media(media="print")
+        assert {name: height for name, height in page.evaluate(TALLEST) if height > SHEET_PIXELS} == {}
+
+
+def test_a_wide_table_is_divided_into_few_even_groups_of_columns(tmp_path: Path, opened: Any) -> None:
+    with opened(report_of(write_tree("qualification", tmp_path)), width=688) as (page, _):
+        page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+        page.emulate_media(media="print")
+        counts = page.evaluate(
+            "Array.from(document.querySelectorAll('.split .scroll'), (box) => Array.from(box.querySelectorAll('table'))"
+            ".slice(1).map((table) => table.tHead.rows[0].cells.length))"
+        )
+        assert counts and all(len(groups) == 2 and max(groups) - min(groups) <= 2 for groups in counts), counts
+
+
+def test_headings_of_columns_are_not_larger_than_the_values_below_them(reports: Any, opened: Any) -> None:
+    with opened(reports()) as (page, _):
+        page.emulate_media(media="print")
+        head, cell = (
+            page.evaluate(f"parseFloat(getComputedStyle(document.querySelector('{place}')).fontSize)")
+            for place in ("thead th", "tbody td")
+        )
+        assert head <= cell
