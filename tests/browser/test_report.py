@@ -212,3 +212,16 @@ def test_a_phone_shows_no_label_without_a_cell(tmp_path: Path, opened: Any) -> N
         )
         assert shown
         assert all(shown), "the title of a column without a value"
+
+
+def test_the_reason_why_an_expectation_could_not_be_judged_is_on_the_screen(tmp_path: Path, opened: Any) -> None:
+    with opened(report_of(write_tree("failures", tmp_path))) as (page, _):
+        table = page.locator("#expectations-open")
+        assert table.get_by_text("host unreachable").count() > 0
+        assert table.locator(".more").inner_text() == "", "no column is outside of the screen"
+
+
+def test_a_plan_with_references_alone_has_no_section_of_expectations(tmp_path: Path, opened: Any) -> None:
+    with opened(report_of(write_tree("points-64", tmp_path))) as (page, _):
+        assert page.locator("#expectations-title").inner_text().startswith("References")
+        assert page.locator(".contents a[href='#expectations']").inner_text() == "References"
