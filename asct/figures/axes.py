@@ -229,7 +229,7 @@ def category_labels(chart: Chart) -> list[str]:
 
 
 def category_label(x: Scalar, axis: Axis) -> str:
-    """Return an x value as text. Sizes in bytes include their unit."""
+    """Return an x value as text, such as `4K` for a size in bytes."""
     if isinstance(x, bool) or not isinstance(x, int | float):
         return str(x)
     if axis.unit == "B":

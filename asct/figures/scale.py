@@ -61,9 +61,9 @@ def prefixed(size: float | None, unit: str) -> AxisScale:
 
 
 def size_label(size: float) -> str:
-    """Return a number of bytes as axis text: `128 B`, `32 KiB`, `1.5 MiB`, `1 GiB`."""
+    """Return a number of bytes as axis text, in the form of plans and tables: `128`, `32K`, `1.5M`, `1G`."""
     scale = prefixed(abs(size), "B")
-    return f"{significant(size / scale.factor)} {scale.unit}"
+    return f"{significant(size / scale.factor)}{scale.unit[:-1].rstrip('i')}"
 
 
 def significant(value: float) -> str:

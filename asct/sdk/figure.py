@@ -14,7 +14,7 @@ Scale = Literal["linear", "log2", "log10", "category"]
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """An axis. `unit` is the unit of the data. If it is "B", the ticks on a log2 scale are in KiB and MiB."""
+    """An axis. `unit` is the unit of the data. If it is "B", the ticks on a log2 scale are like `4K` and `1M`."""
 
     title: str
     unit: str = ""

@@ -142,7 +142,7 @@ def test_svg_contains_the_texts_of_the_figure() -> None:
     ):
         assert text in found
     assert any("Latency (ns)" in text for text in found)
-    assert {"4 KiB", "32 KiB"} & set(found)
+    assert {"4K", "32K"} & set(found)
 
 
 def test_every_series_is_named() -> None:
