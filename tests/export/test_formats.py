@@ -38,21 +38,6 @@ HOSTILE = '`|"><script>alert(1)</script>\n::error::x\x1b[31m%0A]]></a>**b** @tea
 
 def test_every_module_is_a_format_and_is_found_without_importing_it() -> None:
     found = report_formats()
-    assert set(found) == {
-        "codequality",
-        "comment",
-        "csv",
-        "github",
-        "html",
-        "json",
-        "jsonl",
-        "junit",
-        "markdown",
-        "parquet",
-        "png",
-        "stdout",
-        "svg",
-    }
     assert {item.module for item in found.values()} == {
         info.name for info in pkgutil.iter_modules(asct.export.__path__) if not info.ispkg
     }

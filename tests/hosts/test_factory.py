@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -9,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from asct import hosts
 from asct.errors import HostError, UsageError
 from asct.hosts.base import Host, Process, SessionSpec, Task
 from asct.hosts.dryrun import DryRun
@@ -18,7 +21,9 @@ from asct.transports import transports
 
 
 def test_transports_are_found() -> None:
-    assert [name for name, _ in transports()] == ["dryrun", "local", "slurm", "ssh"]
+    modules = [importlib.import_module(info.name) for info in pkgutil.iter_modules(hosts.__path__, "asct.hosts.")]
+    found = [name for name, _ in transports()]
+    assert found == sorted(one.__name__.removeprefix("asct.hosts.") for one in modules if hasattr(one, "make"))
     assert all(summary.endswith(".") for _, summary in transports())
 
 
