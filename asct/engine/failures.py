@@ -10,7 +10,7 @@ import json
 import shlex
 import signal
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asct.diagnostics.model import Diagnostic
 from asct.engine.guard import refusal
@@ -25,44 +25,43 @@ _TAIL_LINES = 5
 _TAIL_CHARACTERS = 400
 
 
-@dataclass(frozen=True, slots=True)
-class StepRun:
-    """A finished step: its output, the folder of its files (`raw`, relative to the run folder) and its command line."""
+def failure_of(
+    output: Output, host: str, raw: str, argv: tuple[str, ...], timed_out_s: float | None = None
+) -> Diagnostic | None:
+    """Return the diagnostic for a failed step, or None if the step succeeded.
 
-    output: Output
-    host: str
-    raw: str
-    argv: tuple[str, ...]
-    timed_out_s: float | None = None
-    """The time limit in seconds that the step reached, or None if the step ended before its limit."""
+    `raw` is the folder of its files, relative to the run folder, and `argv` is its command line. `timed_out_s` is the
+    time limit in seconds that the step reached, or None if the step ended before its limit.
+    """
+    found = _reason(output, host, timed_out_s)
+    return found and replace(found, notes=_notes(output, host, raw, argv))
 
 
-def failure_of(ran: StepRun) -> Diagnostic | None:
-    """Return the diagnostic for a failed step, or None if the step succeeded."""
-    if ran.timed_out_s is not None:
-        return _late(ran, ran.timed_out_s)
-    status = ran.output.status
+def _reason(output: Output, host: str, timed_out_s: float | None) -> Diagnostic | None:
+    if timed_out_s is not None:
+        return _late(output, timed_out_s)
+    status = output.status
     if status < 0:
-        return _killed(ran, -status)
+        return _killed(output, -status)
     if status in (126, 127):
         hint = "set a `workdir` for the host on a file system that is not mounted noexec, or install the program"
-        return _failure("E609", ran, f"could not be started (exit status {status}){_cause(ran)}", hint)
-    if isinstance(ran.output.step.program, Kernel):
-        return _kernel(ran, status)
+        return _failure("E609", output, f"could not be started (exit status {status}){_cause(output)}", hint)
+    if isinstance(output.step.program, Kernel):
+        return _kernel(output, host)
     if status != 0:
         hint = "see the last lines of its output below; run it again with the command below"
-        return _failure("E601", ran, f"failed with exit status {status}{_cause(ran)}", hint)
+        return _failure("E601", output, f"failed with exit status {status}{_cause(output)}", hint)
     return None
 
 
-def _killed(ran: StepRun, number: int) -> Diagnostic:
+def _killed(output: Output, number: int) -> Diagnostic:
     name = signal_name(number)
     hints = {
         "SIGKILL": "the Linux kernel may have run out of memory: check `dmesg` on the host, or reduce the sizes",
         "SIGILL": "the program uses an instruction that this CPU lacks: remove the build cache and run the plan again",
     }
-    hint = hints.get(name, "run it again with the command below, in a debugger if it fails again")
-    return _failure("E602", ran, f"was killed by {name}", hint)
+    hint = hints.get(name, "run it again with the command below; if it fails again, use a debugger")
+    return _failure("E602", output, f"was killed by {name}", hint)
 
 
 _KERNEL_STATUSES = {
@@ -84,34 +83,34 @@ _KERNEL_STATUSES = {
 }
 
 
-def _kernel(ran: StepRun, status: int) -> Diagnostic | None:
-    if ran.output.step.program == Kernel(GUARD) and (refused := refusal(ran.host, ran.output.stdout)) is not None:
-        return replace(refused, notes=_notes(ran))
-    if status:
+def _kernel(output: Output, host: str) -> Diagnostic | None:
+    if output.step.program == Kernel(GUARD) and (refused := refusal(host, output.stdout)) is not None:
+        return refused
+    if status := output.status:
         other = "E601", f"failed with exit status {status}", "see the last lines of its output below"
         code, what, hint = _KERNEL_STATUSES.get(status, other)
-        return _failure(code, ran, what.format(host=ran.host) + _cause(ran), hint)
-    end = _end_line(ran.output.stdout)
+        return _failure(code, output, what.format(host=host) + _cause(output), hint)
+    end = _end_line(output.stdout)
     if end is None:
-        hint = "its output may be incomplete and is not used; measure it again with `asct resume`"
-        return _failure("E607", ran, "ended without printing its last line", hint)
+        hint = "its output may be incomplete and is not used; measure again with `asct resume`"
+        return _failure("E607", output, "ended without printing its last line", hint)
     if end.get("ok") is not True:
         why = f": {end['error']}" if isinstance(end.get("error"), str) else ""
-        return _failure("E606", ran, f"reported a failure{why}", "see the last lines of its output below")
+        return _failure("E606", output, f"reported a failure{why}", "see the last lines of its output below")
     return None
 
 
-def _late(ran: StepRun, limit_s: float) -> Diagnostic:
+def _late(output: Output, limit_s: float) -> Diagnostic:
     """Return the diagnostic for a step that reached a time limit: either its own generous limit, or what was left of
     the point's limit."""
     seconds = f"{limit_s:.3g}" if limit_s < 100 else f"{limit_s:.0f}"
     hint = "increase `timeout` in the plan, or shorten the measurement"
-    if ran.output.step.timeout_s is not None and limit_s >= ran.output.step.timeout_s:
+    if output.step.timeout_s is not None and limit_s >= output.step.timeout_s:
         hint = (
             "the program should take much less time: look for the cause in the Linux kernel log (`dmesg`) and in "
             "other activity on the host"
         )
-    return _failure("E603", ran, f"reached its time limit of {seconds} s and was stopped", hint)
+    return _failure("E603", output, f"reached its time limit of {seconds} s and was stopped", hint)
 
 
 def _end_line(stdout: str) -> Mapping[str, object] | None:
@@ -134,27 +133,27 @@ def signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def _cause(ran: StepRun) -> str:
+def _cause(output: Output) -> str:
     """Return the last line of the output as the cause, in a form that can be appended to a message, or an empty string
     if there is no output."""
-    lines = tail(ran.output)
+    lines = tail(output)
     return f": {lines[-1]}" if lines else ""
 
 
-def _failure(code: str, ran: StepRun, what: str, hint: str) -> Diagnostic:
+def _failure(code: str, output: Output, what: str, hint: str) -> Diagnostic:
     """Return the diagnostic for a failed program. `what` completes the sentence that begins with the program's name."""
-    program, step = ran.output.step.program.name, ran.output.step.name
+    program, step = output.step.program.name, output.step.name
     title = program if step == program else f"{program} ({step})"
-    return Diagnostic(code, f"{title} {what}", hint=hint, notes=_notes(ran))
+    return Diagnostic(code, f"{title} {what}", hint=hint)
 
 
-def _notes(ran: StepRun) -> tuple[tuple[str, None], ...]:
-    lines = tail(ran.output)
+def _notes(output: Output, host: str, raw: str, argv: tuple[str, ...]) -> tuple[tuple[str, None], ...]:
+    lines = tail(output)
     notes = [f"  {line}" for line in lines]
     if lines:
         notes.insert(0, "last lines of its output:")
-    notes.append(f"complete output: {ran.raw}/")
-    notes.append(f"to run it again on {ran.host}: {command_line(ran.argv, ran.output.step.env)}")
+    notes.append(f"complete output: {raw}/")
+    notes.append(f"to run it again on {host}: {command_line(argv, output.step.env)}")
     return tuple((note, None) for note in notes)
 
 

@@ -18,7 +18,6 @@ from typing import Any
 from asct.diagnostics.model import Diagnostic
 from asct.engine.events import DriveRates, StepStarted, now
 from asct.engine.failures import (
-    StepRun,
     connection_lost,
     failure_of,
     invalid_settings,
@@ -361,8 +360,8 @@ class RepeatRunner:
         raw = self._layout.relative(into)
         done.add(output, finished.status, raw, finished.notes, finished.readings)
         done.timed_out = finished.status is None
-        ran = StepRun(output, self._host.name, raw, task.main.argv, limit if done.timed_out else None)
-        done.failure = self._guard.settle(output, raw) or failure_of(ran)
+        late = limit if done.timed_out else None
+        done.failure = self._guard.settle(output, raw) or failure_of(output, self._host.name, raw, task.main.argv, late)
         return done.failure is None
 
     def _run_task(self, task: Task, on_line: Callable[[str], None] | None) -> TaskResult:

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from asct.engine.failures import StepRun, failure_of
+from asct.diagnostics.model import Diagnostic
+from asct.engine.failures import failure_of
 from asct.plan.model import Retry, Safety
 from asct.planner.model import Job
 from asct.sdk.guard import Target, guarded
@@ -210,16 +211,16 @@ def test_what_was_refused_is_not_of_the_run(tmp_path: Path) -> None:
 # ---- words ----
 
 
-def ran(stdout: str, status: int) -> StepRun:
+def failure(stdout: str, status: int) -> Diagnostic | None:
     step = guarded(Step("point", Tool("fio")), "/usr/bin/fio", [Target(DEVICE, "write", SERIAL)])
-    return StepRun(Output(step, status, {"stdout": stdout, "stderr": ""}), "h", "raw", ("guard",))
+    return failure_of(Output(step, status, {"stdout": stdout, "stderr": ""}), "h", "raw", ("guard",))
 
 
 def test_a_refused_program_is_no_failed_self_check() -> None:
     check = {"t": "check", "path": DEVICE, "name": "swap", "ok": False, "detail": "it is swap"}
     end = {"t": "end", "ok": False, "error": "refused: swap: it is swap"}
-    found = failure_of(ran("".join(json.dumps(item) + "\n" for item in (check, end)), 4))
+    found = failure("".join(json.dumps(item) + "\n" for item in (check, end)), 4)
     assert found is not None
     assert (found.code, found.message) == ("E442", f"host h: refused to use {DEVICE}: check `swap`: it is swap")
-    other = failure_of(ran('{"t":"end","ok":false,"error":"it broke"}\n', 4))
+    other = failure('{"t":"end","ok":false,"error":"it broke"}\n', 4)
     assert other is not None and other.code == "E606"

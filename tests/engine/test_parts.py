@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from asct.diagnostics.model import Diagnostic
 from asct.engine import events
 from asct.engine.events import EventBus
-from asct.engine.failures import StepRun, command_line, failure_of, signal_name
+from asct.engine.failures import command_line, failure_of, signal_name
 from asct.engine.points import middle, shared_results
 from asct.engine.run import git_commit
 from asct.engine.stop import StopRequest, signals
@@ -70,11 +71,12 @@ def test_no_repository_no_commit(tmp_path: Path) -> None:
     assert git_commit(tmp_path / "a.yaml") is None
 
 
-def ran(program: Kernel | Tool, status: int, stdout: str = "", stderr: str = "", **fields: float) -> StepRun:
+def failure(
+    program: Kernel | Tool, status: int, stdout: str = "", stderr: str = "", timed_out_s: float | None = None
+) -> Diagnostic | None:
     step = Step("step", program, env={"A": "b c"})
-    return StepRun(
-        Output(step, status, {"stdout": stdout, "stderr": stderr}), "h", "jobs/x", ("/bin/x", "a b"), **fields
-    )
+    output = Output(step, status, {"stdout": stdout, "stderr": stderr})
+    return failure_of(output, "h", "jobs/x", ("/bin/x", "a b"), timed_out_s)
 
 
 @pytest.mark.parametrize(
@@ -91,20 +93,20 @@ def ran(program: Kernel | Tool, status: int, stdout: str = "", stderr: str = "",
     ],
 )
 def test_only_a_whole_end_line_is_a_good_end(stdout: str, code: str | None) -> None:
-    found = failure_of(ran(Kernel("k"), 0, stdout))
+    found = failure(Kernel("k"), 0, stdout)
     assert (found.code if found else None) == code
 
 
 def test_failures_show_the_last_lines_and_the_command() -> None:
-    found = failure_of(ran(Tool("fio"), 1, stderr="\n".join(f"line {n}" for n in range(50)) + "\n" + "x" * 9999))
+    found = failure(Tool("fio"), 1, stderr="\n".join(f"line {n}" for n in range(50)) + "\n" + "x" * 9999)
     assert found is not None
     notes = [text for text, _ in found.notes]
     assert notes[0] == "last lines of its output:"
     assert notes[1].strip() == "line 46" and len(notes[5]) < 500
     assert notes[-2:] == ["complete output: jobs/x/", "to run it again on h: env 'A=b c' /bin/x 'a b'"]
-    timeout = failure_of(ran(Tool("fio"), 0, timed_out_s=2.5))
+    timeout = failure(Tool("fio"), 0, timed_out_s=2.5)
     assert timeout is not None and "limit of 2.5 s" in timeout.message
-    assert failure_of(ran(Tool("fio"), 0)) is None
+    assert failure(Tool("fio"), 0) is None
     assert (signal_name(11), signal_name(99)) == ("SIGSEGV", "signal 99")
     assert command_line(("a", "$(b)"), {}) == "a '$(b)'"
 

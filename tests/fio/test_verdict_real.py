@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from asct.benchmarks.storage_fio import BENCHMARK
-from asct.engine.failures import StepRun, failure_of
+from asct.engine.failures import failure_of
 from asct.instruments.fio import FioParams
 from asct.instruments.fio.measure import part_values
 from asct.instruments.fio.point import FioPoint, read_point
@@ -55,7 +55,7 @@ def measured(params: FioParams, folder: Path, loop: Loop | None = None, **orders
 
 
 def failure(output: Output) -> str:
-    found = failure_of(StepRun(output, "local", "raw", ()))
+    found = failure_of(output, "local", "raw", ())
     return found.message if found else ""
 
 
