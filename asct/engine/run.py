@@ -1,4 +1,5 @@
-"""Run a resolved plan on its hosts, with one thread per host, and write a results tree.
+"""Run a resolved plan on its hosts and write a results tree. At most `--forks` threads each measure one host after
+another.
 
 A command calls these functions in this order:
 

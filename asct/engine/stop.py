@@ -1,4 +1,4 @@
-"""The request to end a run early. Signal handlers set it, and the thread of each host checks it between
+"""The request to end a run early. Signal handlers set it, and the threads that measure hosts check it between
 measurements."""
 
 from __future__ import annotations
