@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _LEVELS = {"debug": 10, "note": 20, "info": 20, "warning": 30, "error": 40, "critical": 50}
 """Log levels and severities, with the numeric values of the module `logging`, which is not imported at start-up."""
-_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+_REPLACEMENT = "\ufffd"
 _CONTROL = dict.fromkeys(
     (
         *range(9),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence, Set
 
-_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+_REPLACEMENT = "\ufffd"
 
 
 def counted(number: int | None, noun: str, several: str = "") -> str:
