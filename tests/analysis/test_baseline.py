@@ -362,12 +362,12 @@ def host(**changes: Any) -> HostFacts:
 @pytest.mark.parametrize(
     ("before", "after", "change"),
     [
-        (host(cpu=Cpu(model="A", cpus=4)), host(cpu=Cpu(model="B", cpus=4)), "the CPU was A and is B"),
-        (host(cpu=Cpu(cpus=4)), host(cpu=Cpu(cpus=8)), "the number of CPUs was 4 and is 8"),
+        (host(cpu=Cpu(model="A", cpus=4)), host(cpu=Cpu(model="B", cpus=4)), "the CPU was A and is now B"),
+        (host(cpu=Cpu(cpus=4)), host(cpu=Cpu(cpus=8)), "the number of CPUs was 4 and is now 8"),
         (
             host(memory=Memory(total_bytes=8 << 30)),
             host(memory=Memory(total_bytes=16 << 30)),
-            "was 8 GiB and is 16 GiB",
+            "was 8 GiB and is now 16 GiB",
         ),
         (host(memory=Memory(total_bytes=1000)), host(memory=Memory(total_bytes=990)), ""),
         (host(), host(cpu=Cpu(model="B")), ""),

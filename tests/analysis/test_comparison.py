@@ -130,7 +130,7 @@ def test_metrics_that_record_the_same_numbers_are_one_test() -> None:
     [
         ({"version": "2"}, {}, "the baseline was measured with version 2 of `bench`, this run with version 1"),
         ({"benchmark": "other"}, {}, "the baseline was measured with `other`"),
-        ({"unit": "cycles"}, {}, "the baseline is in cycles"),
+        ({"unit": "cycles"}, {}, "the unit of the baseline is cycles"),
         ({"point_id": "p2"}, {}, "the baseline was measured with different settings"),
         ({"flags": ["invalid-x"]}, {}, "the value of the baseline is flagged invalid-x"),
         ({"value": 0.0}, {}, "values that are not positive"),

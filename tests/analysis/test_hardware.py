@@ -38,9 +38,9 @@ def change(before: RunHardware, after: RunHardware) -> str:
     [
         ({}, ""),
         ({"serial": "S2"}, ""),
-        ({"model": "ACME X2"}, "the drive was ACME X1, 960 GB, firmware 1.0 and is ACME X2, 960 GB, firmware 1.0"),
+        ({"model": "ACME X2"}, "the drive was ACME X1, 960 GB, firmware 1.0 and is now ACME X2, 960 GB, firmware 1.0"),
         ({"size_bytes": 480 * 10**9}, "ACME X1, 480 GB"),
-        ({"firmware": "2.0"}, "is ACME X1, 960 GB, firmware 2.0"),
+        ({"firmware": "2.0"}, "is now ACME X1, 960 GB, firmware 2.0"),
         ({"model": None, "firmware": None}, ""),
     ],
 )
@@ -84,7 +84,7 @@ def test_fewer_drives_are_other_hardware() -> None:
     raid = BlockDevice(name="md0", kind="md")
     before, after = hardware(one, two, raid, files=["/dev/md0"]), hardware(one, raid, files=["/dev/md0"])
     assert change(before, before) == ""
-    assert "and is missing" in change(before, after)
+    assert "and is now missing" in change(before, after)
 
 
 def test_drives_may_swap_their_names() -> None:

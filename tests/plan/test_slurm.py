@@ -55,7 +55,7 @@ def test_a_host_of_several_nodes_is_several_hosts_and_a_group() -> None:
         ("nodelist: /etc/passwd", "", "E112", "not a list of nodes"),
         ("nodes: 2-4", "", "E112", "not a valid number of nodes"),
         ("nodes: 0", "", "E112", "not a valid number of nodes"),
-        ("nodes: 3, nodelist: 'n[1-2]'", "", "E112", "names 2"),
+        ("nodes: 3, nodelist: 'n[1-2]'", "", "E112", "lists 2"),
         ("nodelist: '${vars.none}'", "", "E121", "vars.none"),
         ("nodes: 2", "groups: {lab: [lab-1]}\n", "E113", "a group and a host"),
         ("options: [--array=1-4]", "", "E112", "cannot run jobs"),
