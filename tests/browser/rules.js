@@ -119,7 +119,7 @@ window.rules = (() => {
   }
   function longNumbers(plot) {
     return all(plot, ".xtick text, .ytick text, .cbaxis text, .annotation-text").map(text)
-      .filter((one) => /\d[.,]?(?:\d[.,]?){5,}/.test(one.replace(/\D*$/, "")) && /\.\d{3}/.test(one))
+      .filter((one) => /\d[.,]?(?:\d[.,]?){5,}/.test(one.replace(/\D*$/, "").replace(/\b0\.0*/, "")) && /\.\d{3}/.test(one))
       .map((one) => `${one} has too many digits`);
   }
   // A table shows 0.0 only for a value that is 0, and no size like 16.0625K.
