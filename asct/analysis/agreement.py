@@ -81,7 +81,7 @@ class QuantityPair:
 
 @dataclass(frozen=True, slots=True)
 class _Sighting:
-    """One value of a quantity, with its interval and the records that it represents."""
+    """One value of a quantity, with its interval and the places of the records that it summarizes."""
 
     quantity: Quantity
     key: tuple[tuple[str, str], ...]
@@ -93,7 +93,7 @@ class _Sighting:
 
 
 def place_of(record: Record) -> Place:
-    """Return the place of a record."""
+    """Return the place of a record: its host, id, metric, point and coordinates."""
     coords = tuple(sorted((key, repr(value)) for key, value in record.coords.items()))
     return record.host, record.id, record.metric, record.point_id, coords
 
@@ -114,8 +114,8 @@ def disagreements(
 ) -> tuple[Disagreement, ...]:
     """Return both sides of each disagreement between two values of a quantity on one host.
 
-    The settings come from `resolved`, the content of plan.resolved.json. Warm-ups, invalid values and values measured
-    by other versions of a benchmark are ignored.
+    The settings come from `resolved`, the content of plan.resolved.json. Warm-ups, invalid values, and values measured
+    by a version of a benchmark that is not installed are ignored.
     """
     pairs = _pairs(records, resolved, facts, catalog)
     found = (side for one, two in pairs if not _agree(one, two) for side in (_side(one, two), _side(two, one)))
@@ -125,7 +125,7 @@ def disagreements(
 def quantity_pairs(
     records: Iterable[Record], resolved: Mapping[str, Any], facts: Mapping[str, HostFacts], catalog: Catalog
 ) -> tuple[QuantityPair, ...]:
-    """Return all pairs of values of the same quantity on one host, as `disagreements` compares them."""
+    """Return the pairs of values that `disagreements` compares: all values of the same quantity on one host."""
     return tuple(
         QuantityPair(
             one.first.host, one.quantity.name, tuple((name, text) for name, text in one.key if text),
@@ -238,7 +238,7 @@ def _sighting(quantity: Quantity, group: Sequence[Record], key: Mapping[str, Any
 
 
 def _plain(value: Any) -> str:
-    """Return a condition as text; empty if its value is left to asct."""
+    """Return a condition as text, or an empty string if asct chooses its value."""
     return "" if value is None or value == "auto" else str(value)
 
 

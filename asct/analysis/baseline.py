@@ -5,7 +5,7 @@ from then on, the accepted run provides its values. A run in which something fai
 baseline, because a gate would then compare with a faulty run.
 
 Some conditions, such as the placement of virtual CPUs and the activity of other programs, vary from run to run, but are
-the same for all visits of a run. The spread of other unchanged runs of the plan shows how much they matter.
+the same for all visits of a run. The spread of other unchanged runs of the plan shows how much these conditions matter.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from asct.values.text import counted
 
 LATEST: Final = "latest"
 NEWEST: Final = "the newest run of this plan that was measured completely"
-"""Why `latest` is the baseline."""
+"""The reason shown for a baseline that the plan does not name, or names as `latest`."""
 MOST_RUNS: Final = 20
 """Maximum number of runs whose spread is used, including the baseline. With more runs, a slow decline would increase
 the spread so much that the decline would go unnoticed."""
@@ -62,11 +62,11 @@ class Baseline:
     why: str = ""
     groups: Mapping[BaselineKey, MetricGroup] = field(default_factory=dict)
     hardware: Mapping[str, RunHardware] = field(default_factory=dict)
-    """Maps run ids to the hosts of the baseline and of each accepted run."""
+    """The hosts of the baseline and of each accepted run, keyed by run id."""
     current: RunHardware = field(default_factory=RunHardware)
     """The hosts of the run being judged."""
     planned: frozenset[PointKey] = frozenset()
-    """The points of the run being judged. At these points, it must have all values that the baseline has."""
+    """The points of the run being judged. At these points, the run must have all values that the baseline has."""
     ignored: frozenset[tuple[str, str]] = frozenset()
     """The metrics that comparisons ignore, with their benchmarks."""
     unchanged: Sequence[UnchangedRun] = ()
@@ -135,7 +135,7 @@ def _level(values: Sequence[float], index: int) -> tuple[float, ...]:
 
 
 def find_baseline(name: str, current: Path, catalog: Catalog) -> Baseline:
-    """Return the baseline `name` for the run in the folder `current`. It never raises StoreError: if the baseline is
+    """Return the baseline `name` for the run in the folder `current`. Never raises StoreError: if the baseline is
     missing or damaged, verdicts are unknown."""
     try:
         now, before = read_run(current), _before(current)
@@ -240,9 +240,9 @@ def unfit(stored: StoredRun) -> str:
 
 
 def _fault(run: Run) -> str:
-    """Return what failed or was not measured, as the end of a sentence about the run, or an empty string if nothing
-    did. Runs with undecided values are not rejected: without them, the spread of a noisy host would seem smaller than
-    it is."""
+    """Return what is wrong with the run (something failed or was not measured), as the end of a sentence about it, or
+    an empty string if nothing is wrong. Runs with undecided values are not rejected: without them, the spread of a
+    noisy host would seem smaller than it is."""
     if run.status != "complete":
         return f"is {run.status}"
     lacking = sum(sum(job.lacking().values()) for job in run.jobs)
@@ -295,7 +295,7 @@ def _title(stored: StoredRun) -> str:
 
 def _before(current: Path) -> list[Path]:
     """Return the folders of the plan's runs that precede a run, oldest first. Later runs are excluded, so that the
-    run's verdicts never change."""
+    verdicts on this run never change."""
     folders = run_folders(current.parent)
     names = [folder.name for folder in folders]
     return folders[: names.index(current.name)] if current.name in names else folders

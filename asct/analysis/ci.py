@@ -33,8 +33,8 @@ class CiJob:
 
 
 def ci_job(environ: Mapping[str, str] = os.environ) -> CiJob:
-    """Return the job that the environment describes (docs.github.com, "Variables reference"). If the environment
-    describes jobs on both servers, this is the GitHub job."""
+    """Return the job that the environment describes (docs.github.com, "Variables reference"). If it describes both a
+    GitHub job and a GitLab job, return the GitHub job."""
     if not environ.get("GITHUB_ACTIONS"):
         return gitlab_job(environ)
     server, repository, run = (
@@ -45,7 +45,7 @@ def ci_job(environ: Mapping[str, str] = os.environ) -> CiJob:
 
 
 def gitlab_job(environ: Mapping[str, str] = os.environ) -> CiJob:
-    """Return the GitLab job that the environment describes, even if it also names another server (docs.gitlab.com,
+    """Return the GitLab job that the environment describes, even if it also describes a GitHub job (docs.gitlab.com,
     "Predefined CI/CD variables reference")."""
     if not environ.get("GITLAB_CI"):
         return CiJob()

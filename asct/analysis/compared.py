@@ -52,8 +52,8 @@ def comparison_of(view: RunView) -> Comparison | None:
 
 @lru_cache(maxsize=1)
 def sources_of(view: RunView) -> tuple[DiffSource, DiffSource, str] | None:
-    """Return the baseline, the run in the form that its comparison requires, and how the baseline was chosen; None if
-    there is no baseline. Raises StoreError if the baseline cannot be used."""
+    """Return the baseline, the run to compare with it, and how the baseline was chosen; None if there is no baseline.
+    Raises StoreError if the baseline cannot be used."""
     catalog = view.catalog
     if isinstance(view.sources, str):
         raise StoreError(Diagnostic("E708", view.sources))

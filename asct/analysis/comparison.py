@@ -73,7 +73,7 @@ class Change:
     runs: int = 0
     """The number of unchanged runs, including the base, whose spread is used."""
     spread: float = 0.0
-    """The standard deviation of their values, as a fraction."""
+    """The standard deviation of the unchanged runs' values, as a fraction."""
     gate: bool = False
     """Whether the result can make a run fail. If so, no value is reported as regressed until the spread of unchanged
     runs is known: in a virtual machine, memory latencies differed by a factor of 2 between unchanged runs, but by only
@@ -95,7 +95,7 @@ class Change:
 
     @property
     def outcome(self) -> Outcome:
-        """What the comparison found."""
+        """The outcome of the comparison."""
         if self.reason:
             return "not-comparable"
         if abs(self.change) <= max(self.limit, self.noise):
@@ -287,7 +287,7 @@ def difference(base: MetricGroup, new: MetricGroup) -> str:
     if before.point_id != after.point_id:
         return "the baseline was measured with different settings"
     if before.unit != after.unit:
-        return f"the baseline is in {before.unit}"
+        return f"the unit of the baseline is {before.unit}"
     if any(flag.startswith("invalid") for flag in base.doubts):
         return f"the value of the baseline is flagged {' and '.join(base.doubts)}"
     if base.value != new.value and min(base.value, new.value) <= 0.0:
@@ -320,6 +320,7 @@ def _values(group: MetricGroup) -> list[float]:
 
 
 def _noise(group: MetricGroup) -> float:
-    """Return half the interval of a single repeat, or half the range of several, relative to the value."""
+    """Return half the width of a single repeat's interval, or half the range of several repeats, relative to the
+    value."""
     low, high = group.span
     return (high - low) / 2.0 / abs(group.value)

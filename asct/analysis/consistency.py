@@ -1,4 +1,4 @@
-"""The quantities that a run measured more than once, as a table that lists pairs that disagree first."""
+"""The quantities that a run measured more than once, as a table in which pairs that disagree come first."""
 
 from __future__ import annotations
 

@@ -178,8 +178,8 @@ def _of_entries(
 
 
 def _entry(rest: str, known: Collection[str]) -> tuple[str, str]:
-    """Return the name of the entry, and the field within it. Names may contain dots, so the longest known name is
-    used."""
+    """Split `rest` into the name of an entry and the field within the entry. Names may contain dots, so the longest
+    known name is used."""
     dots = [at for at, char in enumerate(rest) if char == "."]
     at = next((at for at in reversed(dots) if rest[:at] in known), len(rest))
     return rest[:at], rest[at + 1 :]

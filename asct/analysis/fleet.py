@@ -50,11 +50,11 @@ class _Place:
 
     @property
     def values(self) -> list[float]:
-        """The measured coordinate of each host."""
+        """The coordinate that was measured on each host."""
         return [float(mark.x) if self.given == "y" else mark.y for mark in self.marks]
 
     def middle(self) -> tuple[Scalar, float]:
-        """Return the coordinates of the mark, with the median of those that were measured."""
+        """Return the coordinates of the mark. A measured coordinate is the median over all hosts."""
         first = self.marks[0]
         x = first.x if self.given == "x" else median([float(mark.x) for mark in self.marks])
         return x, first.y if self.given == "y" else median([mark.y for mark in self.marks])
@@ -193,8 +193,8 @@ def _given(series: Sequence[Series]) -> Literal["label", "x", "y"]:
 
 
 def _shown_hosts(places: Sequence[_Place]) -> tuple[bool, list[str]]:
-    """Return whether any hosts are far from the median, and which ones; if there are none, return the lowest and the
-    highest host.
+    """Return whether any hosts are far from the median, and the hosts to show: those that are farthest from it or, if
+    none are far from it, the lowest and the highest.
 
     A host is far away if one of its values is so far from the median that such a value would occur with a probability
     below `_FALSE_ALARM` among equally many values drawn from a single normal distribution. Source of the estimate:

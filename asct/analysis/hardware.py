@@ -58,7 +58,7 @@ def hardware_change(before: RunHardware, after: RunHardware, place: MetricGroup)
 def host_change(before: HostFacts | None, after: HostFacts | None) -> str:
     """Return how the hardware of a host differs, apart from its drives; empty if it does not."""
     if before is None or after is None:
-        return "" if before is after else "the facts of the host are missing in one of the runs"
+        return "" if before is after else "the facts of the host are missing from one of the runs"
     pairs: Sequence[tuple[str, Any, Any]] = (
         ("machine", before.system.arch, after.system.arch),
         ("CPU", before.cpu.model, after.cpu.model),

@@ -225,8 +225,8 @@ def _disagreeing(place: MetricGroup) -> list[str]:
 
 
 def _count(place: MetricGroup, metric: Metric) -> str:
-    """Return how many repeats, visits or samples the value summarizes, and how many runs its interval covers; empty if
-    there is only one."""
+    """Return the number of repeats, visits or samples that the value summarizes, and the number of runs whose spread
+    its interval includes, if any. Return an empty string for a single sample."""
     stats = place.records[0].stats
     text = ""
     if len(place.records) > 1:

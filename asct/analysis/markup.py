@@ -33,8 +33,8 @@ def escape(text: str) -> str:
 def code(text: str) -> str:
     """Return `text` as inline code (CommonMark 6.1) that can also be used in a table. The text cannot end the code.
 
-    If the number of backslashes before a vertical bar is odd, another one is added. Otherwise, some renderers would
-    pair the last one with the backslash that escapes the bar, and treat the bar as the end of the cell.
+    If the number of backslashes before a vertical bar is odd, another one is added. Without it, some renderers would
+    pair the last backslash with the one that escapes the bar, and treat the bar as the end of the cell.
     """
     one_line = re.sub(r"(?<!\\)((?:\\\\)*)(\\?)\|", r"\1\2\2\\|", re.sub(r"\s+", " ", plain(text)))
     longest = max((len(run) for run in re.findall(r"`+", one_line)), default=0)

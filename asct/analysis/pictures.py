@@ -13,12 +13,13 @@ from asct.errors import UsageError
 from asct.sdk.figure import Figure
 
 _FOLDERS = frozenset({"build", "disturbances", "facts", "jobs"})
-"""Folders of a run, which contain only files that the run itself writes."""
+"""Folders of a run that must not contain pictures, because they are reserved for the files that the run itself
+writes."""
 
 
 def pictures(view: RunView) -> dict[str, Figure]:
-    """Return a mapping from the names of the picture files of a report, relative to the run and without the extension,
-    to its figures.
+    """Return the figures of a report, keyed by the names of their picture files. These names are relative to the run
+    and have no extension.
 
     A name consists of the benchmark entry and the figure, unless the benchmark declares a different name
     (`Benchmark.pictures`). Raises UsageError (E711) if the report has no figure.
@@ -40,7 +41,8 @@ def pictures(view: RunView) -> dict[str, Figure]:
 
 
 def source(view: RunView) -> str:
-    """Return the plan, the run and the host that the figures of a report come from, or the number of hosts."""
+    """Return where the figures of a report come from: the plan, the run, and the host's name or, if there are several,
+    the number of hosts."""
     hosts = view.run.hosts
     return f"{view.run.plan}/{view.run.run}, {hosts[0].name if len(hosts) == 1 else f'{len(hosts)} hosts'}"
 

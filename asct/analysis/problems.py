@@ -28,8 +28,8 @@ _WORDS: Final = {
 class Problem:
     """A problem, as shown to readers of a CI job's results. Errors are the problems that cause a nonzero exit code.
 
-    `check` names the kind of problem. `identity` is the same in every run that has this problem, no matter what was
-    measured.
+    `check` names the kind of problem. `identity` is the same in every run that has this problem, regardless of the
+    measured values.
     """
 
     level: Level

@@ -23,8 +23,8 @@ Place = tuple[str, str, tuple[tuple[str, str], ...]]
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A bound on one value. `lowest` and `highest` are the outermost ends of its intervals; `doubts` are flags of the
-    values."""
+    """A bound on one value, derived from its measurements in all runs and on all hosts. `lowest` and `highest` are the
+    outermost ends of their intervals, and `doubts` are their flags."""
 
     metric: str
     at: dict[str, Any]

@@ -55,7 +55,7 @@ class Failure:
     hint: str = ""
     tail: str = ""
     folder: str = ""
-    """Empty if the repeats were not started."""
+    """The folder of the first repeat; empty if the repeats were not started."""
 
     @property
     def tone(self) -> Tone:

@@ -64,8 +64,8 @@ _TOP: Final = frozenset({"build", "disturbances", "facts", "jobs"})
 _PCI: Final = re.compile(r"[0-9A-Fa-f]{4,}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]")
 _WORDS: Final = frozenset((*get_args(PointStatus), *get_args(HostStatus), *get_args(State), *_OWN["words"]))
 _SHORTEST_NAME: Final = 5
-"""Minimum length of a name that is also replaced where it is capitalized. Otherwise, a host named `n1` would also
-change the N1 in a CPU name."""
+"""Minimum length of a name that is also replaced where it is capitalized. If shorter names were included, a host named
+`n1` would also change the N1 in a CPU name."""
 
 
 class Redaction:

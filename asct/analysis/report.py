@@ -78,7 +78,7 @@ class HostPart:
     failures_left: int
     remarks: tuple[str, ...] = ()
     disturbed: tuple[DisturbanceLink, ...] = ()
-    """Disturbances at the start of the run that affect its results."""
+    """Disturbances at the start of the run that affect the results of this job."""
     figures: tuple[Figure, ...] = ()
     """The figures of this host, if those of the section show many hosts together."""
     alike: tuple[str, str] | None = None

@@ -16,7 +16,8 @@ from asct.values.quantity import format_quantity
 _BLOCKS: Final = "▁▂▃▄▅▆▇█"
 _GAP: Final = " "
 _MOST: Final = 32
-"""Maximum number of characters. If there are more values, a character stands for the median of several."""
+"""Maximum number of characters in a sparkline. If there are more values, each character stands for the median of
+several neighboring values."""
 _FEWEST: Final = 3
 """Minimum number of values that a series needs for a sparkline."""
 _QUANTITIES: Final = ("s", "B/s", "ops/s", "cycles", "B/cycle")
@@ -76,8 +77,8 @@ def sparkline(
     most: int = _MOST,
 ) -> str:
     """Return one character per value, on a scale from the lowest value to the highest (or between `ends`), and a space
-    where nothing was measured. If there are more than `most` values, a character stands for the median of its
-    neighbors."""
+    where nothing was measured. If there are more than `most` values, each character stands for the median of several
+    neighboring values."""
     merged = _merged([_scaled(value, logarithmic) for value in values], most)
     known = [value for value in merged if value is not None]
     if not known:

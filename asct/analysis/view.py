@@ -62,7 +62,8 @@ class RepeatView:
 
     @property
     def measured(self) -> bool:
-        """Whether the repeat is treated as measured. A noisy repeat that `strict` rejects has a diagnostic."""
+        """Whether the repeat is treated as measured. A noisy repeat that `strict` rejects is not; such a repeat has a
+        diagnostic."""
         return self.status is not None and self.status.status in MEASURED and self.status.diagnostic is None
 
     @property
@@ -128,7 +129,8 @@ class RunView:
     catalog: Catalog | None = None
     """The benchmarks that are installed where the view was opened."""
     sources: tuple[Any, Any, str] | str | None = None
-    """In a copy, which is not beside the other runs: the result of `sources_of` for the original, or why it failed."""
+    """Only set for a copy of a run, which is not beside the other runs: the result of `sources_of` for the original
+    run, or the reason why that function failed."""
 
     def ids(self) -> list[str]:
         """Return the benchmark entries of the plan, in the order of their first jobs."""

@@ -194,7 +194,7 @@ def consents(
 
 
 def _texts(values: Mapping[str, Any]) -> Iterator[str]:
-    """Yield each setting whose value is text, and each of its comma-separated parts."""
+    """Yield each text value in the settings, followed by its comma-separated parts."""
     for value in values.values():
         for item in value if isinstance(value, list) else [value]:
             if isinstance(item, str):

@@ -215,7 +215,7 @@ def _usage(problem: click.ClickException, options: GlobalOptions) -> int:
 
 
 def _near(problem: click.BadParameter) -> str:
-    """Return a hint with the choice or file that is probably meant, or an empty string if there is none."""
+    """Return a hint with the choice or file that was probably meant, or an empty string if there is none."""
     from asct.diagnostics.suggest import nearest
     from asct.plan.sources import meant_file
 

@@ -23,8 +23,9 @@ def output_folder(name: str, force: bool) -> Path:
 
 
 def check_folder(name: str, force: bool) -> None:
-    """Check an output directory before anything is done. Raises UsageError if the path is not a directory or, unless
-    `force` is set, if it contains anything but the log of this command, and StoreError if it cannot be read."""
+    """Check an output directory before anything is done. Raises StoreError if the directory cannot be read, and
+    UsageError if the path is not a directory. Unless `force` is set, also raises UsageError if the directory contains
+    anything but the log of this command."""
     folder = Path(name)
     try:
         exists = folder.exists() or folder.is_symlink()
@@ -42,8 +43,8 @@ def check_folder(name: str, force: bool) -> None:
 
 def write_texts(console: Console, folder: Path, texts: Mapping[str, str], form: str, *, force: bool) -> None:
     """Write all files to a folder before printing their paths, so that a closed output stream does not prevent any file
-    from being written. With `--format stdout`, write the documents in all formats, otherwise only in the requested one.
-    Pictures are always written."""
+    from being written. With `--format stdout`, write the documents in all formats, otherwise only the one in the
+    requested format. Pictures are always written."""
     kinds = {"csv": ".csv", "json": ".json", "markdown": ".md", "html": ".html"}
     others = tuple(kind for name, kind in kinds.items() if form in kinds and name != form)
     texts = {name: text for name, text in texts.items() if not name.endswith(others)}

@@ -94,7 +94,7 @@ def _time(part: Preview | HostPreview | JobNeeds) -> str:
 
 
 def _suspectable(resolved: ResolvedPlan) -> int:
-    """Return the number of points that can fail the run because of a regression."""
+    """Return the number of points in which a regression can fail the run."""
     from fnmatch import fnmatchcase
 
     checks = [check for check in resolved.checks if check.versus and not check.unplanned and check.severity == "fail"]
@@ -168,7 +168,8 @@ def _effects(host: HostPreview) -> list[str]:
 
 
 def _print_privileges(console: Console, shown: Preview) -> None:
-    """Print each operation that requires root once, with its jobs and, unless all hosts require it, its hosts."""
+    """Print the operations that require root, each only once, with its jobs and, unless all hosts require it, its
+    hosts."""
     from asct.analysis.outcomes import short_names
 
     if shown.privileges:

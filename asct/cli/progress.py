@@ -29,7 +29,7 @@ HEARTBEAT_S: Final = 60.0
 REDRAW_S: Final = 0.9
 """Minimum time between two redraws of the live lines."""
 REDRAW_LOCAL_S: Final = 4.9
-"""The same limit while this machine itself measures a point, because drawing uses its CPUs."""
+"""Minimum time between two redraws while this machine itself measures a point, because drawing uses its CPUs."""
 _SHORTEST_S: Final = 0.25
 """Minimum time between two redraws caused by events, because many short points can end within one second."""
 _MOST_OF_POINT: Final = 0.95

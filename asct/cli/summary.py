@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from asct.store.model import Run
 
 MOST_ROWS: Final = 20
-"""Maximum number of rows. The rows with the worst results come first."""
+"""Maximum number of rows in the matrix. The rows with the worst results come first."""
 _LETTERS: Final = {
     "ok": ".", "noisy": "n", "invalid": "X", "failed": "F", "timeout": "T", "host-lost": "L", "interrupted": "I",
     "skipped": "s", "refused": "R",
@@ -38,7 +38,7 @@ _LONGEST_NAMES: Final = 32
 
 
 def print_summary(console: Console, view: RunView, reports: Mapping[str, Path], *, results: bool = True) -> None:
-    """Print the outcome to stderr, and then the key results (with `results`) and the paths to stdout.
+    """Print the outcome to stderr, and then the key results (if `results` is set) and the paths to stdout.
 
     With --quiet, only an outcome whose exit code is not 0 is printed.
     """

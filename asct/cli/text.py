@@ -26,7 +26,7 @@ def short_time(seconds: float) -> str:
 
 
 def wrapped(text: str, width: int, indent: str = "  ", rest: str | None = None) -> list[str]:
-    """Wrap `text` to `width` columns, but at least 40.
+    """Wrap `text` to `width` columns, or to 40 if `width` is smaller.
 
     The first line begins with `indent`, and the others with `rest` (by default, `indent` and two more spaces). Words
     that are longer than a line are not broken.

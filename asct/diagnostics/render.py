@@ -8,7 +8,8 @@
     hint: write `64kB` or `64KiB`
 
 All functions are pure. Text from a hostile file cannot control the terminal: unprintable characters become U+FFFD.
-Lines have at most `width` columns unless a word is longer; a long source line is cut around the caret.
+Lines have at most `width` columns unless a word is longer; only the part of a long source line around the caret is
+shown.
 
 GitHub annotations have the form `::error file=x.yaml,line=5,col=5,title=E104::message`. Values are escaped in the form
 that the runner decodes (docs.github.com, "Workflow commands"; actions/toolkit, command.ts).

@@ -27,7 +27,7 @@ PHRASES: Final[tuple[tuple[str, str], ...]] = (
     ("`safety.destroys`", "`--destroys`"),
     ("`overwrite: true` in `config` applies", "the setting `overwrite` applies"),
     ("set `overwrite: true` in the config of the benchmark", "add `--user-config BENCHMARK.overwrite=true`"),
-    ("use the name of a host in the plan", "use `local`, or the address that `--host` names"),
+    ("use the name of a host in the plan", "use `local`, or the address given to `--host`"),
     ("the plan does not allow the block device", "no `--destroys` allows the block device"),
     ("set a `workdir` for the host", "use a plan that sets a `workdir` for the host"),
     ("set another `workdir` for the host", "use a plan that sets another `workdir` for the host"),
@@ -51,7 +51,7 @@ _OTHER: Final = dict(PHRASES)
 
 
 def for_run(diagnostic: Diagnostic) -> Diagnostic:
-    """Return a diagnostic that is worded for plans, reworded for `asct run`."""
+    """Take a diagnostic that is worded for plans, and return it reworded for `asct run`."""
     message, hint = (_reworded(text) for text in (diagnostic.message, diagnostic.hint))
     if found := _UNCONSENTED.search(message):
         hint = hint.replace("HOST:DEVICE:", f"{found['host']}:{found['device']}:")

@@ -33,7 +33,8 @@ def _slow(seen: RuleInput) -> Evaluations:
 
 
 LONG_US: Final = 10
-"""Threshold in microseconds. A fast NVMe drive responds in about 10 µs, so longer wake-up times affect its latency."""
+"""Threshold for wake-up times, in microseconds. A fast NVMe drive responds in about 10 µs, so longer wake-up times
+affect its latency."""
 
 
 @rule("idle-states")

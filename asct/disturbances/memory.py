@@ -16,12 +16,13 @@ _POOL_BYTES: Final = 1 << 30
 benchmarks (`optimum_size` for DRAM)."""
 _HUGE: Final = 2 << 20
 _SWAPPED: Final = 64 << 20
-"""Threshold in bytes. Smaller amounts of swapped-out memory are ignored, because every machine swaps out daemons that
+"""Threshold for swapped-out memory, in bytes. Smaller amounts are ignored, because every machine swaps out daemons that
 sleep for weeks."""
 
 
 def _transparent(seen: RuleInput, wanted: str) -> list[Setting]:
-    """Return the setting that switches transparent huge pages to `madvise`, if their current mode is `wanted`."""
+    """Return the setting that switches transparent huge pages to `madvise` if their current mode is `wanted`, otherwise
+    an empty list."""
     mode = seen.known(seen.facts.memory.thp, "transparent huge pages", "memory.thp")
     return [Setting(path=_THP, value="madvise", was=mode)] if mode == wanted else []
 

@@ -1,6 +1,6 @@
 """Report formats, one per module. No format imports another.
 
-On three consecutive lines, a format defines `NAME`, `FILE` (the file that it writes, with its name in the results tree)
+On three consecutive lines, a format defines `NAME`, `FILE` (the name of the file that it writes to the results tree)
 and `SUMMARY`. It also defines either `render(view) -> str | bytes` or, if it writes several files or depends on the
 folder, `documents(view, folder) -> dict[str, str]`, which returns the files by name.
 """

@@ -265,7 +265,7 @@ class _Column:
 
 
 def _prose(text: str) -> str:
-    """Return text as HTML, with the parts between backquotes as code."""
+    """Return text as HTML, with the parts between backticks as code."""
     parts = _escaped(text).split("`")
     if len(parts) % 2 == 0:
         return _escaped(text)

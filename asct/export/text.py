@@ -93,8 +93,8 @@ def _value(row: KeyResult) -> str:
 
 
 def _key_result(row: KeyResult, known: Sequence[str], sizes: tuple[int, int], width: int) -> Iterator[str]:
-    """Yield the lines of a key result: its label and value in columns of these sizes, and the details in `known`, which
-    are on the same line if there is room and otherwise below it."""
+    """Yield the lines of a key result: its label and value in columns of the widths `sizes`, and the details in
+    `known`, on the same line if there is room, otherwise below it."""
     head = f"  {padded(row.label, sizes[0])}  {padded(_value(row), sizes[1], right=True)}"
     known = [*known, *([f"doubtful: {', '.join(row.doubts)}"] if row.doubts else [])]
     if display_width(head) + 2 + display_width("; ".join(known)) <= width:
@@ -207,7 +207,7 @@ def _fits(sizes: Sequence[int], width: int, gap: int) -> bool:
 
 
 def _rounded(grid: TextTable) -> TextTable:
-    """Return the table with all numbers from 1000 rounded to integers."""
+    """Return the table with all numbers of at least 1000 rounded to integers."""
     rows = tuple(
         tuple(replace(cell, text=f"{float(cell.text):.0f}") if _LONG.fullmatch(cell.text) else cell for cell in row)
         for row in grid.rows
@@ -290,8 +290,8 @@ def _shorter(title: str) -> dict[str, str]:
 
 
 def _group(shared: str, titles: Sequence[str]) -> _Group:
-    """Return the group formed by the first columns whose titles share these words. A title that consists only of these
-    words and follows the column for writes stands for both reads and writes."""
+    """Return the group formed by the first columns whose titles share these words. If a title consists only of these
+    words and its column follows the one for writes, the column covers both reads and writes."""
     own: list[str] = []
     for title in titles:
         word = "All" if title == shared and own[-1:] == ["Write"] else _shorter(title).get(shared)

@@ -11,8 +11,8 @@ from asct.facts.unknown import shortened
 from asct.sdk.facts import HostFacts
 
 LONGEST: Final = 8192
-"""Limit in characters. The longest legitimate strings are the command line of the Linux kernel (COMMAND_LINE_SIZE, 4096
-on most architectures) and the mount options of a file system (one page)."""
+"""Limit on the length of a string, in characters. The longest legitimate strings are the command line of the Linux
+kernel (COMMAND_LINE_SIZE, 4096 on most architectures) and the mount options of a file system (one page)."""
 _NAMED_BY: Final = ("name", "target", "slot", "address")
 
 

@@ -84,7 +84,7 @@ def processors(snapshot: Snapshot, gaps: UnknownFacts) -> Processors:
 def _online(snapshot: Snapshot, texts: dict[int, dict[str, str]], printed: list[int], gaps: UnknownFacts) -> list[int]:
     """Return the CPUs that the Linux kernel lists as online.
 
-    If there is no list, return the CPUs in /proc/cpuinfo and those that have a folder, excluding those whose `online`
+    If there is no list, return the CPUs in /proc/cpuinfo and those that have a folder, excluding any whose `online`
     file contains 0 (CPU 0 often has no such file).
     """
     if online := listed(snapshot.text(f"{CPU}/online")):

@@ -32,7 +32,7 @@ def _read(name: str, **values: object) -> str:
 
 
 def _commands(name: str, **values: object) -> dict[str, str]:
-    """Read the commands in a file and return them by name, in the order of the file."""
+    """Read the commands in a file and return them, keyed by name, in the order of the file."""
     _, *parts = re.split(r"^#: (.+)\n", _read(name, **values), flags=re.MULTILINE)
     return {title: text.strip() for title, text in zip(parts[::2], parts[1::2], strict=True)}
 

@@ -71,8 +71,8 @@ def _lists(snapshot: Snapshot) -> dict[int, str]:
 
 
 _APART = 1.1
-"""Cores whose clocks differ by a smaller factor are assumed to have the same design, because some cores of a design
-reach a higher clock than others (Intel Turbo Boost Max 3.0, AMD preferred cores)."""
+"""Cores whose clocks differ by less than this factor are assumed to have the same design, because some cores of a
+design reach a higher clock than others (Intel Turbo Boost Max 3.0, AMD preferred cores)."""
 _NAMES = ("core", "atom", "lowpower")
 _LEVEL_1 = re.compile(r"(cache/index[0-9])/level")
 
@@ -81,7 +81,7 @@ def _differing(cpus: Cpus, policies: list[FrequencyPolicy]) -> dict[int, str]:
     """Return a name for each CPU's kind of core, as used in the Linux kernel's lists. The result is empty unless there
     are several kinds.
 
-    Only x86 reports the same identity for different designs. The fastest kind is `core`.
+    Only x86 reports the same identity for different designs. The fastest kind is called `core`.
     """
     if "cpu family" not in cpus.info.common:
         return {}

@@ -105,8 +105,8 @@ def interconnects(snapshot: Snapshot, arch: str | None, gaps: UnknownFacts) -> l
 
 
 TIMEOUT_S = 180.0
-"""Time limit in seconds. The first exchange after each boot queries the host's programs, which takes up to a minute on
-a loaded or emulated host."""
+"""Time limit for reading the facts, in seconds. The first exchange after each boot queries the host's programs, which
+takes up to a minute on a loaded or emulated host."""
 
 
 def session_script() -> str:

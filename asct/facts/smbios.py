@@ -156,7 +156,8 @@ def _size(body: bytes) -> int | None:
 
 
 def _speed(body: bytes, offset: int, extended: int) -> int | None:
-    """Return a speed in megatransfers per second, from the extended field if it is too large for the first one."""
+    """Return a speed in megatransfers per second. A speed that does not fit in the first field is in the extended
+    field."""
     speed = _number(body, offset, 2)
     if speed == _UNKNOWN_WORD:
         speed = (_number(body, extended, 4) or 0) & 0x7FFF_FFFF

@@ -1,4 +1,4 @@
-"""The raw data of a host: file contents by path and command outputs by name, as printed by an exchange.
+"""The raw data of a host: file contents keyed by path, and command outputs keyed by name, as printed by an exchange.
 
 files_snapshot.py reads other sources.
 """

@@ -34,8 +34,8 @@ _PADDING: Final = 0.05
 _RATED_SHARE: Final = 0.92
 """Maximum position of a rated value, as a fraction of the axis, which leaves room for its label."""
 _LEAST_SHARE, _MOST_SHARE = 0.01, 10_000.0
-"""Limits of a value relative to the common prefix of its unit. Outside these limits, the prefix would add zeros or
-digits, so the axis has its own prefix."""
+"""Limits for the numbers on an axis that shares its prefix with other axes. If the shared prefix would make numbers
+smaller or larger than this, with many zeros or digits, the axis gets its own prefix."""
 _LOGARITHMIC: Final = ("log2", "log10")
 DIRECTIONS: Final[dict[Better, str]] = {"lower": ", lower is better", "higher": ", higher is better", "neither": ""}
 

@@ -121,7 +121,7 @@ def _logarithmic(values: Sequence[Sequence[float | None]], ceiling: float | None
 def _ends(values: Sequence[Sequence[float | None]], ceiling: float | None) -> tuple[float, float, bool]:
     """Return the range of the color scale, and whether values exceed it.
 
-    The scale starts at zero, so that the color is proportional to the value, unless all values are above half of its
+    The scale starts at zero, which makes colors proportional to values, unless all values are above half of the scale's
     upper end. A ceiling below all values is ignored.
     """
     known = [value for row in values for value in row if value is not None]

@@ -174,7 +174,8 @@ def _fitting(text: str, width: float) -> str:
 
 
 def _free_side(chart: Chart, x: AxisView, y: AxisView, at: float) -> str:
-    """Return the end of a horizontal line that has fewer values near it. `at` is the line's fraction of the y axis."""
+    """Return the end of a horizontal line that has fewer values near it. `at` is the position of the line as a fraction
+    of the y axis."""
     labels = category_labels(chart)
     counts = {"right": 0, "left": 0}
     for series in chart.series:

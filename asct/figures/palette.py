@@ -12,7 +12,8 @@ from asct.sdk.figure import Figure, Heatmap, Series
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """The appearance of a series: its color on a light background, marker, dash and pattern (names of plotly)."""
+    """The appearance of a series: its color on a light background, marker, dash and pattern. The last three are names
+    that plotly defines."""
 
     colour: str
     marker: str
@@ -31,7 +32,7 @@ class Palette:
         """Return the style of each series of a panel.
 
         If the panel shows several hosts, or a single series of one of several hosts, the color belongs to the host, and
-        marker and dash to the rest of the name. Otherwise color and marker belong to the name.
+        marker and dash to the rest of the name. Otherwise, color and marker belong to the name.
         """
         if not by_host(panel, self.hosts):
             return [_style(self.names.get(_rest(item), 0)) for item in panel.series]

@@ -17,8 +17,8 @@ PANEL_WIDTH: Final = 230
 """Minimum width of a panel in pixels."""
 _MOST_WORDS: Final = 5
 _MOST_TIMES: Final = 3
-"""Maximum number of panels grouped by words, relative to the number of panels if series are divided in order. Above
-this ratio, most of the panels grouped by words would contain only one series."""
+"""Series are grouped by words only if this results in at most this many times as many panels as dividing the series in
+order. Above this ratio, most of the panels would contain only one series."""
 _SEPARATOR: Final = ", "
 
 

@@ -31,7 +31,7 @@ _MOST_TICKS: Final = 10
 _LEAST_TICKS: Final = 3
 _STEPS: Final = (1.0, 2.0, 5.0, 10.0)
 _DIGITS: Final = ((1.0,), (1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0))
-"""The digits that begin the ticks of a logarithmic axis, from few ticks per decade to many."""
+"""The possible leading digits of the ticks on a logarithmic axis, from few ticks per decade to many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +67,8 @@ def size_label(size: float) -> str:
 
 
 def significant(value: float) -> str:
-    """Return a number with at most four significant digits, or all digits before the decimal point: `0.1235`, `98.4`,
-    `12,346`."""
+    """Return a number with at most four significant digits, but with all digits before the decimal point: `0.1235`,
+    `98.4`, `12,346`."""
     if value == 0:
         return "0"
     if 1000 <= abs(value) < 1e15:

@@ -192,8 +192,9 @@ class Host(Protocol):
         return
 
     def announce(self, tasks: Sequence[Task]) -> None:
-        """Announce the tasks (with keys) for which `run` will be called, in this order. The host runs announced tasks
-        without further requests, even while the connection is down. All other tasks start only when `run` is called."""
+        """Announce the tasks, which must have keys, for which `run` will be called, in this order. The host runs
+        announced tasks without further requests, even while the connection is down. All other tasks start only when
+        `run` is called."""
         return
 
     def cancel(self) -> None:

@@ -12,8 +12,8 @@ from asct.hosts import script
 MOST_TASKS = 300_000
 """Maximum number of tasks. No session has this many; events of any further tasks are ignored."""
 GRAIN_S = 0.02
-"""Resolution in seconds: two ticks (10 ms each) of /proc/uptime, the clock that a shell can read without starting a
-program.
+"""Resolution of times on the host, in seconds: two ticks (10 ms each) of /proc/uptime, the clock that a shell can read
+without starting a program.
 """
 
 

@@ -58,7 +58,7 @@ class FileTransfer(Protocol):
         ...
 
     def fetch_regular(self, source: str, target: Path, max_bytes: int) -> bool:
-        """Copy a file like `fetch`. The path is known to be a regular file."""
+        """Copy a file as `fetch` does. The path is already known to be a regular file."""
         ...
 
     def store(self, source: Path, target: str, partial: str, mode: int) -> None:

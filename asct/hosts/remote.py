@@ -227,7 +227,7 @@ class RemoteHost(Host):
         return f"{name} is larger than {most} bytes and was not copied"
 
     def _flags(self, task: Task) -> str:
-        """Return the file flags of a task. Its shell was killed with the task and therefore could not report them."""
+        """Return the file flags of a task whose shell was killed along with it and therefore could not report them."""
         names = [path for path, _ in script.wanted_files(self.name, task)]
         enter = script.call(self.name, "enter", "0", task.main.cwd)
         found = ""

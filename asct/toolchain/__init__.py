@@ -1,4 +1,5 @@
-"""Kernel builds: compiled on the host, or cross-compiled and copied to it, and cached by a hash of all inputs."""
+"""Build kernels on the host, or cross-compile them and copy them to it. Builds are cached by a hash of all their
+inputs."""
 
 from asct.toolchain.provide import BuiltKernel, provide
 

@@ -22,7 +22,7 @@ static struct opt table[] = {
      OPT_INTEGER, -1, NODE_MAX - 1, NULL, &asked.latency_node, false},
     {"cpus", "", "", "CPUs of the load threads; empty: all other usable CPUs",
      OPT_INTEGERS, 0, AFFINITY_CPUS - 1, NULL, &asked.cpus, false},
-    {"nodes", "", "", "NUMA nodes of the load threads' memory, one for all or one for each; -1 or empty: the node of the thread's CPU",
+    {"nodes", "", "", "NUMA nodes of the load threads' memory, one for all threads or one per thread; -1 or empty: the node of its CPU",
      OPT_INTEGERS, -1, NODE_MAX - 1, NULL, &asked.nodes, false},
     {"size", "bytes", "0", "working set of the chain; 0: four times the last-level cache",
      OPT_INTEGER, 0, SIZE_MAX_BYTES, NULL, &asked.size, false},
@@ -78,7 +78,7 @@ char **asked_parse(int argc, char **argv)
     if (asked.touch != 64 && asked.touch != 128 && asked.touch != 256)
         fail(EXIT_USAGE, "--touch: %lld is not one of: 64 128 256", (long long)asked.touch);
     if (asked.delays.count == 0 && asked.targets.count == 0)
-        fail(EXIT_USAGE, "--delays: at least one level is needed, or --targets");
+        fail(EXIT_USAGE, "specify at least one level with --delays, or use --targets");
     return command;
 }
 

@@ -12,7 +12,7 @@ struct ring ring_make(uint64_t lines, uint64_t stride, uint64_t seed)
 {
     struct ring ring = {.lines = lines, .stride = stride, .seed = seed, .places = calloc(lines, sizeof *ring.places)};
     if (!ring.places)
-        fail(EXIT_ENVIRONMENT, "no memory for the order of %llu lines", (unsigned long long)lines);
+        fail(EXIT_ENVIRONMENT, "not enough memory to store the visiting order of %llu lines", (unsigned long long)lines);
     for (uint64_t i = 0; i < lines; i++) { /* Fisher and Yates, inside out */
         uint64_t k = random_below(random_at(seed, i), i + 1);
         ring.places[i] = ring.places[k];

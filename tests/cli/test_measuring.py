@@ -88,7 +88,7 @@ def test_what_cannot_be_resumed_is_said(asct: Asct, plan_file: Path) -> None:
     ended = asct("apply", "small.yaml", "--resume")
     assert (ended.code, "E505" in ended.err) == (2, True)
     ended = asct("apply", "small.yaml", "small.yaml", "--resume", "first")
-    assert (ended.code, "names one run" in ended.err) == (2, True)
+    assert (ended.code, "specifies one run" in ended.err) == (2, True)
     ended = asct("apply")
     assert (ended.code, "PLAN" in ended.err) == (2, True)
 

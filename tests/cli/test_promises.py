@@ -99,7 +99,7 @@ def test_the_log_level_governs_stderr(asct: Asct) -> None:
         return asct("run", "noop", "-L", level, "-o", level, "--log-file", f"{level}.log")
 
     levels = {level: told(level) for level in ("debug", "info", "warning", "error")}
-    assert all("Time of a point that does nothing" in ended.out for ended in levels.values())
+    assert all("Time taken by a point that does nothing" in ended.out for ended in levels.values())
     assert "local  noop: 1 ok" in levels["info"].err and "exit code 0" in levels["info"].err
     assert "repeat 1: ok in" in levels["debug"].err and "repeat 1: ok in" not in levels["info"].err
     for level in ("warning", "error"):
@@ -113,7 +113,7 @@ def test_the_log_level_governs_stderr(asct: Asct) -> None:
 def test_view_prints_a_run_or_writes_the_format_asked_for(asct: Asct, tmp_path: Path) -> None:
     assert asct("run", "noop", "-q", "-o", "data").code == 0
     before = {path.name for path in (tmp_path / "data").iterdir()}
-    assert "Time of a point that does nothing" in asct("view", "data").out
+    assert "Time taken by a point that does nothing" in asct("view", "data").out
     assert {path.name for path in (tmp_path / "data").iterdir()} == before
     for number, words in enumerate((("-f", "csv"), ("--format=csv",))):
         assert asct("view", "data", *words, "-o", str(number)).code == 0

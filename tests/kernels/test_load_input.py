@@ -21,7 +21,7 @@ WRONG_USE = {
     "unknown": (["--delay", "1"], "unknown option --delay, did you mean --delays?"),
     "traffic": (["--traffic", "4:1"], "--traffic: 4:1 is not one of: all-reads 3:1"),
     "delay": (["--delays", "0,100001"], "--delays: 100001 is not in 0 .. 100000"),
-    "no level": (["--delays", ""], "--delays: at least one level is needed, or --targets"),
+    "no level": (["--delays", ""], "specify at least one level with --delays, or use --targets"),
     "touch": (["--touch", "96"], "--touch: 96 is not one of: 64 128 256"),
     "one line": (["--size", "64"], "--size: 64 bytes are fewer than two lines of 64"),
     "less than a page": (
@@ -33,7 +33,10 @@ WRONG_USE = {
         ["--cpus", ONE, "--latency-cpu", ONE],
         f"--cpus: cpu {ONE} is the latency cpu and cannot run a load thread as well",
     ),
-    "nodes": (["--cpus", ONE, "--nodes", "0,0"], "--nodes: 2 nodes for 1 load cpus; one for all, or one for each"),
+    "nodes": (
+        ["--cpus", ONE, "--nodes", "0,0"],
+        "--nodes: 2 nodes for 1 load cpus; give one node for all cpus or one per cpu",
+    ),
     "no command": (["--probe", "workload"], "--probe workload needs a command after --"),
     "an empty command": (["--probe", "workload", "--"], "--probe workload needs a command after --"),
     "a command for nothing": (["--", "true"], "a command after -- needs --probe workload"),

@@ -164,8 +164,8 @@ def _older(manifest: Mapping[str, Any], place: str) -> Iterator[tuple[str, ArmRe
 
 
 def _flat_summary(name: str, flat: Mapping[str, Any]) -> dict[str, dict[str, Any]] | None:
-    """Return the table of a sweep from flattened names: `latency-sweep.data.Lower Bound.L1`, but
-    `bandwidth-sweep.data.L1.Datasize Used`."""
+    """Return the table of a sweep, restored from flattened names. In `latency-sweep.data.Lower Bound.L1`, the column
+    comes before the row; in `bandwidth-sweep.data.L1.Datasize Used`, it is the reverse."""
     table: dict[str, dict[str, Any]] = {}
     for key, value in flat.items():
         first, dot, last = key.removeprefix(f"{name}.data.").rpartition(".")

@@ -181,7 +181,8 @@ _TRAFFIC: Final = {
 
 
 def _peak_bandwidth(recipe: ArmRecipe) -> Iterator[ArmValue]:
-    """Yield the values as bus bandwidths, because ASCT also counts the line that a store reads first."""
+    """Yield the values as bus bandwidths, because ASCT also counts the cache line that a store reads before it
+    writes."""
     table = recipe.table(recipe.data)
     whole = "" if recipe.nodes == 1 else _UNKNOWN_NODES if recipe.nodes is None else _ONE_NODE
     for row in table.rows:
@@ -249,7 +250,8 @@ def _storage(axis: str) -> Callable[[ArmRecipe], Iterator[ArmValue]]:
 
 
 def _step(axis: str, label: str, table: ArmTable) -> Scalar:
-    """Return the swept setting of a row: the label is a size for `block_size`, a pattern for `rw`, or a count."""
+    """Return the value of the swept setting in a row. The row's label is a size for `block_size`, a pattern for `rw`,
+    and a count for other settings."""
     if axis == "rw":
         return label
     found = _SIZE.fullmatch(label)
@@ -300,4 +302,4 @@ NOT_COMPARED: Final[Mapping[str, str]] = {
     "network-info": "network interfaces",
     **dict.fromkeys(("iperf3-tcp-sweep", "iperf3-udp-sweep"), "results of network benchmarks"),
 }
-"""What the other recipes contain. The content of system-info is compared as facts."""
+"""The contents of the recipes that have no corresponding benchmark. The content of system-info is compared as facts."""

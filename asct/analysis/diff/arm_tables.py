@@ -42,7 +42,7 @@ class ArmTable:
         return list(dict.fromkeys(row for cells in self.columns.values() for row in cells))
 
     def named(self, start: str) -> list[str]:
-        """Return the columns whose name begins with `start`: `Latency [ns]` for `Latency [`."""
+        """Return the columns whose names begin with `start`, such as `Latency [ns]` for `Latency [`."""
         return [name for name in self.columns if name.startswith(start)]
 
     def number(self, row: str, column: str) -> float | None:

@@ -1,7 +1,7 @@
 """Compare values that different tools measured.
 
 Such values never have the same version and settings. They are comparable if both runs recorded the same load, and if
-the reader of the other tool's files reports no reason against it.
+the module that reads the other tool's files gives no reason why they are not.
 """
 
 from __future__ import annotations

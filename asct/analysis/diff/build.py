@@ -1,4 +1,4 @@
-"""Compare runs: the base with each of the others."""
+"""Compare runs: each run with the base."""
 
 from __future__ import annotations
 

@@ -70,7 +70,8 @@ class DiffSection:
 
 @dataclass(frozen=True, slots=True)
 class DiffReport:
-    """A complete comparison: the verdict, what differs, and one section per run. `figures` contain all runs."""
+    """A complete comparison: the verdict, what differs, and one section per run. Each of the `figures` shows all
+    runs."""
 
     title: str
     sentence: str
@@ -78,7 +79,7 @@ class DiffReport:
     notes: tuple[str, ...]
     runs: TextTable
     differing: TextTable | None
-    """None if nothing differs."""
+    """What differs between the runs apart from their values; None if nothing does."""
     sections: tuple[DiffSection, ...]
     figures: tuple[Figure, ...]
 

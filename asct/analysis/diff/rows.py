@@ -61,7 +61,7 @@ class DiffRow:
 
     @property
     def verdict(self) -> DiffVerdict:
-        """What the comparison found."""
+        """The verdict of the comparison."""
         if self.change is None:
             return "removed" if self.new is None else "added"
         return _VERDICTS[self.change.outcome]

@@ -129,8 +129,8 @@ def _threads(cpu: Cpu) -> str:
 
 
 def _now(cpu: Cpu) -> str:
-    """Return the clock of each kind of core when the facts were read: the median and the range over its frequency
-    policies."""
+    """Return the clock frequency of each kind of core at the time when the facts were read: the median and the range of
+    its frequency policies."""
     several = len(cpu.kinds) > 1
     told = []
     for kind in cpu.kinds:

@@ -21,14 +21,14 @@ _GPUS: Final = ("03", "0b40", "12")
 _VIRTUAL: Final = frozenset({"loopback", "veth", "tun", "bridge", "bond", "vlan"})
 _DOMAIN: Final = "0000:"
 _Placed = tuple[tuple[str, ...], Box]
-"""The bridges above a device, from its root bus downward, and the device."""
+"""The bridges above a device, from its root bus downward, followed by the device itself."""
 
 
 def devices(facts: HostFacts) -> Iterator[tuple[int, Box]]:
     """Yield the devices, each with the node to which it is attached: first PCI devices, ordered by root bus, and then
     the others.
 
-    Virtual functions are not listed, only counted for their physical function.
+    Virtual functions are not listed, but only counted for each physical function.
     """
     known = {one.address for one in facts.pci}
     drives = [one for one in facts.block_devices if one.kind == "disk"]

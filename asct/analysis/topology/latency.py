@@ -15,7 +15,7 @@ _PAIR = ("cpu_a", "cpu_b")
 
 @dataclass(frozen=True, slots=True)
 class CoreLatency:
-    """The latency of CPUs in seconds. `title` says what was measured."""
+    """The latency of each measured CPU in seconds. `title` says what was measured."""
 
     title: str
     cpus: Mapping[int, float]

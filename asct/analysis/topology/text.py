@@ -45,7 +45,8 @@ def _overlaps(across: Sequence[tuple[str, str]]) -> Iterator[str]:
 
 
 def _inside(parts: Sequence[Box], indent: str, width: int, each: bool = False) -> Iterator[str]:
-    """Yield the lines of the boxes in a box. `each` is true if the box represents several identical ones."""
+    """Yield the lines for the boxes inside another box. `each` is true if the outer box represents several identical
+    boxes."""
     groups = [list(group) for _, group in groupby(parts, key=_alike)]
     for number, group in enumerate(groups):
         last = number == len(groups) - 1

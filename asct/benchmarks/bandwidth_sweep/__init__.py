@@ -93,7 +93,7 @@ FLAGS: Final = {
     **SET_FLAGS,
     **LIMIT_FLAGS,
     BELOW_CURVE: "the cache level is more than 5 % slower than the fastest size on the curve within it: a "
-    "disturbance, for example on the other hyperthread, slowed the measurement of the level",
+    "disturbance, for example a program on the other hyperthread, slowed it down",
     FEW_LINES: "fewer than 64 lines per thread: starting and ending the loop takes a large part of the time",
 }
 COUNTING: Final = (
@@ -125,7 +125,7 @@ class BandwidthSweepParams(OneWidthParams):
     )
     min_size: Size = setting(
         2048,
-        "Smallest size of the curve",
+        "Smallest size on the curve",
         aliases=("min_data_size",),
         ge=512,
         le=1 << 40,
@@ -133,12 +133,12 @@ class BandwidthSweepParams(OneWidthParams):
     )
     max_size: Size = setting(
         1 << 28,
-        "Largest size of the curve; the size for DRAM is chosen separately",
+        "Largest size on the curve; the size for DRAM is chosen separately",
         aliases=("max_data_size",),
         ge=4096,
         le=1 << 40,
     )
-    points_per_octave: int = setting(2, "Number of sizes on the curve per doubling", ge=1, le=16)
+    points_per_octave: int = setting(2, "Number of sizes on the curve for each doubling of the size", ge=1, le=16)
     duration: Duration = duration_setting(
         0.2,
         "",
@@ -149,8 +149,8 @@ class BandwidthSweepParams(OneWidthParams):
 
 
 class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
-    """A benchmark that measures each level at a size well inside it, as found by latency-sweep, and a curve over a
-    range of sizes."""
+    """A benchmark that measures each level that latency-sweep found, at a size well inside it, and a curve over a range
+    of sizes."""
 
     name = "bandwidth-sweep"
     title = "Memory bandwidth sweep"
@@ -228,14 +228,14 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
 
     def repeated(self, processes: Sequence[Step]) -> Sequence[Step]:
         """Return the processes that further visits repeat: those that measure levels. The curve is measured only once,
-        and its sizes are details."""
+        and its sizes are reported as details."""
         return [step for step in processes if step.name != _CURVE] or processes
 
     def values(
         self, params: BandwidthSweepParams, runs: Mapping[str, KernelRun], facts: HostFacts
     ) -> Sequence[Measurement]:
-        """Return the bandwidths of levels and sizes, the core clock and the page size. Sizes are details if levels were
-        measured."""
+        """Return the bandwidths of levels and sizes, the core clock and the page size. If levels were measured, the
+        sizes are reported as details."""
         results = {name: best_results(stream_results(run)) for name, run in runs.items()}
         levels = results.get(_LEVELS_STEP, [])
         cpus = _measuring_cpus(params, facts)
@@ -255,9 +255,8 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
         return found + circumstances(everything, next(iter(runs.values())).meta)
 
     def parse(self, params: BandwidthSweepParams, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
-        """Return the values of all visits, with flags on cache levels that are slower than the curve inside them.
-
-        For a single thread, they include the sizes at which the curve leaves the levels. Several threads may share a
+        """Return the values of all visits, with flags on cache levels that are slower than the curve inside them. For a
+        single thread, the values include the sizes at which the curve leaves the levels. Several threads may share a
         cache, so their curve does not show where the cache ends.
         """
         found = flagged(super().parse(params, outputs, facts))
@@ -352,7 +351,12 @@ def _table(records: Sequence[Record], style: BandwidthStyle) -> Table:
             digits=2,
             help="The same bandwidth in the other unit; cycles are core cycles",
         ),
-        Column("interval", f"95 % interval [{unit}]", format="text", help="If there are several repeats, their range"),
+        Column(
+            "interval",
+            f"95 % interval [{unit}]",
+            format="text",
+            help="Interval for the bandwidth; if there are several repeats, the range of their values",
+        ),
         Column("max", f"Max [{unit}]", scale, help="Best window"),
         FLAGS_COLUMN,
     )

@@ -18,7 +18,7 @@ FEW_LINES: Final = "few-lines"
 """Flag for a size with few cache lines: starting and ending the loop takes a large part of the time."""
 _CURVE_SHARE: Final = 0.95
 _INSIDE: Final = 4
-"""A level is compared with the sizes on the curve down to its own size divided by this number."""
+"""A level is compared only with sizes on the curve that are at least its own size divided by this number."""
 _FALL: Final = 1.4
 """Minimum ratio between the bandwidths of two levels for detecting the end of a level. Prefetching hides smaller
 steps."""
@@ -73,8 +73,8 @@ def _curve(found: Sequence[Measurement], metric: str, traffic: str) -> Mapping[f
 
 
 def _crossing(curve: Mapping[float, float], rate: float) -> float | None:
-    """Return the size at which a falling curve reaches this rate, or None if it never crosses the rate, or does so more
-    than once."""
+    """Return the size at which a falling curve reaches this rate, or None unless the curve crosses the rate exactly
+    once."""
     falls = [(low, high) for low, high in pairwise(curve.items()) if low[1] >= rate > high[1]]
     rises = [low for low, high in pairwise(curve.items()) if low[1] < rate <= high[1]]
     if len(falls) != 1 or rises:

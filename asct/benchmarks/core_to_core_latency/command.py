@@ -103,8 +103,8 @@ def estimated_seconds(params: CoreToCoreLatencyParams, facts: HostFacts | None) 
 
 
 def memory_bytes(params: CoreToCoreLatencyParams, facts: HostFacts | None) -> int:
-    """Return the memory needed: for the lines of as many pairs as fit into `_MOST_MEMORY`, and for the batches of each
-    CPU."""
+    """Return the memory needed for the lines of the pairs (as many pairs as fit into `_MOST_MEMORY`) and for the
+    batches of each CPU."""
     cpus = _cpu_count(params, facts)
     slot = _SPREAD * params.chain_size + (1 + params.addresses) * _PLACE_BYTES
     pairs = cpus * (cpus - 1) // 2 + params.check_pairs

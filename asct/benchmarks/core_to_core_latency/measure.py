@@ -27,7 +27,8 @@ from asct.statistics.visits import moved
 PS: Final = 1e-12
 METRICS: Final = {CHAIN: "latency", "token": "one_way", "cas": "one_way"}
 DISTURBED: Final = 1.1
-"""Pairs in a round disturbed each other if their latency exceeds this multiple of the latency measured alone."""
+"""Pairs in a round disturbed each other if their latency exceeds this multiple of the latency that they have when
+measured alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,8 @@ class KernelPass:
 
 
 def order_of(runs: Iterable[KernelRun], facts: HostFacts) -> Order:
-    """Return the topology according to the facts and the `pingpong` kernel. Without nodes, all CPUs are in node 0."""
+    """Return the topology according to the facts and the `pingpong` kernel. If the host has no nodes, all CPUs are in
+    node 0."""
     nodes = {cpu: node.id for node in facts.nodes for cpu in node.cpus}
     core: dict[int, int] = {}
     cluster: dict[int, int] = {}
@@ -209,8 +211,8 @@ def _summary(metric: str, at: dict[str, Scalar], mine: Sequence[PairLatency]) ->
 def _flags_of(mine: Sequence[PairLatency]) -> tuple[str, ...]:
     """Return all flags of a single pair, in both directions.
 
-    For several pairs, return the flags that more than half of them have; if more than half are doubtful, return all
-    flags that cast doubt on any of them.
+    For several pairs, return the flags that more than half of them have; if more than half of the pairs are doubtful,
+    also return every flag that casts doubt on any pair.
     """
     every = [flag for cell in mine for flag in cell.flags]
     flags = dict.fromkeys(every)

@@ -69,7 +69,7 @@ class PairLatency:
 
 
 def both_ways(cells: Iterable[PairLatency]) -> list[PairLatency]:
-    """Return every ordered pair. A value without a direction is also returned for B and A."""
+    """Return every ordered pair. A value without a direction is returned twice: for A and B, and for B and A."""
     found: list[PairLatency] = []
     for cell in cells:
         found.append(cell)

@@ -107,6 +107,6 @@ class CoreToCoreLatencyParams(VisitedParams):
     hist_bins: int = setting(10, "Number of bars in the histogram", ge=1, le=200)
     heatmap_vmax: Nanoseconds = setting(
         200.0,
-        "Upper limit of the heat map's color scale; nanoseconds, or a duration with its unit",
+        "Upper limit of the heat map's color scale, in nanoseconds or as a duration with its unit",
     )
     cycle_base: bool = cycle_base_setting()

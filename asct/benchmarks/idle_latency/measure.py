@@ -29,8 +29,8 @@ from asct.sdk.samples import KernelRun, number, stats_of
 from asct.sdk.step import options, thousandths
 
 SMALLEST: Final = 64 << 20
-"""Smallest size to which an automatic size is reduced if a node has too little free memory. Smaller sets would fit into
-caches."""
+"""Smallest size to which an automatic size is reduced if a node has too little free memory. Smaller working sets would
+fit into caches."""
 _SURROUNDINGS: Final = 64 << 20
 """Bytes that the `chase` kernel and its page tables need in addition to the data."""
 _MAP_S_PER_GIB: Final = 0.4

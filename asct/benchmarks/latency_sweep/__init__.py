@@ -88,7 +88,7 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
         "other sizes in that level",
         "noisy-rising": "the latency is still rising at the largest size, so some of the loads hit a cache; "
         "raise max_size",
-        "few-lines": "the working set has 8 lines or fewer, whose loads a core may forward or predict; excluded "
+        "few-lines": "the working set has 8 lines or fewer, so a core may forward or predict the loads; excluded "
         "from the levels",
         "outlier": "the latency differs by more than 15 % from the latencies of the neighboring sizes; excluded from "
         "the levels",

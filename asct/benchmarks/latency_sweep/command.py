@@ -81,7 +81,9 @@ class LatencySweepParams(VisitedParams):
         max_length=1000,
         pitfalls="With fewer than 8 sizes, or wide gaps between them, no levels are found.",
     )
-    points_per_octave: int = setting(4, "Sizes per doubling, before the bounds of levels are refined", ge=1, le=64)
+    points_per_octave: int = setting(
+        4, "Number of sizes for each doubling of the size, before the bounds of levels are refined", ge=1, le=64
+    )
     stride: Annotated[Size, MultipleOf(16)] | None = stride_setting(
         "Below the line size, two loads share a line. With 128, prefetching of adjacent lines has no effect."
     )

@@ -33,8 +33,8 @@ class Layout:
 
 
 def layout(params: LoadedLatencyParams, facts: HostFacts) -> Layout:
-    """Return the CPUs and nodes to use. By default, all usable CPUs except the latency CPU generate load, each in the
-    memory of its own node. If there is no other CPU, the latency CPU also generates load unless it is in
+    """Return the CPUs and nodes to use. By default, all usable CPUs except the latency CPU generate load, each using
+    the memory of its own node. If there is no other CPU, the latency CPU also generates load unless it is in
     bw_cpu_blocklist, so that `phase: bandwidth` works on a single CPU.
     """
     cpu = measuring_cpu(facts, params.latency_cpu_id, params.memory_node)
@@ -108,7 +108,7 @@ def _check_load(params: LoadedLatencyParams, facts: HostFacts, where: Layout) ->
     taken = where.load_cpus == (where.latency_cpu,) and probe(params) != "none"
     if params.bw_cpu_blocklist and usable_cpus(facts) and (taken or not where.load_cpus):
         blocked = format_cpulist(params.bw_cpu_blocklist)
-        measures = f"CPU {where.latency_cpu} measures, and bw_cpu_blocklist excludes CPU {blocked}"
+        measures = f"CPU {where.latency_cpu} measures latency, and bw_cpu_blocklist excludes CPU {blocked}"
         raise ValueError(f"no CPU remains to generate load: {measures}")
 
 

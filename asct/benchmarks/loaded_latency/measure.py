@@ -33,8 +33,8 @@ GAPS: Final = "noisy-missing"
 ONE_VISIT: Final = "one-visit"
 WORKLOAD: Final = ("workload_time", "idle_workload_time")
 _SLOW_S: Final = 10.0
-"""If one visit takes longer than this many seconds, the command runs in a single visit. Six visits would take more than
-a minute."""
+"""If one visit takes longer than this many seconds, the command runs in only one visit, because six visits would take
+more than a minute."""
 FLAGS: Final[dict[str, str]] = {
     **NOISE_FLAGS,
     **VISIT_FLAGS,
@@ -131,7 +131,7 @@ _COARSE: Final = 0.25
 _MISSING: Final = {
     "no-knee": "knee_bandwidth", "no-latency-at-80": "latency_at_80", "no-bandwidth-at-115": "bandwidth_at_115",
 }  # fmt: skip
-"""Flags on the peak, each of which stands for a value that could not be determined."""
+"""Flags on the peak, each of which means that a certain value could not be determined."""
 
 
 def summary(levels: Sequence[LoadLevel], idle: float | None, of_latency: tuple[str, ...]) -> list[Measurement]:
@@ -140,7 +140,7 @@ def summary(levels: Sequence[LoadLevel], idle: float | None, of_latency: tuple[s
 
     Values that could not be determined are omitted, and a flag on the peak gives the reason. A level at which the load
     was never present is not part of the curve. The peak may have been at that level, so it is flagged. `idle` is the
-    latency without load in seconds; `of_latency` contains the flags of all latencies.
+    latency without load in seconds; `of_latency` contains the flags that apply to all latencies.
     """
     valid = [level for level in levels if NO_LOAD not in level.flags]
     gaps = (GAPS,) if len(valid) < len(levels) else ()
@@ -254,8 +254,8 @@ def _bandwidths(
 
 
 def _size_flags(params: LoadedLatencyParams, meta: Mapping[str, Any], facts: HostFacts) -> dict[str, tuple[str, ...]]:
-    """Return the flags that follow from the sizes of the working sets: those on all latencies, and those on all
-    bandwidths."""
+    """Return the flags that follow from the sizes of the working sets: those that apply to all latencies, and those
+    that apply to all bandwidths."""
     asked = meta.get("options")
     sizes = asked if isinstance(asked, Mapping) else {}
     small = number(sizes, "size") < CACHES * number(meta, "llc_bytes")

@@ -13,8 +13,8 @@ _METRICS: Final = ("latency", "latency_cycles", _IDLE, f"{_IDLE}_cycles")
 
 
 def checked(found: Sequence[Measurement]) -> list[Measurement]:
-    """Return the measurements, flagging each latency that is lower than one measured under a lighter load, and the
-    highest latency measured under a lighter load."""
+    """Return the measurements. If a latency is lower than one measured under a lighter load, it is flagged, and so is
+    the highest latency measured under a lighter load."""
     places = {item.coords.get("delay", _IDLE) for pair in _falls(_rising(found)) for item in pair}
     return [
         replace(item, flags=(*item.flags, DISAGREES)) if item.metric in _METRICS and _place(item) in places else item

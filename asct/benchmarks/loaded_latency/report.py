@@ -117,7 +117,7 @@ def _columns(shown: TableUnits) -> tuple[Column, ...]:
             "interval",
             f"95 % interval [{shown.unit}]",
             format="text",
-            help="Interval for the latency; if there are several repeats, their range",
+            help="Interval for the latency; if there are several repeats, the range of their values",
         ),
         FLAGS_COLUMN,
     )

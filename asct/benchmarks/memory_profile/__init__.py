@@ -68,7 +68,7 @@ PROFILE: Final = ("all-reads", "3:1", "2:1", "1:1", "triad")
 _MEMORY: Final = "memory-"
 """Label prefix for working sets in memory; the access width follows it."""
 _CACHES: Final = 3
-"""Number of cache levels assumed for the estimate."""
+"""Number of cache levels assumed for the time estimate."""
 _TRAFFIC: Final[dict[str, tuple[str, ...] | None]] = {"traffic": WORDS}
 _BEST: Final = "best"
 """Flag on the fastest cache level, whose bandwidth is reported as the peak cache bandwidth."""
@@ -127,7 +127,9 @@ class MemoryProfile(BandwidthBenchmark[MemoryProfileParams]):
     quantities = (WIDTH_BANDWIDTH,)
     metrics = (
         *bandwidth_metrics({**_TRAFFIC, "width": ("16", "32", "64", "sve", "auto")}),
-        Metric("peak_cache_bandwidth", "B/s", "higher", "Useful bytes at the fastest cache level", _TRAFFIC),
+        Metric(
+            "peak_cache_bandwidth", "B/s", "higher", "Bandwidth of the fastest cache level (useful bytes)", _TRAFFIC
+        ),
         Metric(
             "peak_cache_bandwidth_cycles",
             "B/cycle",
@@ -135,7 +137,13 @@ class MemoryProfile(BandwidthBenchmark[MemoryProfileParams]):
             "Useful bytes per core cycle at the fastest level",
             _TRAFFIC,
         ),
-        Metric("level_bandwidth", "B/s", "higher", "Useful bytes at each cache level", {**_TRAFFIC, "level": None}),
+        Metric(
+            "level_bandwidth",
+            "B/s",
+            "higher",
+            "Bandwidth of each cache level (useful bytes)",
+            {**_TRAFFIC, "level": None},
+        ),
         Metric("data_size", "B", "neither", "Working set of each thread", {"level": None}, comparable=False),
         THREADS,
         *CIRCUMSTANCES,

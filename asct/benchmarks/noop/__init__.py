@@ -78,7 +78,7 @@ class Noop(Benchmark[NoopParams]):
             Column("max", "Longest [ms]", scale=1e-3, digits=2),
         )
         row = {"points": len(values), "median": median(values), "min": min(values), "max": max(values)}
-        return (Table("noop", "Time of a point that does nothing", columns, (dict(row),)),)
+        return (Table("noop", "Time taken by a point that does nothing", columns, (dict(row),)),)
 
 
 BENCHMARK = Noop()

@@ -115,7 +115,9 @@ class PeakBandwidth(BandwidthBenchmark[PeakBandwidthParams]):
     metrics = (
         *bandwidth_metrics(_TRAFFIC),
         Metric("share_of_theoretical", "%", "higher", "Bus bandwidth relative to the theoretical peak", _TRAFFIC),
-        Metric("variant_bandwidth", "B/s", "higher", "Useful bytes of each loop", {**_TRAFFIC, "variant": None}),
+        Metric(
+            "variant_bandwidth", "B/s", "higher", "Bandwidth of each loop (useful bytes)", {**_TRAFFIC, "variant": None}
+        ),
         THEORETICAL,
         THREADS,
         Metric("data_size", "B", "neither", "Working set of each thread", comparable=False),
@@ -226,7 +228,7 @@ def _table(records: Sequence[Record], style: BandwidthStyle) -> Table:
             "interval",
             f"95 % interval [{unit}]",
             format="text",
-            help="Interval for Useful BW; if there are several repeats, their range",
+            help="Interval for Useful BW; if there are several repeats, the range of their values",
         ),
         Column("max", f"Max [{unit}]", scale, help="Bytes that the program loads and stores in the best window"),
         FLAGS_COLUMN,

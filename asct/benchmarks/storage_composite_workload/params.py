@@ -19,7 +19,7 @@ _MIX: Final = re.compile(r"[0-9]+[KM]?/[0-9]{1,3}(:[0-9]+[KM]?/[0-9]{1,3}){0,63}
 
 
 def _known(text: str) -> str:
-    """Return a mix in uppercase. Raises ValueError if it is not a mix."""
+    """Return a mix of request sizes in uppercase. Raises ValueError if the text is not a mix."""
     if not _MIX.fullmatch(text.upper()):
         raise ValueError(
             f"`{text}` is not a mix of request sizes; write each size with its share in percent, such as 4K/70:64K/30"

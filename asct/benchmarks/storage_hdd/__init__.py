@@ -70,7 +70,7 @@ class StorageHdd(Benchmark[HddParams]):
     )
     metrics = (
         *(
-            Metric(name, unit, better, f"{text}, median of the zones", _PART)
+            Metric(name, unit, better, f"{text}, median over the zones", _PART)
             for name, (unit, better, text) in _WHAT.items()
         ),
         *(

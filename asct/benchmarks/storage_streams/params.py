@@ -96,7 +96,7 @@ def together(streams: Sequence[Stream]) -> Workload:
 
 
 def _known(text: str) -> str:
-    """Return a stream in capitals. Raises ValueError if it is not a stream."""
+    """Return a stream in uppercase. Raises ValueError if the text is not a stream."""
     Stream.of(text.upper())
     return text.upper()
 

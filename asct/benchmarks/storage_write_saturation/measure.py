@@ -62,7 +62,7 @@ def next_steps(params: SaturationParams, journal: StepJournal, context: Context)
 
 
 def _reporting(step: Step, seconds: float) -> Step:
-    """Return the step with only a dozen reports and without mpstat, because a test that takes a day has more than a
+    """Return the step with only a dozen fio reports and without mpstat, because a test that takes a day has more than a
     thousand rounds."""
     every = f"--status-interval={round(1000 * max(_SHORTEST_S, seconds))}ms"
     arguments = tuple(every if one.startswith("--status-interval=") else one for one in step.arguments)
@@ -115,7 +115,7 @@ def measurements(
     """Yield the details of every round, followed by the values of the whole test.
 
     `rounds` must not be empty. Every value gets the flags in `marks`, and the values of the settings in use become
-    coordinates of `rounds`. `fell` is true if the rate had already dropped by half before the first round.
+    coordinates of the `rounds` metric. `fell` is true if the rate had already dropped by half before the first round.
     """
     yield from _details(rounds, marks)
     slots = [one.whole for one in rounds]

@@ -17,7 +17,7 @@ from asct.statistics.steady import CLIFF, SteadyRule, SteadyWindow, cliff, enoug
 
 Reason = Literal["volume", "time", "steady"]
 _MOST_SLOTS: Final = 1200
-"""Maximum number of slots to search for cliffs. The search time grows faster than the number of slots."""
+"""Maximum number of time slots to search for cliffs. The search time grows faster than the number of slots."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +63,8 @@ def steady_window(rounds: Sequence[TimeSlot], goal: StopCondition, since: int = 
     """Return the last samples as a window if they are steady, or None if they are not, or if a steady state does not
     end the test.
 
-    The samples start at the round with index `since`, because the test was interrupted before that round and the drive
-    could rest.
+    The samples start at the round with index `since`, because an interruption of the test before that round let the
+    drive rest.
     """
     if goal.sample_s <= 0:
         return None
@@ -131,7 +131,7 @@ class SaturationParams(QualificationParams):
     )
     block_size: Size = setting(4096, "Bytes per request", aliases=("blocksize", "bs"), ge=512, le=2**27)
     rwmixread: Count = setting(0, "Percentage of reads in a mixed pattern", le=99)
-    volume_factor: float = setting(4.0, "Number of times to write the active range", gt=0, le=1000)
+    volume_factor: float = setting(4.0, "Number of times to write the active range before the test ends", gt=0, le=1000)
     time_cap: Duration = setting(86400.0, "Maximum duration of the test", gt=0, le=60 * 86400, aliases=("max_time",))
     sample_time: Duration | None = setting(
         None,

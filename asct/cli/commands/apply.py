@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 def command(options: GlobalOptions, plans: tuple[str, ...], selection: PlanSelection, **given: Any) -> int:
     """Run plans: measure, judge the results against the expectations, and write the reports.
 
-    Several plans run one after the other; the exit code is the most severe one.
+    Several plans run one after the other, and the exit code is that of the run with the most severe outcome.
     """
     from asct.cli.ci import reporting
 
@@ -92,7 +92,7 @@ def _plans_and_resume(plans: tuple[str, ...], resume: str | None) -> tuple[tuple
     if not plans:
         raise click.UsageError("Missing argument 'PLAN...'.")
     if resume not in (None, "latest") and len(plans) > 1:
-        raise click.UsageError(f"--resume {resume} names one run, but {len(plans)} plans are given")
+        raise click.UsageError(f"--resume {resume} specifies one run, but {len(plans)} plans are given")
     return plans, resume
 
 

@@ -70,9 +70,9 @@ def command(options: GlobalOptions, runs: tuple[str, ...], form: str, fail_on: s
     """Compare runs with a base: first what differs in machine, software, plan and settings, then every value.
 
     The base is the first run, or the one given with --baseline. A single run (default: the latest) is compared with
-    the baseline that its plan names.
+    the baseline that its plan specifies.
 
-    RUN is a directory, a run id or the start of one, a label, or `latest`. The last three can follow a plan
+    RUN is a directory, a run id or the start of one, a label, or `latest`. The last three can be prefixed with a plan
     (PLAN/latest).
 
     A value has regressed or improved if its visits differ by more than chance and noise can explain. With --fail-on,
@@ -162,7 +162,7 @@ class _Texts:
 
 
 def _write(options: GlobalOptions, texts: _Texts, folder: str, form: str, force: bool) -> None:
-    """Write the files, after all of them have been rendered."""
+    """Write the files once all of them have been rendered."""
     from asct.cli.files import output_folder, write_texts
 
     files = {

@@ -50,8 +50,8 @@ def command(
 ) -> int:
     """Check the hosts of a plan, or this machine, for conditions that disturb measurements.
 
-    Explains the effect of each on the results, and how to fix and undo it. Lists every block device with the reasons
-    why a job could not write to it. With a plan, disturbances that affect it come first.
+    Explains how each condition affects the results, how to fix it, and how to undo the fix. Lists every block device
+    with the reasons why a job could not write to it. With a plan, disturbances that affect it come first.
 
     Changes nothing and never runs sudo. The exit code is 3 if a host could not be checked.
     """

@@ -61,7 +61,7 @@ def command(
 ) -> None:
     """List benchmarks, measurement kernels, report formats or transports.
 
-    `asct list settings BENCHMARK` and `asct list metrics BENCHMARK` list those of one benchmark.
+    `asct list settings BENCHMARK` and `asct list metrics BENCHMARK` list the settings and metrics of one benchmark.
     """
     from asct.cli.files import csv_text, output_folder, write_texts
 
@@ -177,7 +177,7 @@ def _print_benchmark(console: Console, row: Mapping[str, str]) -> None:
 
 
 def _print_folded(console: Console, listing: Listing, shown: Sequence[str]) -> None:
-    """Print a table, folding its last column at the width of the terminal."""
+    """Print a table whose last column is wrapped at the width of the terminal."""
     *fixed, last = shown
     widths = [max([len(key), *(len(row[key]) for row in listing.rows)]) for key in fixed]
     room = max(20, console.width - sum(widths) - 2 * len(widths))

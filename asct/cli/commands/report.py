@@ -44,7 +44,7 @@ _DEFAULT = ("html", "markdown")
 def command(options: GlobalOptions, runs: tuple[str, ...], names: tuple[str, ...], **given: Any) -> None:
     """Render the reports of runs again (default: html and markdown of the latest run).
 
-    RUN is a directory, a run id or the start of one, a label, or `latest`. The last three can follow a plan
+    RUN is a directory, a run id or the start of one, a label, or `latest`. The last three can be prefixed with a plan
     (PLAN/latest).
     """
     from asct.cli.reports import print_tables, published

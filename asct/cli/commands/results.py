@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def command() -> None:
     """Show, verify and repair runs, and choose baselines.
 
-    RUN is a directory, a run id or the start of one, a label, or `latest`. The last three can follow a plan
+    RUN is a directory, a run id or the start of one, a label, or `latest`. The last three can be prefixed with a plan
     (PLAN/latest).
     """
 
@@ -150,8 +150,8 @@ def verify_(options: GlobalOptions, run: str, results: str) -> int:
 def rebuild_(options: GlobalOptions, run: str, results: str) -> int:
     """Derive records.jsonl of a run from its raw files.
 
-    Records that match their checksum are kept. All others are parsed from the raw files again. This requires the
-    version of the benchmark that measured them. The exit code is 3 if some records cannot be rebuilt.
+    Records that match their checksum are kept. All others are parsed from the raw files again, which requires the
+    benchmark version that measured them. The exit code is 3 if some records cannot be rebuilt.
     """
     from asct.engine.rebuild import rebuild
     from asct.registry import installed
@@ -172,13 +172,13 @@ def rebuild_(options: GlobalOptions, run: str, results: str) -> int:
     return 3 if findings else 0
 
 
-@command.command("label", short_help="Name a run, for example as the baseline of its plan.")
+@command.command("label", short_help="Label a run, for example as the baseline of its plan.")
 @click.argument("run", shell_complete=completing_from(run_names))
 @click.argument("label")
 @results_option(file_okay=False)
 @shared_options
 def label_(options: GlobalOptions, run: str, label: str, results: str) -> int:
-    """Name a run LABEL, so that `baseline: {run: LABEL}` in its plan compares later runs with it.
+    """Give a run the label LABEL, so that `baseline: {run: LABEL}` in its plan compares later runs with it.
 
     If another run of the plan has this label, the label moves to this run. Only a complete run without failures can
     have a label.

@@ -24,7 +24,7 @@ def command(options: GlobalOptions, run: str, results: str, forks: int, wait: fl
 
     The run continues with the plan that it started with.
 
-    RUN is a directory, a run id or the start of one, a label, or `latest`. The last three can follow a plan
+    RUN is a directory, a run id or the start of one, a label, or `latest`. The last three can be prefixed with a plan
     (PLAN/latest).
     """
     from asct.cli.ci import reporting

@@ -50,8 +50,8 @@ class WatchedPort:
     y: int
     port: int
     device: int | None
-    """0 if the port has only one device. Otherwise None, because a watchpoint cannot distinguish the devices on a
-    port."""
+    """The number of the device: 0 if the port has only one device, otherwise None, because a watchpoint cannot
+    distinguish the devices on a port."""
     line: str
     """The event in the form that cmnwatch reads: type, CPU on which to open it, config, config1, config2."""
 

@@ -14,7 +14,7 @@ logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it warns of a home fo
 
 PIXELS_PER_INCH: Final = 96.0
 POINT: Final = 72 / PIXELS_PER_INCH
-"""Points per CSS pixel. Figures contain pixels; matplotlib measures text and lines in points."""
+"""Points per CSS pixel. Figures specify lengths in pixels; matplotlib measures text and lines in points."""
 
 STYLE: Final[Mapping[str, Any]] = theme.templates()["light"]["layout"]
 """The fonts and colors of the page in the light theme."""

@@ -25,7 +25,7 @@ _MARGIN: Final = 20
 _TITLE: Final = 17
 _SMALLEST: Final = 10
 _FOOT: Final = 12
-"""Font sizes of the title and of the source at the bottom, and the distance of the latter from the edge."""
+"""Font sizes of the title and of the source line at the bottom, and the distance between that line and the edge."""
 _LEADING: Final = 1.4
 """Height of a line, relative to the font size."""
 _GLYPH: Final = 0.57

@@ -26,7 +26,8 @@ _PREFIXES = ("SLURM_", "SBATCH_", "SRUN_", "SQUEUE_", "SCANCEL_", "SALLOC_", "PM
 
 
 def environment(own: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment without the variables that Slurm sets inside a job, because they affect its commands."""
+    """Return the environment without the variables that Slurm sets inside a job, because these affect Slurm's
+    commands."""
     return {name: value for name, value in own.items() if name in _KEPT or not name.startswith(_PREFIXES)}
 
 

@@ -1,7 +1,8 @@
-"""Operating points and limits of a drive, derived from the curve of its rate against its load. If the curve is plotted
-against the queue depth or the number of jobs, the rate is in requests per second. If it is plotted against the request
-size, the rate is in bytes per second. Operating points are always measured points, never interpolated ones; their
-interval is the range over the repeats. Unreliable points are ignored.
+"""Operating points and limits of a drive, derived from the curve of its rate against its load.
+
+If the curve is plotted against the queue depth or the number of jobs, the rate is in requests per second. If it is
+plotted against the request size, the rate is in bytes per second. Operating points are always measured points, never
+interpolated ones; their interval is the range over the repeats. Unreliable points are ignored.
 """
 
 from __future__ import annotations

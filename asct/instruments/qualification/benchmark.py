@@ -119,8 +119,8 @@ FLAGS: Final[Mapping[str, str]] = FIO_FLAGS | {
     NOT_PURGED: "the target was not purged (a file, a drive that cannot be purged, or purge: none)",
     UNVERIFIED: "the purge reported success, but blocks that were read back were not empty",
     INCOMPLETE: "preconditioning wrote less than intended: reads may hit unwritten blocks",
-    NOT_STEADY: "the steady state was not reached: the values are averages over rounds in which they were still changing; "
-    "another flag gives the reason",
+    NOT_STEADY: "the steady state was not reached: the values are averages over rounds in which they were still "
+    "changing; another flag gives the reason",
     "not-steady-excursion": "the values in the window differ too much",
     "not-steady-slope": "the values in the window rise or fall",
     "not-steady-volume": "too little has been written since the purge, so the values may be those of a burst",

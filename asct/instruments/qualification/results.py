@@ -52,7 +52,9 @@ METRICS: Final[tuple[Metric, ...]] = (
     Metric("round_bandwidth", "B/s", "higher", "Bytes per second in a round", {**CELL, "round": None}, False),
     Metric("round_latency", "s", "lower", "Mean latency in a round", {**CELL, "round": None}, False),
     Metric("steady", "1", "higher", "1 if the steady state was reached, otherwise 0", _PHASE, False),
-    Metric("rounds", "1", "neither", "Rounds until the steady state was reached", _PHASE | dict.fromkeys(SETTINGS), False),
+    Metric(
+        "rounds", "1", "neither", "Rounds until the steady state was reached", _PHASE | dict.fromkeys(SETTINGS), False
+    ),
     Metric("window_excursion", "%", "lower", "Largest minus smallest value, relative to the average",
            _TRACKED, False),
     Metric("window_slope", "%", "neither", "Change in the fitted line over the window, relative to the average",
