@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 ALIKE: Final = 0.75
 """The similarity above which an unknown name is treated as the known name that it resembles."""
-_EXECUTION: Final = ("repeats", "warmup", "timeout", "retry", "order", "config")
+_PLACES_SHOWN: Final = 2
 
 
 class ParseContext(NamedTuple):
@@ -70,6 +70,28 @@ def _unindented(members: Mapping[str, Node], known: Collection[str]) -> dict[str
         elif above is not None:
             found[key] = above
     return found
+
+
+def _belongs(key: str) -> str:
+    """Return a hint that names the sections to which a key, or the key that it resembles, belongs. Return an empty
+    string if it resembles none."""
+    from asct.plan.keys import common_keys  # imported here: it reads the schema
+
+    places: dict[str, list[str]] = {}
+    for known in common_keys():
+        if not known.place.startswith("profiles."):  # each of their keys belongs to another section, too
+            places.setdefault(known.name, []).append(known.place)
+    name = nearest(key, places, ALIKE)
+    if name is None:
+        return ""
+    shortest = sorted(places[name], key=lambda place: place.count("."))[:_PLACES_SHOWN]
+    return f"`{name}` belongs to {' or '.join(map(_place, shortest))}"
+
+
+def _place(place: str) -> str:
+    if place.endswith("[]"):
+        return f"an item of `{place.removesuffix('[]')}`"
+    return f"`{place}`" if place else "the plan"
 
 
 class Section:
@@ -123,11 +145,11 @@ class Section:
             hint = f"add a space after the colon of `{shown(key)}`"
         elif above is not None:
             hint = f"indent it below `{shown(above)}`, which has no value"
-        elif key in _EXECUTION and "defaults" in keys:
-            hint = "move it under `defaults`, or into a benchmark"
         elif meant is not None:
             hint = f"did you mean `{meant}`?"
             self.members.setdefault(meant, item)
+        elif "config" not in keys:  # otherwise, the key may be a setting
+            hint = _belongs(other or key) or hint
         self.findings.error("E104", f"unknown key `{shown(key)}` in {self.name}", item.location, hint)
 
     def wrong(self, node: Node, what: str, wanted: str, hint: str = "") -> None:

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, get_args
 
 from asct.diagnostics.model import Diagnostic, Span
 
 Order = Literal["interleaved", "grouped", "random"]
 OnMissing = Literal["fail", "warn", "pass"]
 Level = Literal["fail", "warn", "info"]
+ORDERS: Final[tuple[Order, ...]] = get_args(Order)
+RETRY_ON: Final = ("host-lost", "timeout", "failed", "invalid", "noisy")
+"""The causes after which a plan may ask for a retry."""
 
 
 class _Rejected(Enum):

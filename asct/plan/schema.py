@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from asct.plan.formats import report_formats
-from asct.plan.sections import ORDERS, RETRY_ON
+from asct.plan.model import ORDERS, RETRY_ON
 from asct.resources import data
 from asct.transports import Option, sources, transport
 

@@ -9,7 +9,9 @@ from typing import Final, Literal, cast
 from asct.plan.fields import ParseContext, Section, kind_of
 from asct.plan.formats import report_formats
 from asct.plan.model import (
+    ORDERS,
     REJECTED,
+    RETRY_ON,
     Bound,
     Destroys,
     Execution,
@@ -207,8 +209,6 @@ def read_inputs(section: Section) -> tuple[str, ...]:
 
 RETRY_KEYS: Final = ("max", "on")
 EXECUTION_KEYS: Final = ("repeats", "warmup", "timeout", "retry", "order", "strict")
-ORDERS: Final = ("interleaved", "grouped", "random")
-RETRY_ON: Final = ("host-lost", "timeout", "failed", "invalid", "noisy")
 DEFAULTS: Final = Execution(repeats=1, warmup=0, retry=Retry(), order="interleaved", strict=False)
 
 _MOST_REPEATS: Final = 100_000
