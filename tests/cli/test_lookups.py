@@ -161,7 +161,7 @@ def test_version(asct: Asct) -> None:
         ("asct list settings s", ["sids", "storage-fio"], ["latency-sweep"]),
         ("asct plan --s", ["--show-commands", "--set"], ["--origin"]),
         ("asct report -f m", ["markdown"], ["html"]),
-        ("asct results ", ["list", "show", "verify"], []),
+        ("asct results ", ["list", "show", "query", "verify"], []),
         ("asct apply p.yaml --profile q", ["quick"], []),
         ("asct apply p.yaml --profile=q", ["quick"], []),
         ("asct apply p.yaml --benchmark d", ["deep"], []),

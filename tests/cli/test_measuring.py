@@ -34,6 +34,12 @@ def test_results_and_reports_of_a_run(measured: Asct, tmp_path: Path) -> None:
     shown = measured("results", "show", "first").out
     assert re.search(r"local/idle: \d (ok|noisy)", shown)
     assert measured("report", "first", "-f", "stdout").out in shown
+    asked = measured("results", "query", "SELECT id, count(*) AS n, min(value) FROM records GROUP BY id", "first")
+    assert asked.out.splitlines()[0].split() == ["id", "n", "min(value)"]
+    assert asked.out.splitlines()[1].split()[:2] == ["idle", "3"]
+    rows = measured("results", "query", "SELECT 9e999, x'00ff', null, metric FROM records LIMIT 1", "--json").document
+    assert rows["rows"] == [[None, "00ff", None, "elapsed"]]
+    assert measured("results", "query", "SELECT nothing FROM records").code == 2
     assert "intact, 3 records of noop" in measured("results", "verify", "first").out
     files = measured("report", "-f", "csv", "-f", "jsonl", "-o", "out").out.split()
     assert sorted(files) == sorted(str(path.relative_to(tmp_path)) for path in (tmp_path / "out").iterdir())

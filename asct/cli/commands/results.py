@@ -1,7 +1,8 @@
-"""The commands `asct results list`, `show`, `verify`, `rebuild`, `label` and `accept`."""
+"""The commands `asct results list`, `show`, `query`, `verify`, `rebuild`, `label` and `accept`."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 @click.group("results")
 def command() -> None:
-    """Show, verify and repair runs, and choose baselines.
+    """Show, query, verify and repair runs, and choose baselines.
 
     RUN is a directory, a run id or the start of one, a label, or `latest`. The last three can be prefixed with a plan
     (PLAN/latest).
@@ -116,6 +117,48 @@ def _show_head(options: GlobalOptions, stored: StoredRun) -> None:
         )
     for finding in run.findings:
         console.result(f"  {finding.get('severity', 'note'):8} {finding.get('code', '')} {finding.get('message', '')}")
+
+
+@command.command("query", short_help="Run an SQL query over the values of runs.")
+@click.argument("sql")
+@click.argument("runs", metavar="[RUN]...", nargs=-1, shell_complete=completing_from(run_names))
+@results_option(file_okay=False)
+@shared_options
+def query_(options: GlobalOptions, sql: str, runs: tuple[str, ...], results: str) -> int:
+    """Run an SQL query over the values of runs; without RUN, over those of the latest run.
+
+    SQL is one SELECT statement of SQLite. Its table `records` has one row per value, in base units: run, plan, host,
+    id, benchmark, metric, value, unit, ci95_low, ci95_high, flags and others, a column "at.NAME" for each coordinate
+    and a column "point.NAME" for each swept setting:
+
+    \b
+    asct results query "SELECT metric, max(value) FROM records GROUP BY 1"
+    """
+    from asct.analysis.query import query
+    from asct.store.find import open_run
+
+    stored = [open_run(Path(results), run) for run in runs or ("latest",)]
+    found = query([record for one in stored for record in one.records()], sql)
+    if options.json:
+        rows = [[_as_json_value(value) for value in row] for row in found.rows]
+        options.console.document({"schema": "asct.query/1", "columns": list(found.columns), "rows": rows})
+        return 0
+    numbers = {i for row in found.rows for i, value in enumerate(row) if isinstance(value, int | float)}
+    cells = ([_as_cell(value) for value in row] for row in found.rows)
+    options.console.table(found.columns, cells, frozenset(numbers))
+    return 0
+
+
+def _as_json_value(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return value.hex()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _as_cell(value: Any) -> str:
+    if value is None:
+        return "-"
+    return value.hex() if isinstance(value, bytes) else f"{value:.10g}" if isinstance(value, float) else str(value)
 
 
 @command.command("verify", short_help="Check the files of a run.")
