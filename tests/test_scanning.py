@@ -127,7 +127,7 @@ def test_the_options_of_a_transport_are_checked_and_its_own(lay: Lay, change: tu
 def test_a_report_format_is_a_file(lay: Lay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lay(asct.export, "added.py", FORMAT)
     monkeypatch.setattr("asct.plan.formats.FOLDER", tmp_path / "asct.export")
-    assert report_formats() == {"added": ("added.txt", "a format", "added")}
+    assert report_formats() == {"added": ("added.txt", "a format")}
     assert get("added").render(None) == ""
 
 

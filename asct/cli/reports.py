@@ -72,7 +72,7 @@ def write_bundle(view: RunView, names: Sequence[str], folder: Path, *, force: bo
 
 def print_tables(console: Console, view: RunView) -> None:
     """Print the tables of every job of a run."""
-    from asct.export.text import render
+    from asct.export.stdout import render
 
     console.result(render(view, width=console.width).rstrip("\n"))
 

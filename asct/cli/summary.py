@@ -17,7 +17,7 @@ from asct.analysis.verdict import summarize, word_of
 from asct.cli.console import Console
 from asct.cli.text import wrapped
 from asct.diagnostics.wording import resume_command
-from asct.export.text import result_lines, verdict_text
+from asct.export.stdout import result_lines, verdict_text
 from asct.values.text import counted
 
 if TYPE_CHECKING:

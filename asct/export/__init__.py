@@ -1,4 +1,4 @@
-"""Report formats, one per module. No format imports another.
+"""Report formats, each in the module of its name. No format imports another.
 
 On three consecutive lines, a format defines `NAME`, `FILE` (the name of the file that it writes to the results tree)
 and `SUMMARY`. It also defines either `render(view) -> str | bytes` or, if it writes several files or depends on the
@@ -30,7 +30,7 @@ def get(name: str) -> ModuleType:
     if name not in known:
         hint = did_you_mean(name, known) or f"choose one of {', '.join(known)}"
         raise UsageError(Diagnostic("E702", f"no report format `{name}`", hint=hint))
-    module = importlib.import_module(f"{__name__}.{known[name].module}")
+    module = importlib.import_module(f"{__name__}.{name}")
     if not (hasattr(module, "render") or hasattr(module, "documents")):
         raise TypeError(f"{module.__name__} is not a format: it defines neither render nor documents")
     return module

@@ -14,15 +14,13 @@ _CONSTANTS: Final = re.compile(r'^NAME = "([^"]+)"\nFILE = "([^"]+)"\nSUMMARY = 
 
 
 class ReportFormat(NamedTuple):
-    """A report format: the file that it writes, a one-line description, and the name of its module."""
+    """A report format: the file that it writes and a one-line description."""
 
     file: str
     summary: str
-    module: str
 
 
 def report_formats() -> dict[str, ReportFormat]:
     """Return the report formats by name, sorted."""
-    texts = {file.stem: file.read_text(encoding="utf-8") for file in FOLDER.glob("*.py")}
-    found = ((*match, module) for module, text in texts.items() for match in _CONSTANTS.findall(text))
+    found = [match for file in FOLDER.glob("*.py") for match in _CONSTANTS.findall(file.read_text(encoding="utf-8"))]
     return {name: ReportFormat(*parts) for name, *parts in sorted(found)}

@@ -20,7 +20,7 @@ from asct.analysis.verdict import change_grid, summarize, word_of
 from asct.analysis.view import open_view
 from asct.export.junit import render as junit
 from asct.export.markdown import render as markdown
-from asct.export.text import render as text
+from asct.export.stdout import render as text
 from asct.planner.model import Check
 from asct.sdk.facts import HostFacts
 from asct.store.model import Verdict

@@ -16,7 +16,7 @@ from asct.analysis.losses import Loss
 from asct.analysis.verdict import measured_text
 from asct.diagnostics.model import Span
 from asct.engine.run import exit_code
-from asct.export.text import verdict_text
+from asct.export.stdout import verdict_text
 from asct.planner.model import Check
 from asct.sdk.facts import Cpu, HostFacts, Memory
 from asct.sdk.record import Record, Stats, ValueState

@@ -9,7 +9,7 @@ import pytest
 
 from asct.analysis.report import build
 from asct.analysis.view import RunView, open_view
-from asct.export import html, markdown, text
+from asct.export import html, markdown, stdout
 from tests.export.fakes import Fakes
 from tests.export.sample import Sample, write_sample
 
@@ -32,7 +32,7 @@ def test_features_of_several_drives_stand_side_by_side(tmp_path: Path) -> None:
 def test_reports_show_them(tmp_path: Path) -> None:
     view = view_of(tmp_path, DRIVES)
     assert "| TBW | 200 | 80 |" in markdown.render(view)
-    assert [line.split() for line in text.render(view).splitlines() if line.strip().startswith("TBW")] == [
+    assert [line.split() for line in stdout.render(view).splitlines() if line.strip().startswith("TBW")] == [
         ["TBW", "200", "80"]
     ]
     page = html.render(view)

@@ -13,7 +13,7 @@ from asct.analysis.references import rated_values
 from asct.analysis.report import RunReport, build
 from asct.analysis.view import open_view
 from asct.export.markdown import render as markdown
-from asct.export.text import render as text
+from asct.export.stdout import render as text
 from asct.sdk.figure import Heatmap
 from tests.analysis.test_expectations import check, record, run_of
 from tests.export.fakes import Fakes

@@ -24,7 +24,7 @@ import asct.export
 from asct.analysis import markup
 from asct.analysis.grid import ColumnHead, TableCell, TextTable
 from asct.errors import UsageError
-from asct.export import get, markdown, render, text, write, write_all
+from asct.export import get, markdown, render, stdout, write, write_all
 from asct.plan.formats import report_formats
 from asct.sdk.figure import Column, Table
 from tests.export.conftest import Viewer
@@ -38,9 +38,7 @@ HOSTILE = '`|"><script>alert(1)</script>\n::error::x\x1b[31m%0A]]></a>**b** @tea
 
 def test_every_module_is_a_format_and_is_found_without_importing_it() -> None:
     found = report_formats()
-    assert {item.module for item in found.values()} == {
-        info.name for info in pkgutil.iter_modules(asct.export.__path__) if not info.ispkg
-    }
+    assert set(found) == {info.name for info in pkgutil.iter_modules(asct.export.__path__) if not info.ispkg}
     for name, item in found.items():
         module = get(name)
         assert (name, item.file, item.summary) == (module.NAME, module.FILE, module.SUMMARY)
@@ -305,7 +303,7 @@ def test_text_fits_a_terminal(view: Viewer) -> None:
 def test_wide_tables_go_on_below(view: Viewer) -> None:
     heads = (ColumnHead("IODepth", "right"), *(ColumnHead(f"Column {n} (us)", "right") for n in range(20)))
     rows = tuple((TableCell(str(d), d), *(TableCell(f"{d * n:.1f}") for n in range(20))) for d in (1, 128))
-    lines = text.table(TextTable("g", "Grid", heads, rows)).splitlines()
+    lines = stdout.table(TextTable("g", "Grid", heads, rows)).splitlines()
     assert max(len(line) for line in lines) <= 80
     assert sum(line.split()[:1] == ["128"] for line in lines) >= 2
     assert lines[-1].split()[-1] == "2432"
@@ -314,7 +312,7 @@ def test_wide_tables_go_on_below(view: Viewer) -> None:
 def test_words_of_texts_are_not_broken() -> None:
     heads = (ColumnHead("Level"), *(ColumnHead(f"Column {n} (us)", "right") for n in range(7)), ColumnHead("Flags"))
     flags = TableCell("disturbed-pressure, disturbed-frequency")
-    lines = text.table(
+    lines = stdout.table(
         TextTable("g", "Grid", heads, ((TableCell("L1"), *[TableCell("1234.5")] * 7, flags),))
     ).splitlines()
     assert max(len(line) for line in lines) <= 80
@@ -328,10 +326,10 @@ CELLS = st.text(st.characters(categories=["L", "N", "P", "Zs"]), max_size=30)
 def test_text_columns_line_up(rows: list[tuple[str, str, float]]) -> None:
     heads = (ColumnHead("First"), ColumnHead("Second"), ColumnHead("Number", "right"))
     cells = tuple((TableCell(a), TableCell(b), TableCell(f"{c:.1f}", c)) for a, b, c in rows)
-    lines = text.table(TextTable("g", "Grid", heads, cells)).splitlines()
-    assert all(text.display_width(line) <= 80 for line in lines)
+    lines = stdout.table(TextTable("g", "Grid", heads, cells)).splitlines()
+    assert all(stdout.display_width(line) <= 80 for line in lines)
     numbers = [line for line in lines if re.search(r"-?\d+\.\d$", line)]
-    assert len({text.display_width(line) for line in numbers}) == 1 or not numbers
+    assert len({stdout.display_width(line) for line in numbers}) == 1 or not numbers
 
 
 def test_tables_too_long_to_read_stand_in_the_exports_alone(view: Viewer, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from asct.analysis.report import build
 from asct.analysis.verdict import summarize
 from asct.analysis.view import JobView, RepeatView, RunView
 from asct.engine.run import exit_code
-from asct.export import codequality, comment, github, html, junit, markdown, text
+from asct.export import codequality, comment, github, html, junit, markdown, stdout
 from asct.store.model import HostEntry, JobEntry, Run, Status, Verdict
 from tests.export.jenkins import violations
 
@@ -154,7 +154,7 @@ def test_the_cause_travels_unchanged_into_every_report(status: str) -> None:
     assert cause in unknown.get("message", "")
     assert cause in summarize(view).details
     assert f"error file=p.yaml,title={status}%3A h/j0::000000000000, repeat 1: {cause}" in github.render(view)
-    body = text.render(view, 400)
+    body = stdout.render(view, 400)
     assert body.count(cause) >= 3, "the verdict, the expectation and the point"
     assert markup.prose(cause) in markdown.render(view)
     page = html.render(view)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from asct.analysis.diff.figures import matrix_grid
 from asct.analysis.diff.report import DiffPart, DiffReport, DiffSection
-from asct.export.text import WIDTH, table
+from asct.export.stdout import WIDTH, table
 from asct.values.text import display_width
 
 ALIKE = "machine, software, plan and settings are the same, as far as the runs describe them"
