@@ -72,7 +72,7 @@ def _diagnostic() -> dict[str, Any]:
 
 
 def all_schemas() -> dict[str, dict[str, Any]]:
-    """Return all schemas in results_schema/ that are generated from models, by kind of document."""
+    """Return all schemas in results_schema/ that are generated from models, keyed by kind of document."""
     meshes = model_schema("cmn", CmnReport, "the output of `asct cmn --json`: the coherent meshes of a machine")
     return {**document_schemas(), "cmn": meshes, "event": event_schema()}
 

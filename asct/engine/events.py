@@ -138,7 +138,7 @@ class StepStarted(RepeatEvent):
 
 @dataclass(frozen=True, slots=True)
 class DriveRates(RepeatEvent):
-    """The transfer rates of the drives that underlie the targets over the last second, in B/s and requests/s. This
+    """The transfer rates over the last second, in B/s and requests/s, of the drives that underlie the targets. This
     event is not written to the journal."""
 
     t: ClassVar[str] = "drive-rates"

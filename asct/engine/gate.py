@@ -123,7 +123,7 @@ class JobGuard:
     # ---- bytes written ----
 
     def limited(self, step: Step) -> Step:
-        """Return `step`, lowering its limit on the bytes written if the plan allows fewer bytes.
+        """Return `step`, with a lower limit on the bytes written if the plan allows fewer bytes.
 
         guard counts the bytes written to all targets of a program together, so no single target can exceed the limit.
         """

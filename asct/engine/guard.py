@@ -73,7 +73,8 @@ def refusal(host: str, stdout: str) -> Diagnostic | None:
 def _refusal(host: str, report: GuardReport) -> Diagnostic | None:
     """Return the refusal, or None if the reason was not a failed check.
 
-    The `end` line names the check ("refused: mounted: ..."), and the line of the check names the target.
+    The `end` line contains the name of the check ("refused: mounted: ..."), and the line of that check contains the
+    target.
     """
     found = _REFUSAL.fullmatch(report.error or "")
     if found is None:

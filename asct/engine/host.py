@@ -105,7 +105,7 @@ class HostSession:
     def _lock(self, host: Host) -> None:
         """Lock the host for this run, and wait for another run as long as `wait_s` allows.
 
-        If two hosts in a plan are the same machine, the second waits for the first without a time limit.
+        If two hosts in a plan are the same machine, the second waits indefinitely for the first.
         """
         notice, facts = partial(self._run.events.notice, self.name), self._run.services.facts_script()
         session = SessionSpec(self._run.id, owner_of(self._run.id), self._token, notice, READING, facts)

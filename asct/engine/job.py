@@ -384,7 +384,7 @@ def _headline(benchmark: Benchmark[Any], found: Sequence[Measurement]) -> str:
 
 
 def estimate(services: Services, job: Job) -> float:
-    """Return the estimated time in seconds for all repeats of a job without contacting its host, or 0 if there is no
+    """Estimate the time in seconds for all repeats of a job without contacting its host. Returns 0 if there is no
     estimate."""
     benchmark = services.catalog.get(job.benchmark)
     if benchmark is None or waits_for_results(job):

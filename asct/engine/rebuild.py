@@ -56,7 +56,7 @@ class Survey:
     findings: list[Diagnostic] = field(default_factory=list)
     """One diagnostic for each kind of damage."""
     surplus: int = 0
-    """Number of lines in records.jsonl that belong to none of these repeats."""
+    """Number of lines in records.jsonl that belong to none of the repeats in `lines`."""
 
     @property
     def text(self) -> str:

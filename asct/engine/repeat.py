@@ -90,7 +90,7 @@ class Attempt:
     """The host state during the steps, or None if no step was run."""
 
     def again(self, *, counted: bool = True) -> Attempt:
-        """Return the next attempt at this repeat. `counted` is False if it only continues this attempt."""
+        """Return the next attempt at this repeat. `counted` is False if the next attempt only continues this one."""
         if counted:
             return Attempt(self.point, self.repeat, self.number + 1, self)
         return Attempt(self.point, self.repeat, self.number, self.previous)

@@ -199,10 +199,9 @@ class Reuse:
 
 
 def reusable(resolved: ResolvedPlan, catalog: Catalog, runs: EarlierRuns) -> dict[str, int]:
-    """Return the maximum number of points that can be reused in each job, by job key.
-
-    These points are recent enough, and the facts of their hosts match the newest known facts. Only the host itself can
-    confirm that they are reusable.
+    """Return the maximum number of points that can be reused in each job, keyed by job key. Only points that are recent
+    enough, and whose hosts had the same facts as the newest known ones, are counted. Only the host itself can confirm
+    that they are reusable.
     """
     newest = {host: runs.newest_facts(host) for host in resolved.hosts}
     return {

@@ -1,4 +1,4 @@
-"""Compile an expression tree to a function of the values that it reads.
+"""Compile an expression tree to a function whose argument provides the values that the expression reads.
 
 Numbers are int or float. Text that represents a size is converted to bytes, and text that represents a duration is
 converted to Seconds. Integers are limited to 64 bits, and all other results must be finite.

@@ -22,7 +22,7 @@ from asct.plan.sections import CHANGEABLE_BOUNDS, EXECUTION_KEYS, read_execution
 from asct.values.error import shown
 
 FILE: Final = "--set"
-"""The key in `Plan.files` under which the text of all `--set` options is stored, one option per line."""
+"""The key in `Plan.files` for the text of all `--set` options, which contains one option per line."""
 
 SECTIONS: Final = (
     "vars", "defaults", "limits", "report", "baseline", "hosts", "expect", "strict", "name", "description",

@@ -295,8 +295,8 @@ def split_hosts(hosts: HostMaps, groups: Node | None, context: ParseContext) -> 
     for name in made.keys() & written.keys():
         span = written[name].location
         context.findings.twice(
-            "E113", f"`{shown(name)}` is the name of both a group and a host with several nodes", span, hosts.spans[name],
-            "rename one of them",
+            "E113", f"`{shown(name)}` is the name of both a group and a host with several nodes", span,
+            hosts.spans[name], "rename one of them",
         )  # fmt: skip
     whole = groups if groups is not None else Node({}, next(iter(made.values())).span)
     return found, whole._replace(value={**made, **written})

@@ -199,8 +199,8 @@ class FileMerger:
 
 
 def _joined(first: Node | None, second: Node) -> Node:
-    """Return the items of both lists as one list. If one of the values is not a list, return only that value, so that
-    the error is reported."""
+    """Return the items of both lists as one list. If either value is not a list, return only that value, so that it is
+    reported as an error."""
     if first is None or not isinstance(second.value, list):
         return second
     return second._replace(value=[*first.value, *second.value]) if isinstance(first.value, list) else first

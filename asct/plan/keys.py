@@ -1,6 +1,6 @@
 """The keys of the plan language with their descriptions, for `asct explain`: derived from the schema of plans.
 
-The registry's index contains those that do not depend on transports and report formats, so that `asct explain` and
+The registry's index contains the keys that do not depend on transports and report formats, so that `asct explain` and
 completion rarely need to build the schema.
 """
 

@@ -213,8 +213,8 @@ class ReportSpec(NamedTuple):
     title: str | None = None
     formats: tuple[str, ...] = ("html", "markdown")
     features: Mapping[str, Mapping[str, str]] = {}
-    """The features that the user gives for each measured item, such as a drive: for each item, a map from feature names
-    to texts."""
+    """The features that the user gives for each measured item, such as a drive: for each item, a mapping from feature
+    names to text."""
 
 
 class Plan(NamedTuple):

@@ -39,7 +39,7 @@ S = TypeVar("S", bound=Selectable)
 
 
 class Chosen(NamedTuple, Generic[S]):
-    """A selected benchmark, and the words that select it. They are the reason why its job is part of the run."""
+    """A selected benchmark, and the words that select it, which explain why its job is part of the run."""
 
     info: S
     words: Sequence[str]

@@ -20,7 +20,7 @@ Build = Callable[[Entry, str], JobDraft | None]
 def needed_benchmarks(
     context: ResolveContext, entry: Entry, benchmark: Benchmark[Any]
 ) -> dict[str, Benchmark[Any] | None]:
-    """Return the aliases that an entry's templates may read, and the benchmark of each (None if it is unknown)."""
+    """Return the aliases that an entry's templates may read, with the benchmark of each (None if it is unknown)."""
     uses = {other.id: other.uses for other in context.plan.benchmarks}
     names = {dependency.alias: dependency.benchmark for dependency in benchmark.dependencies}
     names |= {alias: uses.get(str(node.value), "") for alias, node in entry.needs.items()}

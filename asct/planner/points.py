@@ -308,8 +308,8 @@ def _origins(sweep: _EntrySweep) -> dict[str, Origin]:
 
 
 def _explicit(sweep: _EntrySweep) -> frozenset[str]:
-    """Return the settings whose values differ from the defaults. If a setting is explicitly set to its default, a
-    dependency that supplies it is still needed."""
+    """Return the settings whose values differ from the defaults. Settings that are explicitly set to their defaults are
+    not returned, so a dependency that supplies them is still needed."""
     defaults = sweep.settings.defaults
     given = {
         name

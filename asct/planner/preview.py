@@ -68,7 +68,7 @@ class Destroyed:
 
 @dataclass(frozen=True, slots=True)
 class HostPreview:
-    """One host: its jobs in order, and their totals.
+    """A host, with its jobs in order and their totals.
 
     `consents` are the entries in `safety.destroys` for the host; `sudo` is true if the plan allows sudo on it.
     """

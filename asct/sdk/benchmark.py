@@ -60,8 +60,8 @@ class Context:
     consents: Mapping[str, Consent] = field(default_factory=dict)
     """Consents to overwrite devices on this host, by the path used in the plan."""
     written: frozenset[str] = frozenset()
-    """Paths to which this run has already written. If the content there has no known signature, it comes from the run
-    itself."""
+    """Paths to which this run has already written. Content at these paths that has no known signature was written by
+    the run itself."""
     earlier: Sequence[Record] = ()
     """Records of the same point in the newest earlier run on this host if `uses_earlier` is set, otherwise empty."""
 

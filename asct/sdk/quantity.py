@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from asct.sdk.record import Scalar
 
 Conditions = Callable[[Mapping[str, Any], "HostFacts"], Mapping[str, Any]]
-"""A function that returns the conditions of a measurement by name, given the settings of its point and the facts of its
-host."""
+"""A function that returns a mapping from the names of a measurement's conditions to their values, given the settings of
+its point and the facts of its host."""
 
 
 class Quantity(NamedTuple):

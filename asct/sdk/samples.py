@@ -1,7 +1,7 @@
 """Read the output of kernels: JSON Lines in the order `meta`, `ready`, `sample` (repeated), `end`.
 
-Without `end`, the kernel failed or was killed, and its whole output is rejected. A run does not get that far, because
-the engine ends a repeat at its first failed step and reports the cause.
+Without `end`, the kernel failed or was killed, and its whole output is rejected. In a run, such output is never parsed,
+because the engine ends a repeat at its first failed step and reports the cause.
 """
 
 from __future__ import annotations

@@ -3,10 +3,10 @@
 The series is divided into segments, each with a constant level, such that the sum of the squared distances from the
 levels plus a penalty for each cut is minimal. The method is optimal partitioning with the pruning of PELT (Killick,
 Fearnhead and Eckley, "Optimal detection of changepoints with a linear computational cost", Journal of the American
-Statistical Association 107, 2012). The noise is estimated from the differences between neighbors, which a few level
-changes hardly affect. The penalty grows with the logarithm of the length, as in Yao, "Estimating the number of
-change-points via Schwarz' criterion", Statistics & Probability Letters 6, 1988. A running median, which preserves the
-edges of levels, is applied first. It removes up to two adjacent outliers, so that a single stalled second does not
+Statistical Association 107, 2012). The noise is estimated from the differences between neighbors, which are hardly
+affected by a few level changes. The penalty grows with the logarithm of the length, as in Yao, "Estimating the number
+of change-points via Schwarz' criterion", Statistics & Probability Letters 6, 1988. A running median, which preserves
+the edges of levels, is applied first. It removes up to two adjacent outliers, so that a single stalled second does not
 count as a change.
 """
 

@@ -65,8 +65,8 @@ def find_end(
 
 
 def _last_inside(values: Sequence[float], begin: int, tolerance: float) -> int:
-    """Return the index of the last value that is still at the level of the first `begin` values, skipping single higher
-    values."""
+    """Return the index of the last value that is still at the level of the first `begin` values, ignoring isolated
+    higher values."""
     most = median(values[begin - _REFERENCE : begin]) * (1.0 + tolerance)
     at = begin - 1
     while at + 1 < len(values):

@@ -30,7 +30,7 @@ VERSIONS: dict[str, int] = {
 
 
 def _status_1(body: dict[str, Any]) -> dict[str, Any]:
-    """Migrate a status that contains no command lines and, of the host state, only the verdict."""
+    """Migrate a status that contains no command lines and only the verdict on the host state."""
     verdict = body.get("telemetry")
     unread = "the readings are in telemetry.json"
     nothing: dict[str, Any] = {"verdict": verdict, "steps": 0, "elapsed_s": 0.0, "before": {}, "after": {}}

@@ -229,7 +229,7 @@ class AuditLook(_Document):
 
     at: str
     occasion: Literal["preflight", "start", "step"]
-    """When the inspection took place: before anything was measured on the host, directly before the job, or during a
+    """The occasion of the inspection: before anything was measured on the host, directly before the job, or during a
     step that was refused."""
     decision: Literal["allowed", "refused"]
     refusals: list[AuditRefusal] = Field(default_factory=list)

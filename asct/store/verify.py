@@ -44,7 +44,7 @@ class _Check:
     lines: dict[str, list[str]] = field(default_factory=dict)
     """The lines of records.jsonl, by the folder of the repeat to which they belong."""
     records: dict[RepeatKey, str] = field(default_factory=dict)
-    """For each repeat, the name of the run that its records contain."""
+    """Maps each repeat to the name of the run that its records contain."""
     ends: set[RepeatKey] | None = None
     """The repeats whose ends are recorded in the journal, or None if the journal is damaged."""
 

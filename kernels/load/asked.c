@@ -22,7 +22,7 @@ static struct opt table[] = {
      OPT_INTEGER, -1, NODE_MAX - 1, NULL, &asked.latency_node, false},
     {"cpus", "", "", "CPUs of the load threads; empty: all other usable CPUs",
      OPT_INTEGERS, 0, AFFINITY_CPUS - 1, NULL, &asked.cpus, false},
-    {"nodes", "", "", "NUMA nodes of the load threads' memory, one for all threads or one per thread; -1 or empty: the node of its CPU",
+    {"nodes", "", "", "NUMA nodes of the load threads' memory, one for all threads or one per thread; -1 or empty: the node of the thread's CPU",
      OPT_INTEGERS, -1, NODE_MAX - 1, NULL, &asked.nodes, false},
     {"size", "bytes", "0", "working set of the chain; 0: four times the last-level cache",
      OPT_INTEGER, 0, SIZE_MAX_BYTES, NULL, &asked.size, false},

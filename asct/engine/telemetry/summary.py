@@ -22,8 +22,8 @@ _NOT_READ: Final = (
     "its shell"
 )
 _LATE_S: Final = 1.0
-"""Tolerance in seconds. It is needed because some Linux kernels count a CPU's idle time only after the CPU has woken
-up."""
+"""Number of seconds by which a CPU's counted time may exceed the time between two readings. It is needed because some
+Linux kernels count a CPU's idle time only after the CPU has woken up."""
 _ODD: Final = "the CPU counters of the host decreased, or grew more than is possible"
 
 

@@ -46,8 +46,8 @@ def read_rows(text: str, used: Sequence[int] = ()) -> Sequence[CpuLoad]:
     """Parse the output of `mpstat -o JSON -P ALL` with S_TIME_FORMAT=ISO and TZ=UTC0; times are in seconds since the
     epoch.
 
-    `used` contains the CPUs in use; empty means all. Raises ValueError for any other output. mpstat completes the
-    document only if SIGINT ends it, and only after its first second.
+    `used` contains the CPUs in use; if it is empty, all CPUs are in use. Raises ValueError for any other output. mpstat
+    completes the document only if SIGINT ends it, and only after its first second.
     """
     try:
         host = json.loads(text)["sysstat"]["hosts"][0]
@@ -226,8 +226,8 @@ class Coverage:
 
 
 def coverage_of(params: FioParams, document: Document, watch: GuardOutput, window: MeasuredWindow) -> Coverage:
-    """Compare the bytes counted by the drives with those counted by fio, over the whole run or between two reports
-    after the ramp."""
+    """Compare the number of bytes counted by the drives with the number counted by fio, either over the whole run or
+    between two reports after the ramp."""
     if not params.direct:
         return Coverage(None, "buffered")
     sides = sorted({name for job in document.jobs for name in job.directions})

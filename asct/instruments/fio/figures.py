@@ -202,7 +202,8 @@ def load_curves(rows: Sequence[PointRow], names: Sequence[str]) -> list[Figure]:
 
 
 def _load_series(view: FigureView, metric: str) -> tuple[Series, ...]:
-    """Return one line per direction with requests. If there are several directions, all names include them."""
+    """Return one line per direction with requests. If there are several directions, the name of each line includes its
+    direction."""
     found = []
     directions = [side for side in SIDES if any(row.value(f"{side}_{metric}") is not None for row in view.rows)]
     for name, rows in view.groups.items():

@@ -2,8 +2,8 @@
 benchmarks.
 
 A file contains the output of one or more fio runs in the format of `--output-format=json` or `json+`: one document per
-run, or several with `--status-interval`. asct knows only the content of the file: the options of the jobs as written,
-but not the machine, the target or its drive. Everything else remains unknown.
+run, or several with `--status-interval`. asct knows only what the file contains, such as the options of the jobs as
+written. The machine, the target and its drive remain unknown.
 """
 
 from __future__ import annotations
@@ -376,7 +376,7 @@ def _document(run: Sequence[JsonPart], chosen: Sequence[int], jobs: Sequence[_Jo
 
 
 def _entry(entry: Mapping[str, Any], processes: int) -> Mapping[str, Any]:
-    """Return an entry with the time of one process instead of the sum over its processes, and with the CPU share
+    """Return an entry whose time is that of one process instead of the sum over its processes, and whose CPU share is
     relative to that time.
 
     Early versions of fio 3 report only the run time of each direction.

@@ -113,8 +113,8 @@ def _rates(prefix: str, side: DirectionResult, flags: tuple[str, ...]) -> Iterat
 def _latencies(prefix: str, side: DirectionResult, flags: tuple[str, ...]) -> Iterator[Measurement]:
     """Yield the latencies of all jobs as one population. A synchronous engine has no submission latency.
 
-    Only completion times are counted for each part of the run. The time from call to completion is assumed to vary in
-    the same way if it consists almost entirely of completion time; otherwise, like the submission time, it has no
+    For each part of the run, only completion times are available. The time from call to completion is assumed to vary
+    in the same way if it consists almost entirely of completion time; otherwise, like the submission time, it has no
     interval.
     """
     for kind in LATENCIES:

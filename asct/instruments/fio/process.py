@@ -100,8 +100,8 @@ MB."""
 _SHORTEST_REPORT_S: Final = 0.3
 _CPU_SAMPLES: Final = 120
 _CPU_GRACE_S: Final = 60.0
-"""Number of seconds after the expected end of fio at which mpstat exits on its own. If asct is killed, nothing else
-stops mpstat."""
+"""Number of seconds after the time at which fio is expected to end until mpstat exits on its own. If asct is killed,
+nothing else stops mpstat."""
 _ENV: Final = {"LC_ALL": "C"}
 _CPU_ENV: Final = {"LC_ALL": "C", "S_TIME_FORMAT": "ISO", "TZ": "UTC0"}
 

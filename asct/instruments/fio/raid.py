@@ -24,7 +24,8 @@ ASSUMED_CLEAN: Final = "raid-assumed-clean"
 RESYNCING: Final = "raid-resyncing"
 FLAGS: Final = {
     ASSUMED_CLEAN: "the RAID set was created without the initial resync (mdadm --assume-clean), as if it had finished "
-    "long ago: no resync slowed the measurement, but parity and copies of blocks that were never written do not match",
+    "long ago: no resync slowed the measurement, but for blocks that were never written, parity and copies do not "
+    "match",
     RESYNCING: "the RAID set was resynchronizing or checking its members during the measurement",
 }
 

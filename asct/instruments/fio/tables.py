@@ -101,7 +101,8 @@ def _pattern_cells(name: str, first: PointRow, second: PointRow) -> dict[str, Sc
 
 
 def _range(first: PointRow, second: PointRow) -> str | None:
-    """Return, as text, the range of ratios that the repeats permit, or None unless both points have several repeats."""
+    """Return the lowest and the highest ratio that the repeats of the two points permit, as text, or None unless both
+    points have several repeats."""
     mine, other = (interval(row.samples.get("iops", ())) for row in (first, second))
     if mine is None or other is None or len(first.repeats) < 2 or len(second.repeats) < 2:
         return None

@@ -115,9 +115,9 @@ def is_shallow(job: JobResult, iodepth: int) -> bool:
 
 
 def submission_blocks(document: Document, depth: int) -> bool:
-    """Return whether the jobs of an asynchronous engine wait in the call that submits a request. They do so for
-    buffered requests, or if the queue of the block layer is full. The jobs then spend most of their time in submission
-    without using a CPU. fio counts these requests as in flight.
+    """Return whether the jobs of an asynchronous engine wait in the call that submits a request. They do so if requests
+    are buffered or the block layer's queue is full. The jobs then spend most of their time in submission without using
+    a CPU. fio counts these requests as in flight.
     """
     within = sum(part.slat.n * part.slat.mean_ns * NS for job in document.jobs for part in job.directions.values())
     lasted = sum(job.runtime_ms / 1000.0 for job in document.jobs)

@@ -53,7 +53,7 @@ the CPU's own node."""
 CURVE_LATENCY: Final = Quantity(
     LATENCY, "latency", {"size": None}, also=_CYCLES, conditions=_of_chain, curve=("lower_bound", "optimum_size")
 )
-"""The same latency on the curve, at sizes in the lower half of the level's range."""
+"""The latency of a level, as measured on the curve at sizes in the lower half of the level's range."""
 PAIR_LATENCY: Final = Quantity(
     LATENCY, "latency", {"run_node": None, "memory_node": None},
     {"run_node": "run_node", "memory_node": "memory_node"}, {"level": "DRAM"}, _CYCLES, _of_chain,

@@ -36,8 +36,8 @@ LINE: Final = 64
 LARGE_ENOUGH: Final = 4
 """Minimum working set for memory, as a multiple of a thread's share of the caches."""
 TOO_SMALL: Final = 2
-"""Multiple of the caches below which part of the traffic stays in them, so that the result is not the bandwidth of
-memory."""
+"""Working sets smaller than this multiple of the caches keep part of the traffic in the caches, so that the result is
+not the bandwidth of memory."""
 ASSUMED_CACHE: Final = 16 << 20
 """A CPU's share of the caches, in bytes, if the host does not report its caches."""
 # The rest is reserved for the Linux kernel, page tables and other programs.

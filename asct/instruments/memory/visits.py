@@ -59,7 +59,7 @@ P = TypeVar("P", bound=VisitedParams)
 
 
 class VisitedBenchmark(Benchmark[P]):
-    """A benchmark that runs the same list of processes in several visits, each in a random order."""
+    """A benchmark that runs the same list of processes in every visit, each time in a random order."""
 
     uses_earlier: ClassVar[bool] = True
 

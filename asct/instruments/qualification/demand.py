@@ -1,4 +1,5 @@
-"""Demand intensity: a matrix of jobs and queue depths, its operating points, and their response time histograms.
+"""Demand intensity: a matrix of numbers of jobs and queue depths, its operating points, and their response time
+histograms.
 
 SNIA Solid State Storage Performance Test Specification 2.0, "Demand intensity / response time histogram". The composite
 block size workload follows the same sequence.
@@ -108,13 +109,14 @@ class DemandMatrix:
 
     @property
     def window(self) -> SteadyWindow | None:
-        """The last rounds of the highest load (the one that the specification tracks), or None if there are too few."""
+        """The last rounds at the highest load, which is the one that the specification tracks, or None if there are too
+        few rounds."""
         rates = [self.summary(number, self.cells[0]).iops for number in range(1, self.rounds + 1)]
         return last_window(rates, self.params.rule)
 
     @property
     def steady(self) -> bool:
-        """Whether the highest load was steady in the last rounds."""
+        """Whether the results at the highest load were steady in the last rounds."""
         window = self.window
         return window is not None and window.holds(self.params.rule)
 

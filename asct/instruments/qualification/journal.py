@@ -24,7 +24,7 @@ from asct.sdk.step import Output, Step, Tool
 _LONG_S: Final = 30.0
 _FAST_BYTES_PER_S: Final = 1e9
 """Rate of a fast drive. If a process ends after a given amount of data, its shortest possible duration is estimated
-from this rate. Only processes that take at least `_LONG_S` are sampled less often."""
+from this rate. Only processes that would take at least `_LONG_S` even on such a drive are sampled less often."""
 _KEPT: Final = 64
 """Maximum number of points kept in memory. Each takes about a megabyte, and a long test has thousands."""
 

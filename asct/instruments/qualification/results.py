@@ -154,7 +154,8 @@ def _state_flags(history: RoundHistory, verdict: SteadyVerdict) -> tuple[str, ..
 
 
 def cell_values(cell: Workload, points: Sequence[FioPoint], flags: tuple[str, ...]) -> Iterator[Measurement]:
-    """Yield the rates, averaged over the rounds, and the latencies of all requests (reads and writes) in all rounds.
+    """Yield the rates, averaged over the rounds, and the latencies, which summarize all requests (reads and writes) in
+    all rounds.
 
     The intervals are derived from the differences between the rounds.
     """

@@ -42,7 +42,7 @@ def precondition_steps(journal: StepJournal, phase: Phase, context: Context) -> 
 
 
 def preconditioned_bytes(journal: StepJournal, phase: Phase) -> int:
-    """Return the number of bytes that the passes wrote according to fio. Raises ValueError if a pass failed."""
+    """Return the number of bytes that the passes wrote, according to fio. Raises ValueError if a pass failed."""
     params = journal.params.precondition_params(journal.span, phase.sequential_block)
     done = [name for name in pass_names(journal, phase) if journal.has(name)]
     return sum(journal.point(name, params).sides["write"].io_bytes for name in done)

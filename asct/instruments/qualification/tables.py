@@ -179,7 +179,7 @@ def _matrix_row(view: QualificationView, metric: str, size: int, mixes: Sequence
 
 
 def notes_of(view: QualificationView) -> tuple[str, ...]:
-    """Return notes about the settings of the point."""
+    """Return notes about each phase, the active range, and the block sizes that were skipped."""
     found = list(dict.fromkeys(note for phase in view.phases for note in _phase_notes(view, phase)))
     size = view.amount("active_range")
     if size is not None:
