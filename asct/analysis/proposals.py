@@ -18,7 +18,7 @@ from asct.values.text import counted
 _DIGITS = 4
 """Rounding a bound to this number of digits changes it by far less than any useful margin."""
 Place = tuple[str, str, tuple[tuple[str, str], ...]]
-"""The key of a value in all runs of a plan and on all hosts: id, metric, and its place as text."""
+"""The key that identifies a value in every run of a plan and on every host: id, metric, and coordinates as text."""
 
 
 @dataclass(frozen=True, slots=True)

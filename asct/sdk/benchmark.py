@@ -102,8 +102,9 @@ class Benchmark(ABC, Generic[P]):
     flags: ClassVar[Mapping[str, str]] = {}
     """Maps each flag that values can have to its meaning, a sentence without a period."""
     pictures: ClassVar[Mapping[str, str]] = {}
-    """The names of the image files of figures, by slug, without the extension. `{id}/` is the folder of the benchmark
-    entry; other names are in the folder of the run. The name of any other figure is `{id}/` followed by its slug."""
+    """Maps the slug of a figure to the name of its image file, without the extension. A name that starts with `{id}/`
+    is in the folder of the benchmark entry; any other name is in the folder of the run. A figure that is not listed is
+    named `{id}/` followed by its slug."""
     dependencies: ClassVar[tuple[Dependency, ...]] = ()
     uses_earlier: ClassVar[bool] = False
     """Whether `steps` depends on `Context.earlier`."""

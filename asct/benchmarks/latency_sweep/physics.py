@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 FRACTION: Final = "noisy-fraction"
 """Flag for a latency that is not a whole number of core cycles."""
 UNEVEN: Final = "noisy-sizes"
-"""Flag for a latency that differs from the latencies of other sizes."""
+"""Flag for a latency of the first level that is inconsistent with those of other sizes in the level."""
 _FIRST: Final = "L1"
 _DEVIATION: Final = 0.01
 _WELL_INSIDE: Final = 0.9

@@ -31,8 +31,8 @@ _INTERVAL_HELP = "Interval for the level's latency, over the visits"
 
 
 def level_table(records: Sequence[Record], cycles: bool) -> Table:
-    """Return a table with one row per level and point, with medians over the repeats. Without levels, the notes contain
-    the reason."""
+    """Return a table with one row per level and point, with medians over the repeats. If no levels were found, the
+    notes say why."""
 
     def rows(mine: Sequence[Record]) -> list[Row]:
         names = dict.fromkeys(str(r.coords["level"]) for r in mine if r.metric == "latency" and "level" in r.coords)

@@ -145,7 +145,8 @@ def _nvme_obstacle(inspected: GuardOutput) -> str:
         return "the target is not an NVMe drive, or could not be queried"
     if not controller.formats:
         return "the drive does not support Format NVM"
-    alone = any(check.name == "namespaces" and check.ok and "only namespace" in check.detail for check in inspected.checks)
+    namespaces = (check for check in inspected.checks if check.name == "namespaces" and check.ok)
+    alone = any("only namespace" in check.detail for check in namespaces)
     if _formats_all(device) and not alone:
         return "the drive formats all namespaces at once and may have other namespaces"
     return ""
