@@ -175,8 +175,8 @@ def page_problems(browser: Any, path: Path) -> Problems:
 
 
 def _words(text: str) -> Counter[str]:
-    """The words of a text that a line break does not divide."""
-    return Counter(word for word in text.split() if len(word) <= _LONGEST_WORD)
+    """The words of a text that a line break does not divide; it may follow a hyphen."""
+    return Counter(word for word in re.split(r"[\s-]+", text) if len(word) <= _LONGEST_WORD)
 
 
 LONG_TABLES = """() => Array.from(document.querySelectorAll('table')).filter((one) => one.rows.length > 70)
