@@ -40,7 +40,7 @@ static bool take_group(const char **text, struct wanted *wanted, size_t *count)
             return false;
         one.width = take_word(text, 'w') ? 4 : 8;
         if (one.offset % one.width != 0)
-            return false;
+            fail(EXIT_USAGE, "--registers: offset %x is not a multiple of %u bytes", one.offset, one.width);
         if (*count == WANTED_MAX)
             fail(EXIT_USAGE, "--registers: more than %d", WANTED_MAX);
         wanted[(*count)++] = one;
