@@ -323,12 +323,13 @@ class JobRunner:
         job, point = self.job, attempt.point
         self._run.events.emit(PointStarted(job.host, job.id, point.id, attempt.repeat, point.label, point.estimated_s))
         repeats.measure(attempt)
-        if attempt.advanced or not attempt.lost:
+        lost = attempt.end == "lost"
+        if attempt.advanced or not lost:
             self._session.forgive_losses()
-        given_up = attempt.lost and not self._session.reopen()
+        given_up = lost and not self._session.reopen()
         if given_up or is_refusal(attempt.diagnostic) or self._run.stop.requested:
             self._conclude(attempt)
-        elif attempt.lost and self.benchmark.continues(point.params):
+        elif lost and self.benchmark.continues(point.params):
             self._queue.appendleft(attempt.again(counted=False))
         elif attempt.status in job.retry.on and attempt.number <= job.retry.max:
             self._queue.append(attempt.again())

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from asct.diagnostics.model import Diagnostic
 from asct.engine.events import DriveRates, StepStarted, now
@@ -78,16 +78,17 @@ class Attempt:
     earlier: Sequence[EarlierValues] = ()
     exported: Mapping[str, Scalar] = field(default_factory=dict)
     diagnostic: Diagnostic | None = None
-    lost: bool = False
-    """Whether the connection was lost."""
-    cut_off: bool = False
-    """Whether the attempt ended before its last step."""
-    advanced: bool = False
-    """Whether the attempt finished steps after which the next attempt can continue."""
+    end: Literal["complete", "early", "lost"] = "complete"
+    """Whether all steps ran, the attempt ended before its last step, or the connection was lost."""
     steps_left: bool = False
     """Whether the attempt failed after its remaining steps had been announced to the host."""
     telemetry: Telemetry | None = None
     """The host state during the steps, or None if no step was run."""
+
+    @property
+    def advanced(self) -> bool:
+        """Whether the attempt finished steps after which the next attempt can continue."""
+        return self.notes is not None and self.notes.finished > 0
 
     def again(self, *, counted: bool = True) -> Attempt:
         """Return the next attempt at this repeat. `counted` is False if the next attempt only continues this one."""
@@ -153,7 +154,7 @@ class RepeatRunner:
         started_at, started = now(), time.monotonic()
         self._open(attempt)
         if attempt.point.unfit is not None:
-            self._cut_off(attempt, "failed", attempt.point.unfit)
+            self._end_early(attempt, "failed", attempt.point.unfit)
         else:
             self._run_from_notes(attempt)
         done = attempt.steps
@@ -237,15 +238,15 @@ class RepeatRunner:
         try:
             self._next_steps(attempt)
         except HostLost as error:
-            attempt.lost = True
-            self._cut_off(attempt, "host-lost", connection_lost(self._job.host, error))
+            self._end_early(attempt, "host-lost", connection_lost(self._job.host, error))
+            attempt.end = "lost"
         except HostError as error:
-            self._cut_off(attempt, "failed", error.diagnostics[0])
+            self._end_early(attempt, "failed", error.diagnostics[0])
         except _UnreadableError as error:
             self._fail_unreadable(attempt, error.args[0])
         except (LookupError, ValueError) as error:
             reason = missing_result if isinstance(error, LookupError) else invalid_settings
-            self._cut_off(attempt, "failed", reason(self._job, error))
+            self._end_early(attempt, "failed", reason(self._job, error))
 
     def _next_steps(self, attempt: Attempt) -> None:
         deadline = time.monotonic() + attempt.point.limit_s
@@ -255,12 +256,12 @@ class RepeatRunner:
                 continue
             on_line = self._announce_step(step, attempt)
             if not self._run_step(step, attempt.folder, done, deadline, on_line, identity):
-                self._cut_off(attempt, "timeout" if done.timed_out else "failed", done.failure)
+                self._end_early(attempt, "timeout" if done.timed_out else "failed", done.failure)
                 announced = self.planned_tasks(attempt.point, attempt.repeat) if attempt.number == 1 else ()
                 attempt.steps_left = len(announced) > len(done.rows)
                 return
             if self._run.stop.at_once:  # an interrupted program may have stopped early and still exited with 0
-                self._cut_off(attempt, "interrupted", None)
+                self._end_early(attempt, "interrupted", None)
                 return
             if notes is not None:
                 notes.add(step, done)
@@ -315,9 +316,9 @@ class RepeatRunner:
 
         return RateFeed(emit)
 
-    def _cut_off(self, attempt: Attempt, status: PointStatus, diagnostic: Diagnostic | None) -> None:
+    def _end_early(self, attempt: Attempt, status: PointStatus, diagnostic: Diagnostic | None) -> None:
         """End the attempt before its last step. If the run is being stopped, the status is `interrupted`."""
-        attempt.cut_off = True
+        attempt.end = "early"
         if self._run.stop.at_once:
             status, diagnostic = "interrupted", None
         attempt.fail(status, diagnostic)
@@ -450,8 +451,7 @@ class RepeatRunner:
     def _close_notes(self, attempt: Attempt, notes: StepNotes) -> None:
         """Discard the notes about a repeat that ran all steps but has no valid values, because it must start over."""
         attempt.elapsed_s = round(attempt.elapsed_s + notes.earlier_s, 6)
-        attempt.advanced = notes.finished > 0
-        if not attempt.cut_off and attempt.status != "ok":
+        if attempt.end == "complete" and attempt.status != "ok":
             self._writer.discard_steps(attempt.folder)
 
     def _document(self, attempt: Attempt, records: Sequence[Record], started_at: str) -> None:
