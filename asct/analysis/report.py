@@ -5,25 +5,34 @@ from __future__ import annotations
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 from html import escape
+from typing import Any
 
 from asct.analysis.cause import Cause, first_cause
 from asct.analysis.combined import combined_figures
 from asct.analysis.disturbances import DisturbanceCard, DisturbanceLink, DisturbanceSummary, beside, findings_of
-from asct.analysis.features import feature_grid
 from asct.analysis.fleet import FEW_HOSTS, MEDIAN, fleet_figures, host_figures
-from asct.analysis.grid import TextTable, distinct, from_table, plain, slug, without_empty_columns
+from asct.analysis.grid import (
+    ABSENT,
+    ColumnHead,
+    TableCell,
+    TextTable,
+    distinct,
+    from_table,
+    plain,
+    slug,
+    without_empty_columns,
+)
 from asct.analysis.headline import HeadlineMetric, headline_grids, headlines
 from asct.analysis.keyresults import KeyResults, key_results
 from asct.analysis.machine import Row, host_rows, one_line, unknown_lines
 from asct.analysis.outcomes import outcome_grid, reused_text
 from asct.analysis.provenance import CommandLine, Failure, command_of, failures_of, remarks_of, settings_of, text_at
 from asct.analysis.references import RatedValue, rated_values, reference_grid, with_references
-from asct.analysis.sidebyside import side_by_side
 from asct.analysis.telemetry import host_remarks, hosts_line, meanings
 from asct.analysis.topology import core_latencies, drawing
 from asct.analysis.verdict import VerdictSummary, summarize, verdict_grid
@@ -177,7 +186,7 @@ def build(view: RunView) -> RunReport:
         cause=first_cause(view),
         expectations=without_empty_columns(verdict_grid(run.verdicts)) if run.verdicts else None,
         references=reference_grid(rated),
-        features=feature_grid(view.resolved),
+        features=_feature_grid(view.resolved),
         warnings=tuple(_warnings(view)),
         hosts=tuple(_host_cards(view, findings)),
         findings=findings.cards,
@@ -220,6 +229,23 @@ def together(findings: Iterable[Caution]) -> list[Caution]:
 def _without_host(message: str, host: str) -> str:
     """Return a message without the host and its address at the start, because a warning states its host separately."""
     return re.sub(rf"\A(host )?{re.escape(host)}( \([^()]*\))?: ", "", message) if host else message
+
+
+def _feature_grid(resolved: Mapping[str, Any]) -> TextTable | None:
+    """Return the features that the plan states for the measured hardware (`report: features:`), with a row for each
+    feature and a column for each item, or None if it states none."""
+    report = resolved.get("report")
+    given = report.get("features") if isinstance(report, dict) else None
+    told = {name: own for name, own in given.items() if isinstance(own, dict)} if isinstance(given, dict) else {}
+    if not told:
+        return None
+    heads = (ColumnHead("Feature"), *(ColumnHead(plain(name), kept=True) for name in told))
+    features = dict.fromkeys(feature for own in told.values() for feature in own)
+    rows = tuple(
+        (TableCell(plain(feature)), *(TableCell(plain(str(own.get(feature, ABSENT)))) for own in told.values()))
+        for feature in features
+    )
+    return TextTable("features", "Features", heads, rows, ("As stated in the plan.",))
 
 
 def _host_cards(view: RunView, findings: DisturbanceSummary) -> Iterable[HostCard]:
@@ -265,6 +291,34 @@ def _section(
         grids=tuple(side_by_side(jobs, unique)) if len(jobs) > 1 else (),
         flags=(*_flags(jobs), *meanings(jobs).items()),
     )
+
+
+def side_by_side(jobs: Sequence[JobView], unique: str) -> Iterator[TextTable]:
+    """Yield the tables of several jobs, each with the rows of all hosts and a second column that names the host.
+
+    If the tables have the same rows, each row is followed by the corresponding rows of the other hosts. Otherwise, the
+    rows of each host follow those of the previous host. Tables with different columns are not merged. The slugs start
+    with `unique`.
+    """
+    tables = [(job.entry.host, from_table(table)) for job in jobs for table in job.tables if not table.bulk]
+    groups = grouped(tables, lambda one: (one[1].slug, one[1].caption, one[1].heads)).values()
+    slugs = distinct(f"{unique}-{group[0][1].slug}" for group in groups)
+    for group, name in zip(groups, slugs, strict=True):
+        yield replace(without_empty_columns(_joined(group)), slug=name)
+
+
+def _joined(group: Sequence[tuple[str, TextTable]]) -> TextTable:
+    """Return the tables of several hosts, each with the name of its host, as one table."""
+    first = group[0][1]
+    rows = [[(row[0], TableCell(plain(host), host), *row[1:]) for row in grid.rows] for host, grid in group]
+    names = [[row[0].text for row in own] for own in rows]
+    alike = all(one == names[0] for one in names)
+    ordered = (
+        [row for same in zip(*rows, strict=True) for row in same] if alike else [row for own in rows for row in own]
+    )
+    heads = (first.heads[0], ColumnHead("Host", kept=True), *first.heads[1:])
+    notes = tuple(dict.fromkeys(note for _, grid in group for note in grid.notes))
+    return replace(first, heads=heads, rows=tuple(ordered), notes=notes)
 
 
 def _figures(jobs: Sequence[JobView], rated: Sequence[RatedValue]) -> tuple[list[Figure], list[tuple[Figure, ...]]]:

@@ -10,8 +10,7 @@ from pathlib import Path
 from asct.analysis.appendix import checksums, versions_grid
 from asct.analysis.compared import comparison_of
 from asct.analysis.consistency import consistency_grid, sentence
-from asct.analysis.report import build
-from asct.analysis.sidebyside import side_by_side
+from asct.analysis.report import build, side_by_side
 from asct.analysis.view import RunView, open_view
 from asct.registry import installed
 from asct.sdk.record import Record
