@@ -1,4 +1,4 @@
-"""Compare runs: each run with the base."""
+"""Open runs, and compare each of them with the base."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from asct.analysis.baseline import find_baseline, spread_of
+from asct.analysis.diff.arm_asct import read_arm_asct
+from asct.analysis.diff.arm_folder import MANIFEST, is_arm_asct
 from asct.analysis.diff.differing import Differing, differing
-from asct.analysis.diff.opening import open_source
 from asct.analysis.diff.rows import RunDiff, compare_runs
 from asct.analysis.diff.source import ASCT, DiffSource, of_stored
 from asct.diagnostics.model import Diagnostic
 from asct.errors import NoSuchRun, StoreError, UsageError
 from asct.sdk.benchmark import Catalog
+from asct.store.find import holds_run, open_run
 from asct.store.reader import read_run
 
 
@@ -40,6 +42,19 @@ def compare_all(base: DiffSource, others: Sequence[DiffSource], limit: float, ca
     runs = tuple(compare_runs(base, other, limit, catalog) for other in others)
     hosts: list[Mapping[str, str]] = [{}, *(item.hosts for item in runs)]
     return Diff(base, runs, tuple(differing([base, *others], hosts, catalog)), limit)
+
+
+def open_source(results: Path, name: str, catalog: Catalog) -> DiffSource:
+    """Return the run that `name` selects: a path, `latest`, `<plan>/latest`, an id or the start of one, or a label.
+
+    Only this function determines which tool wrote a folder; it does so from the content of the folder. Raises NoSuchRun
+    or StoreError.
+    """
+    path = Path(name)
+    folder = path.parent if path.name == MANIFEST else path
+    if is_arm_asct(folder) and not holds_run(folder):
+        return read_arm_asct(folder, catalog)
+    return of_stored(open_run(results, name), catalog)
 
 
 def opened(

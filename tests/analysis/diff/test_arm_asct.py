@@ -12,7 +12,7 @@ import pytest
 from asct.analysis.agreement import place_of
 from asct.analysis.diff.arm_asct import read_arm_asct
 from asct.analysis.diff.arm_recipes import TICK_METRICS
-from asct.analysis.diff.opening import open_source
+from asct.analysis.diff.build import open_source
 from asct.analysis.diff.source import DiffSource
 from asct.errors import NoSuchRun
 from asct.registry import installed

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from asct.analysis.diff.arm_asct import read_arm_asct
-from asct.analysis.diff.between import aligned
+from asct.analysis.diff.rows import aligned
 from asct.analysis.diff.source import ASCT, DiffSource
 from asct.analysis.groups import MetricGroup, gather
 from asct.registry import installed
