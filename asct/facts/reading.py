@@ -8,22 +8,23 @@ import secrets
 from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 from asct.errors import HostError
 from asct.facts import blocks, cpu, memory, mounts, network, pci, perf, software, system
 from asct.facts.bounds import bounded
 from asct.facts.cmn import sysfs
-from asct.facts.evidence import reasons_of_dump
 from asct.facts.exchange import script
 from asct.facts.snapshot import KEPT, Snapshot, from_output, token_of
-from asct.facts.sources import FIELDS
+from asct.facts.sources import EVIDENCE, FIELDS
 from asct.facts.unknown import UnknownFacts, real, whole
 from asct.hosts import errors
 from asct.hosts.base import Host
 from asct.sdk.facts import HostFacts, Interconnect, Load
 from asct.values.timestamp import stamp
 
+ABSENT = "the snapshot does not contain it"
 _NAMES = {"Max locked memory": "memlock", "Max open files": "nofile", "Max processes": "nproc"}
 _LINE = re.compile(r"(Max [a-z ]+?) {2,}(\d{1,20}|unlimited) +(?:\d{1,20}|unlimited)\b.*", re.ASCII)
 
@@ -85,6 +86,23 @@ def reasons(left: Mapping[str, int]) -> dict[str, str]:
         reason = f"too many lines in {', '.join(counts)}: {sum(counts.values())} omitted"
         made[field] = f"{made[field]}; {reason}" if field in made else reason
     return made
+
+
+def _reasons_of_dump(snapshot: Snapshot, reasons: Mapping[str, str]) -> dict[str, str]:
+    """Return all reasons, after replacing those that apply only because the dump lacks the files. A file that is
+    missing from the dump may exist on the machine."""
+
+    @cache
+    def has(source: str) -> bool:
+        if not source.startswith("/"):
+            return source in snapshot.commands
+        return any(source in path for path in snapshot.files)
+
+    def reason(field: str, text: str) -> str:
+        sources = next((sources for pattern, sources in EVIDENCE.items() if re.fullmatch(pattern, field)), None)
+        return text if sources is None or any(map(has, sources)) else ABSENT
+
+    return {field: reason(field, text) for field, text in reasons.items()}
 
 
 def interconnects(snapshot: Snapshot, arch: str | None, gaps: UnknownFacts) -> list[Interconnect]:
@@ -181,7 +199,7 @@ def facts_of(snapshot: Snapshot, host: str, when: datetime, *, dated_by_file: bo
         work_free_bytes=free,
         work_filesystem=filesystem,
         limits=limits(snapshot, gaps),
-        unknown=(reasons_of_dump(snapshot, gaps.reasons) if snapshot.dump else gaps.reasons) | reasons(snapshot.left),
+        unknown=(_reasons_of_dump(snapshot, gaps.reasons) if snapshot.dump else gaps.reasons) | reasons(snapshot.left),
         not_applicable=gaps.absent,
         contradictions=gaps.contradictions,
         notes=list(snapshot.notes),

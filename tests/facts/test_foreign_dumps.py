@@ -11,9 +11,8 @@ import pytest
 
 from asct.cli.app import run
 from asct.facts import exchange
-from asct.facts.evidence import ABSENT
 from asct.facts.files_snapshot import load
-from asct.facts.reading import facts_of
+from asct.facts.reading import ABSENT, facts_of
 from asct.facts.snapshot import from_output
 from asct.facts.sources import CPU, NODE
 from asct.sdk.facts import HostFacts
