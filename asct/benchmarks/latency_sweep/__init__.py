@@ -269,7 +269,7 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
 
     def parse(self, params: LatencySweepParams, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
         """Return the combined values of all visits, with flags on implausible latencies in the first level."""
-        from asct.benchmarks.latency_sweep.physics import checked
+        from asct.benchmarks.latency_sweep.measure import checked
 
         return checked(super().parse(params, outputs, facts), facts)
 

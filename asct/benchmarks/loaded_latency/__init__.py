@@ -7,9 +7,8 @@ from dataclasses import replace
 from typing import ClassVar
 
 from asct.benchmarks.loaded_latency.command import KERNEL, arguments, demanded_bytes, estimated_seconds
-from asct.benchmarks.loaded_latency.measure import FLAGS, ONE_VISIT, WORKLOAD, is_slow, measurements
+from asct.benchmarks.loaded_latency.measure import FLAGS, ONE_VISIT, WORKLOAD, checked, is_slow, measurements
 from asct.benchmarks.loaded_latency.params import LoadedLatencyParams
-from asct.benchmarks.loaded_latency.physics import checked
 from asct.benchmarks.loaded_latency.report import all_tables, load_curve
 from asct.instruments.memory.quantities import IDLE_LATENCY
 from asct.instruments.memory.settings import from_pools, in_cycles
