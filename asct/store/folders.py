@@ -113,12 +113,12 @@ def link_label(root: Path, label: str) -> Path:
     the label is not a valid name or is the name of something other than a link, and StoreError (E502) if the link
     cannot be created.
     """
-    link = root.with_name(label)
     try:
         safe_name(label)
     except ValueError as error:
         legal = re.sub(r"[^\w.@+:-]+|\.\.+", "-", label, flags=re.ASCII).strip("-.") or "golden"
         raise UsageError(Diagnostic("E520", str(error), hint=f"write `{legal}`")) from None
+    link = root.with_name(label)
     if label == "latest" or RUN_ID.fullmatch(label) or (os.path.lexists(link) and not link.is_symlink()):
         raise UsageError(Diagnostic("E520", f"`{label}` cannot be a label", hint="choose another name: `golden`"))
     with writing(link):

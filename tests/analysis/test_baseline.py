@@ -13,6 +13,7 @@ import pytest
 from asct.analysis.baseline import Baseline, absent, acceptable, find_baseline, unfit
 from asct.analysis.diff.build import opened
 from asct.analysis.hardware import host_change
+from asct.errors import UsageError
 from asct.registry import Registry
 from asct.sdk.facts import Cpu, HostFacts, Memory
 from asct.store.accepted import NAME, accept, acceptance
@@ -308,6 +309,17 @@ def test_a_label_is_a_link_that_moves(tmp_path: Path) -> None:
     link_label(second.layout.root, "golden")
     assert value(found("golden", now)) == 2e-7
     assert value(found(str(tmp_path / "gate" / "golden"), now)) == 2e-7
+
+
+@pytest.mark.parametrize("label", ["", "a/b", "../up", "-x", "latest", f"20261121T042801Z-{HEX}", "accepted.jsonl"])
+def test_what_cannot_be_a_label_is_a_usage_error(tmp_path: Path, label: str) -> None:
+    root = run(tmp_path, 1).layout.root
+    accept(root.parent, acceptance(root.name, "a.latency", "x"))
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(UsageError) as caught:
+        link_label(root, label)
+    assert caught.value.diagnostics[0].code == "E520"
+    assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_a_baseline_that_is_gone_or_damaged_is_a_problem_not_an_error(tmp_path: Path) -> None:
