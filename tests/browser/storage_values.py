@@ -11,6 +11,7 @@ from asct.benchmarks.storage_write_saturation.params import StopCondition
 from asct.instruments.fio.histogram import Latency
 from asct.instruments.fio.metrics import KINDS, percentiles_of
 from asct.instruments.qualification.journal import TimeSlot
+from asct.instruments.qualification.settings import size_name
 from asct.sdk.record import Measurement, Scalar, Stats
 from asct.statistics.steady import SteadyRule, window_of
 from tests.browser.memory_values import chance, recorded
@@ -162,7 +163,7 @@ def qualification_values(name: str, settings: Mapping[str, Any], rounds: int = 9
     cells = _cells(name, settings)
     phases = settings["block_sizes"] if name == "storage-throughput" else (0,)
     for size in phases:
-        phase = f"{size // 1024}k" if size else "test"
+        phase = size_name(size) if size else "test"
         found += _phase(name, settings, phase, rounds)
         for block, mix, quantity in _tracked(name, size):
             at: dict[str, Scalar] = {"phase": phase, "block_size": block, "rwmixread": mix, "quantity": quantity}

@@ -55,3 +55,9 @@ def test_sections_of_one_benchmark_have_titles_of_their_own(tmp_path: Path) -> N
     titles = [section.title for section in report.sections]
     assert len(titles) == len(set(titles)) == 9
     assert "Recovery and demand intensity of a drive: idle" in titles
+
+
+def test_phases_have_the_names_of_their_block_sizes(tmp_path: Path) -> None:
+    stored = read_run(write_tree("qualification", tmp_path))
+    rounds = [record for record in stored.records() if record.metric == "rounds" and record.id == "throughput"]
+    assert [record.coords["phase"] for record in rounds] == ["1024k", "64k", "8k", "4k", "512"]
