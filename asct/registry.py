@@ -174,7 +174,7 @@ def _index() -> tuple[list[FlagInfo], dict[str, BenchmarkInfo]]:
 
 
 def index_text() -> str:
-    """Return the text that index.json should contain now, with one part or benchmark per line."""
+    """Return the text that index.json should currently contain, with one part or benchmark per line."""
     from asct.sdk.record import COMMON_FLAGS
 
     parts: dict[str, dict[str, Any]] = {part: {} for part in _PARTS}
@@ -194,8 +194,10 @@ def index_text() -> str:
 
 
 def _shared(parts: dict[str, Any], item: dict[str, Any], owner: str) -> str:
-    """Return the key of an item in the shared parts. A new item is added with its name as the key or, if that name is
-    taken, with `NAME of OWNER`."""
+    """Return the key of an item in the shared parts.
+
+    A new item is added under its name or, if that name is taken, under `NAME of OWNER`.
+    """
     name = str(item["name"])
     for key in (name, *(key for key in parts if key.startswith(f"{name} of "))):
         if parts.setdefault(key, item) == item:

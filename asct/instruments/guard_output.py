@@ -28,7 +28,7 @@ class TargetCheck:
 
 @dataclass(frozen=True, slots=True)
 class GuardTarget:
-    """A target at the time of an inspection. `fields` contains the fields of its output line."""
+    """The state of a target during an inspection. `fields` contains the fields of its output line."""
 
     path: str
     fields: Mapping[str, Any] = field(default_factory=dict)
@@ -74,7 +74,7 @@ class GuardOutput:
     ended_ns: int
     members_before: tuple[GuardTarget, ...] = ()
     members_after: tuple[GuardTarget, ...] = ()
-    """The members of the RAID set, if there is one. In that case, the set is the only target, in `samples` as well."""
+    """The members of the RAID set, if there is one; the set is then the only target, including in `samples`."""
 
     @property
     def drives(self) -> tuple[GuardTarget, ...]:

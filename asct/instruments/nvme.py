@@ -33,9 +33,9 @@ class DriveHealth(BaseModel):
     warning_minutes: int
     critical_minutes: int
     throttle_transitions: int
-    """Number of transitions to a slower power state for cooling, in total for both thresholds."""
+    """Total number of transitions to a slower power state for cooling, for both thresholds."""
     data_units_written: SkipJsonSchema[int | None] = Field(None, exclude=True)
-    """Number of data units that the host has written. It is excluded from documents, because it is recorded as a
+    """Number of data units that the host has written. Documents do not include it, because it is recorded as a
     measurement."""
 
     @property

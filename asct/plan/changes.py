@@ -1,7 +1,7 @@
 """Changes to a plan: profiles (`quick: {vars: {runtime: 2s}}`) and `--set PATH=VALUE`.
 
-`--set` is the highest layer. Its values are parsed in the same way as those in a plan, and their locations refer to the
-text of the option.
+`--set` is the highest layer. Its values are parsed in the same way as values in a plan, and their locations refer to
+the text of the option.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ class Assignment(NamedTuple):
 
 @dataclass(slots=True)
 class Overrides:
-    """The changes that `--set` options make to sections, hosts and entries, and the settings that the planner must
-    apply."""
+    """The changes that `--set` options make to sections, hosts and entries, and the settings that are left to the
+    planner."""
 
     assignments: list[Assignment]
     findings: Findings
@@ -153,8 +153,11 @@ class Overrides:
             self.findings.error("E119", f"`--set {shown(item.path)}` does not name a setting", rest[0][1], _HINT)
 
     def _unknown(self, item: Assignment, names: Sequence[str]) -> None:
-        """Handle an unknown name: report it if it is a misspelled section. Keep it if it may be a benchmark, because
-        only the planner knows the benchmarks."""
+        """Handle an unknown name.
+
+        Report it if it is a misspelled section, and keep it if it may be a benchmark, because only the planner knows
+        the benchmarks.
+        """
         head, span = item.parts[0]
         if head == "safety":
             hint = "edit it in the plan"

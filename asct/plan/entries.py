@@ -74,7 +74,7 @@ def _items(node: Node, findings: Findings) -> list[Node]:
 
 
 def _with_settings(name: str, settings: Node) -> Node:
-    """Return the entry for `name: {setting: value}`, a form that other tools use."""
+    """Return the entry that `name: {setting: value}`, a form used by other tools, stands for."""
     body = {"uses": Node(name, settings.location)}
     if isinstance(settings.value, dict):
         own = {key: item for key, item in settings.value.items() if key in ENTRY_KEYS}
@@ -253,8 +253,10 @@ def _sweep(section: Section) -> Sweep:
 
 
 def _axis(sweep: Section, key: str, item: Node) -> Node:
-    """Return an axis, which is a list, a range, or a template that may evaluate to either. Report a single value as an
-    error."""
+    """Return an axis: a list, a range, or a template that may evaluate to either.
+
+    Report a single value as an error.
+    """
     if isinstance(item.value, list | dict) or (isinstance(item.value, str) and "${" in item.value):
         return item
     if isinstance(item.value, str) and (found := _DASHED.fullmatch(item.value)):

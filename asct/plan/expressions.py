@@ -55,7 +55,8 @@ class ExpressionError(Exception):
         self.hint = hint
 
     def shifted(self, offset: int) -> ExpressionError:
-        """Return the same error with its location shifted, for a text in which the expression starts at `offset`."""
+        """Return the same error with its location shifted to match a text in which the expression starts at
+        `offset`."""
         return ExpressionError(self.code, self.message, self.at + offset, self.length, self.hint)
 
 
@@ -257,7 +258,7 @@ def _number(token: _Token) -> int | float | Seconds:
 
 
 def measured(text: str) -> int | Seconds:
-    """Parse a size (in bytes) or a duration. For any other text, raise the BadValueError of the size parser."""
+    """Parse a size (in bytes) or a duration. For any other text, the size parser raises its BadValueError."""
     try:
         return parse_size(text)
     except BadValueError as problem:

@@ -23,8 +23,8 @@ _PLACES_SHOWN: Final = 2
 
 
 class ParseContext(NamedTuple):
-    """The parsing context: the findings so far, and the names that templates outside `config` may read. If `literal` is
-    true, templates are rejected (E125)."""
+    """What all parts of the parser share: the findings so far, and the names that templates outside `config` may read.
+    If `literal` is true, templates are rejected (E125)."""
 
     findings: Findings
     scope: Scope
@@ -60,8 +60,8 @@ def flow(value: Any) -> str:
 
 
 def _unindented(members: Mapping[str, Node], known: Collection[str]) -> dict[str, str]:
-    """Map each unknown key to the known key below which it probably belongs. An unknown key is assumed to belong below
-    a known key that has no value and directly precedes it."""
+    """Map each unknown key to the known key below which it probably belongs: the preceding known key, if that key has
+    no value."""
     found: dict[str, str] = {}
     above: str | None = None
     for key, item in members.items():
@@ -73,8 +73,8 @@ def _unindented(members: Mapping[str, Node], known: Collection[str]) -> dict[str
 
 
 def _belongs(key: str) -> str:
-    """Return a hint that names the sections to which a key, or the key that it resembles, belongs. Return an empty
-    string if it resembles none."""
+    """Return a hint listing the sections to which a key belongs or, if the key is unknown, those of the key that it
+    resembles. Return an empty string if it resembles none."""
     from asct.plan.keys import common_keys  # imported here: it reads the schema
 
     places: dict[str, list[str]] = {}

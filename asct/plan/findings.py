@@ -25,8 +25,8 @@ class Findings:
     """The diagnostics of one plan. At most `MOST` are kept, and each is listed once even if it affects several hosts or
     points.
 
-    `gaps` lists the parts of the plan that errors hide. A name that such a part may define is not reported as unknown,
-    because it may exist once the errors are fixed.
+    `gaps` lists the parts of the plan that errors hide. A name that may be defined in such a part is not reported as
+    unknown, because it may exist once the errors are fixed.
     """
 
     def __init__(self, gaps: Iterable[Gap] = ()) -> None:
@@ -34,7 +34,7 @@ class Findings:
         self._omitted = 0
         self.gaps = set(gaps)
         self.errors = 0
-        """The number of errors so far, including repeated ones. If it has increased after a step, the step reported an
+        """The number of errors so far, including repeated ones. If a step increases it, the step has reported an
         error."""
 
     def add(self, *diagnostics: Diagnostic) -> None:

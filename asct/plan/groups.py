@@ -103,7 +103,7 @@ def _hosts(node: Node, word: str, known: Sequence[str], hosts: Sequence[str], fi
 
 
 UNKNOWN: Final = ""
-"""Placeholder for unknown hosts among the members of a group."""
+"""Placeholder for the unknown hosts in a group."""
 
 
 def with_group_vars(found: HostMaps, groups: Groups, findings: Findings) -> HostMaps:

@@ -277,9 +277,9 @@ def _check(option: Option, node: Node, where: str, findings: Findings) -> None:
 
 
 def split_hosts(hosts: HostMaps, groups: Node | None, context: ParseContext) -> tuple[HostMaps, Node | None]:
-    """Replace each entry that its transport splits into several hosts (such as the nodes of a cluster) with these
-    hosts. Return the hosts, and `groups` with an additional group for each such entry, which has the entry's name and
-    contains its hosts.
+    """Replace each entry that stands for several hosts (such as the nodes of a cluster) with the hosts into which its
+    transport splits it. Return the hosts, and `groups` extended by a group for each such entry, which has the entry's
+    name and contains its hosts.
     """
     found, made = HostMaps(), {}
     for name, body in hosts.maps.items():

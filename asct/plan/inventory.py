@@ -121,7 +121,7 @@ class _Reader:
         found.hosts[host] = self._node(members)
 
     def _say(self) -> None:
-        """Report the ignored parts of the inventory, each only once for all hosts together."""
+        """Report the ignored parts of the inventory, each only once, no matter how many hosts it affects."""
         for kind, hosts in self._left_out.items():
             more = f" and {len(hosts) - _NAMED} more" if len(hosts) > _NAMED else ""
             names = ", ".join(map(shown, hosts[:_NAMED])) + more

@@ -72,7 +72,7 @@ def load_plan(path: Path, *, profile: str | None = None, sets: Sequence[str] = (
 
 
 def variants(plan: Plan) -> Iterator[Plan]:
-    """Yield the plan as written, without a profile and `--set`, and then with each of its profiles."""
+    """Yield the plan as written (without a profile or `--set`), and then with each of its profiles applied."""
     for profile in (None, *plan.profiles):
         found = load_plan(Path(plan.path), profile=profile, text=plan.text).partial
         if found is not None:
@@ -130,8 +130,8 @@ class _Loading:
         return not {"benchmarks", "select", "extends"}.isdisjoint(root.value)
 
     def _layered(self, section: Section, gathered: MergedFiles, profile: str | None, overrides: Overrides) -> Section:
-        """Return the plan with included files, the profile and `--set` applied, except for the changes that these make
-        to hosts and benchmarks."""
+        """Return the plan merged with the included files, after applying the profile and `--set`, except where they
+        change hosts and benchmarks."""
         members = dict(section.members)
         for key, part in (("vars", gathered.vars), ("groups", gathered.groups), ("profiles", gathered.profiles)):
             if part:

@@ -213,7 +213,7 @@ class ReportSpec(NamedTuple):
     title: str | None = None
     formats: tuple[str, ...] = ("html", "markdown")
     features: Mapping[str, Mapping[str, str]] = {}
-    """The features that the user gives for each measured item, such as a drive: for each item, a mapping from feature
+    """The features that the user specifies for measured items, such as drives: for each item, a mapping from feature
     names to text."""
 
 
@@ -230,7 +230,7 @@ class Plan(NamedTuple):
     hosts: Mapping[str, HostSpec]
     groups: Mapping[str, tuple[str, ...]]
     defaults_config: Mapping[str, Node]
-    """Settings in `defaults.config`, the layer directly above the benchmark's defaults."""
+    """The settings in `defaults.config`, which is the layer directly above the benchmark's own defaults."""
     group_config: Mapping[str, Mapping[str, Node]]
     """Settings of groups (`groups: {g: {hosts: [...], config: {...}}}`)."""
     host_config: Mapping[str, Mapping[str, Node]]

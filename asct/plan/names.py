@@ -28,7 +28,7 @@ def folder_name(name: str, what: str) -> str:
 
 
 def alike(name: str, other: str, what: str) -> tuple[str, str]:
-    """Return the message and hint for two names whose folders would be the same on a case-insensitive file system."""
+    """Return the message and hint for two names that would share a folder on a case-insensitive file system."""
     message = f"{what} `{shown(name)}` and `{shown(other)}` differ only in case"
     return message, "rename one of them: their results would share a folder on a case-insensitive file system"
 

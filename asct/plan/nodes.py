@@ -33,7 +33,7 @@ class _TooMuchError(Exception):
 
 @dataclass(slots=True)
 class _Open:
-    """An incomplete list or map. `key` is the key whose value comes next."""
+    """A list or map that is still being read. `key` is the key whose value comes next."""
 
     node: Node
     key: str | None = None
@@ -43,7 +43,7 @@ class _Open:
     reject: bool = False
     """Whether the next value must be rejected because of an error in its key."""
     discard: bool = False
-    """Whether the collection must be dropped once it is complete, because it is a key."""
+    """Whether the collection must be discarded once it is complete, because it is used as a key."""
     tagged: bool = False
     keys: dict[str, Span] = field(default_factory=dict)
 

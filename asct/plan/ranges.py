@@ -23,7 +23,7 @@ from asct.values.size import format_size, parse_size
 
 MAX_VALUES: Final = 100_000
 MAX_BITS: Final = 20_000
-"""Maximum size of exact fractions. The limit prevents endless computations with factors such as 1.0000001."""
+"""Maximum size of exact fractions. Without this limit, factors such as 1.0000001 would cause endless computations."""
 
 Kind = Literal["number", "size", "duration", "count"]
 

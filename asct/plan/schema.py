@@ -135,7 +135,7 @@ def _setting(schema: Schema, definitions: Schema, free: bool) -> Schema:
 
 
 def _written(schema: Schema, definitions: Schema) -> Schema:
-    """Return the schema of a canonical value, extended by the notations that plans allow: units, suffixes and
+    """Return the schema of a canonical value, extended to allow the notations of plans: units, suffixes and
     templates."""
     if "$ref" in schema:
         return _written(definitions.get(str(schema["$ref"]).rpartition("/")[2], {}), definitions)

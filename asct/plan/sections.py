@@ -118,8 +118,8 @@ def _by(section: Section) -> dict[str, tuple[Node, Bound]]:
 def read_safety(node: Node | None, context: ParseContext, included: Sequence[Node] = ()) -> Safety:
     """Read the `safety:` section. Consent entries must be literal, so templates are rejected.
 
-    `included` contains the `safety` sections of included files, without consents. The lowest `max_written` in any of
-    the sections applies.
+    `included` contains the `safety` sections of included files, without consent entries. The lowest `max_written` in
+    any section applies.
     """
     sections = [_safety(item, context) for item in (*included, node) if item is not None]
     limits = [item.max_written_bytes for item in sections if item.max_written_bytes is not None]

@@ -54,8 +54,10 @@ class PlanFiles:
         return name, text
 
     def _inside(self, node: Node, what: str, shipped: bool) -> tuple[Path, str] | None:
-        """Return the path and name of a file that is below `root` (or among the plans of asct) after resolving links;
-        None after an error."""
+        """Return the path and name of a file, or None after an error.
+
+        Once links are resolved, the file must be below `root` or among the plans of asct.
+        """
         if not isinstance(node.value, str) or not node.value or not node.value.isprintable():
             self.findings.error("E106", f"{what} must be a file path", node.span, "write a path")
             return None
@@ -99,8 +101,8 @@ class PlanFiles:
 
 
 def meant_file(text: str, path: Path, suffixes: Sequence[str] = ()) -> str | None:
-    """Return the path of the file that `text` probably refers to, in the same form as `text`, or None if the folder of
-    `path` contains no similar file. If `suffixes` is set, only files with one of these suffixes are considered."""
+    """Return the path that was probably meant by `text`, in the same form, or None if the folder of `path` contains no
+    file with a similar name. If `suffixes` is set, only files with one of these suffixes are considered."""
     with suppress(OSError, ValueError):
         names = [one.name for one in path.parent.iterdir() if not suffixes or one.suffix in suffixes]
         name = nearest(path.name, names)

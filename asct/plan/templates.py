@@ -1,6 +1,6 @@
 """Templates: `${...}` in the text values of a plan, the variables that they read, and the conditions in `where`.
 
-If the template is the whole text, its value keeps its type; if it is only part of the text, its value is converted to
+If a template is the whole text, its value keeps its type; if it is only part of the text, its value is converted to
 text. `$$` stands for a dollar sign. A template is evaluated only once: its result is not treated as a template. A
 template that reads results of `needs` becomes a PendingValue, which `evaluate_pending` evaluates when the results are
 available.

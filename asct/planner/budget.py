@@ -15,10 +15,10 @@ from asct.values.quantity import format_alike
 _HOUR: Final = 3600.0
 _GIB, _TIB = 1 << 30, 1 << 40
 CONFIRM_S: Final = 8 * _HOUR
-"""The longest estimated duration, in seconds, of a run that starts without `--yes`."""
+"""The longest estimated duration, in seconds, with which a run starts without `--yes`."""
 CONFIRM_BYTES: Final = _TIB
-"""The largest number of bytes, summed over all targets on all hosts, that a run may write if it starts without `--yes`.
-It is compared with the number of bytes that the run is likely to write."""
+"""The largest number of bytes, summed over all targets on all hosts, that a run may be expected to write if it is to
+start without `--yes`."""
 UNNAMED_S: Final = _HOUR
 """`asct run all` excludes benchmarks whose estimated duration exceeds this number of seconds."""
 UNNAMED_BYTES: Final = 100 * _GIB
@@ -26,7 +26,7 @@ UNNAMED_BYTES: Final = 100 * _GIB
 
 
 def unconfirmed(plan: ResolvedPlan, shown: Preview) -> list[Diagnostic]:
-    """Return a diagnostic (E447) for each limit that a run exceeds, first for its duration, then for the bytes
+    """Return a diagnostic (E447) for each limit that a run exceeds: first the duration, then the number of bytes
     written. `limits.duration` and `safety.max_written` in the plan replace these limits; the planner has already
     checked them."""
     found = []

@@ -45,8 +45,8 @@ class ResolveContext:
     """Returns contexts, each with all of its jobs: one for the plan without the profile, `--set` and the selection, and
     one for the plan with each of its profiles."""
     points: dict[tuple[str, str], tuple[Point, ...]] = field(default_factory=dict)
-    """The points of each entry. Besides the entry, the key contains everything else that the points depend on, so hosts
-    with the same settings share them."""
+    """The points of each entry. The key contains the entry and everything else that its points depend on, so hosts with
+    the same settings share them."""
 
     def __post_init__(self) -> None:
         self.findings = Findings(self.plan.gaps)
@@ -66,8 +66,8 @@ class ResolveContext:
         return found
 
     def _as_meant(self) -> Plan:
-        """Return the plan with corrected ids for entries that have no `id` of their own and misspell the name of their
-        benchmark."""
+        """Return the plan after correcting the ids of entries that have no `id` of their own and misspell the name of
+        their benchmark."""
         ids = {entry.id for entry in self.plan.benchmarks}
         unknown = {name for name in ids if self.catalog.get(name) is None}
         renamed = {

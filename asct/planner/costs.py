@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 
 def known_settings(point: Point) -> dict[str, Any]:
-    """Return the settings without pending values. For all others, the benchmark's estimates use the defaults."""
+    """Return the settings that have no pending values.
+
+    For the others, the benchmark bases its estimates on the defaults.
+    """
     return {name: value for name, value in point.settings.items() if not isinstance(value, PendingValue)}
 
 
@@ -60,7 +63,7 @@ def shared_costs(catalog: Catalog) -> Callable[[Job, HostFacts | None], JobNeeds
 
 
 def check_points(plan: Plan, jobs: Sequence[Job], findings: Findings) -> None:
-    """Check that the total number of points, over all jobs on all hosts, does not exceed `limits.points`."""
+    """Check that the total number of points in all jobs on all hosts does not exceed `limits.points`."""
     total, limit = sum(len(job.points) for job in jobs), plan.limits.points
     hidden = findings.hides("limits", "points") or any(item.code == "E217" for item in findings.all())
     if total <= limit or hidden:

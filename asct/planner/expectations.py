@@ -251,7 +251,7 @@ def _anywhere(expectation: Expectation, host: str, context: ResolveContext) -> b
 
 
 DescribedBound = tuple[str, Node]
-"""A phrase, and the bound as written in the plan: ("at least", 130 ns)."""
+"""A phrase and the bound to which it belongs, as written in the plan: ("at least", 130 ns)."""
 
 
 class NumericBounds(NamedTuple):
@@ -359,7 +359,7 @@ def read_coordinates(
 def _read_at(
     context: ResolveContext, expectation: Expectation, expected: Sequence[ExpectedMetric]
 ) -> tuple[dict[str, Any], Diagnostic | None]:
-    """Return the canonical `at` for the first job to which it applies, and the mismatch if it applies to none."""
+    """Return the canonical `at` for the first job to which it applies, or the mismatch if it applies to none."""
     mismatches: list[Diagnostic] = []
     for item in expected if expectation.at else ():
         try:

@@ -104,8 +104,8 @@ def split_settings(points: Sequence[Point]) -> tuple[dict[str, Any], list[dict[s
 
 
 def _holds(point: Point, fixed: Mapping[str, Any]) -> bool:
-    """Return whether the values in `fixed` are the same objects (not merely equal ones) as in the point, which is usual
-    for points of one job. This is faster than comparing values."""
+    """Return whether the values in `fixed` are the very objects that the point contains, as is usual for points of one
+    job. This check is faster than comparing values."""
     return all(map(is_, map(point.settings.get, fixed), fixed.values()))
 
 

@@ -33,8 +33,8 @@ SET_RANK = 6
 
 
 class GivenSetting(NamedTuple):
-    """A setting that the plan sets: its main name, its spelling, its value and the layer that sets it. The value with
-    the highest `rank` takes precedence."""
+    """A setting that the plan sets: its main name, its spelling in the plan, its value, and the layer that sets it. The
+    value with the highest `rank` takes precedence."""
 
     name: str
     spelling: str
@@ -83,7 +83,7 @@ def _layer(
 
 
 def _resembling(settings: Settings, spelling: str) -> str:
-    """Return the names and help texts of the settings that list `spelling` as a similar name."""
+    """Return the names and help texts of the settings for which `spelling` is listed as a similar name."""
     found = []
     for name, declared in settings.benchmark.params_model.model_fields.items():
         extra = declared.json_schema_extra
@@ -235,8 +235,10 @@ class ValueReader:
         return evaluate(node, self.scope, self.context.findings)
 
     def canonical(self, name: str, raw: Any, node: Node, *, written: bool = True) -> tuple[Any] | None:
-        """Return `raw` as a value of the setting's type, in a 1-tuple. If it is invalid, report it at `node` and return
-        None."""
+        """Return `raw`, converted to the setting's type, in a 1-tuple.
+
+        If it is invalid, report it at `node` and return None.
+        """
         try:
             return (self.settings.read(name, raw, written=written),)
         except InvalidSettings as error:
@@ -257,8 +259,8 @@ class ValueReader:
         self.context.findings.error("E208", message, node.span, hint)
 
     def swept(self, name: str, node: Node) -> tuple[Any] | None:
-        """Return one value of an axis, or of an item in `exclude` or `include`, in a 1-tuple, or None after an error.
-        The value cannot be pending."""
+        """Return a value of an axis, or a value in an item of `exclude` or `include`, as a 1-tuple, or None after an
+        error. The value cannot be pending."""
         found = self.evaluated(node)
         if not found.sound:
             return None

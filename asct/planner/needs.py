@@ -163,8 +163,10 @@ def _required(dependency: Dependency, draft: JobDraft) -> bool:
 
 
 def ordered(drafts: Mapping[Key, JobDraft], context: ResolveContext) -> list[JobDraft]:
-    """Order the jobs first by host, then as in the plan, except that each job comes after those that it needs. Report
-    cycles as errors."""
+    """Order the jobs by host and, within a host, as in the plan, except that each job comes after those that it needs.
+
+    Report cycles as errors.
+    """
     found: list[JobDraft] = []
     for host in (*context.plan.hosts, NOWHERE.name):
         own = {name: draft for (place, name), draft in drafts.items() if place == host}
@@ -189,8 +191,11 @@ def _acyclic(graph: Mapping[str, list[str]], drafts: Mapping[str, JobDraft], con
 
 
 def _behind_needs(graph: Mapping[str, list[str]]) -> list[str]:
-    """Order the jobs depth first. A needed job comes directly before the first job that needs it, or at its own
-    position in the plan if that is earlier."""
+    """Order the jobs depth first.
+
+    A needed job comes immediately before the first job that needs it, or at its own position in the plan if that is
+    earlier.
+    """
     done: dict[str, None] = {}
     for first in graph:
         stack = [(first, False)]

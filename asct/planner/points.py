@@ -132,7 +132,7 @@ def _declared(context: ResolveContext, entry: Entry, host: str, benchmark: Bench
 
 
 def _mark_gaps(reader: ValueReader, entry: Entry) -> None:
-    """Tell the value reader which parts of an entry are hidden by errors in the plan."""
+    """Tell the value reader which parts of an entry are unknown because of errors in the plan."""
     findings, plan = reader.context.findings, reader.context.plan
     if findings.hides("benchmarks", entry.id, "sweep"):
         reader.rejected.add(ANY)
@@ -226,8 +226,10 @@ def _expanded(sweep: _EntrySweep) -> tuple[Point, ...]:
 
 
 def _where(sweep: _EntrySweep) -> Where | None:
-    """Return the condition, or None if there is none. It accepts the main names of the axes, even if the condition is
-    written with other spellings."""
+    """Return the condition, or None if there is none.
+
+    It takes axes by their main names, whichever spellings the plan uses.
+    """
     condition = sweep.where
     if condition is None:
         return None
@@ -322,7 +324,7 @@ def _explicit(sweep: _EntrySweep) -> frozenset[str]:
 
 class PointPattern:
     """The common pattern of points that share the settings `fixed` and differ in the settings `names`; if `names` is
-    empty, there is only one point. `identity` returns the same id as `point_id` does for the complete settings, but
+    empty, there is only one point. `identity` returns the same id as `point_id` does for the complete settings, but it
     encodes the fixed settings and each varying value only once.
     """
 

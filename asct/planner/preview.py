@@ -140,12 +140,12 @@ class HostPreview:
 
     @property
     def privileges(self) -> tuple[NeededPrivilege, ...]:
-        """The operations that require root, each of them once."""
+        """The operations that require root, each listed once."""
         return _privileges([self])
 
 
 class NeededPrivilege(NamedTuple):
-    """An operation that requires root: what it does, the kernels that perform it through sudo (none if asct itself must
+    """An operation that requires root: its purpose, the kernels that perform it through sudo (none if asct itself must
     run as root), and the jobs and hosts that need it."""
 
     why: str
@@ -215,7 +215,7 @@ class Preview:
 
     @property
     def privileges(self) -> tuple[NeededPrivilege, ...]:
-        """The operations that require root, each of them once."""
+        """The operations that require root, each listed once."""
         return _privileges(self.hosts)
 
     def to_json(self) -> dict[str, Any]:

@@ -131,8 +131,8 @@ def contradictions(benchmark: Benchmark[Any], params: Params, hidden: Collection
 
 
 def _guarded(params: Params, hidden: Collection[str]) -> Params:
-    """Return a copy of the settings that raises _HiddenSetting when any of `hidden`, or all settings at once, are
-    read."""
+    """Return a copy of the settings that raises _HiddenSetting if a setting in `hidden`, or the whole object at once,
+    is read."""
     guarded = params.model_copy()
     guarded.__class__ = _guard(type(params), frozenset(hidden))
     return guarded
@@ -231,8 +231,10 @@ def problems(errors: Sequence[Any], fields: Sequence[str]) -> list[SettingError]
 
 
 def _place(loc: Sequence[int | str], fields: Sequence[str]) -> tuple[str, tuple[int | str, ...]]:
-    """Return the setting and the indices of an error. Names of union members in `loc` are omitted, because a plan does
-    not contain them."""
+    """Return the setting in which an error occurred, and the indices that lead to it.
+
+    Names of union members in `loc` are omitted, because a plan does not contain them.
+    """
     if not loc or loc[0] not in fields:
         return "", ()
     return str(loc[0]), tuple(part for part in loc[1:] if isinstance(part, int))

@@ -1,7 +1,7 @@
 """Sweeps: the product of the axes and zips, filtered by `where`, without `exclude`, and with `include` added.
 
-Each value is read as the type of its setting. Everything is counted before it is expanded: even for an axis with 10^12
-values, `combinations` needs only one multiplication.
+Each value is read as the type of its setting. Everything is counted before it is expanded, and counting is cheap: even
+for an axis with 10^12 values, `combinations` needs only one multiplication.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class ExcludeRule(NamedTuple):
     span: Span | None = None
 
     def positions(self, names: Sequence[str]) -> tuple[tuple[int, Any], ...]:
-        """Return pairs of a column number and a value that can be compared with the values in that column."""
+        """Return pairs of a column number and the value to compare with the values in that column."""
         return tuple((names.index(name), frozen_key(value)) for name, value in self.values.items())
 
 
@@ -354,9 +354,8 @@ def report_unmatched(
     unsure: Collection[str],
     axes: Mapping[str, Sequence[Any]],
 ) -> None:
-    """Report rules in `exclude` that match no point. Rules that refer to a setting in `unsure` (ANY stands for all
-    settings) are not reported. The same applies to rules that match a point if the profile and `--set` are ignored, or
-    if another profile is applied.
+    """Report rules in `exclude` that match no point, except rules that refer to a setting in `unsure` (ANY stands for
+    all settings) and rules that match a point if the profile and `--set` are ignored or a different profile is applied.
 
     The message names `job_id`, because an entry may inherit the rule.
     """

@@ -60,8 +60,8 @@ class Context:
     consents: Mapping[str, Consent] = field(default_factory=dict)
     """Consents to overwrite devices on this host, by the path used in the plan."""
     written: frozenset[str] = frozenset()
-    """Paths to which this run has already written. Content at these paths that has no known signature was written by
-    the run itself."""
+    """Paths to which this run has already written. If the content at such a path has no known signature, the run itself
+    wrote it."""
     earlier: Sequence[Record] = ()
     """Records of the same point in the newest earlier run on this host if `uses_earlier` is set, otherwise empty."""
 
@@ -125,16 +125,14 @@ class Benchmark(ABC, Generic[P]):
         None, and the result is an estimate."""
 
     def settle(self, points: Sequence[P], facts: HostFacts) -> Sequence[P]:
-        """Return the settings of all points of a job on its host, in the same order. This method is called once per
-        job, before all others.
-
-        It replaces each `auto` that must resolve to the same value at all points.
+        """Return the settings of all points of a job on its host, in the same order, replacing each `auto` that must
+        resolve to the same value at all points. This method is called once per job, before all others.
         """
         return points
 
     def cautions(self, points: Sequence[P], facts: HostFacts) -> Iterable[tuple[str, str]]:
         """Return the reasons why this host cannot measure these points exactly as their settings request. Each reason
-        is a pair (message, hint) and is reported as a warning before the job starts. The points are measured anyway.
+        is a (message, hint) pair and is reported as a warning before the job starts. The points are measured anyway.
         """
         return ()
 

@@ -44,9 +44,9 @@ class Disturbance(_Part):
     for that certainty.
 
     `fix` and `undo` are shell commands for root; `undo` restores the original state. If `scripted` is set, they can run
-    unattended, one after the other; otherwise, the user must follow `advice` or run the commands. `touches` lists
-    families of benchmarks (`memory`) or quantities that they measure (`storage.iops`); `*` means all values, and an
-    empty list means none.
+    unattended, one after the other; otherwise, the user must follow `advice` or run the commands. `touches` lists the
+    affected families of benchmarks (`memory`) or the quantities that they measure (`storage.iops`); `*` means all
+    values, and an empty list means none.
     """
 
     name: str

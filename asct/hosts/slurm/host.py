@@ -42,7 +42,7 @@ CHECK_S = 1.0
 END_S = 60.0
 """Seconds within which a job must end after it is told to do so."""
 _NODES: dict[str, str] = {}
-"""Maps each node to the host that uses it in this process, because two hosts in a plan must be different machines."""
+"""Maps each node to the host that uses it in this process, so that no two hosts in a plan can be the same machine."""
 _NODES_LOCK = threading.Lock()
 
 

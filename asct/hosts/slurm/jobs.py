@@ -32,8 +32,10 @@ def environment(own: Mapping[str, str]) -> dict[str, str]:
 
 
 def command(host: str, argv: Sequence[str], text: str = "") -> subprocess.CompletedProcess[str]:
-    """Run a Slurm command with `text` as its standard input. Raises HostError if the command is missing or does not
-    end."""
+    """Run a Slurm command with `text` as its standard input.
+
+    Raises HostError if the command is missing or times out.
+    """
     try:
         return subprocess.run(
             argv,
@@ -74,8 +76,8 @@ After the job has ended, another account could create a folder with the same nam
 PATIENCE_S = 180
 """Seconds after which a job ends if it contains no asct process."""
 SPARE, SPARE_S = 1.5, 300.0
-"""Two values from which a job's time limit is computed. The estimated duration is multiplied by the first value. The
-second value, in seconds, is added for opening the session and copying results."""
+"""The factor by which a job's estimated duration is multiplied to obtain its time limit, and the seconds added for
+opening the session and copying results."""
 FIRST_JOB_S = 1200.0
 """Expected duration in seconds of a host's first job, which reads facts, runs checks and builds kernels."""
 EXPORT = "--export=HOME,USER,LOGNAME,SHELL,PATH"
@@ -191,8 +193,10 @@ def _job_folder(allocation: Allocation) -> str:
 
 
 def _srun(allocation: Allocation) -> list[str]:
-    """Return the command of a step on the job's node. The step shares all CPUs and memory of the job with other
-    steps."""
+    """Return the command of a step on the job's node.
+
+    The step shares all of the job's CPUs and memory with other steps.
+    """
     argv = ["srun", f"--jobid={allocation.job}", "--overlap", "--nodes=1", "--ntasks=1", "--mem=0", "--cpu-bind=none"]
     return [*argv, "--mem-bind=none", "--chdir=/", "--quiet", EXPORT]
 
@@ -314,7 +318,7 @@ class JobQueue:
             raise HostLost(host, errors.problem("silent", host, text=self._trouble, seconds=silent))
 
     def hurry(self) -> None:
-        """Poll at the shortest interval again, because a change is imminent."""
+        """Return to the shortest polling interval, because a change is imminent."""
         with self._news:
             self._hurry()
 

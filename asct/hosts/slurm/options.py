@@ -35,7 +35,7 @@ def nodes_of(text: str) -> list[str]:
 
 
 def _numbers(text: str, inside: str) -> list[str]:
-    """Expand `01-03,7` to 01, 02, 03, 7. All numbers in a range have as many leading zeros as its first number."""
+    """Expand `01-03,7` to 01, 02, 03, 7. All numbers in a range are zero-padded to the width of the first one."""
     found: list[str] = []
     for part in inside.split(","):
         match = _NUMBERS.fullmatch(part)

@@ -1,6 +1,6 @@
 """The keys of a host in known_hosts files (sshd(8), "SSH_KNOWN_HOSTS FILE FORMAT"), and host keys in messages.
 
-Only lines that match the host are decoded, because the file for a fleet has one line per host and is searched for each
+Only lines that match the host are decoded: a fleet's file has at least one line per host, and it is searched once per
 host.
 """
 

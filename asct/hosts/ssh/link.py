@@ -213,9 +213,9 @@ def _ssh_config(_files: tuple[_State, ...]) -> paramiko.SSHConfig:
 class PromptSocket(socket.socket):
     """A TCP socket that acknowledges data immediately.
 
-    sshd leaves Nagle's algorithm on for sessions without a terminal (OpenSSH, `ssh_packet_set_interactive`), so its
-    next small packet would wait up to 40 ms for a delayed acknowledgment. Linux resets TCP_QUICKACK on its own
-    (tcp(7)), so it is set again after each read.
+    sshd leaves Nagle's algorithm on for sessions without a terminal (OpenSSH, `ssh_packet_set_interactive`), so without
+    this, sshd would hold back its next small packet for up to 40 ms until a delayed acknowledgment arrives. Linux
+    resets TCP_QUICKACK on its own (tcp(7)), so it is set again after each read.
     """
 
     def recv(self, bufsize: int, flags: int = 0, /) -> bytes:

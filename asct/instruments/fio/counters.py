@@ -47,7 +47,7 @@ def read_rows(text: str, used: Sequence[int] = ()) -> Sequence[CpuLoad]:
     epoch.
 
     `used` contains the CPUs in use; if it is empty, all CPUs are in use. Raises ValueError for any other output. mpstat
-    completes the document only if SIGINT ends it, and only after its first second.
+    writes a complete document only if it is ended by SIGINT, and not before its first second has passed.
     """
     try:
         host = json.loads(text)["sysstat"]["hosts"][0]
@@ -117,7 +117,7 @@ _MOST_RATES: Final = 240
 
 @dataclass(frozen=True, slots=True)
 class MeasuredWindow:
-    """The measured time (without fio's start and ramp) on the monotonic clock.
+    """The measured time (excluding fio's start and ramp) on the monotonic clock.
 
     Adding `real_offset_ns` converts it to wall-clock time. `real_offset_ns` is None if the wall clock was set during
     the run.
@@ -169,9 +169,8 @@ def counter_change(series: Sequence[tuple[int, int | None]], start_ns: float, en
 
 
 def device_rates(samples: Sequence[CounterSample], fields: Sequence[int], window: MeasuredWindow) -> list[float]:
-    """Return the rate of the given counters, for all targets together, in consecutive parts of the window.
-
-    There are at most 240 parts; rates are per second. The list is empty if a drive has no counters.
+    """Return the rate of the given counters per second, summed over all targets, for each of at most 240 consecutive
+    parts of the window. The list is empty if a drive has no counters.
     """
     inside = [sample for sample in samples if window.start_ns <= sample.mono_ns <= window.end_ns]
     chosen = inside[:: -(-len(inside) // _MOST_RATES) or 1]
@@ -226,8 +225,8 @@ class Coverage:
 
 
 def coverage_of(params: FioParams, document: Document, watch: GuardOutput, window: MeasuredWindow) -> Coverage:
-    """Compare the number of bytes counted by the drives with the number counted by fio, either over the whole run or
-    between two reports after the ramp."""
+    """Compare the bytes counted by the drives with those counted by fio, over the whole run or between two reports
+    after the ramp."""
     if not params.direct:
         return Coverage(None, "buffered")
     sides = sorted({name for job in document.jobs for name in job.directions})

@@ -31,7 +31,7 @@ Loads = Callable[[P], Sequence[FioParams]]
 
 
 def is_rounded(load: FioParams, facts: HostFacts) -> bool:
-    """Return whether the host's fio rounds the depth of `load`, or True if its version is unknown."""
+    """Return whether the host's fio rounds the queue depth of `load`. An unknown version is treated as an old one."""
     tool = facts.tools.get("fio")
     return rounds(chosen_engine(load, facts), load.iodepth, (tool.version if tool else "") or "")
 

@@ -86,8 +86,8 @@ def device_table(records: Sequence[Record], slug: str) -> Sequence[Table]:
 
 
 def _course(records: Sequence[Record]) -> str | None:
-    """Return the change in a value as text, such as `38 -> 52`, or a single number if the value did not change. Return
-    None if there are no records."""
+    """Return the first and last value as text, such as `38 -> 52`, or a single number if the value did not change.
+    Return None if there are no records."""
     if not records:
         return None
     first = next((one for one in records if one.coords.get("when") == "before"), records[0])

@@ -134,10 +134,9 @@ def parts_of(text: str) -> tuple[list[JsonPart], tuple[str, ...]]:
 
 
 def _content(decoder: json.JSONDecoder, text: str, start: int) -> tuple[Any, int]:
-    """Return the document at `start`, and its end.
-
-    A document from fio ends at the next `}` at the start of a line, so a fast parser can read it. A slower decoder
-    handles any other layout and locates errors.
+    """Return the document that begins at `start`, and the index of its end. fio ends a document with a `}` at the start
+    of a line, so a fast parser can be given exactly that text. A slower decoder handles any other layout and locates
+    errors.
     """
     end = text.find("\n}", start) + 2
     if end > 1:
@@ -181,7 +180,7 @@ def _measured(reports: Sequence[FioStatus]) -> tuple[FioStatus, ...]:
 
 
 def in_ramp(job: Mapping[str, Any]) -> bool:
-    """Return whether fio has counted requests of a job, but not yet recorded latencies."""
+    """Return whether fio has counted requests for a job but has not yet recorded their latencies."""
     parts = [job[name] for name in DIRECTIONS]
     return any(part["total_ios"] for part in parts) and not any(part["lat_ns"]["N"] for part in parts)
 

@@ -47,9 +47,9 @@ _MOST_BARS: Final = 24
 class FigureQuantity:
     """The quantity shown in a figure: a metric with its title, caption and unit.
 
-    If all points are in one group, the figure has a line for each metric in `parts` (by name) or, without `parts`, one
-    line each for reads, writes and their total. If `several` is set, the figure is drawn only if there are several
-    groups and no maps, because maps also show the metric.
+    If all points are in one group, the figure has a line for each metric in `parts` (keyed by name) or, if `parts` is
+    empty, one line each for reads, writes and their total. If `several` is set, the figure is drawn only if there are
+    several groups and no maps, because maps also show the metric.
     """
 
     slug: str
@@ -169,7 +169,7 @@ def _series(name: str, metric: str, over: str, rows: Sequence[PointRow]) -> Seri
 
 
 _LOAD_CURVES: Final = {"bandwidth": Axis("Bandwidth", "B/s"), "IOPS": Axis("IOPS", "ops/s")}
-"""The x axis of each figure of latency against a rate."""
+"""The x axes of the figures that plot latency against a rate."""
 
 
 def load_curves(rows: Sequence[PointRow], names: Sequence[str]) -> list[Figure]:

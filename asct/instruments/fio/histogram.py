@@ -69,8 +69,7 @@ class Quantiles(Generic[N]):
         return float(sum(value * count for value, count in zip(self._values, self._counts, strict=True)))
 
     def deviation(self, middle: float) -> float:
-        """Return the median distance from `middle`, found by walking outward from `middle` until half of the values
-        have been passed."""
+        """Return the median distance from `middle`, found by moving outward until half of the values are covered."""
         above = bisect_left(self._values, middle)
         below, end = above - 1, len(self._values)
         distance, left = 0.0, 0.5 * self.n
@@ -110,8 +109,8 @@ class LatencyCourse:
         return ratio_half_width([part.total for part in self._parts], self._counts) if any(self._counts) else None
 
     def share_half(self, percent: float) -> float | None:
-        """Return half the width of the 95 % interval for the share of requests above the whole run's percentile
-        `percent`.
+        """Return half the width of the 95 % interval for the share of requests above the percentile `percent` of the
+        whole run.
 
         Returns None for fewer than 6 independent parts.
         """

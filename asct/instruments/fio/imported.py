@@ -50,8 +50,8 @@ _VERSION: Final = re.compile(r"fio-(\d+)\.\d+.*")
 _TERSE: Final = re.compile(r"^\d+;fio-", re.MULTILINE)
 _JSON: Final = "measure with `--output-format=json+` (or json)"
 _SLACK_MS: Final = 1000
-"""Maximum time, in milliseconds, between two reports of the same run during which no job runs, for example at the end
-of the run."""
+"""Longest time, in milliseconds, for which no job may be running between two reports of the same run, for example at
+its end."""
 _DEFAULTS: Final[Mapping[str, Scalar]] = {
     "rw": "read", "block_size": 4096, "iodepth": 1, "numjobs": 1, "engine": "psync", "direct": False, "rwmixread": 50,
     "offset": 0, "ramp_time": 0.0,
@@ -87,12 +87,11 @@ class FormatError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class FioResult:
-    """One fio run. `text` is the part of the file that contains it, and `ended_s` is the wall-clock time of its last
-    report.
+    """One fio run. `text` is its part of the file, and `ended_s` is the wall-clock time of its last report.
 
-    `settings` maps asct settings, and options without a corresponding setting (by fio's name), to their values or to
-    `by section`. Runs with the same `identity` have the same options. `problem` is the reason why fio failed; in that
-    case, there are no values.
+    `settings` maps asct settings, and fio options that have no corresponding setting, to their values. If sections
+    differ, the value is `by section`. Runs with the same `identity` have the same options. `problem` is the reason why
+    fio failed; in that case, there are no values.
     """
 
     text: str
@@ -198,7 +197,7 @@ def _check_kind(part: JsonPart, text: str) -> None:
 
 
 def _plausible(result: FioResult) -> FioResult:
-    """Return the result; raise ValueError if its times or values are impossible."""
+    """Return the result. Raises ValueError if its times or values are impossible."""
     if not 0.0 <= result.ended_s - result.seconds <= result.ended_s <= _LATEST_S:
         raise ValueError("its times are impossible")
     if not all(math.isfinite(one.value) for one in result.measurements):
@@ -376,7 +375,7 @@ def _document(run: Sequence[JsonPart], chosen: Sequence[int], jobs: Sequence[_Jo
 
 
 def _entry(entry: Mapping[str, Any], processes: int) -> Mapping[str, Any]:
-    """Return an entry whose time is that of one process instead of the sum over its processes, and whose CPU share is
+    """Return the entry with the run time of one process instead of the sum over its processes, and with the CPU share
     relative to that time.
 
     Early versions of fio 3 report only the run time of each direction.

@@ -29,7 +29,7 @@ BY_SECTION: Final = "by section"
 
 
 def measure(params: FioParams, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
-    """Return the values of one repeat. Raises ValueError with a hint, in the same cases as `read_point`.
+    """Return the values of one repeat. Raises ValueError with a hint in the same cases as `read_point`.
 
     If the job file has several stages, the values of each stage have its name as the coordinate `stage`.
     """
@@ -67,8 +67,11 @@ def _depth(params: FioParams, facts: HostFacts) -> Measurement:
 
 
 def _of_stage(stage: Stage, point: FioPoint, facts: HostFacts) -> Iterator[Measurement]:
-    """Yield the values of one of several stages. Even a single section has its own values, so that every section of the
-    job file can be found by its name."""
+    """Yield the values of one of several stages.
+
+    Even if the stage has only one section, that section gets its own values, so that every section of the job file can
+    be found by name.
+    """
     found = [*run_values(point), _depth(stage.params, facts)]
     if not any(one.metric.startswith("section_") for one in found):
         found += section_values(point)

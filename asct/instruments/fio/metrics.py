@@ -2,7 +2,7 @@
 their names.
 
 Most metrics have no coordinates, because the settings of the point identify a value. If a job file has several stages,
-the stage is their only coordinate. The coordinates of `queue_depth` are the settings that tables and figures need even
+their only coordinate is the stage. The coordinates of `queue_depth` are the settings that tables and figures need even
 if they are not swept, and the engine that `auto` selected.
 """
 

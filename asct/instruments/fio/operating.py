@@ -1,8 +1,8 @@
 """Operating points and limits of a drive, derived from the curve of its rate against its load.
 
 If the curve is plotted against the queue depth or the number of jobs, the rate is in requests per second. If it is
-plotted against the request size, the rate is in bytes per second. Operating points are always measured points, never
-interpolated ones; their interval is the range over the repeats. Unreliable points are ignored.
+plotted against the request size, the rate is in bytes per second. Operating points are always measured, never
+interpolated; their interval is the range over the repeats. Unreliable points are ignored.
 """
 
 from __future__ import annotations
@@ -223,7 +223,7 @@ LEAST_RANGE: Final = 4.0
 _LEAST_BYTES_POINTS: Final = 2
 """Minimum number of points with equal bytes per second. It is low because a sweep has few large sizes."""
 _BUSY: Final = 0.6
-"""Share of a CPU's time above which a job is considered to be limited by the host."""
+"""Share of a CPU's time above which the job that uses it is considered to be limited by the host."""
 _FOLLOWS: Final = 0.1
 """Relative tolerance within which the number of requests in flight is considered equal to the requested number."""
 

@@ -113,7 +113,7 @@ class RateParams(Params):
 
     @property
     def paced(self) -> bool:
-        """Whether a setting delays requests even after earlier requests have completed."""
+        """Whether any setting holds back requests even when earlier ones have completed."""
         return any(value is not None for value in (self.rate, self.rate_iops, self.thinktime, self.latency_target))
 
 
@@ -208,7 +208,7 @@ def _cpu_choice(value: object) -> object:
 AccessPattern = Annotated[Pattern, BeforeValidator(_pattern)]
 """An access pattern. fio's long names are also accepted."""
 Paths = Annotated[tuple[str, ...], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)]
-"""Paths of files or devices. A single path is also accepted; colons and commas in it do not separate names."""
+"""Paths of files or devices. A single path is also accepted; colons and commas in it are part of the name."""
 Counts = Annotated[tuple[Count, ...], BeforeValidator(listed)]
 """A list of integers; accepts text such as `4,5,6`."""
 
@@ -309,7 +309,7 @@ class FioParams(HostParams, DataParams, RateParams, QueueParams, OffsetParams, R
 
     @property
     def span_bytes(self) -> int | None:
-        """The number of bytes of the target used by all jobs together. None means all of a named target."""
+        """The number of bytes of the target that all jobs together use. None means the whole of a named target."""
         return DEFAULT_FILE_BYTES if self.filesize is None and self.makes_file else self.filesize
 
     @property

@@ -66,8 +66,7 @@ _MAX_LINE: Final = 300
 
 
 def failure(status: int, texts: Sequence[str]) -> str:
-    """Return an error message with a hint, based on fio's exit status and its output in `texts` (the most reliable text
-    first)."""
+    """Return an error message with a hint, based on fio's exit status and its output (`texts`, most reliable first)."""
     lines = [line.strip() for text in texts for line in text.splitlines() if line.strip()]
     how = f"fio was killed by signal {-status}" if status < 0 else "fio failed"
     how += f" with status {status}" if status > 0 else ""
@@ -82,7 +81,7 @@ def failure(status: int, texts: Sequence[str]) -> str:
 _ENOUGH_RATES: Final = 3
 _SLACK_S: Final = 1.0
 _INTERRUPTED: Final = 128
-"""Exit status of fio after SIGINT. fio still writes a complete document in that case."""
+"""Exit status of fio after SIGINT. Even then, fio writes a complete document."""
 
 
 @dataclass(frozen=True, slots=True)

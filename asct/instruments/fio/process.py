@@ -100,8 +100,8 @@ MB."""
 _SHORTEST_REPORT_S: Final = 0.3
 _CPU_SAMPLES: Final = 120
 _CPU_GRACE_S: Final = 60.0
-"""Number of seconds after the time at which fio is expected to end until mpstat exits on its own. If asct is killed,
-nothing else stops mpstat."""
+"""Number of seconds after fio's expected end at which mpstat exits on its own. If asct is killed, nothing else stops
+mpstat."""
 _ENV: Final = {"LC_ALL": "C"}
 _CPU_ENV: Final = {"LC_ALL": "C", "S_TIME_FORMAT": "ISO", "TZ": "UTC0"}
 
@@ -220,7 +220,7 @@ def _stage_steps(params: FioParams, context: Context) -> Iterator[Step]:
 
 
 def _drive_node(context: Context) -> int | None:
-    """Return the NUMA node of the drives according to the preceding inspection, or None if there was none."""
+    """Return the NUMA node of the drives according to the preceding inspection, or None if there was no inspection."""
     output = next((one for one in context.done if one.step.name == INSPECTION), None)
     return None if output is None else node_of(read_guard_output(output).drives)
 

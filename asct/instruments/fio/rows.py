@@ -86,7 +86,7 @@ def gather(records: Sequence[Record]) -> list[PointRow]:
 
 
 def ordered(rows: Sequence[PointRow], name: str) -> list[Scalar | None]:
-    """Return the values of a setting: numbers by value, text by first appearance."""
+    """Return the values of a setting, sorted: numbers by value, text by first appearance."""
     values = list(dict.fromkeys(row.setting(name) for row in rows))
     numbers = [value for value in values if isinstance(value, int | float)]
     return [*sorted(numbers)] if len(numbers) == len(values) else values
@@ -162,12 +162,12 @@ MOST_SERIES: Final = 8
 MOST_PANELS: Final = 12
 """Maximum number of charts per figure."""
 _LEAST_SECOND_AXIS: Final = 3
-"""Minimum number of values that a setting must have for separate figures."""
+"""Minimum number of values that a setting must have to be the x axis of an additional figure."""
 
 
 @dataclass(frozen=True, slots=True)
 class FigureView:
-    """The rows of one figure, keyed by line name.
+    """The rows of one figure, keyed by the name of their line.
 
     `over` is the setting on the x axis, `fixed` describes the settings shared by all rows, `suffix` makes the slug
     unique, and `note` says which combinations are shown if there are too many for one figure.

@@ -1,8 +1,8 @@
 """The sections of a point: a single one, or those of a job file supplied by the user.
 
 A job file is interpreted as settings: each of its options is an asct setting (under fio's name) or a permitted entry of
-`options`. It is therefore checked like all settings and cannot do more than they can; asct writes the file that fio
-reads. All sections use the same targets.
+`options`. It is therefore checked like any other setting and can do no more than settings can; asct itself writes the
+file that fio reads. All sections use the same targets.
 
 `stonewall` divides the sections into stages, which run one after the other: the sections of a stage run at the same
 time, in a fio process that starts when that of the previous stage has ended. fio itself waits for the end of all
@@ -44,7 +44,7 @@ _SHARED: Final = frozenset({
 _TIMES: Final = ("duration", "ramp_time")
 """Settings that all sections of a stage share."""
 INVERSE: Final = {"buffered": ("direct", 1), "rwmixwrite": ("rwmixread", 100)}
-"""fio options that invert a setting: the value of the option is the given number minus the value of the given
+"""fio options that are the complement of a setting: the value of the option is the given number minus the value of the
 setting."""
 
 
@@ -299,7 +299,7 @@ _PAGE: Final = 4096
 
 
 def range_options(params: FioParams) -> dict[str, str]:
-    """Return fio's `size` and `offset_increment`, which select the part of the target that each job uses.
+    """Return the values of fio's `size` and `offset_increment`, which select the part of the target that each job uses.
 
     With a random pattern, every job draws offsets from the whole range. With a sequential pattern, each job has its own
     slice: if all jobs used the same offsets, the cache of the drive would serve all but the first (fio issue 1501).

@@ -169,6 +169,6 @@ def _latency_map(row: PointRow, names: Sequence[str], repeat: int) -> Heatmap | 
 
 
 def _times(seconds: Sequence[float]) -> tuple[str, ...]:
-    """Format times in tenths of a second, or exactly if two of them would be equal."""
+    """Format times to a tenth of a second, or exactly if two of them would otherwise look the same."""
     short = tuple(f"{round(second, 1):g}" for second in seconds)
     return short if len(set(short)) == len(short) else tuple(f"{second:g}" for second in seconds)

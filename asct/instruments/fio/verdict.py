@@ -22,8 +22,8 @@ LITTLE_TOLERANCE: Final = 0.02
 _SHORTEST_SHARE: Final = 0.95
 _BUSY: Final = 0.90
 _BUSY_SHARED: Final = 0.80
-"""Shares of busy time above which CPUs may limit the rate: for jobs with one CPU each, and for jobs that share CPUs and
-therefore wait for one another."""
+"""Shares of busy time above which CPUs may limit the rate: the first for jobs that have a CPU each, the second for jobs
+that share CPUs and therefore wait for one another."""
 _FOREIGN_CPUS: Final = 0.5
 """If other programs use more than this number of CPUs outside the Linux kernel, a busy CPU is attributed to them."""
 _BRIEF_S: Final = 0.2
@@ -108,8 +108,7 @@ def _any_shallow(params: FioParams, document: Document, facts: HostFacts) -> boo
 
 
 def is_shallow(job: JobResult, iodepth: int) -> bool:
-    """Return whether a job issued too few of its requests at full depth. Return False for a job with too few requests
-    to judge."""
+    """Return whether a job issued too few requests at full depth, or False if it had too few requests to tell."""
     target = min(_DEEPEST, 1 << (iodepth.bit_length() - 1))
     return _has_many(job, iodepth) and _share_at(job, target) < _DEEP_PERCENT
 
@@ -152,7 +151,7 @@ def _cpu_flags(params: FioParams, document: Document, cpu: CpuLoad | None, facts
 
 
 def rate_changes(course: Sequence[tuple[float, float]]) -> list[Change]:
-    """Return the changes in the rate during a run. `course` contains (second, ops/s) pairs in chronological order."""
+    """Return the changes in rate during a run. `course` contains (second, ops/s) pairs in chronological order."""
     if not course or course[-1][0] - course[0][0] < _LEAST_S - 1.0:
         return []
     return changes([rate for _, rate in course], LEAST_CHANGE)

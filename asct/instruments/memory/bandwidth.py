@@ -36,7 +36,7 @@ P = TypeVar("P", bound=StreamParams)
 class BandwidthBenchmark(VisitedBenchmark[P]):
     """A benchmark that derives bandwidths from the samples of the `stream` kernel.
 
-    A process measures several values in the same memory, in an order that differs between visits.
+    Each process measures several values in the same memory, in an order that differs between visits.
     """
 
     keywords: ClassVar[tuple[str, ...]] = ("memory", "bandwidth")

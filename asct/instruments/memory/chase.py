@@ -16,8 +16,7 @@ _BATCHES_LEAST: Final = 21
 
 @dataclass(frozen=True, slots=True)
 class ChaseLatency:
-    """The latency at one size in seconds and in core cycles, with the numbers of lines and of dropped batches.
-
+    """The latency at one size in seconds and in core cycles, the number of lines, and the number of dropped batches.
     `settled` is true if all batches were measured within the time limit.
     """
 
@@ -63,7 +62,9 @@ def chase_latency(sample: Mapping[str, Any]) -> ChaseLatency:
 
 
 def chase_flags(found: ChaseLatency, end: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the noise flags for a size in one visit. If there are none although too few batches were undisturbed,
-    return `noisy`."""
+    """Return the noise flags for a size in one visit.
+
+    If there are none, but too few batches were undisturbed, return `noisy`.
+    """
     few = not found.settled and found.latency.n < _BATCHES_LEAST
     return noise_flags(end) or (("noisy",) if few else ())

@@ -22,8 +22,8 @@ _FLAG_SHARE: Final = 0.25
 def pooled_noise(runs: Sequence[KernelRun]) -> dict[str, Any]:
     """Return the `end` line of the first process, with the combined noise of all processes.
 
-    Counters are added. A counter that any process does not report is unknown. The quartiles over all samples replace
-    the extremes of the clock, because a different clock in a few samples does not change a median.
+    Counters are added. A counter that any process does not report is unknown. The extremes of the clock are replaced
+    with the quartiles over all samples, because a few samples at a different clock do not change a median.
     """
     known = [noise for run in runs if isinstance(noise := run.end.get("noise"), Mapping)]
     pooled: dict[str, Any] = {}
@@ -50,8 +50,10 @@ def _numbers(values: Iterable[object]) -> list[float]:
 
 
 def of_visit(values: Sequence[Measurement], runs: Iterable[KernelRun]) -> list[Measurement]:
-    """Return the values of one visit. They have the flag MOVED if the distance between two CPUs changed while a process
-    ran."""
+    """Return the values of one visit.
+
+    They are flagged MOVED if the distance between two CPUs changed while a process ran.
+    """
     if not any(_moved(run) for run in runs):
         return list(values)
     return [replace(item, flags=(*item.flags, MOVED)) if item.stats is not None else item for item in values]

@@ -33,8 +33,11 @@ _REACHED: Final = 0.97
 
 @dataclass(frozen=True, slots=True)
 class Core:
-    """Vector loads and stores per cycle, and the bytes per cycle of each; `second` is the documented sustained rate of
-    reads from the second level in bytes per cycle, or None if no rate is documented."""
+    """Vector loads and stores per cycle, and the bytes that each kind moves per cycle.
+
+    `second` is the documented sustained rate of reads from the second cache level in bytes per cycle, or None if no
+    rate is documented.
+    """
 
     loads: int
     load_bytes: int

@@ -25,7 +25,7 @@ LEFT_OUT_FLAGS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class MatrixStyle:
-    """The presentation of a matrix: the values of `metric`, divided by `scale`, in `unit` with `digits` decimals."""
+    """How a matrix is presented: the values of `metric`, divided by `scale`, in `unit` with `digits` decimals."""
 
     slug: str
     title: str
@@ -60,9 +60,8 @@ class NodePair:
 
 
 def node_pairs(facts: HostFacts) -> list[NodePair]:
-    """Return all pairs of a node with usable CPUs and a node with memory, sorted by the node with CPUs.
-
-    If the host's CPUs are unknown, the first node is used, and the kernel runs on the CPU on which it starts.
+    """Return all pairs of a CPU node (with usable CPUs) and a memory node, sorted by CPU node. If the host's CPUs are
+    unknown, the first node is the CPU node, and the kernel stays on the CPU on which it starts.
     """
     runs = cpu_nodes(facts) or all_nodes(facts)[:1]
     return [NodePair(run, memory) for run in runs for memory in memory_nodes(facts)]

@@ -1,4 +1,4 @@
-"""Notes below the tables of latency benchmarks: the memory that was used to measure a latency."""
+"""Notes below the tables of latency benchmarks that describe the memory in which a latency was measured."""
 
 from __future__ import annotations
 

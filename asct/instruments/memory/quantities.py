@@ -80,9 +80,9 @@ CURVE_BANDWIDTH: Final = Quantity(
     ("data_size", "data_size"),
 )  # fmt: skip
 _OCTAVE: Final = 1.0
-"""Two values for the end of a level agree if they differ by at most a factor of 2. The latency rises at the size at
-which the first loads miss a cache, whereas the bandwidth may not have fallen halfway before 1.5 times this size. In
-addition, the curve has only two sizes per doubling."""
+"""Two values for the end of a level agree if they differ by at most a factor of 2. Latency rises at the size at which
+the first loads miss a cache, whereas bandwidth may not fall halfway until 1.5 times this size. In addition, the curve
+has only two sizes per doubling."""
 LEVEL_END: Final = Quantity(
     _LEVEL_END, "upper_bound", {"level": None}, {"level": "level"}, conditions=settings("pages"), tolerance=_OCTAVE
 )

@@ -36,8 +36,8 @@ LINE: Final = 64
 LARGE_ENOUGH: Final = 4
 """Minimum working set for memory, as a multiple of a thread's share of the caches."""
 TOO_SMALL: Final = 2
-"""Working sets smaller than this multiple of the caches keep part of the traffic in the caches, so that the result is
-not the bandwidth of memory."""
+"""With working sets smaller than this multiple of the caches, part of the traffic stays in the caches, so that the
+result is not the bandwidth of memory."""
 ASSUMED_CACHE: Final = 16 << 20
 """A CPU's share of the caches, in bytes, if the host does not report its caches."""
 # The rest is reserved for the Linux kernel, page tables and other programs.
@@ -53,8 +53,8 @@ MEMORY_LEVEL: Final = "DRAM"
 _START_S: Final = 0.05
 _MAP_S_PER_GIB: Final = 0.25
 _TYPICAL_OPTIMUM: Final = 600 << 20
-"""Optimum size for DRAM that estimates assume until latency-sweep has measured it: half of latency-sweep's largest
-working set."""
+"""Size assumed to be the optimum for DRAM in estimates until latency-sweep has measured it: half of latency-sweep's
+largest working set."""
 
 
 def level_sizes(context: Context, facts: HostFacts, cpus: Sequence[int]) -> dict[str, int]:
@@ -141,8 +141,8 @@ def _part(free_bytes: int, threads: int) -> int:
 
 
 def local_sizes(facts: HostFacts, cpus: Sequence[int], size: int) -> int:
-    """Return `size` per thread, reduced to what fits on the fullest node of `cpus`, because all threads use the same
-    size.
+    """Return `size` per thread, reduced to what fits on the node of `cpus` with the least free memory per thread,
+    because all threads use the same size.
 
     Threads on a node without memory use the memory of other nodes, so the host as a whole must also have room for all
     threads.

@@ -70,7 +70,7 @@ class StreamParams(VisitedParams):
 
 
 class OneWidthParams(StreamParams):
-    """Settings with a single access width for all values."""
+    """The settings of benchmarks that measure all values with the same access width."""
 
     width: Width = setting(
         "auto",
@@ -88,7 +88,8 @@ def value_seconds(duration_s: float, windows: int = WINDOWS) -> float:
 
 @dataclass(frozen=True, slots=True)
 class WorkingSet:
-    """The bytes per thread (all arrays combined), the bytes per load or store, and a label for the results."""
+    """The bytes per thread (all arrays combined), the bytes per load or store, and a label for the working set's
+    results."""
 
     size: int
     width: str = "auto"
@@ -102,7 +103,7 @@ def working_sets(sizes: Iterable[int], width: str) -> tuple[WorkingSet, ...]:
 
 @dataclass(frozen=True, slots=True)
 class StreamCall:
-    """A process with a thread on each of `cpus` that measures every working set with every access pattern.
+    """A process that runs one thread on each of `cpus` and measures every working set with every access pattern.
 
     All sets are measured in the same memory; either all of them have a label, or none. `nodes` are the memory nodes:
     one for all threads, or one per CPU. UNBOUND means the node on which the thread runs. Without `cpus`, there is a
@@ -216,7 +217,7 @@ def bandwidth_metrics(coords: Mapping[str, tuple[str, ...] | None]) -> tuple[Met
 
 @dataclass(frozen=True, slots=True)
 class BandwidthStyle:
-    """The presentation of bandwidths: metrics whose names end with `suffix`, divided by `scale`, in `unit`."""
+    """How bandwidths are presented: the metrics whose names end in `suffix`, divided by `scale`, in `unit`."""
 
     unit: str
     scale: float

@@ -35,7 +35,7 @@ VISIT_FLAGS: Final[dict[str, str]] = {
 _SEPARATOR: Final = "-visit"
 _SAMPLES: Final = ("--batches", "--windows")
 _FEW_SAMPLES: Final = SAMPLES_MIN / 2
-"""Values with fewer samples per visit than this come from short trials of access loops, and their variation is not
+"""A value with fewer samples per visit than this comes from a short trial of an access loop, and its variation is not
 meaningful."""
 
 
@@ -44,9 +44,9 @@ class VisitedParams(Params):
 
     visits: Annotated[int | None, AUTO] = setting(
         None,
-        f"Number of processes that measure each value, one after another with fresh memory; auto means {VISITS_MIN}, "
-        f"and up to {VISITS_MOST} if more than a fifth of the values vary too much for target_interval in the first "
-        f"{VISITS_MIN}",
+        f"Number of processes that measure each value, one after another, each in fresh memory; auto means "
+        f"{VISITS_MIN}, and up to {VISITS_MOST} if more than a fifth of the values vary too much for target_interval "
+        f"in the first {VISITS_MIN}",
         ge=1,
         le=1000,
         pitfalls=f"With fewer than {VISITS_MIN} visits, there is no interval.",
@@ -74,7 +74,7 @@ class VisitedBenchmark(Benchmark[P]):
         invalid output."""
 
     def repeated(self, processes: Sequence[Step]) -> Sequence[Step]:
-        """Return those processes of the first visit that later visits repeat."""
+        """Return the processes of the first visit that are repeated in later visits."""
         return processes
 
     def steps_known_ahead(self, params: P, facts: HostFacts) -> bool:
@@ -162,8 +162,10 @@ def variations(values: Iterable[Measurement | Record]) -> Sequence[Variation]:
 
 
 class VisitPlan(NamedTuple):
-    """The number of visits. After the first `full` visits, each visit takes at most `samples` batches or windows for
-    each value."""
+    """The number of visits.
+
+    After the first `full` visits, each visit takes at most `samples` batches or windows per value.
+    """
 
     visits: int
     full: int = VISITS_MOST

@@ -33,7 +33,7 @@ from asct.sdk.record import Measurement, Record
 from asct.sdk.step import Output, Step
 
 START_SECONDS: Final = 0.8
-"""Time in seconds that starting and ending fio under guard takes."""
+"""Time in seconds that it takes to start and end fio under guard."""
 ASSUMED_BYTES: Final = 10**12
 """Size in bytes that is assumed for a named target until its host reports the size. `active_range` overrides it."""
 _LARGEST_BYTES: Final = 16 * 10**12
@@ -87,7 +87,7 @@ def phase_cost(params: QualificationParams, phases: Sequence[Phase]) -> Cost:
 
 
 def total_cost(costs: Iterable[Cost]) -> Cost:
-    """Return the cost of several parts of a test."""
+    """Return the combined cost of several parts of a test."""
     return Cost(*map(sum, zip(*costs, strict=True)))
 
 

@@ -109,8 +109,7 @@ class DemandMatrix:
 
     @property
     def window(self) -> SteadyWindow | None:
-        """The last rounds at the highest load, which is the one that the specification tracks, or None if there are too
-        few rounds."""
+        """The last rounds at the highest load (which the specification tracks), or None if there are too few rounds."""
         rates = [self.summary(number, self.cells[0]).iops for number in range(1, self.rounds + 1)]
         return last_window(rates, self.params.rule)
 

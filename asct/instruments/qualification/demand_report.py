@@ -118,7 +118,7 @@ def _courses(mine: Sequence[Record], stage: str) -> dict[Load, list[Record]]:
 
 
 def _window(mine: Sequence[Record], stage: str) -> list[Record]:
-    """Return the rounds in the measurement window of the highest load, or an empty list if there is no window."""
+    """Return the rounds in the measurement window for the highest load, or an empty list if there is no window."""
     first = _first(mine)
     sizes = at(first, "window_excursion", stage=stage)
     rounds = next(iter(_courses(mine, stage).values()), [])

@@ -21,8 +21,8 @@ _WINDOW: Final = "measurement window"
 
 
 def phase_figures(records: Sequence[Record], quantity: str, metrics: Sequence[str]) -> Sequence[Figure]:
-    """Return the figures of each point: the convergence of `quantity` and its rounds in the window for every mix, the
-    verification of each dependent variable, and the averages of each of `metrics` as lines and as a map."""
+    """Return the figures of each point: for every mix, the convergence of `quantity` and its rounds in the window; a
+    verification of each dependent variable; and the averages of each of `metrics`, both as lines and as a map."""
     found: list[Figure] = []
     for view in views(records):
         mixes = mixes_of(view)
@@ -93,14 +93,14 @@ def _window_course(
 
 
 def _half(view: QualificationView, phase: str) -> float:
-    """Return half of the excursion that the steady state permits, as a fraction of the average."""
+    """Return half of the excursion permitted in the steady state, as a fraction of the average."""
     excursion = view.run(phase)["excursion"]
     return float(excursion) / 200.0 if isinstance(excursion, int | float) else 0.0
 
 
 def _verification(view: QualificationView, what: Variable, mixes: Mapping[int, str]) -> Figure:
-    """Return a figure of the values in the window with their average, the fitted line, and the range within which they
-    may differ from the average."""
+    """Return a figure that shows the values in the window, their average, the fitted line, and the range around the
+    average in which the values must lie."""
     name = f"{TITLES[what.quantity]} of {size_name(what.place[0])} {mixes[what.place[1]]}"
     place = f"{phase_label(what.phase)}-{what.quantity}-{size_name(what.place[0])}-r{what.place[1]}".strip("-")
     return verification_figure(
@@ -110,8 +110,8 @@ def _verification(view: QualificationView, what: Variable, mixes: Mapping[int, s
 
 
 def verification_figure(slug: str, title: str, rounds: Sequence[Record], half: float, quantity: str) -> Figure:
-    """Return a figure of the `rounds` in a window with their average, the fitted line, and the range within `half` (a
-    fraction of the average) of the average."""
+    """Return a figure that shows the `rounds` in a window, their average, the fitted line, and the range that extends
+    `half` (a fraction of the average) above and below the average."""
     numbers = [int(record.coords["round"]) for record in rounds]
     window = window_of([record.value for record in rounds])
     line = window.line()

@@ -92,7 +92,8 @@ class StepJournal:
         return next(number for number in count() if not all(map(self.has, names_of(number + 1))))
 
     def numbered(self, name_of: Callable[[int], str]) -> list[Output]:
-        """Return the outputs of the steps `name_of(1)`, `name_of(2)` and so on, up to the first unfinished one."""
+        """Return the outputs of the steps `name_of(1)`, `name_of(2)` and so on, stopping at the first unfinished
+        one."""
         return [self.outputs[name] for name in takewhile(self.has, map(name_of, count(1)))]
 
     @cached_property
@@ -169,7 +170,8 @@ class StepJournal:
         return wrote or not context.written.isdisjoint(self.params.file_names)
 
     def inspection(self, context: Context) -> Step:
-        """Return the inspection of the target. It must be the first step, because it reads the size of the target.
+        """Return the inspection of the target. It must be the first step, because all others depend on the size of the
+        target, which it reads.
 
         The size of a RAID set is known only while the set exists.
         """
@@ -184,9 +186,9 @@ class StepJournal:
 def fio_process(params: FioParams, context: Context, name: str, stop: StopRule | None = None) -> Step:
     """Return a fio process on a target to which this test has already written.
 
-    Values over the course of a single process are not needed. Therefore, fio reports only when it ends, guard samples
-    long processes once per second, and mpstat does not run. A process with a `stop` rule is sampled more often. Each
-    process has its own time limit.
+    How values change within a single process is not of interest. Therefore, fio reports only when it ends, guard
+    samples long processes only once per second, and mpstat does not run. A process with a `stop` rule is sampled more
+    often. Each process has its own time limit.
     """
     step = fio_step(params, context, name, dirty=True, stop=stop)
     arguments = tuple(one for one in step.arguments if not one.startswith("--status-interval="))

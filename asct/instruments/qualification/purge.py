@@ -1,7 +1,7 @@
 """The purge of a target: its steps and their results.
 
-A command may report success without erasing anything. Therefore, asct afterward reads blocks throughout the active
-range. The purge is verified if they contain only zeros, or if the namespace has no used blocks.
+A command may report success without erasing anything, so asct then reads blocks throughout the active range. The purge
+is verified if they contain only zeros, or if the namespace has no used blocks.
 """
 
 from __future__ import annotations
@@ -227,7 +227,7 @@ class _DrivePurge:
 
     @property
     def title(self) -> str:
-        """The path of a member, as a prefix for messages, or an empty string if there is no RAID set."""
+        """A prefix for messages: the path of the drive if it is a member of a RAID set, otherwise an empty string."""
         return f"{self.device.path}: " if self.journal.inspected.members_before else ""
 
     def methods(self) -> tuple[str, ...]:
@@ -239,7 +239,7 @@ class _DrivePurge:
 
     @property
     def method(self) -> str:
-        """The method that succeeded, or an empty string."""
+        """The method that succeeded, or an empty string if none has."""
         return next((method for method in self.methods() if not self._failure(method)), "")
 
     @property
@@ -279,7 +279,7 @@ class _DrivePurge:
         return self.journal.outputs.get(self.step_name(method, command))
 
     def _pending(self, method: str) -> PurgeCommand | None:
-        """Return the next command of a method, or None if it is complete or has failed."""
+        """Return the next command of a method, or None if the method is complete or has failed."""
         for command in self._commands(method):
             output = self._output(method, command)
             if output is None:

@@ -68,8 +68,8 @@ METRICS: Final[tuple[Metric, ...]] = (
 
 NOT_STEADY: Final = "invalid-not-steady"
 BURST: Final = "burst-possible"
-"""Flag for a steady state that was reached without a drop in the rate. A cache that is not yet full, or burst credits
-that are not yet used up, would look the same."""
+"""Flag for a steady state that was reached without a drop in the rate. A cache that is not yet full would look the
+same, as would burst credits that are not yet used up."""
 ENOUGH_ROUNDS: Final = 3
 
 

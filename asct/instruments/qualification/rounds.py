@@ -98,7 +98,8 @@ def next_position(span: int, volumes: Iterable[int], block: int) -> StreamPositi
 
 def continued(params: FioParams, volumes: Iterable[int]) -> FioParams:
     """Return `params` for the next round of a workload. `volumes` contains the number of bytes that each previous round
-    covered. If the requests are random, or if each of several jobs has its own slice, the settings remain unchanged.
+    covered. The settings remain unchanged if the requests are random or if there are several jobs, each with its own
+    slice.
     """
     if not params.sequential or params.numjobs > 1 or params.filesize is None:
         return params
@@ -143,7 +144,8 @@ class SteadyVerdict:
 
 
 def _fall(tracked: TrackedMetric, values: Sequence[float]) -> int | None:
-    """Return the round in which the rate last dropped by half or the latency last doubled, or None if there is none."""
+    """Return the round in which the rate last dropped by half or the latency last doubled, or None if neither
+    happened."""
     return cliff([1.0 / value for value in values] if tracked.quantity == "latency" else values)
 
 
@@ -206,8 +208,10 @@ class RoundHistory:
 
     @cached_property
     def enough_from(self) -> int | None:
-        """The first round before which enough data had been written, or None if there is none. The results of later
-        rounds are not read."""
+        """The first round by whose start enough data had been written, or None if there is none.
+
+        The results of later rounds are not read.
+        """
         needed = self.journal.params.steady_volume * self.journal.span
         return next((index for index, amount in enumerate(self.written()) if amount >= needed), None)
 

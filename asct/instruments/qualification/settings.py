@@ -26,7 +26,7 @@ class Workload:
 
     A workload with requests of several sizes or patterns has a `title`, which replaces the block size in names, and
     further fio settings (`options`). Its `block_size` is used only for estimates. `place` contains the coordinates of
-    its values if these are not simply the block size and the percentage of reads.
+    its values if they differ from the block size and the percentage of reads.
     """
 
     block_size: int
@@ -70,7 +70,7 @@ def _shares(reads: int) -> str:
 
 
 def size_name(size: int) -> str:
-    """Format a size in the notation of drive reports: `512`, `4k`, `1024k`."""
+    """Format a size as drive reports do: `512`, `4k`, `1024k`."""
     if size % 1024 == 0:
         return f"{size // 1024}k"
     return format_size(size) if size >= 1024 else str(size)

@@ -101,7 +101,7 @@ class QualificationView:
         return {number: record for number, record in rounds.items() if first <= number <= last}
 
     def flags(self, metric: str, **coords: Scalar) -> tuple[str, ...]:
-        """Return the flags of all of a metric's values at these coordinates."""
+        """Return the flags of all values that a metric has at these coordinates."""
         return flags_of(at(self.records, metric, **coords))
 
 
@@ -152,8 +152,10 @@ def phase_tables(records: Sequence[Record], slug: str, metrics: Sequence[str]) -
 
 
 def _matrix(view: QualificationView, slug: str, metric: str) -> Table:
-    """Return a table by block size and mix. Latency tables are sorted in the opposite order, as is usual in drive
-    reports."""
+    """Return a table by block size and mix.
+
+    Latency tables are in the reverse order, as is usual in drive reports.
+    """
     title, scale, digits = MATRICES[metric]
     values = view.cells(metric)
     mixes = list(dict.fromkeys(reads for _, reads in values))
@@ -253,7 +255,7 @@ def windows_table(slug: str, suffix: str, rows: Sequence[Row]) -> Table:
 
 
 def window_row(stage: str, reached: bool, window: Sequence[Record]) -> Row:
-    """Return the table row for a steady state, without excursion and slope. `window` contains the rounds in the
+    """Return the table row for a steady state, excluding the excursion and slope. `window` contains the rounds in the
     window."""
     values = [record.value for record in window]
     return {
