@@ -1,12 +1,13 @@
-"""The origin of results: settings, commands, raw files, remarks and failures."""
+"""The origin of results: settings, commands, raw files, remarks, failures, versions and checksums."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from asct.analysis.grid import (
     ABSENT,
@@ -19,10 +20,12 @@ from asct.analysis.grid import (
     size_text,
     without_empty_columns,
 )
+from asct.analysis.machine import Row
 from asct.analysis.outcomes import planned, share, short_names, tone_of
 from asct.analysis.telemetry import mark_of
-from asct.analysis.view import JobView, RepeatView, units_of
+from asct.analysis.view import JobView, RepeatView, RunView, units_of
 from asct.sdk.record import doubtful
+from asct.store.checksums import checksum
 from asct.values.duration import format_duration
 from asct.values.grouping import grouped
 
@@ -31,6 +34,9 @@ _TAIL_BYTES = 16384
 _MOST_FILES = 40
 _DEFAULT = "default"
 """The layer of settings that have their default values."""
+_EVIDENCE: Final = ("plan.yaml", "plan.resolved.json", "records.jsonl")
+"""Documents that are complete before the report is written. This excludes SHA256SUMS, which is written after the
+report."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +53,7 @@ class CommandLine:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """One or more repeats without values that have the same outcome."""
+    """One or more repeats that have no values and share the same outcome."""
 
     label: str
     status: str
@@ -69,15 +75,20 @@ def text_at(item: Mapping[str, Any], key: str) -> str:
 
 
 def settings_of(jobs: Sequence[JobView], unique: str, resolved: Mapping[str, Any]) -> TextTable:
-    """Return a table of the settings of one benchmark entry that are not defaults, with their values and layers. Swept
-    settings are shown with all of their values. If hosts have different values, the hosts are listed."""
+    """Return a table of the settings of one benchmark entry that were not left at their defaults, with their values and
+    layers. Swept settings are shown with all of their values. If hosts have different values, the hosts are listed."""
     told = grouped(
         ((key, text, origin, job.entry.host) for job in jobs for key, text, origin in _settings(job, resolved)),
         lambda item: item[:3],
     )
     changed = {key: [item[3] for item in items] for key, items in told.items() if key[2] != _DEFAULT}
     rows = [
-        (TableCell(plain(key), key), TableCell(text or ABSENT), TableCell(origin), TableCell(_on(hosts, len(jobs))))
+        (
+            TableCell(plain(key), key),
+            TableCell(text or ABSENT),
+            TableCell(origin),
+            TableCell("" if len(hosts) == len(jobs) else short_names(hosts)),
+        )
         for (key, text, origin), hosts in sorted(changed.items())
     ]
     heads = (ColumnHead("Setting"), ColumnHead("Value"), ColumnHead("From"), ColumnHead("Hosts"))
@@ -86,10 +97,6 @@ def settings_of(jobs: Sequence[JobView], unique: str, resolved: Mapping[str, Any
     notes = ("1 setting has its default value; `plan.resolved.json` lists it.",) if left == 1 else (several,)
     grid = TextTable(unique, f"Settings of {jobs[0].entry.id}", heads, tuple(rows), notes if left else ())
     return without_empty_columns(grid)
-
-
-def _on(hosts: Sequence[str], of: int) -> str:
-    return "" if len(hosts) == of else short_names(hosts)
 
 
 def _settings(job: JobView, resolved: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
@@ -234,3 +241,42 @@ def _tail(path: Path) -> str:
     except OSError:
         return ""
     return plain("\n".join(lines[-_TAIL_LINES:]), keep_lines=True).strip()
+
+
+def versions_grid(view: RunView) -> TextTable:
+    """Return a table of the versions of asct, the benchmarks, and the software of each host."""
+    told = grouped(_versions(view), lambda item: item[:2])
+    rows = tuple(
+        (
+            TableCell(plain(name)),
+            TableCell(plain(version)),
+            TableCell(short_names([item[2] for item in items if item[2]])),
+        )
+        for (name, version), items in told.items()
+    )
+    heads = (ColumnHead("Software"), ColumnHead("Version"), ColumnHead("Hosts"))
+    return without_empty_columns(TextTable("versions", "Versions", heads, rows))
+
+
+def _versions(view: RunView) -> Iterator[tuple[str, str, str]]:
+    """Yield the name and version of each program, and the host on which it is installed, if any."""
+    yield "asct", view.run.tool_version, ""
+    for name, version in dict.fromkeys((job.benchmark, job.version) for job in view.run.jobs):
+        yield f"benchmark {name}", version, ""
+    for host, facts in view.facts.items():
+        shown = host if len(view.run.hosts) > 1 else ""
+        yield "operating system", facts.system.os or "", shown
+        yield "Linux kernel", facts.system.kernel or "", shown
+        for name, tool in facts.tools.items():
+            if tool.version:
+                yield name, tool.version, shown
+
+
+def checksums(view: RunView) -> list[Row]:
+    """Return the SHA-256 checksums of the documents needed to judge the run again. Unreadable documents and links are
+    omitted."""
+    found = []
+    for name in _EVIDENCE:
+        with suppress(OSError):
+            found.append((name, checksum(view.root / name)))
+    return found

@@ -23,7 +23,6 @@ from urllib.parse import quote
 
 from markupsafe import Markup, escape
 
-from asct.analysis.appendix import checksums, versions_grid
 from asct.analysis.combined import figure_grids
 from asct.analysis.compared import comparison_of
 from asct.analysis.consistency import consistency_grid, sentence
@@ -33,6 +32,7 @@ from asct.analysis.fleet import without_visits
 from asct.analysis.grid import ColumnHead, TableCell, TextTable, plain
 from asct.analysis.keyresults import headline_table
 from asct.analysis.outcomes import short_names
+from asct.analysis.provenance import checksums, versions_grid
 from asct.analysis.report import ReportSection, build
 from asct.analysis.view import RunView
 from asct.figures.heat import square

@@ -7,9 +7,9 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from asct.analysis.appendix import checksums, versions_grid
 from asct.analysis.compared import comparison_of
 from asct.analysis.consistency import consistency_grid, sentence
+from asct.analysis.provenance import checksums, versions_grid
 from asct.analysis.report import build, side_by_side
 from asct.analysis.view import RunView, open_view
 from asct.registry import installed
