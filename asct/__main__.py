@@ -56,7 +56,7 @@ def _main() -> None:
 
 
 def _skip_plugin_search() -> None:
-    """Make known versions of pydantic skip plugins; their loader takes 12 ms to search the installed packages.
+    """Make known versions of pydantic skip the search for plugins in the installed packages, which takes 12 ms.
 
     For other versions, this has no effect: the loader is imported as usual when pydantic first needs it.
     """

@@ -31,8 +31,8 @@ Place = tuple[str, str, str, str, tuple[tuple[str, str], ...]]
 class Disagreement:
     """One side of a disagreement: the values at `places`, and the other value of the same quantity.
 
-    `ratio` is the ratio of the other value to this one. It also applies to metrics that express this value in a
-    different unit.
+    `ratio` is the other value divided by this one. It is also valid for metrics that express this value in a different
+    unit.
     """
 
     host: str
@@ -101,7 +101,7 @@ def place_of(record: Record) -> Place:
 def agreed(
     records: Sequence[Record], resolved: Mapping[str, Any], facts: Mapping[str, HostFacts], catalog: Catalog
 ) -> tuple[list[Record], tuple[Disagreement, ...]]:
-    """Return the records with flags on values that disagree, and the disagreements.
+    """Return the records, in which values that disagree are flagged, and the disagreements.
 
     All code that shows or judges the values of a run must get them from this function.
     """
@@ -202,7 +202,7 @@ def _sightings(
 def _of_curve(
     quantity: Quantity, own: Sequence[Record], mine: Sequence[Record], conditions: Mapping[str, Any]
 ) -> Iterator[_Sighting]:
-    """For each level whose sizes are known, yield the values on the curve that measure the level."""
+    """For each level whose bounds are known, yield the values of the curve at sizes that belong to the level."""
     lowest, highest = (_by_level(mine, metric) for metric in quantity.curve or ())
     for level in (level for level in lowest if level in highest):  # in the order of the records
         low, high = lowest[level], highest[level]
@@ -238,7 +238,7 @@ def _sighting(quantity: Quantity, group: Sequence[Record], key: Mapping[str, Any
 
 
 def _plain(value: Any) -> str:
-    """Return a condition as text, or an empty string if asct chooses its value."""
+    """Return the value of a condition as text, or an empty string if asct is to choose the value."""
     return "" if value is None or value == "auto" else str(value)
 
 

@@ -55,7 +55,7 @@ class UnchangedRun:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """The values of the baseline. `problem` is the reason why there are none; otherwise, `why` describes how the run
+    """The values of the baseline. If there are none, `problem` is the reason; otherwise, `why` describes how the run
     was chosen."""
 
     run: str = ""
@@ -83,9 +83,9 @@ class Baseline:
         return record.better != "neither" and (record.benchmark, record.metric) not in self.ignored
 
     def spread(self, group: MetricGroup) -> tuple[float, ...]:
-        """Return the values that the baseline and the unchanged runs measured at the same place with the same settings
-        and version, oldest first. Only runs since the last acceptance are included, and only if their values are on the
-        same level as the baseline's."""
+        """Return the values that the baseline and the unchanged runs measured at the place of `group` with the same
+        settings and benchmark version, oldest first. Only runs since the last acceptance are included, and only if
+        their values are on the same level as the baseline's."""
         key, base = key_of(group), self.counterpart(group)
         if base is None:
             return ()
@@ -109,12 +109,12 @@ class Baseline:
         return hardware_change(self.hardware.get(base.records[0].run, RunHardware()), self.current, group)
 
     def counterpart(self, group: MetricGroup) -> MetricGroup | None:
-        """Return the values of the baseline at the same place; None if there are none."""
+        """Return the values of the baseline at the place of `group`; None if there are none."""
         return self.groups.get(key_of(group))
 
 
 def key_of(group: MetricGroup) -> BaselineKey:
-    """Return the key that identifies the values in every run of a plan."""
+    """Return the key that identifies these values in every run of the plan."""
     return _key(group.host, group.id, group.metric, group.at)
 
 
@@ -140,7 +140,7 @@ def find_baseline(name: str, current: Path, catalog: Catalog) -> Baseline:
     try:
         now, before = read_run(current), _before(current)
         if name == LATEST:
-            stored, why = _newest_fit(before), NEWEST
+            stored, why = newest_fit(before), NEWEST
         else:
             stored, why = _named(name, current.parent, now.run.plan, current), f"`{name}`"
         if stored is None:
@@ -217,11 +217,12 @@ def _named(name: str, runs: Path, plan: str, current: Path | None = None) -> Sto
 def newest_before(current: Path) -> StoredRun | None:
     """Return the newest run that can be a baseline among the plan's runs before the one in the folder `current`; None
     if there is none."""
-    return _newest_fit(_before(current))
+    return newest_fit(_before(current))
 
 
-def _newest_fit(before: Sequence[Path]) -> StoredRun | None:
-    fit = (item for item in _without(unfit, reversed(before)) if not _unconfirmed(item.run.verdicts))
+def newest_fit(folders: Sequence[Path]) -> StoredRun | None:
+    """Return the newest of these runs (oldest first) that can be a baseline; None if there is none."""
+    fit = (item for item in _without(unfit, reversed(folders)) if not _unconfirmed(item.run.verdicts))
     return next(fit, None)
 
 
@@ -231,9 +232,8 @@ def unfit(stored: StoredRun) -> str:
     if fault := _fault(stored.run):
         return fault
     if worse := _undecided(stored):
-        return (
-            f"has {counted(worse, 'value that seems', 'values that seem')} to have regressed, with an unknown verdict"
-        )
+        seeming = counted(worse, "value that seems", "values that seem")
+        return f"has {seeming} to have regressed but whose verdict is unknown"
     lost = [item for item in stored.run.verdicts if item.baseline is not None and item.value is None]
     missing = sum(item.if_missing == "fail" for item in lost)
     return f"lacks {counted(missing, 'value')} that its baseline contains" if missing else ""
@@ -340,7 +340,7 @@ def _planned(stored: StoredRun) -> Iterator[PointKey]:
 
 
 def _valid(acceptances: Iterable[Acceptance], until: str) -> list[Acceptance]:
-    """Return the acceptances of runs up to `until`, except those replaced by a later line with the same pattern."""
+    """Return the acceptances of runs up to `until`, except those superseded by a later one with the same pattern."""
     valid: dict[str, Acceptance] = {}
     for item in acceptances:
         if age(item.run) <= age(until):

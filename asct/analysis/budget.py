@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a document. `texts` are its versions, from the full one to the briefest; an empty text is omitted.
+    """A part of a document. `texts` contains its versions, from the full one to the briefest; an empty text is omitted.
 
-    `rank` 0 is never shortened; parts with a higher rank are shortened first.
+    A part of rank 0 is never shortened; parts with a higher `rank` are shortened first.
     """
 
     name: str

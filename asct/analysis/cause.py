@@ -15,8 +15,8 @@ from asct.store.model import JobEntry, Verdict
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """What failed first: `place` names it, `text` says why, and `hint` is the fix, if one is known. `id` is the
-    benchmark entry, or empty."""
+    """What failed first: `place` names it, `text` says why, and `hint` is the fix, if one is known. `id` identifies the
+    benchmark entry; it is empty if the cause lies outside the entries."""
 
     place: str
     text: str

@@ -94,8 +94,8 @@ def _owned(figure: Figure, host: str, several: bool) -> Figure:
 
 
 def figure_grid(figure: Figure) -> TextTable | None:
-    """Return the values of a figure as a table. It has one row per x value and one column per series; for curves
-    plotted against load, one row per mark; for a heat map, its cells.
+    """Return the values of a figure as a table. The table of a heat map has the same cells. The table of a chart has
+    one row per x value and one column per series or, for curves plotted against load, one row per mark.
 
     Returns None for a figure that has too many cells to be readable.
     """

@@ -49,8 +49,8 @@ _UNDECIDED: Final[tuple[Outcome, ...]] = ("too-few", "noisy", "not-comparable")
 class Change:
     """The difference between two values of the same metric at the same place.
 
-    `change` is relative to the base (0.05 is 5 % more), and `interval` is its 95 % interval, or None if there are too
-    few samples. `noise` is the noise floor, as a fraction. `samples` contains the number of samples of each value.
+    `change` is relative to the base (0.05 means 5 % more), and `interval` is its 95 % interval, or None if there are
+    too few samples. `noise` is the noise floor, as a fraction. `samples` contains the number of samples of each value.
     `p_worse` and `p_better` are one-sided p-values, and `p_visits` is `p_worse` computed without the unchanged runs;
     `adjusted` corrects them for all values that are compared together. If `reason` is not empty, the values cannot be
     compared, and the other fields have no meaning.
@@ -117,7 +117,7 @@ class Change:
     @property
     def inconclusive(self) -> bool:
         """Whether the value is far worse than the limit allows (by more than the noise floor, or by more than twice the
-        limit), although this may be chance."""
+        limit), although the difference may be due to chance."""
         worse = self.worse_by
         return self.outcome == "same" and worse > self.limit and (worse > self.noise or worse > _FAR * self.limit > 0.0)
 
@@ -133,8 +133,9 @@ class Change:
             values = counted(self.tests, "value is", "values are")
             more = f", or add unchanged runs of the plan ({LEAST_RUNS} in total)" if self.clustered else ""
             return (
-                f"{found}; {first} and {second} {self.sampled} are too few to tell whether this is chance, because "
-                f"{values} compared: measure {least_each(LEVEL, self.tests)} in each run (`{self.sampled}`){more}"
+                f"{found}; {first} and {second} {self.sampled} are too few to tell whether this is due to chance, "
+                f"because {values} compared: measure {least_each(LEVEL, self.tests)} in each run "
+                f"(`{self.sampled}`){more}"
             )
         if self.outcome == "noisy":
             why = (
@@ -145,11 +146,12 @@ class Change:
                 else "visits do not show what varies from run to run, and the spread of unchanged runs is unknown"
             )
             wanted = LEAST_RUNS if self.runs < LEAST_RUNS and not self.noisy else _ENOUGH_RUNS
-            return f"{found}; it may be chance, because {why}: add unchanged runs of the plan ({wanted} in total)"
+            added = f"add unchanged runs of the plan ({wanted} in total)"
+            return f"{found}; it may be due to chance, because {why}: {added}"
         limits = f"limit {_percent(self.limit)} %, noise floor {_percent(self.noise)} %"
         if self.runs >= LEAST_RUNS:
             limits += f", spread of {self.runs} unchanged runs {_percent(self.spread)} %"
-        chance = "; it may be chance" if self.outcome == "same" and abs(self.change) > self.limit else ""
+        chance = "; it may be due to chance" if self.outcome == "same" and abs(self.change) > self.limit else ""
         return f"{found}; {limits}{chance}{self.shared}"
 
     def _span(self) -> str:
@@ -211,13 +213,15 @@ def compare(base: MetricGroup | None, new: MetricGroup, limit: float, unchanged:
 
 
 def _percent(share: float) -> str:
-    """Return a fraction as a percentage with three digits or more, never in exponential notation."""
+    """Return a fraction as a percentage with three significant digits, or with all integer digits if there are more;
+    never in exponential notation."""
     percent = 100.0 * share
     return f"{percent:.3g}" if abs(percent) < 999.5 else f"{percent:,.0f}"
 
 
 def _test(base: MetricGroup, new: MetricGroup, limit: float, unchanged: Sequence[float]) -> tuple[object, ...]:
-    """Return a key that is equal for two metrics of a place if and only if their comparisons are the same test."""
+    """Return a key that two metrics of a place share if and only if comparing one is the same test as comparing the
+    other."""
     host, job_id, _, point_id, coords = new.key
     samples = (tuple(map(tuple, _nested(group))) for group in (base, new))
     return host, job_id, point_id, coords, new.records[0].better, limit, tuple(unchanged), *samples

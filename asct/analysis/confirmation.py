@@ -1,8 +1,9 @@
 """Confirm regressions: a value that seems to have regressed is measured again before it fails the run.
 
 The first comparison with the baseline fails at most 1 of 100 unchanged runs. A regression remains a failure only if the
-second measurement alone also differs from the baseline, at the same level. This can only remove failures, so the limit
-holds for both together (an intersection-union test: Berger, Technometrics 24, 1982).
+second measurement alone also differs from the baseline at the same significance level. This can only remove failures,
+so the limit of 1 in 100 also holds for both comparisons together (an intersection-union test: Berger, Technometrics 24,
+1982).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from asct.values.quantity import format_quantity
 @dataclass(frozen=True, slots=True)
 class Suspect:
     """A value that seems to have regressed. Its verdict fails the run unless a second measurement refutes it. `index`
-    is the index of the verdict."""
+    is its position among the verdicts."""
 
     index: int
     place: MetricGroup

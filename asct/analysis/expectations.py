@@ -310,8 +310,8 @@ def _straddles(place: MetricGroup, low: float | None, high: float | None) -> lis
 
 
 def _between_states(place: MetricGroup, low: float | None, high: float | None) -> str:
-    """Return the reason why the verdict is unknown, or an empty string. It is unknown if visits alternate between a
-    value that satisfies the bounds and one that does not."""
+    """Return the reason why the verdict is unknown, or an empty string if it is known. It is unknown if visits
+    alternate between a value that satisfies the bounds and one that does not."""
     stats = place.records[0].stats
     if len(place.records) != 1 or stats is None or not stats.states:
         return ""
@@ -324,8 +324,8 @@ def _between_states(place: MetricGroup, low: float | None, high: float | None) -
 
 
 def _between_rivals(place: MetricGroup, low: float | None, high: float | None) -> str:
-    """Return the reason why the verdict is unknown, or an empty string. It is unknown if this value satisfies the
-    bounds and another value of the same quantity does not, or vice versa."""
+    """Return the reason why the verdict is unknown, or an empty string if it is known. It is unknown if this value
+    satisfies the bounds and another value of the same quantity does not, or vice versa."""
     for side in place.rivals:
         first, last = sorted((place.value, place.value * side.ratio))
         if (low is not None and first < low <= last) or (high is not None and first <= high < last):

@@ -39,7 +39,7 @@ has."""
 class Difference:
     """A field with different values. A value is None if that side does not have the field.
 
-    `moves` marks fields that change all the time, such as free memory, or that do not describe the machine, such as the
+    `moves` marks fields that change constantly, such as free memory, or that do not describe the machine, such as the
     time when the facts were read.
     """
 

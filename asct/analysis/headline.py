@@ -211,15 +211,15 @@ def _host_doubt(job: JobView, place: MetricGroup) -> str:
 
 
 def _doubt(place: MetricGroup) -> str:
-    """Return `invalid`, or `noisy` if the value itself is noisy and not only its host."""
+    """Return `invalid`, `noisy` (if the value itself is noisy, not only its host), or an empty string."""
     if is_invalid(place.doubts):
         return "invalid"
     return "noisy" if any(flag.startswith("noisy") and flag != NOISY_HOST for flag in place.doubts) else ""
 
 
 def _disagreeing(place: MetricGroup) -> list[str]:
-    """Return `disagrees with idle-latency 158 ns` for each other value, or `disagrees` if the benchmark itself found a
-    disagreement."""
+    """Return `disagrees with idle-latency 158 ns` for each value with which this one disagrees, or `disagrees` if the
+    benchmark itself found a disagreement."""
     found = [f"disagrees with {side.text}" for side in place.rivals]
     return found or [DISAGREES] * any(flag.startswith(DISAGREES) for flag in place.doubts)
 

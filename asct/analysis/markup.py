@@ -31,7 +31,8 @@ def escape(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """Return `text` as inline code (CommonMark 6.1) that can also be used in a table. The text cannot end the code.
+    """Return `text` as inline code (CommonMark 6.1) that can also be used in a table. Nothing in the text can end the
+    code.
 
     If the number of backslashes before a vertical bar is odd, another one is added. Without it, some renderers would
     pair the last backslash with the one that escapes the bar, and treat the bar as the end of the cell.
@@ -78,10 +79,10 @@ def row_text(cells: Iterable[str]) -> str:
 
 
 def details(title: str, lines: Sequence[str]) -> list[str]:
-    """Return a section that is closed until the reader opens it. `lines` are Markdown.
+    """Return a section that is closed until the reader opens it. `lines` contains Markdown.
 
-    `title` is any text. It is escaped as HTML, because Markdown does not apply there; references are broken up as in
-    `escape`.
+    `title` may be any text. It is escaped as HTML, because Markdown is not rendered in a title; references are broken
+    up as in `escape`.
     """
     shown = re.sub(r"([@#]|\b[Gg][Hh]-)(?=\w)", r"\1<!-- -->", html.escape(plain(title)))
     return [f"<details><summary>{shown}</summary>", "", *lines, "", "</details>", ""]

@@ -74,7 +74,7 @@ class HostRow:
 
 @dataclass(frozen=True, slots=True)
 class OutcomeMatrix:
-    """Outcomes, with one row per group of hosts and one column per benchmark entry. `ids` are the names of the
+    """Outcomes, with one row per group of hosts and one column per benchmark entry. `ids` contains the names of the
     columns."""
 
     ids: tuple[str, ...]

@@ -24,7 +24,7 @@ Place = tuple[str, str, tuple[tuple[str, str], ...]]
 @dataclass(frozen=True, slots=True)
 class Proposal:
     """A bound on one value, derived from its measurements in all runs and on all hosts. `lowest` and `highest` are the
-    outermost ends of their intervals, and `doubts` are their flags."""
+    outermost ends of their intervals, and `doubts` contains their flags."""
 
     metric: str
     at: dict[str, Any]

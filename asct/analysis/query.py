@@ -16,7 +16,7 @@ _ALLOWED: Final = frozenset({
 })  # fmt: skip
 _LARGEST: Final = 2**63
 _STEPS: Final = 100_000
-"""Steps of SQLite between two moments at which Ctrl-C can end a query."""
+"""Number of instructions that SQLite executes between two points at which Ctrl-C can end a query."""
 
 
 class QueryResult(NamedTuple):

@@ -43,7 +43,7 @@ _REPLACED: Final = {
     "user": _ADDRESS, "domain": _ADDRESS, "mac": _ADDRESS, "ip": _ADDRESS, "serial": _SERIAL, "boot": _COMMAND_LINE,
 }  # fmt: skip
 _AFTER: Final = {"disk": _SERIAL, "home": _USER, "option": _USER}
-"""Replacements for texts of which the first part is kept and only the rest is replaced."""
+"""Replacements for texts that keep their first part, so that only the rest is replaced."""
 _FIELDS: Final = {
     **dict.fromkeys(("serial", "uuid", "wwn", "nguid", "eui64", "subsysnqn"), _SERIAL),
     **dict.fromkeys(
@@ -95,7 +95,7 @@ class Redaction:
         return found[0] if group == "ip" and not _is_ip(found[0]) else _REPLACED[group]
 
     def path(self, path: str) -> str:
-        """Return a path in the results tree without secrets. Its names remain safe as file names."""
+        """Remove the secrets from a path in the results tree. Its parts remain valid as file names."""
         first, *rest = path.split("/")
         return "/".join((first if first in _TOP or not rest else self._name(first), *map(self._name, rest)))
 
@@ -104,9 +104,10 @@ class Redaction:
         return name if found == name else re.sub(r"[^\w.@+:]+", "-", found).strip("-.") or "redacted"
 
     def file(self, path: str, text: str) -> str:
-        """Return the text of a file in the results tree without secrets. JSON documents remain JSON documents.
+        """Remove the secrets from the text of a file in the results tree. JSON documents remain JSON documents.
 
-        The resolved plan no longer names a baseline, because the baseline is another run, which is not beside the copy.
+        The name of the baseline is removed from the resolved plan, because the baseline is a different run, which is
+        not part of the copy.
         """
         if path == "plan.resolved.json" and isinstance(body := _parsed(text), dict):
             return json.dumps({**self.document(body), "baseline": None}, ensure_ascii=False, separators=(",", ":"))
@@ -210,8 +211,7 @@ def _is_ip(text: str) -> bool:
 
 
 def _numbered(*views: RunView) -> dict[str, str]:
-    """Return a name for each host that does not identify the host: its position in the plan of the first run that
-    contains it."""
+    """Return an anonymous name for each host: its position in the plan of the first run that contains the host."""
     names = dict.fromkeys(host.name for view in views for host in view.run.hosts)
     return {name: f"host-{number}" for number, name in enumerate(names, start=1)}
 

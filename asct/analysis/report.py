@@ -108,7 +108,7 @@ class ReportSection:
     figures: tuple[Figure, ...]
     parts: tuple[HostPart, ...]
     settings: TextTable
-    """The settings that are not defaults, for all hosts."""
+    """The settings that were not left at their defaults, for all hosts."""
     grids: tuple[TextTable, ...] = ()
     """The tables of several hosts side by side; empty if there is only one host."""
     flags: tuple[Row, ...] = ()
@@ -116,7 +116,7 @@ class ReportSection:
 
     @property
     def foremost(self) -> str:
-        """The host that most figures of many hosts show in addition to the median; empty if there is none."""
+        """The host that is shown next to the median in more figures than any other host; empty if there is none."""
         charts = (figure for figure in self.figures if not isinstance(figure, Heatmap))
         named = Counter(host for figure in charts for host in {one.host for one in figure.series} - {MEDIAN})
         return max(sorted(named), key=lambda host: named[host], default="")

@@ -122,7 +122,8 @@ def _doubts(view: RunView) -> Iterator[Problem]:
     if number := sum(map(is_unconfirmed, run.verdicts)):
         yield "doubt", f"{counted(number, 'regression was', 'regressions were')} not confirmed by a second measurement"
     if number := sum(map(is_inconclusive, run.verdicts)):
-        yield "doubt", f"{counted(number, 'value is', 'values are')} worse than the limit allows, which may be chance"
+        worse = counted(number, "value is", "values are")
+        yield "doubt", f"{worse} worse than the limit allows, which may be due to chance"
 
 
 def _could_not(part: int, whole: int, noun: str, verb: str) -> str:
@@ -162,16 +163,16 @@ def is_unconfirmed(verdict: Verdict) -> bool:
 
 
 def is_inconclusive(verdict: Verdict) -> bool:
-    """Return whether the expectation passed although its value is far beyond the limit, because this may be chance.
-    Like failures, such passes are ignored with severity `info`."""
+    """Return whether the expectation passed although its value is far beyond the limit, because the difference may be
+    due to chance. Like failures, such passes are ignored if the severity is `info`."""
     far = verdict.baseline is not None and verdict.baseline.inconclusive
     return far and verdict.outcome == "pass" and verdict.severity != "info"
 
 
 def word_of(verdict: Verdict) -> str:
     """Return the outcome in one word. A failed expectation with severity `warn` or `info` does not make the run fail,
-    so its outcome is a warning or information. A regression that a second measurement did not confirm is
-    `unconfirmed`, and a value far beyond the limit that may be chance is `inconclusive`."""
+    so its outcome is a warning or information. A regression that a second measurement did not confirm is `unconfirmed`,
+    and a value that is far beyond the limit, possibly by chance, is `inconclusive`."""
     if is_unconfirmed(verdict):
         return "unconfirmed"
     if is_inconclusive(verdict):

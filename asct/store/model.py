@@ -25,7 +25,7 @@ VALUED: Final = (*MEASURED, "invalid")
 
 
 def accepted_statuses(*, strict: bool) -> tuple[str, ...]:
-    """Return the statuses with which a repeat is treated as measured. They depend on whether the job is strict."""
+    """Return the statuses with which a repeat is treated as measured, which depend on whether the job is strict."""
     return MEASURED[:1] if strict else MEASURED
 
 
@@ -55,8 +55,11 @@ class SecondValue(_Document):
 
 
 class BaselineValue(_Document):
-    """The baseline value that a verdict is based on. `limit` (`no_worse_than`), `change`, its 95 % interval and the
-    noise floor are fractions of that value; the last three are null if the values cannot be compared."""
+    """The baseline value that a verdict is based on.
+
+    `limit` (from `no_worse_than`), `change`, its 95 % interval and the noise floor are fractions of that value; the
+    last three are null if the values cannot be compared.
+    """
 
     run: str
     """The run that measured the value, as `<plan>/<run id>`."""
@@ -68,7 +71,7 @@ class BaselineValue(_Document):
     noise: float | None = None
     limit: float | None = None
     inconclusive: bool = False
-    """Whether the value is far worse than the limit allows, although this may be chance."""
+    """Whether the value is far worse than the limit allows, although the difference may be due to chance."""
     again: SecondValue | None = None
     """Null if the value was not measured again."""
 
@@ -240,7 +243,7 @@ class AuditLook(_Document):
 
 
 class AuditTarget(_Document):
-    """The number of bytes that a job writes to one target, summed over all repeats."""
+    """The number of bytes that a job writes to one target over all repeats."""
 
     path: str
     """The path in the plan, or an empty string for temporary files."""
@@ -290,8 +293,10 @@ class Reason(_Document):
 
 
 class HostVerdict(_Document):
-    """The state of the host during a repeat. The most serious reason determines it; `unknown` means that readings are
-    missing."""
+    """The state of the host during a repeat.
+
+    It is determined by the most serious reason; `unknown` means that readings are missing.
+    """
 
     state: State
     reasons: list[Reason] = Field(default_factory=list)

@@ -132,7 +132,7 @@ def test_without_an_earlier_run_there_is_no_baseline(tmp_path: Path) -> None:
         ({"jobs": [LACKING], "exit_code": 3}, "lacks 1 measurement"),
         (
             {"verdicts": [WORSE], "exit_code": 3},
-            "has 1 value that seems to have regressed, with an unknown verdict",
+            "has 1 value that seems to have regressed but whose verdict is unknown",
         ),
         ({"verdicts": [MISSING], "exit_code": 3}, "lacks 1 value that its baseline contains"),
     ],

@@ -76,7 +76,7 @@ def test_a_change_within_the_noise_floor_is_no_regression() -> None:
     assert of(base, new).outcome == "regressed"
     found = of(base, noisy)
     assert (found.outcome, found.noise > 0.2) == ("same", True)
-    assert found.describe("s").endswith("it may be chance")
+    assert found.describe("s").endswith("it may be due to chance")
 
 
 def test_far_beyond_the_limit_but_perhaps_chance_is_inconclusive() -> None:
@@ -177,7 +177,7 @@ def test_repeats_of_visits_are_the_samples_until_the_spread_of_runs_is_known() -
     (alone,) = adjusted([compare(base, new, 0.05)])
     assert (alone.outcome, alone.samples) == ("too-few", (3, 3))
     text = alone.describe("s")
-    assert "3 and 3 repeats are too few to tell whether this is chance, because 1 value is compared" in text
+    assert "3 and 3 repeats are too few to tell whether this is due to chance, because 1 value is compared" in text
     assert text.endswith("measure 5 in each run (`repeats`), or add unchanged runs of the plan (5 in total)")
     (known,) = adjusted([compare(base, new, 0.05, [100e-9, 101e-9, 99e-9, 100.5e-9, 99.5e-9])])
     assert (known.outcome, known.samples) == ("regressed", (24, 24))
@@ -208,7 +208,7 @@ def test_the_spread_of_unchanged_runs_decides_what_visits_cannot() -> None:
     assert (clear.outcome, few.outcome, lost.outcome) == ("regressed", "noisy", "same")
     assert "spread of 5 unchanged runs 0.791 %" in clear.describe("s")
     assert "5 unchanged runs are too few to determine their spread (11.9 %)" in few.describe("s")
-    assert "spread of 10 unchanged runs 11.2 %; it may be chance" in lost.describe("s")
+    assert "spread of 10 unchanged runs 11.2 %; it may be due to chance" in lost.describe("s")
     (better,) = adjusted([compare(new, base, 0.05, [1.2 * value for value in alike])])
     assert better.outcome == "improved"
 

@@ -73,8 +73,9 @@ def test_nothing_fails_before_the_spread_of_unchanged_runs_is_known(unchanged: i
     base, place = baseline(sampled(around(100e-9)), unchanged=unchanged), sampled(around(120e-9, seed=2))
     [verdict] = judge([CHECK], [place], run_of(), {}, baseline=base)
     assert verdict.outcome == outcome
-    told = "may be chance, because visits do not show what varies from run to run, and the spread of unchanged runs is"
-    assert (f"{told} unknown: add unchanged runs of the plan (5 in total)" in verdict.reason) is (outcome == "unknown")
+    why = "visits do not show what varies from run to run, and the spread of unchanged runs is unknown"
+    told = f"may be due to chance, because {why}: add unchanged runs of the plan (5 in total)"
+    assert (told in verdict.reason) is (outcome == "unknown")
     faster = judge([CHECK], [sampled(around(80e-9, seed=2))], run_of(), {}, baseline=base)
     assert [item.outcome for item in faster] == ["pass"]
 
@@ -189,7 +190,7 @@ def test_a_job_that_was_measured_in_part_lacks_no_single_values() -> None:
 
 
 def test_what_may_be_chance_far_beyond_the_limit_is_a_warning_everywhere(tmp_path: Path) -> None:
-    """The unchanged runs differ by 15 %, so 20 % more may be chance."""
+    """The unchanged runs differ by 15 %, so 20 % more may be due to chance."""
     base, place = sampled(around(100e-9)), sampled(around(120e-9, seed=2))
     values = [100e-9 * (1.0 + 0.15 * step) for step in (0, -1, 1, -0.5, 0.5, 0, -1, 1, -0.5, 0.5)]
     runs = [UnchangedRun(f"u{n}", {key_of(base): sampled([v] * 8, run=f"u{n}")}) for n, v in enumerate(values)]
@@ -198,7 +199,7 @@ def test_what_may_be_chance_far_beyond_the_limit_is_a_warning_everywhere(tmp_pat
     assert (verdict.outcome, word_of(verdict), is_blocking(verdict)) == ("pass", "inconclusive", False)
     view = open_view(write_sample(tmp_path, Sample(verdicts=False, quiet=True)), Fakes())
     found = replace(view, run=view.run.model_copy(update={"verdicts": [verdict]}))
-    assert summarize(found).sentence == "1 value is worse than the limit allows, which may be chance"
+    assert summarize(found).sentence == "1 value is worse than the limit allows, which may be due to chance"
     assert summarize(found).tone == "doubt"
     [problem] = [item for item in problems_of(found) if "inconclusive" in item.title]
     assert problem.level == "warning"

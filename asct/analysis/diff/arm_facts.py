@@ -20,7 +20,7 @@ _MODES: Final = ("always", "madvise", "never")
 
 
 class _Info:
-    """The content of system-info. Values that are missing or have another type are unknown."""
+    """The content of system-info. Values that are missing or have an unexpected type are unknown."""
 
     def __init__(self, content: object) -> None:
         self._content = content
@@ -33,17 +33,17 @@ class _Info:
         return found
 
     def text(self, path: str) -> str:
-        """Return text or a number as text; empty if there is none."""
+        """Return the text or number at a path as text; empty if there is neither."""
         found = self.get(path)
         known = isinstance(found, str | int | float) and not isinstance(found, bool)
         return str(found).strip()[:_LONGEST] if known else ""
 
     def number(self, path: str) -> float | None:
-        """Return a number; None if there is none."""
+        """Return the number at a path; None if there is none."""
         return _plausible(self.get(path))
 
     def flag(self, path: str) -> bool | None:
-        """Return a Boolean value; None if there is none."""
+        """Return the Boolean value at a path; None if there is none."""
         found = self.get(path)
         return found if isinstance(found, bool) else None
 

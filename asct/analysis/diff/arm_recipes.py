@@ -302,4 +302,5 @@ NOT_COMPARED: Final[Mapping[str, str]] = {
     "network-info": "network interfaces",
     **dict.fromkeys(("iperf3-tcp-sweep", "iperf3-udp-sweep"), "results of network benchmarks"),
 }
-"""The contents of the recipes that have no corresponding benchmark. The content of system-info is compared as facts."""
+"""Maps each recipe that has no corresponding benchmark to a description of its results. The text for system-info is
+empty, because its content is compared as facts."""

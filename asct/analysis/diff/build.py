@@ -47,8 +47,7 @@ def compare_all(base: DiffSource, others: Sequence[DiffSource], limit: float, ca
 def open_source(results: Path, name: str, catalog: Catalog) -> DiffSource:
     """Return the run that `name` selects: a path, `latest`, `<plan>/latest`, an id or the start of one, or a label.
 
-    Only this function determines which tool wrote a folder; it does so from the content of the folder. Raises NoSuchRun
-    or StoreError.
+    This function alone decides, based on the content of a folder, which tool wrote it. Raises NoSuchRun or StoreError.
     """
     path = Path(name)
     folder = path.parent if path.name == MANIFEST else path

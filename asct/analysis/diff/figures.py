@@ -72,8 +72,8 @@ def delta_maps(base: JobFigures, new: JobFigures, hosts: Mapping[str, str]) -> d
 
 
 def _delta(base: Heatmap, new: Heatmap) -> Heatmap | None:
-    """Return the changes of the cells that both matrices have; None if the figure has no direction, or if no cells are
-    left."""
+    """Return the changes of the cells that both matrices have; None if neither higher nor lower values of the figure
+    are better, or if no cells are left."""
     before = {
         (row, column): value
         for row, values in zip(base.rows, base.values, strict=True)

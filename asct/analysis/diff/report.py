@@ -231,13 +231,13 @@ def _reasons(run: RunDiff) -> Iterator[str]:
 
 
 def _few(rows: Sequence[DiffRow]) -> Iterator[str]:
-    """Yield a sentence about changes that may be chance, with the number of visits needed to settle this."""
+    """Yield a sentence about changes that may be due to chance, with the number of visits needed to decide this."""
     few = [row.change for row in rows if row.change is not None and row.verdict == "too few visits"]
     if few:
         least = least_each(LEVEL, few[0].tests)
         yield (
-            f"too few visits to tell whether the change is chance: {len(few):,} of {len(rows):,} values; measure "
-            f"{least} visits or repeats in each run, or compare fewer values (-k)"
+            f"too few visits to tell whether the change is due to chance: {len(few):,} of {len(rows):,} values; "
+            f"measure {least} visits or repeats in each run, or compare fewer values (-k)"
         )
     noisy = [row for row in rows if row.verdict == "noisy"]
     if noisy:

@@ -13,8 +13,8 @@ from asct.registry import Registry
 
 
 class _Entry(NamedTuple):
-    """A benchmark entry of a run, as something that can be selected: its benchmark is an alias of its id, and its tags
-    in the plan are keywords."""
+    """A benchmark entry of a run in the form that the selection expects: the names of its benchmark act as aliases of
+    its id, and its tags in the plan as keywords."""
 
     name: str
     aliases: Sequence[str]

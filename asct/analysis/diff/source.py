@@ -82,7 +82,7 @@ class DiffSource:
 
 
 def of_stored(stored: StoredRun, catalog: Catalog) -> DiffSource:
-    """Return a run of the results tree. Raises StoreError if one of its documents is damaged."""
+    """Return a run from the results tree. Raises StoreError if one of its documents is damaged."""
     run, facts, resolved = stored.run, stored.facts(), stored.resolved()
     first, _ = stored.looks()
     planned, _ = agreed(first, resolved, facts, catalog)

@@ -39,7 +39,7 @@ def unknown(facts: HostFacts, below: str = "") -> list[Row]:
 
 
 def host_rows(entry: HostEntry, facts: HostFacts | None) -> list[Row]:
-    """Return the connection to the host and the facts that affect measurements."""
+    """Return rows that describe the connection to the host and the facts that affect measurements."""
     rows = [("Connection", plain(f"{entry.transport} {entry.address}".strip()))]
     if facts is not None:
         rows += [row for one in sections(facts) for row in one.rows]

@@ -227,7 +227,7 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
         ]
 
     def repeated(self, processes: Sequence[Step]) -> Sequence[Step]:
-        """Return the processes that further visits repeat: those that measure levels. The curve is measured only once,
+        """Return the processes to repeat in further visits: those that measure levels. The curve is measured only once,
         and its sizes are reported as details."""
         return [step for step in processes if step.name != _CURVE] or processes
 

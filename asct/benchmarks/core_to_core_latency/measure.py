@@ -98,8 +98,8 @@ def kernel_pass_of(node: int, run: KernelRun, order: Order, in_cycles: bool) -> 
 
 
 def _moved_pairs(run: KernelRun) -> list[set[int]]:
-    """Return the pairs of CPUs whose distance changed while they were measured in a round, according to probes before
-    and after."""
+    """Return the pairs of CPUs whose distance changed during the round that measured them, according to probes before
+    and after the round."""
     probes: dict[tuple[int, int], dict[str, list[float]]] = {}
     for line in run.lines:
         if line.get("t") == "probe" and line.get("phase") == "round":
@@ -143,8 +143,8 @@ def _stats(sample: Mapping[str, Any]) -> Stats | None:
 
 
 def _compared(samples: Sequence[Mapping[str, Any]]) -> dict[str, tuple[float, ...]]:
-    """Return, for each method, the ratio of each pair's latency measured concurrently with other pairs to its latency
-    measured alone."""
+    """Return, for each method, one ratio per checked pair: its latency measured concurrently with other pairs, divided
+    by its latency measured alone."""
     values: dict[str, dict[tuple[Any, ...], float]] = {"round": {}, "alone": {}}
     for sample in samples:
         if sample.get("median_ps") is not None and sample.get("phase") in values:

@@ -317,8 +317,8 @@ _CAPTIONS: Final = {
 
 
 def all_figures(records: Sequence[Record], setting: Setting) -> tuple[Figure, ...]:
-    """Return a heat map per method and a histogram of all methods for each point: for local and for remote data or, if
-    all data is on one node, for both together."""
+    """For each point, return a heat map per method and a histogram of all methods. Local and remote data have separate
+    figures unless all data is on one node."""
     figures: list[Figure] = []
     for number, point in enumerate(stored_pairs(records, setting), start=1):
         cpus = point.order.sorted({cell.cpu_a for cell in point.cells})

@@ -186,7 +186,7 @@ def _coarse(points: Sequence[Point], at: float, peak: float) -> tuple[str, ...]:
 
 
 def is_slow(visit: Output) -> bool:
-    """Return whether the first visit of a command took so long that no further visits follow."""
+    """Return whether the first visit with a command took so long that no further visits follow."""
     return visit.elapsed_ns * 1e-9 > _SLOW_S
 
 

@@ -109,7 +109,7 @@ class LoadedLatencyParams(VisitedParams):
         max_length=8192,
     )
     bw_cpu_blocklist: Annotated[tuple[_Cpu, ...], INTEGERS] = setting(
-        (), "CPUs that generate no load; the CPU that measures latency never does", max_length=8192
+        (), "CPUs that must not generate load; the CPU that measures latency never does", max_length=8192
     )
     pages: PageKind = pages_setting()
     theoretical_bandwidth: Annotated[Bandwidth | None, AUTO] = theoretical_bandwidth_setting()

@@ -29,7 +29,7 @@ class IopsParams(MatrixParams):
     )
     dependent: WorkloadNames = setting(
         ("4K:0", "64K:65", "1M:100"),
-        "Workloads that must reach steady state, each as `block size:read percentage`; TKperf: only 4K:0",
+        "Workloads that must reach steady state, each as `block size:read percentage`; TKperf uses only 4K:0",
         aliases=("dependent_variables", "tracking"),
         min_length=1,
     )
