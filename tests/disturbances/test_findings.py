@@ -249,11 +249,12 @@ def test_fixed_addresses_are_reported_and_the_fix_randomizes_them() -> None:
 @pytest.mark.parametrize(
     ("free", "seen", "why"),
     [
-        (GIB, "none of 1 GiB swap is in use", "the kernel may swap during a measurement"),
+        (GIB, "none of 1 GiB swap is in use", "the Linux kernel may swap during a measurement"),
         (
             GIB - (20 << 20),
             "20 MiB of 1 GiB swap is in use",
-            "the kernel may swap during a measurement, but such a small amount is normal: idle daemons are swapped out",
+            "the Linux kernel may swap during a measurement, but such a small amount is normal: "
+            "idle daemons are swapped out",
         ),
         (GIB // 2, "512 MiB of 1 GiB swap is in use", "the host was short of memory at some point in the past"),
     ],
