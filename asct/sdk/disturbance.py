@@ -101,14 +101,14 @@ class Disturbances(_Part):
 
 
 def family_of(benchmark: Benchmark[Any]) -> str:
-    """Return the family of a benchmark, such as `memory`, or an empty string if none of its keywords belongs to a
+    """Return the family of a benchmark, such as `memory`, or an empty string if none of its keywords denotes a
     family."""
     return next((_FAMILIES[word] for word in benchmark.keywords if word in _FAMILIES), "")
 
 
 def subject_text(family: str, unit: str) -> str:
-    """Return the subject of a value as text: `memory latency`, `storage IOPS`, or only the family if the unit does not
-    correspond to a quantity."""
+    """Return the subject of a value as text: `memory latency`, `storage IOPS`, or just the family if the unit does not
+    imply a quantity."""
     return _worded(".".join(filter(None, (family, _QUANTITIES.get(unit, "")))))
 
 

@@ -28,8 +28,11 @@ class Cache(Fact):
 
 
 class CacheLevel(Fact):
-    """All identical caches of a machine. `instances` lists the online CPUs that share each cache, and is empty if the
-    Linux kernel does not report them. Sizes are in bytes, or null if they are not reported."""
+    """A group of identical caches in a machine.
+
+    `instances` lists, for each cache, the online CPUs that share it; the list is empty if the Linux kernel does not
+    report them. Sizes are in bytes, or null if they are not reported.
+    """
 
     level: int
     type: CacheType
@@ -77,7 +80,8 @@ class FrequencyPolicy(Fact):
     """CPUs whose clocks change together (Documentation/admin-guide/pm/cpufreq.rst). Clocks are in Hz.
 
     `lowest_hz` and `highest_hz` are the limits of the hardware, `min_hz` and `max_hz` the configured limits.
-    `current_hz` is the clock when the facts were read; on x86, it is the median over the CPUs, from /proc/cpuinfo.
+    `current_hz` is the clock at the time when the facts were read; on x86, it is the median over the CPUs in
+    /proc/cpuinfo.
     """
 
     cpus: list[int]
@@ -508,8 +512,8 @@ class Perf(Fact):
 
 
 class Interconnect(Fact):
-    """A type of mesh between cores and memory: its name (`CMN-700`), the number of such meshes, and the source of this
-    information."""
+    """A type of mesh that connects cores and memory: its name (`CMN-700`), the number of such meshes, and the source of
+    this information."""
 
     name: str
     count: int

@@ -14,7 +14,10 @@ Scale = Literal["linear", "log2", "log10", "category"]
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """An axis. `unit` is the unit of the data. If it is "B", the ticks on a log2 scale are like `4K` and `1M`."""
+    """An axis.
+
+    `unit` is the unit of the data. If it is "B", the ticks on a log2 scale are written as `4K`, `1M` and so on.
+    """
 
     title: str
     unit: str = ""
@@ -68,8 +71,8 @@ class Series:
     details: tuple[Detail | None, ...] = ()
     labels: tuple[str, ...] = ()
     panel: str = ""
-    """The panel for the series. It is used if the chart is drawn as several panels and all of its series specify
-    one."""
+    """The panel in which the series is drawn. It is used only if the chart is split into panels and every series
+    specifies one."""
     backdrop: Backdrop | None = None
 
 
@@ -84,7 +87,7 @@ class Marker:
 
 @dataclass(frozen=True, slots=True)
 class Rated:
-    """A labeled horizontal line that marks the rated value y."""
+    """A labeled horizontal line that marks a rated value y."""
 
     y: float
     label: str
@@ -135,11 +138,11 @@ class Bars(_Chart):
 class Heatmap:
     """A matrix shown as colors: `values[row][column]` in `unit`, or None if nothing was measured.
 
-    `ceiling` is the upper end of the color scale. Larger values are shown in the same color, so that a single outlier
-    does not hide the differences between the others. `groups` contains the rows (and columns, if they have the same
-    names) at which a block of the topology begins. A `diverging` matrix contains changes: its color scale is centered
-    at 0 and shows changes for the worse in orange. A `logarithmic` matrix has a logarithmic color scale if its values
-    span at least a decade.
+    `ceiling` is the upper end of the color scale. Larger values get the same color as this end, so that a single
+    outlier does not hide the differences between the others. `groups` contains the rows (and columns, if they have the
+    same names) at which a block of the topology begins. A `diverging` matrix contains changes: its color scale is
+    centered at 0 and shows changes for the worse in orange. A `logarithmic` matrix has a logarithmic color scale if its
+    values span at least a decade.
     """
 
     slug: str

@@ -88,7 +88,7 @@ class RaidSet:
 
 
 def handle_path(index: int) -> str:
-    """Return the path that opens the file checked by guard, even if the name of the file now refers to a different
+    """Return a path that opens the file that guard has checked, even if the file's name now refers to a different
     file."""
     return f"/proc/self/fd/{FIRST_HANDLE + index}"
 
@@ -147,7 +147,7 @@ def _target(line: str) -> Target:
 
 
 def target_files(targets: Sequence[Target]) -> dict[str, str]:
-    """Return the targets file of a step, as a mapping from the file's name to its text."""
+    """Return the targets file for a step, as a mapping from the file's name to its text."""
     return {TARGETS_FILE: "".join(target.line() + "\n" for target in targets)}
 
 

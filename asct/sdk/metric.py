@@ -31,8 +31,8 @@ class Metric(NamedTuple):
 class Highlight(NamedTuple):
     """A number at the top of a report, labeled `label`: the best value of `metric` at the coordinates `at`.
 
-    `at` contains all coordinates of these values; None matches any value of a coordinate. Reports group the numbers by
-    `subject`. An empty `subject` is derived from the benchmark's family and the metric's unit (`memory latency`).
+    `at` contains every coordinate of these values; None matches any value of that coordinate. Reports group the numbers
+    by `subject`. An empty `subject` is derived from the benchmark's family and the metric's unit (`memory latency`).
     """
 
     metric: str

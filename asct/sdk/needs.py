@@ -1,4 +1,4 @@
-"""The resources required by a point, as data for preview, preflight and estimate."""
+"""The resources that a point requires, as data for previews, preflight and estimates."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ class Needs:
     scratch: Scratch | None = None
     seconds: float = 0.0
     longest_s: float = 0.0
-    """Maximum duration in seconds of a repeat without a fixed duration, such as one that runs rounds until the state is
-    steady. If the plan sets no time limit, the limit is at least twice this value."""
+    """Maximum duration in seconds of a repeat whose duration is not fixed, such as one that runs rounds until the state
+    is steady. If the plan sets no time limit, the limit is at least twice this value."""
     writes_bytes: tuple[tuple[str, int], ...] = ()
     likely_bytes: tuple[tuple[str, int], ...] | None = None
     """The number of bytes that an ordinary drive writes to each target path, or None if it is the same as
@@ -101,7 +101,7 @@ class Needs:
 
 @dataclass(slots=True)
 class JobNeeds:
-    """The combined needs of all points in a job, including all repeats and warm-ups.
+    """The combined needs of all points in a job, over all repeats and warm-ups.
 
     `writes` is the estimated maximum number of bytes written to each target path ("" is the temporary file), and
     `likely_writes` is the likely number. They differ because the speed of a drive is unknown before it is measured.
@@ -132,8 +132,10 @@ class JobNeeds:
 
     @classmethod
     def of(cls, needs: Iterable[Needs], times: int = 1, timeout_s: float | None = None) -> JobNeeds:
-        """Combine the needs of points, each of which is measured `times` times with the plan's time limit
-        `timeout_s`."""
+        """Combine the needs of points.
+
+        Each point is measured `times` times; `timeout_s` is the time limit that the plan sets, if any.
+        """
         total = cls()
         for one in needs:
             total._add(one, times, timeout_s)

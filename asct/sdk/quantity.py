@@ -16,11 +16,10 @@ its point and the facts of its host."""
 
 
 class Quantity(NamedTuple):
-    """The values of a benchmark that measure the quantity `name`.
-
-    They are the values of `metric` at the coordinates `at` (None means any value). Two values in a run measure the same
-    quantity if the following are equal: name, host, conditions, and the coordinates in `keys` (which maps names to
-    coordinates of the value) and in `fixed`. `also` lists metrics that express the same value in another unit.
+    """The values with which a benchmark measures the quantity `name`: the values of `metric` at the coordinates `at`
+    (None means any value). Two values in a run measure the same quantity if the following are equal: name, host,
+    conditions, and the coordinates in `keys` (which maps names to coordinates of the value) and in `fixed`. `also`
+    lists metrics that express the same value in another unit.
 
     `curve` contains the names of two metrics that give, for each level, the smallest and the largest size at which it
     was measured. All values at sizes in this range together measure the level.

@@ -103,15 +103,17 @@ def doubtful(flag: str) -> bool:
 
 
 def many_doubtful(parts: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
-    """Return the flags of each doubtful part of a value if more than a tenth of the parts are doubtful, otherwise an
-    empty sequence."""
+    """Return the flags of each doubtful part of a value if more than a tenth of the parts are doubtful; otherwise,
+    return an empty sequence."""
     found = [flags for flags in parts if any(map(doubtful, flags))]
     return found if len(found) > _MOST_DOUBTFUL * len(parts) else ()
 
 
 def shared_flags(parts: Sequence[Sequence[str]], noisy: str) -> tuple[str, ...]:
-    """Return the flags that all parts of a value have, followed by `noisy` if none of them casts doubt although more
-    than a tenth of the parts are doubtful."""
+    """Return the flags that all parts of a value share.
+
+    If none of these marks the value as doubtful but more than a tenth of the parts are doubtful, append `noisy`.
+    """
     shared = set(parts[0]).intersection(*parts)
     found = tuple(flag for flag in parts[0] if flag in shared)
     return (*found, noisy) if many_doubtful(parts) and not any(map(doubtful, found)) else found

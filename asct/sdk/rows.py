@@ -147,8 +147,8 @@ def series_of(name: str, x: Sequence[Scalar], groups: Sequence[Sequence[Record]]
 
 
 def detail_of(repeats: Sequence[Record]) -> Detail | None:
-    """Return the details that a figure shows about the repeats of one value: the flags, and the values of the repeats
-    or, if there is only one, of its visits."""
+    """Return the details that a figure shows about the repeats of one value: the flags, and the value of each repeat
+    or, if there is only one repeat, of each of its visits."""
     if not repeats:
         return None
     stats = repeats[0].stats if len(repeats) == 1 else None

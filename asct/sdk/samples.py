@@ -1,7 +1,6 @@
-"""Read the output of kernels: JSON Lines in the order `meta`, `ready`, `sample` (repeated), `end`.
-
-Without `end`, the kernel failed or was killed, and its whole output is rejected. In a run, such output is never parsed,
-because the engine ends a repeat at its first failed step and reports the cause.
+"""Read the output of kernels: JSON Lines in the order `meta`, `ready`, `sample` (repeated), `end`. If `end` is missing,
+the kernel failed or was killed, and its whole output is rejected. During a run, such output is never parsed, because
+the engine ends a repeat at its first failed step and reports the cause.
 """
 
 from __future__ import annotations
@@ -52,8 +51,10 @@ def read_kernel(output: Output) -> KernelRun:
 
 
 def number(sample: Mapping[str, Any], key: str) -> float:
-    """Return the number at `key` in a sample. Raises ValueError with the key in its message if the number is missing or
-    has another type."""
+    """Return the number at `key` in a sample.
+
+    Raises ValueError with the key in its message if it is missing or is not a number.
+    """
     value = sample.get(key)
     if (
         type(value) is not int and type(value) is not float
@@ -99,11 +100,10 @@ def stats_of(values: Sequence[float], *, independent: bool = True) -> Stats:
 
 
 def rate_stats(amounts: Sequence[float], seconds: Sequence[float], least_s: float = 0.0) -> Stats:
-    """Return the statistics of the rates in one or more consecutive parts of a run, in `amounts` per second.
-
-    The 95 % interval applies to the rate over the whole run. It takes into account the similarity of neighboring parts
-    and `least_s`, the resolution with which the run's duration is known. It is None if the parts contain less
-    information than 6 independent parts would; see asct.statistics.series.
+    """Return the statistics of the rates (amount per second) in one or more consecutive parts of a run. The 95 %
+    interval applies to the rate over the whole run. It takes into account the similarity of neighboring parts and
+    `least_s`, the resolution with which the run's duration is known. It is None if the parts contain less information
+    than 6 independent parts would; see asct.statistics.series.
     """
     lasted = sum(seconds)
     rate, half = sum(amounts) / lasted, ratio_half_width(amounts, seconds)
@@ -147,8 +147,8 @@ def _no_number(word: str) -> float:
 
 
 _DECODER = json.JSONDecoder(parse_constant=_no_number)
-"""The decoder is created only once, because creating it for each of a million lines would take longer than decoding
-them."""
+"""The decoder is created only once: creating one for each of a million lines would take longer than decoding the
+lines."""
 
 
 def _short(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The commands to run on a host, as data. Arguments are lists; values are never inserted into shell text."""
+"""The commands to run on a host, as data. Arguments are passed as lists; values are never inserted into shell text."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Output:
     """The result of a finished step: its exit status (negative if it was killed by that signal), and its files as text
     by name.
 
-    `files` contains `stdout`, `stderr` and all collected files that exist.
+    `files` contains `stdout`, `stderr` and those of the collected files that exist.
     """
 
     step: Step

@@ -43,8 +43,11 @@ def _of_nested_visits(base: Nested, new: Nested) -> list[float]:
 
 
 def _of_single_visits(base: Nested, new: Nested) -> list[float]:
-    """Return the sorted ratios for repeats that consist of one visit each. These visits are treated as visits of one
-    repeat. Many replicates are equal, so each distinct one is computed only once."""
+    """Return the sorted ratios for repeats that consist of one visit each.
+
+    All visits are treated as if they belonged to one repeat. Many replicates are equal, so each distinct one is
+    computed only once.
+    """
     before, after = (sorted(visits[0] for visits in side) for side in (base, new))
     counts = _common(len(before), len(after))
     ratios = sorted(((after[c] + after[d]) / (before[a] + before[b]), count) for (a, b, c, d), count in counts.items())
@@ -53,7 +56,7 @@ def _of_single_visits(base: Nested, new: Nested) -> list[float]:
 
 @lru_cache(maxsize=32)
 def _common(base: int, new: int) -> Counter[tuple[int, int, int, int]]:
-    """Count the replicates by the ranks of the visits in the middle of both samples."""
+    """Return the number of replicates for each combination of the ranks of the middle visits in both samples."""
     pairs = zip(_drawn((base,), 0), _drawn((new,), 1), strict=True)
     return Counter((*first[1:], *second[1:]) for (first,), (second,) in pairs)
 

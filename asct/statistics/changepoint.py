@@ -25,8 +25,8 @@ LEAST_CHANGE: Final = 0.05
 SHORTEST: Final = 3
 """Minimum number of values in a segment."""
 _PENALTY: Final = 5.0
-"""Penalty for a cut, in multiples of log(n). For independent noise, the criterion uses 2, but smoothing makes the noise
-correlated."""
+"""Penalty for a cut, in multiples of log(n). The criterion uses 2, which is for independent noise, but smoothing makes
+the noise correlated."""
 _LEAST_NOISE: Final = 0.002
 """Lower limit for the noise, as a share of the largest value. It is necessary because counts are integers and throttled
 rates hardly vary."""
@@ -57,8 +57,10 @@ def changes(values: Sequence[float], least: float = LEAST_CHANGE) -> list[Change
 
 
 def _noise(values: Sequence[float]) -> float:
-    """Return the standard deviation around the levels. The difference of two independent values with variance v has
-    variance 2 v."""
+    """Return the standard deviation around the levels.
+
+    The difference between two independent values with variance v has variance 2 v.
+    """
     steps = [abs(after - before) for before, after in pairwise(values)]
     floor = _LEAST_NOISE * max(abs(value) for value in values)
     return max(NORMAL_CONSISTENCY * median(steps) / math.sqrt(2.0), floor)

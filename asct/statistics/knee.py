@@ -61,7 +61,7 @@ def throughput_at(points: Sequence[Point], response: float) -> float | None:
 
 
 def _crossings(points: Sequence[Point], wanted: float) -> Iterator[float]:
-    """For each point of the curve at which the first coordinate rises to `wanted`, yield the second coordinate."""
+    """Yield the second coordinate wherever the first coordinate of the curve rises to `wanted`."""
     for (low, before), (high, after) in pairwise(points):
         if low <= wanted <= high:
             share = (wanted - low) / (high - low) if high > low else 0.0

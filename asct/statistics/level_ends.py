@@ -1,11 +1,11 @@
 """Distinguish the end of a cache from the reach of the TLB, using the curve of a chain that accesses only a few pages
 at a time.
 
-Random loads over a working set need a translation for nearly every load. If the TLB covers less than the cache, their
-latency rises before the cache ends, and the plateau of the curve ends where the TLB does. A chain that visits one
-window of a few pages after another misses the TLB only once per page of each window, so its latency rises where the
-cache ends. Saavedra and Smith, "Measuring cache and TLB performance and their effect on benchmark run times", IEEE
-Transactions on Computers 44(10), 1995, distinguish the two by the stride of the loads.
+Random loads over a working set need a translation for nearly every load. If the TLB covers less memory than the cache
+holds, their latency rises before the cache ends, and the plateau of the curve ends where the reach of the TLB does. A
+chain that visits one window of a few pages after another misses the TLB only once per page of each window, so its
+latency rises where the cache ends. Saavedra and Smith, "Measuring cache and TLB performance and their effect on
+benchmark run times", IEEE Transactions on Computers 44(10), 1995, distinguish the two by the stride of the loads.
 
 Beyond the first caches, such a chain is always faster than random loads, because the core prefetches adjacent lines
 that are used soon. Therefore, each curve is first divided by its latency at the start of the level, and then the curves
@@ -23,10 +23,10 @@ from asct.statistics.levels import MemoryLevel
 from asct.statistics.robust import median
 
 TOLERANCE = 0.10
-"""Maximum relative difference between latencies within a level. The search for the bounds of levels uses the same
-value."""
+"""Maximum relative difference between latencies within a level, which is also used in the search for the bounds of
+levels."""
 _TOLERANCE_MOST = 0.15
-"""Maximum relative difference for a level with varying latencies."""
+"""Maximum relative difference in a level whose latencies are noisy."""
 _DEVIATIONS = 4.0
 _REFERENCE = 3
 """Number of sizes whose median represents a part of a curve."""
@@ -82,7 +82,8 @@ def _last_inside(values: Sequence[float], begin: int, tolerance: float) -> int:
 def _tlb_end(
     sizes: Sequence[int], main: Mapping[int, float], local: Mapping[int, float], tolerance: float
 ) -> int | None:
-    """Return the last size before random loads become slower than loads within windows, or None if they never do."""
+    """Return the last size at which random loads are not yet slower than loads within windows, or None if they never
+    become slower."""
     ratios = [interpolated(main, size) / local[size] for size in sizes]
     most = median(ratios[:_REFERENCE]) * (1.0 + tolerance)
     for at in range(1, len(sizes)):

@@ -1,4 +1,4 @@
-"""Find the levels of a memory hierarchy on a curve of latency over working set size.
+"""Find the levels of a memory hierarchy on a curve of latency plotted against working-set size.
 
 A level is a plateau, determined by these rules (slopes are in log latency per doubling of the size):
 
@@ -32,7 +32,7 @@ from asct.statistics.robust import NORMAL_CONSISTENCY, median, median_slope, run
 OUTLIER = math.log(1.15)
 """If the log latency of a size differs by more than this from the running median of five, the size is an outlier."""
 DISTURBED = math.log(1.2)
-"""If a size is slower than larger ones by more than this, its measurement was disturbed, because loads from a larger
+"""If a size is slower than a larger one by more than this, its measurement was disturbed, because loads from a larger
 working set are never faster."""
 RISE = 0.35
 MIN_SPAN = 0.74
@@ -252,7 +252,7 @@ def _unfit(curve: _Curve, trusted: int) -> tuple[Cause, str] | None:
 
 
 def _why_none(thin: _Curve, plateaus: Sequence[range]) -> tuple[Cause, str] | None:
-    """Return the reason, as keyword and text, why the plateaus do not form levels, or None if they do."""
+    """Return the reason why the plateaus do not form levels, as a keyword and as text, or None if they do."""
     if len(plateaus) > MAX_LEVELS:
         return "too-many-plateaus", f"there are {len(plateaus)} plateaus, which is more than a memory hierarchy has"
     if len(plateaus) > 1:
@@ -357,7 +357,7 @@ def _level(usable: _Curve, thin: _Curve, plateau: range, latencies: Mapping[int,
 
 
 def _walk(usable: _Curve, start: int, direction: int, level: float, tolerance: float) -> int:
-    """Return the last index in `direction` whose value is within the tolerance, skipping single sizes outside it."""
+    """Return the last index in `direction` whose value is within the tolerance, skipping isolated sizes outside it."""
     inside = [abs(y - level) <= tolerance for y in usable.y]
     at = start
     while 0 <= at + direction < len(inside):
@@ -371,8 +371,8 @@ def _walk(usable: _Curve, start: int, direction: int, level: float, tolerance: f
 
 
 def _notes(thin: _Curve, plateaus: Sequence[range], shoulders: Sequence[range], open_end: bool) -> dict[str, str]:
-    """Return notes about shoulders that do not overlap a plateau, and a note if the curve is still rising at its
-    end."""
+    """Return notes about shoulders that do not overlap a plateau and, if the curve is still rising at its end, a note
+    saying so."""
     notes = {}
     apart = [s for s in shoulders if not any(p.start < s.stop and s.start < p.stop for p in plateaus)]
     middles = [thin.sizes[(s[0] + s[-1]) // 2] for s in apart if len(s) > 1]

@@ -1,4 +1,4 @@
-"""Test whether the next value of a series of independent values fits the earlier ones.
+"""Test whether the next value in a series of independent values is consistent with the earlier ones.
 
 Sources: Hahn and Meeker, Statistical Intervals, 1991, section 4.7 (prediction of one future value of a normal
 distribution); Abramowitz and Stegun, Handbook of Mathematical Functions, 1964, 26.7.3 and 26.7.4 (Student's

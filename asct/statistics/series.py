@@ -1,8 +1,8 @@
 """The interval for a ratio of sums, such as requests per second, from the consecutive parts of one run.
 
-Neighboring parts are alike: a drive that is slow in one second is usually slow in the next. If they are treated as
-independent, the value of the next run is often outside the interval. Three corrections follow from the correlation r of
-neighbors, on the assumption that it decays geometrically (an autoregressive process of order 1):
+Neighboring parts are alike: a drive that is slow in one second is usually slow in the next. If they were treated as
+independent, the value of the next run would often be outside the interval. Three corrections follow from the
+correlation r of neighbors, on the assumption that it decays geometrically (an autoregressive process of order 1):
 
 - n parts contain as much information as n (1 - r) / (1 + r) independent ones (Bayley and Hammersley, "The effective
   number of independent observations in an autocorrelated time series", Supplement to the Journal of the Royal
@@ -11,7 +11,7 @@ neighbors, on the assumption that it decays geometrically (an autoregressive pro
   autocorrelation", Biometrika 41, 1954).
 - r is uncertain by sqrt((1 - r^2) / n) (Bartlett, "On the theoretical specification and sampling properties of
   autocorrelated time-series", Supplement to the Journal of the Royal Statistical Society 8, 1946). The interval is
-  formed with a value of r near the upper end of that uncertainty, because an estimate that is too low makes the
+  computed with a value of r near the upper end of this uncertainty, because an estimate that is too low would make the
   interval too narrow, and nothing in the run would reveal this.
 
 The residuals of a ratio are linearized: Cochran, Sampling Techniques, 3rd ed. 1977, chapter 6.

@@ -19,8 +19,8 @@ from typing import Final
 from asct.statistics.changepoint import changes
 
 _ROUNDING: Final = 1e-9
-"""Relative tolerance of the limits. It ensures that, in any unit and despite rounding, a window exactly at a limit is
-steady."""
+"""Relative tolerance of the limits. It ensures that a window exactly at a limit counts as steady in any unit, despite
+rounding."""
 CLIFF: Final = 0.5
 """A drop in the level by at least this share indicates a full cache or exhausted credits rather than variation."""
 
@@ -98,7 +98,7 @@ def cliff(values: Sequence[float], least: float = CLIFF) -> int | None:
 
 
 def enough_from(written: Sequence[float], needed: float) -> int | None:
-    """Return the index of the first round before which at least `needed` had been written, or None if there is none.
+    """Return the index of the first round by whose start at least `needed` had been written, or None if there is none.
 
     `written` contains the total amount written before each round, in any unit and in ascending order.
     """

@@ -1,6 +1,6 @@
 """Combine visits: processes that measured the same value with fresh memory, at different times.
 
-All samples of one process come from the same pages and the same moment, with the same neighbors on the host, so their
+All samples of one process come from the same pages, at the same time and with the same neighbors on the host, so their
 spread does not predict the values of the next process. All of these conditions change between visits. Therefore, the
 interval is computed from one median per visit. Sources: Kalibera and Jones, "Rigorous benchmarking in reasonable time",
 ISMM 2013 (variance within and between executions); Georges, Buytaert and Eeckhout, "Statistically rigorous Java
@@ -135,10 +135,10 @@ def next_run_interval(value: float, visits: tuple[float, float], earlier: Sequen
 
 def visits_needed(pilot: Sequence[Variation], target: float, most: int) -> int:
     """Return the number of visits, including those of the pilot, that suffices for four out of five values, but at most
-    `most`. It suffices for a value if the value's interval is no wider than `target` times its median. The few values
-    with a large variation get a wider interval, so that they do not increase the number of visits for all others.
-    According to Stein's rule, the number depends only on the variance in the pilot, because stopping at a lucky moment
-    would make the interval too narrow.
+    `most`. A number suffices for a value if the interval is then no wider than `target` times the value's median. The
+    few values with a large variation get a wider interval, so that they do not increase the number of visits for all
+    others. According to Stein's rule, the number depends only on the variance in the pilot, because stopping at a lucky
+    moment would make the interval too narrow.
     """
     return _of_most([_visits_needed(value, target, most) for value in pilot], VISITS_MIN)
 
@@ -203,9 +203,9 @@ def effective_count(in_time: Sequence[float]) -> float:
 def moved(before: Sequence[float], after: Sequence[float], slowdown: float = 1.0) -> bool:
     """Return whether a virtual CPU moved between two short series of the same latency between two CPUs.
 
-    This is the case if their lower quartiles differ by more than _MOVE_GAP, and by more than _STATE_CONTRAST times the
-    wider of their middle halves. Disturbances lengthen some values of a series but do not affect its lower quartile.
-    The result is False for fewer than four values.
+    This is assumed if their lower quartiles differ by more than _MOVE_GAP, and by more than _STATE_CONTRAST times the
+    wider of their interquartile ranges. Disturbances lengthen some values of a series but do not affect its lower
+    quartile. The result is False for fewer than four values.
 
     `slowdown` is the duration of a core cycle after the measurement, relative to its duration before the measurement.
     If only the clock changed, the change in latency is less than _MOVE_GAP in seconds, in cycles, or in both.
@@ -228,8 +228,8 @@ def _middle_half(values: Sequence[float]) -> tuple[float, float]:
 
 
 def _drifts(in_time: Sequence[float]) -> bool:
-    """Return whether a rank test rejects a random order in time (Mann, "Nonparametric tests against trend",
-    Econometrica 13, 1945)."""
+    """Return whether a rank test rejects the hypothesis that the values are in random order (Mann, "Nonparametric tests
+    against trend", Econometrica 13, 1945)."""
     count = len(in_time)
     score = sum((b > a) - (b < a) for i, a in enumerate(in_time) for b in in_time[i + 1 :])
     return count >= VISITS_MIN and _tail_share(count, abs(score)) <= _DRIFT_LEVEL

@@ -109,8 +109,8 @@ def raw_checksums(folder: Path, *, drop_empty: bool) -> dict[str, str]:
 
 
 def changed_file(folder: Path, files: Mapping[str, str]) -> str:
-    """Return the path of the first of the given files that is missing, unreadable or changed, or an empty string if
-    there is no such file."""
+    """Return the path of the first listed file that is missing, unreadable or changed, or an empty string if all are
+    intact."""
     return next((name for name, expected in files.items() if not is_intact(folder, name, expected)), "")
 
 

@@ -48,7 +48,8 @@ class FileRedactor(Protocol):
 
 
 def files_of(root: Path) -> list[str]:
-    """Return the paths of a run's files that belong in a copy: all files except reports, temporary files and links."""
+    """Return the paths of all files of a run that belong in a copy: every file except reports, temporary files and
+    links."""
     layout = RunLayout(root)
     return [path for path in scan(root).files if is_evidence(path) or path in (layout.sums.name, layout.log.name)]
 
@@ -106,7 +107,7 @@ def _zip_time(started_at: str) -> tuple[int, int, int, int, int, int]:
 
 
 def readable(root: Path) -> Iterator[tuple[str, str]]:
-    """Yield the path and text of each of a run's files that a copy without secrets contains. Binary files are left out,
+    """Yield the path and text of each file of a run that belongs in a copy without secrets. Binary files are left out,
     because secrets cannot be found in them. The raw output from which the hosts' facts were read is also left out,
     because it contains serial numbers and names that asct does not parse. Raises StoreError.
     """

@@ -27,8 +27,10 @@ class ListedRun:
 
     @property
     def labels(self) -> list[str]:
-        """The labels that select the run. The label that the run was given when it started is not included if another
-        run of the plan now has it."""
+        """The labels that select the run.
+
+        The label given to the run when it started is not included if a different run of the plan now has it.
+        """
         own, root = self.run.label if self.run is not None else None, self.layout.root
         kept = own and not (root.parent / own).is_symlink()
         return sorted({*labels_of(root), *([own] if own and kept else [])})

@@ -77,7 +77,7 @@ def output_folder(path: Path) -> None:
 
 
 def occupant(folder: Path) -> str:
-    """Return the name of any file or folder in `folder`, or an empty string if it contains nothing but the log of this
+    """Return the name of some file or folder in `folder`, or an empty string if it contains nothing but the log of this
     command (`--log-file`). Raises OSError."""
     logs = {log.relative_to(folder.resolve()).parts[0] for log in open_logs() if log.is_relative_to(folder.resolve())}
     return next((path.name for path in folder.iterdir() if path.name not in logs), "")

@@ -102,7 +102,7 @@ class StoredRun:
         return validated(Status, {**body, **self._beside(repeat, body)} if older else body, str(path))
 
     def _beside(self, repeat: Path, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the parts of a status that older asct versions wrote to separate files, as far as these can be
+        """Return those parts of a status that older asct versions wrote to separate files, omitting any that cannot be
         read."""
         places = {"command": self.layout.command(repeat), "telemetry": self.layout.telemetry(repeat)}
         found = {}

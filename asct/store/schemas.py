@@ -86,8 +86,8 @@ def validator(kind: str) -> jsonschema.Draft202012Validator:
 
 @cache
 def _variants(kind: str) -> dict[str, jsonschema.Draft202012Validator]:
-    """Return a validator for each value of `t` in a schema that consists of alternatives. One such validator is faster
-    than the whole schema, and its errors identify the invalid field."""
+    """Return one validator for each value of `t` in a schema that consists of alternatives. One such validator is
+    faster than the whole schema, and its errors identify the invalid field."""
     schema = schema_of(kind)
     found = {}
     for name, definition in schema["$defs"].items():
@@ -99,7 +99,7 @@ def _variants(kind: str) -> dict[str, jsonschema.Draft202012Validator]:
 
 
 def violations(kind: str, document: Mapping[str, Any], place: str, limit: int = 3) -> list[Diagnostic]:
-    """Return a finding (E508) for each place where `document` violates the schema of its kind, at most `limit`
+    """Return a finding (E508) for each place where `document` violates the schema of its kind, up to `limit`
     findings."""
     found = []
     chosen = _variants(kind).get(str(document.get("t"))) if kind == "event" else None

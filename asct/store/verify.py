@@ -29,7 +29,7 @@ _LIMIT = 20
 
 @dataclass(slots=True)
 class _Check:
-    """The state of one verification: the files in the tree, and what the tree's documents say about them."""
+    """The state of one verification: the files in the tree, and what the documents in the tree say about them."""
 
     stored: StoredRun
     tree: TreeScan
@@ -37,8 +37,8 @@ class _Check:
     """The checksums in SHA256SUMS and in the status files, by path."""
     intact: set[str] = field(default_factory=set)
     unlisted: list[str] = field(default_factory=list)
-    """The folders ("" is the whole run) whose list of files is missing or damaged. No file in them is reported as being
-    of unknown origin."""
+    """The folders ("" is the whole run) whose list of files is missing or damaged. Files in them are not reported as
+    being of unknown origin."""
     statuses: dict[str, Status] = field(default_factory=dict)
     """The status of each repeat whose status can be read, by folder; warm-ups and earlier attempts are excluded."""
     lines: dict[str, list[str]] = field(default_factory=dict)

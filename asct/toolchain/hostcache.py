@@ -1,7 +1,5 @@
-"""Kernels built on a host and cached there as <cache>/kernels/<kernel>-<key>/<kernel>, each with a SHA-256 file.
-
-sha256sum computes the checksum on the host. If the host does not have it, asct computes the checksum from a copy of the
-file.
+"""Kernels built on a host and cached there as <cache>/kernels/<kernel>-<key>/<kernel>, each with a SHA-256 file. The
+checksum is computed on the host with sha256sum or, if the host does not have it, by asct from a copy of the file.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ _ENDED: dict[str, threading.Event] = {}
 
 @contextmanager
 def build_lock(path: str) -> Iterator[bool]:
-    """Let only the first thread that needs `path` build it, while the others wait. Yield whether another thread has
+    """Let only the first thread that needs `path` build it while the others wait. Yield whether a different thread has
     already built it.
 
     If several hosts share a home folder, one of them builds the kernel and the others find the result. Each thread

@@ -73,7 +73,8 @@ _Found = tuple[str, Compiler, str, bool, str]
 
 def _from_host_compilers(host: Host, tree: KernelSources, known: Iterable[Compiler], log: Path) -> _Found | None:
     """Return the kernel built on the host, or None if no compiler there can build it, for example because there is no
-    static C library. If this machine has no suitable compiler either, raise the error reported by the host's compiler.
+    static C library. If this machine has no suitable compiler either, raise the error that the host's compiler
+    reported.
     """
     failure: BuildFailed | None = None
     for compiler in known:

@@ -21,7 +21,7 @@ _READ_LOCK = Lock()
 
 @dataclass(frozen=True, slots=True)
 class KernelSources:
-    """The files of a kernel, and those shared by all kernels, keyed by their paths relative to kernels/."""
+    """The files of a kernel and the files shared by all kernels, keyed by their paths relative to kernels/."""
 
     kernel: str
     arch: str

@@ -1,4 +1,4 @@
-"""Colors that figures and drawings share."""
+"""The colors shared by figures and drawings."""
 
 from typing import Final
 

@@ -27,7 +27,7 @@ def shortened(names: Sequence[str], most: int) -> str:
 
 
 def breakable(text: str, most: int) -> str:
-    """Insert spaces after commas, so that no part of a list without spaces, such as a CPU list, is longer than `most`
+    """Insert spaces after commas in a list without spaces, such as a CPU list, so that no part is longer than `most`
     characters. Otherwise, a line break could split a number."""
     return " ".join(word if len(word) <= most else " ".join(_chunks(word, most)) for word in text.split(" "))
 

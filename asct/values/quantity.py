@@ -83,7 +83,7 @@ def _spelt(suffix: str) -> str:
 
 
 def _as_text(value: object) -> str | None:
-    """Return a number or text as text, or None for any other type."""
+    """Return a number or a text as text, or None for any other type."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
@@ -179,8 +179,7 @@ def _significant(value: float, digits: int) -> str:
 
 
 def format_alike(values: Sequence[float], unit: str) -> list[str]:
-    """Format values that are to be compared, all in the unit that suits the smallest value above 0: `98.2 GiB`, `2,048
-    GiB`."""
+    """Format values for comparison, all in the unit that suits the smallest value above 0: `98.2 GiB`, `2,048 GiB`."""
     smallest = min((abs(value) for value in values if value), default=0.0)
     factor, suffix = next((scale for scale in _SHOWN[unit] if smallest >= scale[0]), _SHOWN[unit][-1])
     scaled = [value / factor for value in values]

@@ -1,4 +1,4 @@
-"""Text for messages and reports: counts with their noun, text that cannot control a terminal, and aligned columns."""
+"""Text for messages and reports: counts with their nouns, text that cannot control a terminal, and aligned columns."""
 
 from __future__ import annotations
 
@@ -43,6 +43,6 @@ def aligned(rows: Sequence[Sequence[str]], right: Set[int] = frozenset()) -> lis
 
 
 def padded(text: str, size: int, right: bool = False) -> str:
-    """Return `text` with spaces up to `size` columns: after it, or before it if it is aligned to the right."""
+    """Return `text` padded with spaces to `size` columns: after the text, or before it if it is right-aligned."""
     space = " " * (size - display_width(text))
     return space + text if right else text + space
