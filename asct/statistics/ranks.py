@@ -91,7 +91,8 @@ def least_each(level: float, tests: int = 1) -> int:
 
 
 def can_reach(base: int, new: int, level: float, tests: int = 1) -> bool:
-    """Return whether samples of these sizes can be significant at `level` in one of `tests` simultaneous tests."""
+    """Return whether a difference between samples of these sizes can be significant at `level` in one of `tests`
+    simultaneous tests."""
     return base > 0 and new > 0 and 1.0 / math.comb(base + new, new) <= level / tests
 
 

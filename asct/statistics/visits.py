@@ -119,11 +119,11 @@ def next_run_interval(value: float, visits: tuple[float, float], earlier: Sequen
 
     Some conditions, such as the neighbors on the host and the physical CPUs behind virtual ones, vary only from run to
     run and are the same for all visits of a run. With RUNS_MIN or more runs, the interval is therefore at least as wide
-    as a t-interval with the standard deviation between runs. Its lower end is as many times smaller than the value as
-    its upper end is larger: a bandwidth that doubles from run to run must not get an interval with negative values.
-    With fewer runs, this standard deviation is unknown. Both this run and the next are then assumed to have the error
-    that the visits show, so that their difference varies by sqrt(2) times as much (Hahn and Meeker, Statistical
-    Intervals, 1991, section 4.8).
+    as a t-interval with the standard deviation between runs. Both ends of that interval differ from the value by the
+    same factor, so that a bandwidth that doubles from run to run does not get an interval with negative values. With
+    fewer runs, this standard deviation is unknown. Both this run and the next are then assumed to have the error that
+    the visits show, so that their difference varies by sqrt(2) times as much (Hahn and Meeker, Statistical Intervals,
+    1991, section 4.8).
     """
     low, high = visits
     runs = [*earlier, value]

@@ -21,7 +21,7 @@ _LONGEST_LINE = 1 << 16
 
 
 class SlurmLink(ShellLink):
-    """A Link that uses the steps of one job at a time; `move` selects the job."""
+    """A Link that runs commands as steps of one job at a time; `move` selects the job."""
 
     def __init__(self, name: str, queue: JobQueue) -> None:
         super().__init__(name, self._step)

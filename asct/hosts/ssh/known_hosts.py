@@ -1,4 +1,4 @@
-"""The keys of a host in known_hosts files (sshd(8), "SSH_KNOWN_HOSTS FILE FORMAT"), and host keys in messages.
+"""Read a host's keys from known_hosts files (sshd(8), "SSH_KNOWN_HOSTS FILE FORMAT"), and format keys for messages.
 
 Only lines that match the host are decoded: a fleet's file has at least one line per host, and it is searched once per
 host.
@@ -39,7 +39,7 @@ class KnownKeys:
 
 
 def known_keys(file: Path, name: str) -> KnownKeys:
-    """Return the keys of a host in a file (`name` comes from `known_as`).
+    """Return the keys that a file contains for a host (`name` comes from `known_as`).
 
     Raises OSError if the file cannot be read, and ValueError if it is not text or contains no keys.
     """

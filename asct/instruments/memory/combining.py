@@ -70,7 +70,8 @@ def _moved(run: KernelRun) -> bool:
 
 
 def combined(visits: Sequence[Sequence[Measurement]], target: float) -> list[Measurement]:
-    """Return one measurement per metric and coordinates, combined from those of all visits in chronological order."""
+    """Return one measurement for each metric and set of coordinates, combined from all visits in chronological
+    order."""
     return [_combine(items, target) for items in by_value(visits)]
 
 

@@ -39,7 +39,7 @@ TOO_SMALL: Final = 2
 """With working sets smaller than this multiple of the caches, part of the traffic stays in the caches, so that the
 result is not the bandwidth of memory."""
 ASSUMED_CACHE: Final = 16 << 20
-"""A CPU's share of the caches, in bytes, if the host does not report its caches."""
+"""A CPU's assumed share of the caches, in bytes, if the host does not report its caches."""
 # The rest is reserved for the Linux kernel, page tables and other programs.
 FREE_SHARE: Final = 0.85
 """Share of the free memory that a benchmark uses."""

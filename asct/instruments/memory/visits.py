@@ -81,7 +81,7 @@ class VisitedBenchmark(Benchmark[P]):
         return self.planned(params) == (params.visits or 1)
 
     def pilot(self, params: P) -> int:
-        """Return the number of first visits whose variance determines the total number if `visits` is not set."""
+        """Return the number of initial visits, whose variance determines the total number if `visits` is not set."""
         return VISITS_MIN
 
     def planned(self, params: P) -> int:

@@ -64,8 +64,8 @@ class Cost(NamedTuple):
 def phase_cost(params: QualificationParams, phases: Sequence[Phase]) -> Cost:
     """Return the cost of the phases, including preconditioning.
 
-    The usual duration and the likely number of bytes assume as many rounds as the window contains; the others assume
-    the maximum number of rounds. The longest duration is that of a large and slow drive.
+    The usual duration and the likely number of bytes assume as many rounds as the window contains; the other estimates
+    assume the maximum number of rounds. The longest duration is that of a large and slow drive.
     """
 
     def writes(cell: Workload) -> float:

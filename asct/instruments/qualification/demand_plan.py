@@ -122,7 +122,10 @@ def loads_at_odds(params: DemandParams) -> Iterator[tuple[str, str]]:
 
 
 def after_steady(load: DemandParams, own: Cost) -> Cost:
-    """Return the cost of a test that starts in the steady state. `own` is the cost after the steady state."""
+    """Return the cost of a test that starts in the steady state.
+
+    `own` is the cost of the part that follows the steady state.
+    """
     steady = load.model_copy(update={"profile": "pts"})
     return total_cost([phase_cost(steady, [load.phase]), own])
 
