@@ -63,7 +63,9 @@ def _cannot_make(folder: Path, error: OSError) -> StoreError:
 _OWN = ("run.json", "plan.yaml", "plan.resolved.json", "journal.jsonl", "records.jsonl", "facts", "jobs", "build",
         "disturbances", "SHA256SUMS", "report.html", "summary.md", "junit.xml", "asct.log", ".lock", ".reserve",
        )  # fmt: skip
-_REPORTS = ("*.csv", "*.png", "*.svg", "report.*", "annotations.txt", "records.parquet")
+_REPORTS = ("*.csv", "*.png", "*.svg", "report.*", "annotations.txt", "records.parquet", "comment.md",
+            "gl-code-quality-report.json",
+           )  # fmt: skip
 """Files that `asct report` and `asct run` write to the run folder."""
 _PICTURES = ("*.png", "*.svg")
 """Files that these commands write to the folders of the benchmark entries."""
@@ -95,6 +97,21 @@ def clear_run(folder: Path) -> None:
                 entry.rmdir()
     except OSError as error:
         raise write_error(folder, error) from error
+
+
+def foreign(folder: Path) -> str:
+    """Return the name of a file or folder in a run's folder that asct did not write, or an empty string if there is
+    none. Folders that contain only pictures are those of reports."""
+    known = {*_OWN, *(path.name for pattern in _REPORTS for path in folder.glob(pattern))}
+    try:
+        others = sorted(path for path in folder.iterdir() if path.name not in known and not path.match(".*.tmp"))
+        return next((path.name for path in others if not _only_pictures(path)), "")
+    except OSError as error:
+        raise unreadable(folder, error) from error
+
+
+def _only_pictures(path: Path) -> bool:
+    return path.is_dir() and all(any(map(item.match, _PICTURES)) for item in path.iterdir())
 
 
 def link_latest(root: Path) -> Diagnostic | None:
@@ -207,10 +224,9 @@ class RunLock:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            holder = os.pread(descriptor, 64, 0).decode("ascii", errors="replace").strip() or "unknown"
+            holder = _holder(descriptor)
             os.close(descriptor)
-            message = f"{self.path.parent}: asct process {holder} is writing to this run"
-            raise SafetyError(Diagnostic("E504", message, hint="wait until it ends, or stop it")) from None
+            raise locked(self.path.parent, holder) from None
         except OSError:  # the file system does not support locks, so the user must ensure that there is only one writer
             os.close(descriptor)
             return
@@ -224,6 +240,33 @@ class RunLock:
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
+
+
+def lock_holder(path: Path) -> str:
+    """Return the id of the process that holds the lock of a run, or an empty string if none does. Changes nothing."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return ""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return _holder(descriptor)
+    except OSError:  # the file system does not support locks
+        return ""
+    finally:
+        os.close(descriptor)
+    return ""
+
+
+def _holder(descriptor: int) -> str:
+    return os.pread(descriptor, 64, 0).decode("ascii", errors="replace").strip() or "unknown"
+
+
+def locked(root: Path, holder: str) -> SafetyError:
+    """Return the error for a run that is in progress."""
+    message = f"{root}: asct process {holder} is writing to this run"
+    return SafetyError(Diagnostic("E504", message, hint="wait until it ends, or stop it"))
 
 
 @contextmanager

@@ -165,7 +165,7 @@ class RunWriter:
         with self._writing(folder):
             files = raw_checksums(folder, drop_empty=not self.layout.steps(folder).exists())
         sums = {"files": files, "records": len(records), "records_sha256": text_checksum(lines) if records else ""}
-        text = _by_line(status.model_copy(update=sums))
+        text = by_line(status.model_copy(update=sums))
         if not records or self._records is None:
             self._put(self.layout.status(folder), text, sync=False)
             return
@@ -321,7 +321,7 @@ class RunWriter:
             stream.append(text, sync=sync)
 
 
-def _by_line(model: BaseModel) -> str:
+def by_line(model: BaseModel) -> str:
     """Return a document as text with one field per line. This takes no extra space, because even small files occupy
     whole disk blocks."""
     body = model.model_dump(mode="json", by_alias=True, exclude_none=True)

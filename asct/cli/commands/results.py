@@ -1,4 +1,4 @@
-"""The commands `asct results list`, `show`, `query`, `verify`, `rebuild`, `label` and `accept`."""
+"""The commands `asct results list`, `show`, `query`, `verify`, `rebuild`, `label`, `accept`, `migrate` and `prune`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +14,11 @@ import click
 
 from asct.cli.completion_context import completing_from
 from asct.cli.completion_context import runs as run_names
-from asct.cli.options import GlobalOptions, results_option, shared_options
+from asct.cli.options import Duration, GlobalOptions, results_option, shared_options
 from asct.diagnostics.model import Diagnostic
 from asct.diagnostics.wording import naming
-from asct.errors import StoreError
+from asct.errors import AsctError, NoSuchRun, SafetyError, StoreError
+from asct.values.size import about_size
 from asct.values.text import counted
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 
 @click.group("results")
 def command() -> None:
-    """Show, query, verify and repair runs, and choose baselines.
+    """Inspect, repair and delete runs, and choose baselines.
 
     RUN is a directory, a run id or the start of one, a label, or `latest`. The last three can be prefixed with a plan
     (PLAN/latest).
@@ -263,6 +265,113 @@ def accept_(options: GlobalOptions, run: str, metric: str, because: str, results
     accept(stored.layout.root.parent, item)
     _show(options, item.model_dump(mode="json", by_alias=True), f"{metric}: accepted from {stored.layout.root}")
     return 0
+
+
+@command.command("migrate", short_help="Rewrite runs of older asct versions in the current format.")
+@click.argument("runs", metavar="[RUN]...", nargs=-1, shell_complete=completing_from(run_names))
+@results_option(file_okay=False)
+@shared_options
+def migrate_(options: GlobalOptions, runs: tuple[str, ...], results: str) -> int:
+    """Rewrite the documents that older versions of asct wrote in the current format; without RUN, those of all runs.
+
+    Values, raw files and checksums stay valid. Runs in the current format are not changed, and a run in progress is
+    skipped (exit code 4). The exit code is 3 if a run is damaged or was written by a newer version.
+    """
+    from asct.store.find import open_run
+    from asct.store.migrate import migrate
+    from asct.store.reader import StoredRun
+
+    listed = [] if runs else _all_runs(results)
+    stored = [open_run(Path(results), run) for run in runs]
+    stored += [StoredRun(item.layout, item.run) for item in listed if item.run is not None]
+    failed: list[AsctError] = [StoreError(*item.findings) for item in listed if item.run is None]
+    counts = {}
+    for one in stored:
+        try:
+            counts[str(one.layout.root)] = migrate(one)
+        except (StoreError, SafetyError) as error:
+            failed.append(error)
+    migrated = {root: found for root, found in counts.items() if found}
+    if options.json:
+        rows = [{"path": root, "migrated": dict(found)} for root, found in counts.items()]
+        document = {"schema": "asct.migrate/1", "ok": not failed, "runs": rows}
+        options.console.document({**document, "diagnostics": _as_documents(failed)})
+    else:
+        options.console.diagnostics(finding for error in failed for finding in error.diagnostics)
+        for root, found in migrated.items():
+            kinds = ", ".join(f"{number} {kind}" for kind, number in sorted(found.items()))
+            options.console.result(f"{root}: {counted(found.total(), 'document')} migrated ({kinds})")
+        skipped = f", {len(failed)} skipped" if failed else ""
+        current = f"{len(counts) - len(migrated)} already in the current format"
+        options.console.result(f"{counted(len(migrated), 'run')} migrated, {current}{skipped}")
+    return _worst(failed)
+
+
+@command.command("prune", short_help="Delete old runs that nothing refers to.")
+@click.option("--keep", type=click.IntRange(min=1), metavar="N", help="Keep the newest N runs of each plan.")
+@click.option("--older-than", type=Duration(), metavar="AGE", help="Keep runs that were started within AGE (e.g. 30d).")
+@click.option("--dry-run", is_flag=True, help="Only list the runs, even with --yes.")
+@click.option("--yes", is_flag=True, help="Delete the runs. Without this option, they are only listed.")
+@results_option(file_okay=False)
+@shared_options
+def prune_(
+    options: GlobalOptions, keep: int | None, older_than: float | None, dry_run: bool, yes: bool, results: str
+) -> int:
+    """List old runs with their size on disk and, with --yes, delete them.
+
+    With both --keep and --older-than, a run is deleted only if both allow it. Runs that have a label, were accepted,
+    were reused by a run that is kept, or are a baseline are always kept, and so are runs that are in progress, that
+    cannot be read, or that contain files of yours. The exit code is 3 if a run cannot be read or deleted.
+    """
+    from asct.analysis.retention import old_runs
+    from asct.store.prune import disk_usage, remove_runs
+
+    if keep is None and older_than is None:
+        raise click.UsageError("specify which runs to keep: --keep N, --older-than AGE, or both")
+    total, delete = len(_all_runs(results)), yes and not dry_run
+    before = None if older_than is None else datetime.now(UTC) - timedelta(seconds=older_than)
+    found = old_runs(Path(results), keep or 0, None if before is None else f"{before:%Y%m%dT%H%M%SZ}")
+    sizes = {old.root: disk_usage(old.root) for old in reversed(found)}
+    failed: dict[Path, AsctError] = {old.root: StoreError(*old.item.findings) for old in found if old.item.run is None}
+    if delete:
+        failed |= remove_runs(Path(results), [old.root for old in found if not old.kept])
+    kept = {old.root: old.kept or "cannot be deleted" for old in found if old.kept or old.root in failed}
+    freed = sum(size for root, size in sizes.items() if root not in kept)
+    if options.json:
+        rows = [{"path": str(root), "bytes": size, "kept": kept.get(root)} for root, size in sizes.items()]
+        document = {"schema": "asct.prune/1", "deleted": delete, "bytes": freed, "runs": rows}
+        options.console.document({**document, "diagnostics": _as_documents(failed.values())})
+        return _worst(failed.values())
+    action, hint = ("deleted", "") if delete else ("would be deleted", "; `--yes` deletes them")
+    if sizes:
+        why = {root: f"kept: {kept[root]}" if root in kept else action for root in sizes}
+        cells = ((root.parent.name, root.name, about_size(size), why[root]) for root, size in sizes.items())
+        options.console.table(("plan", "run", "size", ""), cells, frozenset({2}))
+    options.console.diagnostics(finding for error in failed.values() for finding in error.diagnostics)
+    number = len(sizes) - len(kept)
+    options.console.result(
+        f"{number} of {counted(total, 'run')} {action} ({about_size(freed)}){hint if number else ''}"
+    )
+    return _worst(failed.values())
+
+
+def _worst(errors: Iterable[AsctError]) -> int:
+    return max((error.exit_code for error in errors), default=0)
+
+
+def _all_runs(results: str) -> list[ListedRun]:
+    """Return all runs of a results tree. Raises NoSuchRun (E505) if there are none."""
+    from asct.store.find import list_runs
+
+    runs = list_runs(Path(results))
+    if not runs:
+        hint = "`--results DIRECTORY` selects another results tree"
+        raise NoSuchRun(Diagnostic("E505", f"{results} contains no run", hint=hint))
+    return runs
+
+
+def _as_documents(errors: Iterable[AsctError]) -> list[dict[str, Any]]:
+    return [finding.to_json() for error in errors for finding in error.diagnostics]
 
 
 def _open_for_baseline(results: str, run: str) -> StoredRun:

@@ -1,0 +1,77 @@
+"""Delete runs from a results tree (`asct results prune`)."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+from asct.diagnostics.model import Diagnostic
+from asct.errors import AsctError, SafetyError, StoreError
+from asct.store.checksums import scan
+from asct.store.files import reason_of, sync_folder
+from asct.store.find import run_folders
+from asct.store.folders import held, link_latest
+from asct.store.layout import RunLayout
+
+_DELETED: Final = ".{}.deleted"
+"""The name of a run's folder while it is being deleted. No command takes it for a run, and the next `remove_runs`
+deletes the rest of it."""
+
+
+def remove_runs(results: Path, roots: Iterable[Path]) -> dict[Path, AsctError]:
+    """Delete runs in this order, and what interrupted deletions left. Return the errors by folder: SafetyError (E504)
+    if the run is in progress, and StoreError (E523 and others) if it cannot be deleted."""
+    failed: dict[Path, AsctError] = {}
+    steps = [(folder, _remove_folder) for folder in results.glob(f"*/{_DELETED.format('*')}")]
+    for root, remove in [*steps, *((root, _remove_run) for root in roots)]:
+        try:
+            remove(root)
+        except (StoreError, SafetyError) as error:
+            failed[root] = error
+    return failed
+
+
+def _remove_run(root: Path) -> None:
+    """Delete a run, and move the link `latest` to the newest remaining run. The folder is renamed first, so that the
+    tree contains either the whole run or none of it if the process is killed."""
+    gone = root.with_name(_DELETED.format(root.name))
+    with held(RunLayout(root).lock):
+        with _deleting(root):
+            root.rename(gone)
+            sync_folder(root.parent)
+            _move_latest(root.parent)
+        _remove_folder(gone)
+
+
+def _remove_folder(folder: Path) -> None:
+    with _deleting(folder):
+        shutil.rmtree(folder)
+
+
+@contextmanager
+def _deleting(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        message = f"{folder}: cannot be deleted: {reason_of(error)}"
+        hint = "correct the permissions, then run the command again"
+        raise StoreError(Diagnostic("E523", message, hint=hint)) from error
+
+
+def _move_latest(plan: Path) -> None:
+    """Make a broken link `latest` point to the newest run of the plan, or remove it if there is none."""
+    latest, runs = plan / "latest", run_folders(plan)
+    if latest.is_symlink() and not latest.exists():
+        latest.unlink() if not runs else link_latest(runs[-1])
+
+
+def disk_usage(root: Path) -> int:
+    """Return the number of bytes that the files of a run occupy. Files that vanish in the meantime do not count."""
+    size = 0
+    for path in scan(root).files:
+        with suppress(OSError):
+            size += (root / path).lstat().st_blocks * 512
+    return size
