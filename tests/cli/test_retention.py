@@ -220,7 +220,7 @@ def test_migrating_current_runs_changes_nothing(asct: Asct) -> None:
     ended = asct("results", "migrate")
     assert (ended.code, ended.out) == (0, "0 runs migrated, 2 already in the current format\n")
     assert asct("results", "migrate", "gate/latest", "--json").document == {
-        "schema": "asct.migrate/1", "ok": True, "runs": [{"path": str(roots[1]), "migrated": {}}],
+        "schema": "asct.migrate/1", "ok": True, "runs": [{"path": str(roots[1]), "migrated": 0}],
         "diagnostics": [],
     }  # fmt: skip
     after = {path: (path.lstat().st_mtime_ns, path.read_bytes()) for path in RESULTS.rglob("*") if path.is_file()}
@@ -241,7 +241,7 @@ def test_migrating_skips_runs_in_progress_and_names_what_is_missing(asct: Asct) 
     ended = asct("results", "migrate")
     assert ended.code == 0
     assert ended.out.splitlines() == [
-        f"{older}: 1 document migrated (1 status)", "1 run migrated, 1 already in the current format"
+        f"{older}: 1 document migrated", "1 run migrated, 1 already in the current format"
     ]  # fmt: skip
     assert json.loads(status.read_text())["schema"] == "asct.status/2"
     missing = asct("results", "migrate", "nothing")

@@ -293,14 +293,13 @@ def migrate_(options: GlobalOptions, runs: tuple[str, ...], results: str) -> int
             failed.append(error)
     migrated = {root: found for root, found in counts.items() if found}
     if options.json:
-        rows = [{"path": root, "migrated": dict(found)} for root, found in counts.items()]
+        rows = [{"path": root, "migrated": found} for root, found in counts.items()]
         document = {"schema": "asct.migrate/1", "ok": not failed, "runs": rows}
         options.console.document({**document, "diagnostics": _as_documents(failed)})
     else:
         options.console.diagnostics(finding for error in failed for finding in error.diagnostics)
         for root, found in migrated.items():
-            kinds = ", ".join(f"{number} {kind}" for kind, number in sorted(found.items()))
-            options.console.result(f"{root}: {counted(found.total(), 'document')} migrated ({kinds})")
+            options.console.result(f"{root}: {counted(found, 'document')} migrated")
         skipped = f", {len(failed)} skipped" if failed else ""
         current = f"{len(counts) - len(migrated)} already in the current format"
         options.console.result(f"{counted(len(migrated), 'run')} migrated, {current}{skipped}")
