@@ -1,8 +1,8 @@
 """The baseline of a plan: the values of an earlier run that `versus: baseline` refers to.
 
-The baseline is one run, named by a path, a label or `latest`. `asct results accept` starts a new segment for a metric:
-from then on, the accepted run provides its values. A run in which something failed or was not measured is never a
-baseline, because a gate would then compare with a faulty run.
+The baseline is one run, specified by a path, a label or `latest`. `asct results accept` starts a new segment for a
+metric: from then on, the accepted run provides its values. A run in which something failed or was not measured is never
+a baseline, because a gate would then compare other runs with a faulty one.
 
 Some conditions, such as the placement of virtual CPUs and the activity of other programs, vary from run to run, but are
 the same for all visits of a run. The spread of other unchanged runs of the plan shows how much these conditions matter.
@@ -35,7 +35,7 @@ from asct.values.text import counted
 
 LATEST: Final = "latest"
 NEWEST: Final = "the newest run of this plan that was measured completely"
-"""The reason shown for a baseline that the plan does not name, or names as `latest`."""
+"""The reason shown for a baseline if the plan specifies none, or specifies `latest`."""
 MOST_RUNS: Final = 20
 """Maximum number of runs whose spread is used, including the baseline. With more runs, a slow decline would increase
 the spread so much that the decline would go unnoticed."""
@@ -101,8 +101,8 @@ class Baseline:
         return _level([values[item] for item in ordered], ordered.index(run))
 
     def hardware_change(self, group: MetricGroup) -> str:
-        """Return how the hardware differs from that on which the baseline's values were measured, or an empty string if
-        it does not differ or there are no such values."""
+        """Describe how the hardware differs from that on which the baseline's values were measured. Return an empty
+        string if it does not differ or there are no such values."""
         base = self.counterpart(group)
         if base is None:
             return ""
@@ -124,8 +124,8 @@ def _key(host: str, job_id: str, metric: str, at: Mapping[str, Any]) -> Baseline
 
 def _level(values: Sequence[float], index: int) -> tuple[float, ...]:
     """Return the values around `values[index]`, up to the nearest change of level on either side. Runs before an
-    improvement are excluded, because they would hide a later loss of this improvement. Values that return to an earlier
-    level are alternating between states, which is part of their spread. If the level has too few values to determine
+    improvement are excluded, because they would hide a later loss of this improvement. If values return to an earlier
+    level, they alternate between states, which is part of their spread. If the level has too few values to determine
     their spread, return all values."""
     found = (change.index for change in changes(values))
     pairs = ((cut, values[:cut], values[cut:]) for cut in found)

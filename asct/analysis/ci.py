@@ -1,4 +1,4 @@
-"""The CI job that this process belongs to, as its environment variables describe it."""
+"""The CI job that this process belongs to, as described by the environment variables."""
 
 from __future__ import annotations
 

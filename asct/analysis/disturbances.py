@@ -39,8 +39,8 @@ class Remedy:
 
 @dataclass(frozen=True, slots=True)
 class DisturbanceCard:
-    """A finding and all `hosts` to which it applies, as text that is safe to display. `rows` are pairs of a label and a
-    text."""
+    """A finding and all `hosts` to which it applies, as text that is safe to display. `rows` contains pairs of a label
+    and a text."""
 
     slug: str
     title: str

@@ -60,8 +60,9 @@ class _Place:
         return x, first.y if self.given == "y" else median([mark.y for mark in self.marks])
 
     def deviations(self) -> dict[str, float]:
-        """Return by how many standard deviations each host is above the median. The standard deviation is estimated
-        from the MAD, which outliers cannot distort unless they make up more than half of the hosts."""
+        """Return, for each host, the number of standard deviations by which it is above the median. The standard
+        deviation is estimated from the MAD, which outliers cannot distort unless they make up more than half of the
+        hosts."""
         values = self.values
         centre = median(values)
         spread = max(NORMAL_CONSISTENCY * mad(values), _LEAST_SPREAD * abs(centre))
@@ -184,8 +185,8 @@ def _places(charts: Sequence[_Owned], name: str) -> list[_Place]:
 
 
 def _given(series: Sequence[Series]) -> Literal["label", "x", "y"]:
-    """Return what identifies a mark on all hosts: its label or the coordinate with fewer distinct values, because the
-    other coordinate was measured."""
+    """Return what identifies a mark on all hosts: its label or the coordinate with fewer distinct values. The other
+    coordinate is a measured value."""
     if any(item.labels for item in series):
         return "label"
     xs, ys = {x for item in series for x in item.x}, {y for item in series for y in item.y}

@@ -50,13 +50,13 @@ class RunHardware:
 
 
 def hardware_change(before: RunHardware, after: RunHardware, place: MetricGroup) -> str:
-    """Return how the hardware behind a value differs between two runs; empty if it does not."""
+    """Describe how the hardware behind a value differs between two runs. Return an empty string if it does not."""
     first, second = before.facts.get(place.host), after.facts.get(place.host)
     return host_change(first, second) or drive_change(before.drives(place), after.drives(place))
 
 
 def host_change(before: HostFacts | None, after: HostFacts | None) -> str:
-    """Return how the hardware of a host differs, apart from its drives; empty if it does not."""
+    """Describe how the hardware of a host differs, apart from its drives. Return an empty string if it does not."""
     if before is None or after is None:
         return "" if before is after else "the facts of the host are missing from one of the runs"
     pairs: Sequence[tuple[str, Any, Any]] = (
@@ -76,7 +76,8 @@ def host_change(before: HostFacts | None, after: HostFacts | None) -> str:
 
 
 def drive_change(before: Sequence[BlockDevice], after: Sequence[BlockDevice]) -> str:
-    """Return how the drives differ in model, capacity or firmware; empty if they do not differ or are unknown.
+    """Describe how the drives differ in model, capacity or firmware. Return an empty string if they do not differ or
+    are unknown.
 
     The serial number does not matter: two drives of the same model, capacity and firmware are the same hardware.
     """

@@ -1,6 +1,6 @@
 """Remove from texts, documents and paths what must not be published.
 
-`redactor` is for reports that everybody may read: it removes addresses, serial numbers and command lines of the Linux
+`redactor` is for reports that anyone may read: it removes addresses, serial numbers and command lines of the Linux
 kernel, but keeps the host names in the plan, except names that are addresses. `redaction_of` is for `--redact`: it also
 removes the names of hosts and users.
 """
@@ -149,7 +149,7 @@ class Redaction:
 
 
 def _any_of(texts: Iterable[str]) -> str:
-    """Return a pattern that matches the longest of the texts."""
+    """Return a pattern that matches any of the texts, longer ones in preference to shorter ones."""
     return "|".join(re.escape(text) for text in sorted(texts, key=lambda text: (-len(text), text)))
 
 
@@ -263,5 +263,5 @@ def _of_document(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _is_secret(text: str) -> bool:
-    """Return whether a text identifies something. Words that occur everywhere do not."""
+    """Return whether a text must be replaced. Single characters, common words and PCI addresses identify nothing."""
     return len(text) > 1 and text.casefold() not in _WORDS and not _PCI.fullmatch(text)

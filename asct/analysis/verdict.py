@@ -201,9 +201,9 @@ def verdict_grid(verdicts: Sequence[Verdict], slug: str = "expectations") -> Tex
 
 
 def change_grid(verdicts: Sequence[Verdict], slug: str = "changes") -> TextTable:
-    """Return a table of the values for which the baseline contains a value: failed and unknown verdicts first, and then
-    the largest changes. It also lists values that the run lacks. Changes within the noise floor, and values that cannot
-    be compared, are only counted."""
+    """Return a table that compares values with those of the baseline: failed and unknown verdicts first, and then the
+    largest changes. It also lists values that only the baseline contains. Changes within the noise floor, and values
+    that cannot be compared, are only counted."""
     found = [item for item in verdicts if item.baseline is not None]
     compared = [item for item in found if item.baseline is not None and item.baseline.change is not None]
     told = [item for item in compared if word_of(item) != "pass" or _change(item) > (_noise(item) or 0.0)]

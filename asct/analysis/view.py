@@ -62,8 +62,8 @@ class RepeatView:
 
     @property
     def measured(self) -> bool:
-        """Whether the repeat is treated as measured. A noisy repeat that `strict` rejects is not; such a repeat has a
-        diagnostic."""
+        """Whether the repeat is treated as measured. This is not the case for a noisy repeat that `strict` rejects,
+        which has a diagnostic."""
         return self.status is not None and self.status.status in MEASURED and self.status.diagnostic is None
 
     @property
@@ -125,9 +125,9 @@ class RunView:
     resolved: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[Diagnostic, ...] = ()
     disturbances: Mapping[str, Disturbances] = field(default_factory=dict)
-    """The disturbances at the start of the run, by host."""
+    """The disturbances at the start of the run, keyed by host."""
     catalog: Catalog | None = None
-    """The benchmarks that are installed where the view was opened."""
+    """The benchmarks that are installed on the machine on which the view was opened."""
     sources: tuple[Any, Any, str] | str | None = None
     """Set only for a copy of a run, because a copy is not stored with the other runs of its plan: the result of
     `sources_of` for the original run, or the reason why that function failed."""

@@ -115,7 +115,7 @@ class Console:
     def __init__(self, style: OutputStyle) -> None:
         self.style = style
         self.files: dict[str, str] = {}
-        """The source texts that diagnostics quote, by file name. Commands that read a plan add them here."""
+        """The source texts that diagnostics quote, keyed by file name. Commands that read a plan add them here."""
         self.width = width(os.environ, sys.stdout)
 
     @cached_property

@@ -173,7 +173,7 @@ def print_facts(
 
 
 def _network(facts: HostFacts) -> dict[str, Any]:
-    """Return the network facts with the schema for network documents."""
+    """Return the facts about the network as a document with its own schema."""
     whole = facts.model_dump(mode="json", include={"host", "collected_at", "network", "unknown", "notes"})
     unknown = {name: why for name, why in whole.pop("unknown").items() if name.partition(".")[0] == "network"}
     return {"schema": "asct.network/1", **whole, "unknown": unknown}

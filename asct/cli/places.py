@@ -70,7 +70,8 @@ def _contains(outer: Span, inner: Span) -> bool:
 
 
 def option_node(item: str, number: int, value: Any) -> Node:
-    """Return a setting of --user-config as a Node with `value`. `number` counts the options from 0."""
+    """Return a setting of --user-config as a Node with `value`. `number` is the position of the option, counted from
+    0."""
     path, _, text = item.partition("=")
     owner, _, name = path.partition(".")
     key = Span(OPTION, number + 1, len(owner) + 2, max(1, len(name)))

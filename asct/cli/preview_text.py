@@ -94,7 +94,7 @@ def _time(part: Preview | HostPreview | JobNeeds) -> str:
 
 
 def _suspectable(resolved: ResolvedPlan) -> int:
-    """Return the number of points in which a regression can fail the run."""
+    """Return the number of points at which a regression can make the run fail."""
     from fnmatch import fnmatchcase
 
     checks = [check for check in resolved.checks if check.versus and not check.unplanned and check.severity == "fail"]

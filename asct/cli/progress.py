@@ -93,8 +93,8 @@ class HostProgress:
 
     @property
     def _correction(self) -> float:
-        """The error of this job's estimates so far, as a factor. It does not apply to the next job, because the error
-        differs between benchmarks."""
+        """The factor by which this job has taken longer than estimated so far. It is not carried over to the next job,
+        because it differs between benchmarks."""
         if self.job_done_s <= 0:
             return 1.0
         return max(0.2, min(5.0, (self.point_started - self.job_started) / self.job_done_s))
@@ -301,7 +301,7 @@ def live_rows(hosts: Mapping[str, HostProgress], now: float, columns: int, most:
 
 
 def live_line(name: str, state: HostProgress, now: float, columns: int) -> str:
-    """Return the line of a host within `columns`: `n1 ━━━━╸─── 9/14  latency-sweep 32M  98.1 ns  ETA 3m40s`."""
+    """Return the line for a host, at most `columns` wide: `n1 ━━━━╸─── 9/14 latency-sweep 32M 98.1 ns ETA 3m40s`."""
     room = max(8, min(24, columns - 68))
     bar = bar_of(state.share(now), room)
     left = state.eta_s(now)

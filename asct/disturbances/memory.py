@@ -21,8 +21,8 @@ sleep for weeks."""
 
 
 def _transparent(seen: RuleInput, wanted: str) -> list[Setting]:
-    """Return the setting that switches transparent huge pages to `madvise` if their current mode is `wanted`, otherwise
-    an empty list."""
+    """Return a list with the setting that switches transparent huge pages to `madvise` if their current mode is
+    `wanted`, otherwise an empty list."""
     mode = seen.known(seen.facts.memory.thp, "transparent huge pages", "memory.thp")
     return [Setting(path=_THP, value="madvise", was=mode)] if mode == wanted else []
 

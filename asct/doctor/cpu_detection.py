@@ -146,7 +146,7 @@ class _CmnwatchRun:
     _refused: set[str] = field(default_factory=set)
 
     def run(self, cpus: Sequence[int], window_us: int) -> dict[int, PortMatch]:
-        """Return the port of each CPU that was watched before the run ended."""
+        """Return the port of each CPU for which cmnwatch reported counts before it ended."""
         self._rows.clear()
         batch = min(BATCH, AT_A_CROSSPOINT * len({(watch.mesh, watch.x, watch.y) for watch in self.watched}))
         arguments = (

@@ -32,9 +32,8 @@ from asct.sdk.needs import GUARD, JobNeeds
 
 @dataclass(frozen=True, slots=True)
 class PlanDemands:
-    """The requirements of a plan on a host. `wanted` is the scope of its jobs, `subjects` are the quantities that they
-    measure, and `lacking` lists the reasons why jobs cannot run.
-    """
+    """The requirements of a plan on a host. `wanted` is the scope of its jobs, `subjects` contains the quantities that
+    they measure, and `lacking` lists the reasons why jobs cannot run."""
 
     wanted: MeasuredScope
     subjects: frozenset[str]

@@ -63,7 +63,7 @@ class HostReport:
     """The report on one host.
 
     `problems` lists failed checks and requirements of the plan that the host does not meet, `findings` the
-    disturbances, most certain first, and `unseen` the conditions that could not be checked. `subjects` are the
+    disturbances, most certain first, and `unseen` the conditions that could not be checked. `subjects` contains the
     quantities that the plan measures on the host (None without a plan). `collected_at` is the time when the facts were
     read.
     """

@@ -33,7 +33,7 @@ _LIMIT: Final = "--max-write-bytes"
 
 
 class DriveGuard:
-    """The consent entries for one host, and the bytes that all jobs of a run have written there."""
+    """The consent entries for one host, and the number of bytes that all jobs of a run have written there."""
 
     def __init__(self, writer: RunWriter, safety: Safety, host: str) -> None:
         self.writer = writer

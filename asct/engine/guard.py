@@ -27,8 +27,8 @@ report all of them."""
 
 @dataclass(slots=True)
 class GuardReport:
-    """The parsed output of guard, with all reasons not to write. `error` is the error message in the `end` line of the
-    output."""
+    """The parsed output of guard, with all reasons why nothing may be written. `error` is the error message in the
+    `end` line of the output."""
 
     devices: list[GuardTarget] = field(default_factory=list)
     checks: list[TargetCheck] = field(default_factory=list)
@@ -71,7 +71,7 @@ def refusal(host: str, stdout: str) -> Diagnostic | None:
 
 
 def _refusal(host: str, report: GuardReport) -> Diagnostic | None:
-    """Return the refusal, or None if the reason was not a failed check.
+    """Return the refusal, or None if guard reports no failed check as the reason.
 
     The `end` line contains the name of the check ("refused: mounted: ..."), and the line of that check contains the
     target.

@@ -43,7 +43,7 @@ class JobRunner:
     def __init__(
         self, run: RunContext, session: HostSession, job: Job, earlier: EarlierResults, *, last: bool = False
     ) -> None:
-        """Create a runner. `last` means that this is the host's last job, so its folder is removed together with the
+        """Create a runner. `last` is true for the host's last job, whose folder is removed together with the
         session."""
         self._run = run
         self._session = session

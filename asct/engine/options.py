@@ -14,7 +14,8 @@ FORKS: Final = 32
 class RunOptions:
     """Options of a run.
 
-    `folder` replaces results/<plan>/<run id>/. It must be empty, or contain a run that `force` allows to be removed.
+    `folder` replaces results/<plan>/<run id>/. It must be empty; with `force`, it may also contain a run, which is
+    removed.
     """
 
     results: Path = Path("results")

@@ -79,7 +79,7 @@ def _scratch(demand: JobNeeds, facts: HostFacts, host: str) -> Diagnostic | None
 
 
 def mib(number: int) -> str:
-    """Format a number of bytes in whole MiB (rounded up), or in GiB from 10 GiB on."""
+    """Format a number of bytes in whole MiB (rounded up) or, if it is at least 10 GiB, in GiB."""
     if number >= 10 << 30:
         return f"{number / (1 << 30):.1f} GiB"
     return f"{-(-number // (1 << 20))} MiB"
@@ -182,7 +182,7 @@ def device_names(host: Host, kinds: Mapping[str, Kind]) -> list[str]:
 
 
 def _missing_device(path: str, known: Collection[str]) -> str:
-    """Return the hint for a missing device, which suggests existing names that are similar."""
+    """Return the hint for a missing device, which suggests similar names that exist."""
     names = {PurePosixPath(name).name: name for name in known}
     close = get_close_matches(PurePosixPath(path).name, names, n=_MOST_NAMES, cutoff=_LIKE)
     if close:

@@ -103,9 +103,9 @@ class Rights:
         self.granted: set[str] = set()
 
     def ask(self, connection: Host, programs: Programs, wanted: Iterable[Privilege]) -> list[Diagnostic]:
-        """Try to run the wanted kernels through sudo, skipping those that have not been built. Returns one diagnostic
-        per refusal: an error if the job cannot run without the privilege, otherwise a warning, which is returned only
-        once. Raises HostLost."""
+        """Try to run the requested kernels through sudo, skipping those that have not been built. Returns one
+        diagnostic per refusal: an error if the job cannot run without the privilege, otherwise a warning, which is
+        returned only once. Raises HostLost."""
         if not self._sudo or programs.facts.system.uid == 0:
             return []
         found = []

@@ -117,7 +117,7 @@ class RepeatRunner:
         context: Context,
         earlier: EarlierResults,
     ) -> None:
-        """`context` is passed to the benchmark."""
+        """Create a runner. `context` is passed to the benchmark."""
         self._run = run
         self._job = job
         self._benchmark = benchmark

@@ -114,7 +114,7 @@ def judging(run: RunContext, render: Render) -> Iterator[None]:
 def finish_run(
     run: RunContext, verdicts: Sequence[Verdict] = (), render: Render | None = None, *, rejected: bool = False
 ) -> int:
-    """Write the end of the run, render the reports and emit `RunEnded`. Returns the exit code.
+    """Record the end of the run, render the reports and emit `RunEnded`. Returns the exit code.
 
     `rejected` is true if each job succeeded, but values of several jobs are treated as not measured because they
     disagree.

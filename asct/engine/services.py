@@ -70,8 +70,8 @@ class RunContext:
     kept: Mapping[RepeatKey, Status] = field(default_factory=dict)
     """The repeats that an earlier part of this run measured."""
     again: bool = False
-    """Whether points are measured again. Such repeats are numbered after those of the plan. `asct resume` does not
-    complete them, because the run already has every repeat in its plan."""
+    """Whether points are being measured again to confirm regressions. Such repeats are numbered after those of the
+    plan. `asct resume` does not complete them, because the run already has every repeat in its plan."""
 
     @property
     def id(self) -> str:

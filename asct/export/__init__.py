@@ -1,4 +1,4 @@
-"""Report formats, each in the module of its name. No format imports another.
+"""Report formats, each in a module of the same name. No format imports another.
 
 On three consecutive lines, a format defines `NAME`, `FILE` (the name of the file that it writes to the results tree)
 and `SUMMARY`. It also defines either `render(view) -> str | bytes` or, if it writes several files or depends on the

@@ -110,7 +110,7 @@ class Cpus:
         return agreed({cpu: claim for cpu, claim in claims.items() if cpu in claim})
 
     def _compare(self, claims: Mapping[int, Set], files: Collection[tuple[str, str]]) -> None:
-        """Report sets on which their members disagree, and lists that differ from their masks."""
+        """Report sets of CPUs that their members do not all report, and lists that contradict their masks."""
         wrong = [cpu for cpu, claim in claims.items() if any(claims[one] != claim for one in claim)]
         if wrong:
             name = next(name for names in files for name in names if name in self.of(wrong[0]))

@@ -62,7 +62,7 @@ def _named(found: Design, kind: str | None) -> Design:
 
 
 def _lists(snapshot: Snapshot) -> dict[int, str]:
-    """Return the name of the Linux kernel's list that contains each CPU."""
+    """For each CPU, return the name of the Linux kernel's list that contains it."""
     names: dict[int, str] = {}
     for pattern in _LISTS:
         for match, text in snapshot.matching(pattern):

@@ -230,7 +230,7 @@ def os_release(text: str | None) -> dict[str, str]:
 
 
 def _virtualization(snapshot: Snapshot, gaps: UnknownFacts) -> str | None:
-    """Return the name of the hypervisor as in systemd-detect-virt.
+    """Return the name that systemd-detect-virt uses for the hypervisor.
 
     If that program is missing, derive the name from /sys; `vm` means that only the CPU flag `hypervisor` indicates one.
     """

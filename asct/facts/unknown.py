@@ -130,7 +130,8 @@ def folders(snapshot: Snapshot, above: str) -> dict[str, dict[str, str]]:
 
 
 def present(snapshot: Snapshot) -> dict[str, bool] | None:
-    """Map each checked path that exists to whether the account may read it. Return None if no path was checked."""
+    """Return a mapping from each checked path that exists to whether the account may read it, or None if no path was
+    checked."""
     said = snapshot.command_output("present")
     if said is None:
         return None

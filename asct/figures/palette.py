@@ -31,8 +31,8 @@ class Palette:
     def styles(self, panel: Panel) -> list[Style]:
         """Return the style of each series of a panel.
 
-        If the panel shows several hosts, or a single series of one of several hosts, the color belongs to the host, and
-        marker and dash to the rest of the name. Otherwise, color and marker belong to the name.
+        If the panel shows several hosts, or a single series of one of several hosts, the color represents the host, and
+        the marker and dash represent the rest of the name. Otherwise, the color and marker represent the name.
         """
         if not by_host(panel, self.hosts):
             return [_style(self.names.get(_rest(item), 0)) for item in panel.series]
@@ -64,7 +64,7 @@ def palette(figures: Iterable[Figure], hosts: Sequence[str] = ()) -> Palette:
 
 
 def by_host(panel: Panel, hosts: Mapping[str, int]) -> bool:
-    """Return whether the colors of a panel belong to hosts."""
+    """Return whether the colors of a panel represent hosts."""
     names = [item.host for item in panel.series]
     return bool(hosts) and all(name in hosts for name in names) and (len(set(names)) > 1 or len(names) == 1)
 

@@ -17,8 +17,8 @@ PANEL_WIDTH: Final = 230
 """Minimum width of a panel in pixels."""
 _MOST_WORDS: Final = 5
 _MOST_TIMES: Final = 3
-"""Series are grouped by words only if this results in at most this many times as many panels as dividing the series in
-order. Above this ratio, most of the panels would contain only one series."""
+"""Limit on the number of panels if series are grouped by words, as a multiple of the number of panels if they are
+divided in order. Above this limit, most of the panels would contain only one series."""
 _SEPARATOR: Final = ", "
 
 

@@ -59,7 +59,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class ReadingSpec:
-    """Files on the host to read right before and right after the main process of each task.
+    """Files on the host to read immediately before and immediately after the main process of each task.
 
     `find` is shell text (a constant in the code) that prints the file names, one per line; it runs once per session.
     `keep` is an extended regular expression with the same meaning in POSIX and Python, whose matches in each line are

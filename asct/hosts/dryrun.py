@@ -28,7 +28,7 @@ class DryRun(Host):
         self.work = f"{base.rstrip('/')}/run"
         self.cache = f"{base.rstrip('/')}/cache"
         self.commands: list[str] = []
-        """The commands as shell text, in order. Each task, `put` and `remove` adds one item."""
+        """The commands as shell text, in order. Each task, and each call of `put` or `remove`, adds one item."""
 
     def open(self, session: SessionSpec | None = None) -> None:
         """Do nothing."""

@@ -81,8 +81,8 @@ class RemoteHost(Host):
             self._link.close()
 
     def _leave(self) -> None:
-        """Leave the session. If the connection breaks, use a new one, because the work folder would otherwise
-        remain."""
+        """Leave the session. If the connection breaks, reconnect and leave again, because the work folder would
+        otherwise remain on the host."""
         try:
             if not self._session.end():
                 self._housekeeping("leave")

@@ -33,9 +33,10 @@ class Differing:
 
 
 def differing(sources: Sequence[DiffSource], hosts: Sequence[Mapping[str, str]], catalog: Catalog) -> list[Differing]:
-    """Return what differs between runs, the base first. `hosts` maps the hosts of each run to those of the base.
+    """Return what differs between runs, the first of which is the base. `hosts` maps the hosts of each run to those of
+    the base.
 
-    An item that only one run contains is not a difference. Hosts with the same difference are merged.
+    An item that only one run contains is not treated as a difference. Hosts with the same difference are merged.
     """
     sizes = {
         record.id: sizes_of(catalog.get(record.benchmark)) for source in sources for record in _firsts(source.records)

@@ -40,8 +40,8 @@ def _figures(source: DiffSource, job: Job, records: Sequence[Record], catalog: C
 def overlaid(job_id: str, host: str, sides: Mapping[str, Sequence[Figure]]) -> list[Figure]:
     """Return the charts of one job with the lines of every run; `sides` maps each run's title to its figures.
 
-    Charts that only one run has, stacked bars and matrices are left out. Titles name the job, because several jobs of
-    a run may draw the same charts.
+    Charts that only one run has, stacked bars and matrices are left out. Titles include the name of the job, because
+    several jobs of a run may draw the same charts.
     """
     charts = {
         title: tuple(one for one in figures if not isinstance(one, Heatmap) and not _stacked(one))

@@ -108,7 +108,7 @@ def build_report(diff: Diff, catalog: Catalog, most: int) -> DiffReport:
 
 
 def counts_text(run: RunDiff) -> str:
-    """Return the number of values by verdict: `2 regressed, 1 improved, 19 same`."""
+    """Return the number of values with each verdict: `2 regressed, 1 improved, 19 same`."""
     counts = run.counts()
     shown = [f"{counts[word]} {word}" for word in counts if counts[word] or word in ("regressed", "improved", "same")]
     return ", ".join(shown) if run.judged else f"nothing can be compared ({', '.join(shown[3:]) or 'no values'})"

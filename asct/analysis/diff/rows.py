@@ -30,8 +30,8 @@ VERDICTS: Final[tuple[DiffVerdict, ...]] = (*_VERDICTS.values(), "added", "remov
 _UNDECIDED: Final = ("too few visits", "noisy", "not comparable")
 UNDIRECTED: Final = "neither higher nor lower values of this metric are better"
 _LOAD: Final = ("block_size", "data_size", "direct", "iodepth", "numjobs", "rw", "rwmixread")
-"""The settings that must be equal if both tools recorded them. Others, such as the duration, only affect how certain a
-value is."""
+"""The settings that must be equal if both tools recorded them. Other settings, such as the duration, affect only how
+precise a value is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class RunDiff:
     notes: tuple[str, ...] = ()
 
     def counts(self) -> dict[DiffVerdict, int]:
-        """Return the number of values by verdict, including verdicts that no value has."""
+        """Return the number of values with each verdict, including verdicts that no value has."""
         found = dict.fromkeys(VERDICTS, 0)
         for row in self.rows:
             found[row.verdict] += 1
@@ -236,8 +236,8 @@ def _notes(base: DiffSource, new: DiffSource, hosts: Mapping[str, str]) -> list[
 
 
 def by_importance(rows: Iterable[DiffRow], catalog: Catalog) -> list[DiffRow]:
-    """Return the rows with regressions first, and then improvements. Within a verdict, the key results of the benchmark
-    come first, and then the largest changes."""
+    """Return the rows sorted by verdict: regressions first, and then improvements. Within a verdict, the key results of
+    the benchmark come first, and then the largest changes."""
     order = ("regressed", "improved", "too few visits", "noisy", "not comparable", "same", "added", "removed")
     rows = list(rows)
     names = dict.fromkeys(row.record.benchmark for row in rows)
@@ -251,6 +251,6 @@ def by_importance(rows: Iterable[DiffRow], catalog: Catalog) -> list[DiffRow]:
 
 
 def by_change_in(run: RunDiff, rows: Iterable[DiffRow]) -> list[DiffRow]:
-    """Return the rows with the values that changed most in `run` first."""
+    """Return the rows sorted by the size of the change in `run`, the largest first."""
     sizes = {row.key: abs(row.percent) for row in run.rows if row.percent is not None}
     return sorted(rows, key=lambda row: -sizes.get(row.key, -1.0))

@@ -32,9 +32,9 @@ class DiffSource:
 
     `name` is unique among the runs of one user: `<plan>/<run id>`, or the path of a folder that another tool wrote.
     `tool` and `version` name the program that wrote the run. `machines` maps each host to its facts, which are texts
-    keyed by label (`Linux kernel`: `6.1.0-28-amd64`); facts that are not known are missing. Only labels that both runs
-    contain are compared, so the reader of another tool's files must use the labels of `machine_facts`. `settings`
-    contains the settings of each job that are the same at all of its points.
+    keyed by label (`Linux kernel`: `6.1.0-28-amd64`); unknown facts are omitted. Only labels that both runs contain are
+    compared, so the reader of another tool's files must use the labels of `machine_facts`. `settings` contains the
+    settings of each job that are the same at all of its points.
 
     A run of another tool is represented as follows: it has one host, named as in its files or `local`. In its records,
     `id` and `benchmark` are the name of the corresponding asct benchmark, and metrics, units, directions and

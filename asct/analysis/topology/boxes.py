@@ -2,7 +2,7 @@
 
 Each box is inside the smallest one that contains all of its CPUs. The groups of CPUs that the Linux kernel reports do
 not always form a tree (a node may span parts of two sockets). If a group overlaps another one, it is listed instead of
-drawn.
+being drawn.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""The latency of each CPU, from the records of a run: the mean over all pairs that it belongs to, or its own value."""
+"""The latency of each CPU, from the records of a run: the mean over all pairs to which it belongs or, if CPUs were
+measured individually, its own value."""
 
 from __future__ import annotations
 

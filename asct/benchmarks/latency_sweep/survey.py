@@ -115,7 +115,7 @@ def _ends(
 def inside(level: MemoryLevel) -> list[int]:
     """Return the sizes of a level that every visit measures.
 
-    For DRAM, this is the optimum size, which other benchmarks use to measure memory. For a cache, they are up to three
+    For DRAM, this is the optimum size, which other benchmarks use to measure memory. For a cache, these are up to three
     sizes from its flat part, spread over the lower half of its range.
     """
     if level.name == MEMORY_LEVEL:

@@ -116,8 +116,8 @@ class LoadedLatency(VisitedBenchmark[LoadedLatencyParams]):
         return found[:1] if not done else () if is_slow(done[0]) else found
 
     def parse(self, params: LoadedLatencyParams, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
-        """Return the combined values of all visits. Latencies that fall with load, and commands that ran only once, are
-        flagged."""
+        """Return the combined values of all visits. Latencies that fall as the load increases, and commands that ran
+        only once, are flagged."""
         found = checked(super().parse(params, outputs, facts))
         once = params.visits is None and len(outputs) == 1
         return [

@@ -19,7 +19,7 @@ _MIX: Final = re.compile(r"[0-9]+[KM]?/[0-9]{1,3}(:[0-9]+[KM]?/[0-9]{1,3}){0,63}
 
 
 def _known(text: str) -> str:
-    """Return a mix of request sizes in uppercase. Raises ValueError if the text is not a mix."""
+    """Return the text of a mix of request sizes in uppercase. Raises ValueError if it does not describe a mix."""
     if not _MIX.fullmatch(text.upper()):
         raise ValueError(
             f"`{text}` is not a mix of request sizes; write each size with its share in percent, such as 4K/70:64K/30"
@@ -63,7 +63,7 @@ class CompositeParams(DemandParams):
 
     @property
     def queue_depths(self) -> tuple[int, ...]:
-        """All queue depths per job in use."""
+        """All queue depths (per job) that are in use."""
         return self.demand_plan().depths
 
     @property

@@ -96,7 +96,7 @@ def together(streams: Sequence[Stream]) -> Workload:
 
 
 def _known(text: str) -> str:
-    """Return a stream in uppercase. Raises ValueError if the text is not a stream."""
+    """Return the text of a stream in uppercase. Raises ValueError if it does not describe a stream."""
     Stream.of(text.upper())
     return text.upper()
 
@@ -139,7 +139,7 @@ class StreamParams(QualificationParams):
 
     @property
     def queue_depths(self) -> tuple[int, ...]:
-        """All queue depths per job in use."""
+        """All queue depths (per job) that are in use."""
         return tuple(self.iodepth if stream.depth is None else stream.depth for stream in self.parsed())
 
     def supported(self, logical_block: int) -> tuple[Stream, ...]:

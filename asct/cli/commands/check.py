@@ -29,7 +29,7 @@ _MOST_SHOWN = 200
 def command(options: GlobalOptions, plans: tuple[str, ...], form: str, results: str, selection: PlanSelection) -> int:
     """Validate plans and print every error. Contacts no host.
 
-    A baseline that does not exist in the results tree is a warning.
+    A baseline that does not exist in the results tree causes only a warning.
     """
     options.json = options.json or form == "json"
     findings: list[Diagnostic] = []

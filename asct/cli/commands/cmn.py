@@ -112,8 +112,8 @@ def _show(options: GlobalOptions, report: CmnReport, request: ReportRequest, *, 
 
 
 def _ended(options: GlobalOptions, reading: MeshReading, stop: StopRequest) -> int:
-    """Print the result of the detection and return the exit code, which reports an interruption if the user stopped
-    it."""
+    """Print the result of the detection and return the exit code, which indicates an interruption if the user stopped
+    the detection."""
     from asct.diagnostics.model import Diagnostic
 
     detection = reading.detection

@@ -29,7 +29,7 @@ _COLUMNS: Final = {
 
 @dataclass(frozen=True)
 class Listing:
-    """A table whose columns are the keys of its rows. `name` is part of its schema and file name."""
+    """A table whose columns are the keys of its rows. `name` is part of the names of its schema and file."""
 
     name: str
     rows: list[dict[str, Any]]

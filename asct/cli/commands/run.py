@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from asct.registry import BenchmarkInfo
 
 _INTERRUPTED = 128
-"""Exit codes above this number (130 and 143) mean that a signal ended the run. No pictures are drawn then, because a
-user who interrupts a run does not want to wait for them; `asct report --format png` writes them later."""
+"""Exit codes above this number (130 and 143) mean that a signal ended the run. In that case, no pictures are drawn,
+because a user who interrupts a run does not want to wait for them; `asct report --format png` writes them later."""
 
 
 @click.command("run", short_help="Run benchmarks by name, alias or keyword, without a plan.")
@@ -117,7 +117,7 @@ def _print_results(options: GlobalOptions, view: RunView, form: str) -> None:
 
 
 def _names_setting(word: str) -> bool:
-    """Return whether an argument is another setting for --user-config (`ls.stride=128`). Benchmark names contain no
+    """Return whether an argument is a further setting for --user-config (`ls.stride=128`). Benchmark names contain no
     dot."""
     return "=" in word or "." in word
 

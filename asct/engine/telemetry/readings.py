@@ -39,7 +39,7 @@ _ZERO_CELSIUS_TO_MAX: Final = (-60.0, 250.0)
 
 @dataclass(slots=True)
 class CounterReading:
-    """A reading, with its counters for each file."""
+    """A reading and, for each file that it includes, the counters in that file."""
 
     moment: Moment = field(default_factory=Moment)
     sources: dict[tuple[str, str], int] = field(default_factory=dict)

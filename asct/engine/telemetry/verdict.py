@@ -184,7 +184,7 @@ def _heat(found: NoiseEvidence) -> Reasons:
 
 
 def _temperature(found: NoiseEvidence) -> Reasons:
-    """Yield a reason if the sensor nearest to its critical temperature is too close to it."""
+    """Yield a reason if a sensor is too close to its critical temperature, naming only the closest one."""
     near = [
         (critical - celsius, name, celsius, critical)
         for moment in found.moments

@@ -14,7 +14,7 @@ from matplotlib.patches import Polygon, Rectangle
 from asct.figures.static.labels import HALO, INK, POINT, SMALL, colour, plain
 
 Place = Callable[[Any], float]
-"""Converts a value of an axis to a coordinate."""
+"""Converts a value on an axis to a coordinate."""
 
 DASHES: Final[Mapping[str, Any]] = {
     "solid": "-", "dash": (0, (5, 3)), "dot": (0, (1.2, 2)), "dashdot": (0, (5, 2, 1.2, 2)), "longdash": (0, (9, 3)),
@@ -28,7 +28,7 @@ _HATCHES: Final = {"": "", "/": "//", ".": "..", "\\": "\\\\", "x": "xx", "-": "
 _OPEN: Final = "-open"
 _SIDES: Final = {"left": "right", "center": "center", "right": "left", "top": "bottom", "middle": "center",
                  "bottom": "top"}  # fmt: skip
-"""Maps the side of a mark that a text is on to the alignment of the text."""
+"""Maps the side of a mark on which a text is placed to the alignment of the text."""
 
 
 def draw_scatter(axes: Axes, trace: Mapping[str, Any], place: tuple[Place, Place], shift: float = 0.0) -> None:
