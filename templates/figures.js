@@ -12,7 +12,7 @@
   const paperWidth = 660;
   // the height of a sheet without the texts and the legend of a figure, and without the heading of the section
   const paperHeight = { first: 680, next: 860 };
-  const mostLabels = 12; // of a matrix; beyond that, some columns have no label
+  const mostLabels = 12; // of a matrix or of categories; beyond that, some have no label
   const character = 6.4; // mean width of a character of a label in pixels
   let page;
   let printing = false;
@@ -142,12 +142,15 @@
     return lines.map((line) => line.trimEnd());
   }
   function categories(axis, width) {
-    // labels are broken into lines or, if their words are too long, turned
+    // labels are broken into lines or, if their words are too long, turned; some of many are left out instead
     const slot = width / axis.ticktext.length;
     const texts = axis.ticktext.map((label) => wrapped(label, Math.floor((slot - 6) / 6)));
     const sizes = texts.map((lines) => Math.max(...lines.map((line) => line.length)) * character);
     const touching = sizes.some((size, index) => index && (size + sizes[index - 1]) / 2 > slot - 4);
-    if (touching || Math.max(...sizes) > slot * 1.1) return { ...axis, tickangle: -90 };
+    if (touching || Math.max(...sizes) > slot * 1.1) {
+      if (texts.length > mostLabels) return { ...spaced(axis, width), tickangle: 0 };
+      return { ...axis, tickangle: -90 };
+    }
     return { ...axis, tickangle: 0, ticktext: texts.map((lines) => lines.join("<br>")) };
   }
   function shorten(title, height, layout) {
@@ -162,6 +165,11 @@
     const texts = axis.ticktext || [];
     if (axis.tickangle) return 34 + 7 * Math.max(...texts.map((text) => text.length));
     return 34 + 15 * Math.max(1, ...texts.map((text) => text.split("<br>").length));
+  }
+  function shortenRated(layout, width) {
+    // on a narrow page, where a value applies is left out: the table of references says it
+    const notes = (layout.annotations || []).filter((note) => note.name === "rated");
+    for (const note of notes) if (note.text.length * character > width / 2) [note.text] = note.text.split(" at ");
   }
   function restack(layout, notes, width) {
     // the labels of vertical lines were distributed for a usual page
@@ -217,6 +225,7 @@
     const notes = (layout.annotations || []).filter((note) => note.name === "marker");
     const below = layout.xaxis.tickangle ? Math.max(0, roomBelow(layout.xaxis) - 80) : 0;
     const extra = (layout.meta && layout.meta.grids ? 0 : below) + (notes.length ? restack(layout, notes, inside) : 0);
+    shortenRated(layout, inside);
     if (width < narrowBelow) {
       layout.margin.t -= 20; // a narrow page has no buttons
       for (const trace of data) if (trace.meta) Object.assign(trace, trace.meta);
@@ -261,11 +270,19 @@
     plot.on("plotly_relayout", (change) => zoomed(plot, change));
     plot.on("plotly_doubleclick", () => draw(plot));
   }
+  function ticksOf(plot, name) {
+    // there is nothing between two rounds
+    const { layout } = plot;
+    const [low, high] = layout[name].range;
+    const whole = layout.meta && (layout.meta.whole || []).includes(name[0]) && layout[name].type === "linear";
+    if (!whole || high - low >= 10) return { [`${name}.tickmode`]: "auto" };
+    return { [`${name}.tickmode`]: "linear", [`${name}.tick0`]: 0, [`${name}.dtick`]: 1 };
+  }
   function zoomed(plot, change) {
     // the ticks are those of the whole axis: let plotly choose them for a part
     const parts = Object.keys(change).filter((key) => /^[xy]axis\d*\.range\[0\]$/.test(key));
     const axes = parts.map((key) => key.split(".")[0]).filter((name) => plot.layout[name].type !== "category");
-    if (axes.length) Plotly.relayout(plot, Object.fromEntries(axes.map((name) => [`${name}.tickmode`, "auto"])));
+    if (axes.length) Plotly.relayout(plot, Object.assign({}, ...axes.map((name) => ticksOf(plot, name))));
     else if (Object.keys(change).some((key) => key.endsWith(".autorange"))) draw(plot);
   }
   const pause = () => new Promise((resolve) => setTimeout(resolve, 0));

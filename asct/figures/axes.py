@@ -18,6 +18,7 @@ from asct.figures.scale import (
     significant,
     size_label,
     tick_label,
+    whole_ticks,
 )
 from asct.sdk.figure import Axis, Bars, Chart, Figure, Heatmap, Line
 from asct.sdk.metric import Better
@@ -48,7 +49,8 @@ class AxisView:
     """An axis as it is shown: values are divided by `factor`, and `labels` contains the text of each tick.
 
     `low` and `high` are the ends of the axis after this division. A category axis has no ends, and its ticks are the
-    positions of its labels. If `every` is set, the ticks are measured settings, none of which may be omitted.
+    positions of its labels. If `every` is set, the ticks are measured settings, none of which may be omitted. If
+    `whole` is set, the axis counts something, such as rounds, so that all ticks are whole numbers.
     """
 
     title: str
@@ -60,6 +62,7 @@ class AxisView:
     factor: float = 1.0
     unit: str = ""
     every: bool = False
+    whole: bool = False
 
 
 def section_scales(figures: Iterable[Figure]) -> Scales:
@@ -102,7 +105,7 @@ def scale_of(scales: Scales, unit: str, title: str) -> AxisScale:
 def y_values(chart: Chart) -> list[float]:
     """Return every value that a chart shows on its y axis, in base units."""
     if isinstance(chart, Bars) and chart.stacked:
-        found = list(_sums(chart).values())
+        found = list(sums(chart).values())
     else:
         found = [
             value
@@ -118,12 +121,13 @@ def y_values(chart: Chart) -> list[float]:
     return found
 
 
-def _sums(chart: Chart) -> dict[Scalar, float]:
-    sums: dict[Scalar, float] = {}
+def sums(chart: Chart) -> dict[Scalar, float]:
+    """Return the height of each stack of bars."""
+    found: dict[Scalar, float] = {}
     for series in chart.series:
         for x, y in zip(series.x, series.y, strict=True):
-            sums[x] = sums.get(x, 0.0) + (y or 0.0)
-    return sums
+            found[x] = found.get(x, 0.0) + (y or 0.0)
+    return found
 
 
 def y_view(chart: Chart, scales: Scales) -> AxisView:
@@ -142,12 +146,14 @@ def y_view(chart: Chart, scales: Scales) -> AxisView:
     low, high = min(values, default=0.0), max(values, default=1.0)
     if axis.from_zero or isinstance(chart, Bars):
         low, high = min(low, 0.0), max(high, 0.0)
-    low, high = _apart(low, high)
+    whole = _counts(axis, values)
+    low, high = _apart(low, high, whole)
     pad = (high - low) * _PADDING
     low, high = (low if low == 0.0 else low - pad), (high if high == 0.0 else high + pad)
     if chart.rated:
         high = max(high, low + (_rated_top(chart, scale) - low) / _RATED_SHARE)
-    return _numeric("linear", title, linear_ticks(low, high), (low, high), scale)
+    ticks = (whole_ticks if whole else linear_ticks)(low, high)
+    return replace(_numeric("linear", title, ticks, (low, high), scale), whole=whole)
 
 
 def _rated_top(chart: Chart, scale: AxisScale) -> float:
@@ -155,8 +161,8 @@ def _rated_top(chart: Chart, scale: AxisScale) -> float:
 
 
 def x_view(chart: Chart, scales: Scales) -> AxisView:
-    """Return the x axis of a chart. Up to twelve measured values are all labeled; a numeric axis has at least three
-    labels."""
+    """Return the x axis of a chart. If there are at most twelve measured values, all of them are labeled; a numeric
+    axis has at least three labels."""
     axis = chart.x
     scale = scale_of(scales, axis.unit, axis.title) if _has_prefix(chart) else AxisScale(1.0, _plain(axis.unit))
     title = titled(axis.title, scale.unit)
@@ -168,15 +174,17 @@ def x_view(chart: Chart, scales: Scales) -> AxisView:
     drawn = [*xs, *_extra_x(chart, scale.factor, axis.scale in _LOGARITHMIC)]
     if axis.scale in _LOGARITHMIC and xs[0] > 0:
         return _log_x(axis, title, xs, drawn, scale)
-    low, high = _apart(min(drawn), max(drawn))
-    pad, few = (high - low) * _PADDING, _settings(axis, xs)
-    low = 0.0 if not few and 0 <= low < high / 2 else low - pad
-    ticks = xs if few else linear_ticks(low, high + pad)
-    return replace(_numeric("linear", title, ticks, (low, high + pad), scale), every=few)
+    few, whole = _settings(axis, xs), _counts(axis, xs)
+    low, high = _apart(min(drawn), max(drawn), whole)
+    pad, close = (high - low) * _PADDING, few or (whole and len(xs) < _LEAST)
+    low = 0.0 if not close and 0 <= low < high / 2 else low - pad
+    ticks = xs if few else (whole_ticks if whole else linear_ticks)(low, high + pad)
+    return replace(_numeric("linear", title, ticks, (low, high + pad), scale), every=few, whole=whole)
 
 
 def _log_x(axis: Axis, title: str, xs: Sequence[float], drawn: Sequence[float], scale: AxisScale) -> AxisView:
-    low, high = _wide(min(drawn), max(drawn), 1.5)
+    whole, ends = _counts(axis, xs), (min(drawn), max(drawn))
+    low, high = _wide(*(_apart(*ends, whole=True) if whole else ends), 1.5)
     pad = (high / low) ** (_PADDING / 2)
     low, high = low / pad, high * pad
     if _settings(axis, xs):
@@ -186,6 +194,7 @@ def _log_x(axis: Axis, title: str, xs: Sequence[float], drawn: Sequence[float], 
         ticks = [tick * factor for tick in power_ticks(low / factor, high / factor)]
     else:
         ticks = power_ticks(low, high) if axis.scale == "log2" else decade_ticks(low, high)
+        ticks = whole_ticks(low, high) if whole and not all(tick.is_integer() for tick in ticks) else ticks
     view = replace(_numeric("log", title, ticks, (low, high), scale), every=_settings(axis, xs))
     return replace(view, labels=tuple(map(size_label, ticks))) if axis.unit == "B" else view
 
@@ -194,6 +203,11 @@ def _settings(axis: Axis, xs: Sequence[float]) -> bool:
     """Return whether the x values are settings, and few enough for each to be labeled. Measured quantities, such as
     bandwidths, have round ticks instead."""
     return axis.unit in ("", "1", "B") and _LEAST <= len(xs) <= MOST_LABELS
+
+
+def _counts(axis: Axis, values: Sequence[float]) -> bool:
+    """Return whether the values on an axis are counts, such as numbers of rounds."""
+    return axis.unit in ("", "1") and all(value.is_integer() for value in values)
 
 
 def _numeric(
@@ -264,9 +278,12 @@ def _wide(low: float, high: float, least: float = 1.0 + _LEAST_SPAN) -> tuple[fl
     return (low, high) if high >= low * least else (low / math.sqrt(least), high * math.sqrt(least))
 
 
-def _apart(low: float, high: float) -> tuple[float, float]:
-    """Return the ends of a linear axis, moved apart if they are almost equal."""
+def _apart(low: float, high: float, whole: bool = False) -> tuple[float, float]:
+    """Return the ends of a linear axis, moved apart if they are almost equal. An axis of whole numbers shows at least
+    three."""
     least = max(abs(low), abs(high)) * _LEAST_SPAN
+    if whole:
+        return low, max(high, low + max(least, _LEAST - 1))
     if high - low > least:
         return low, high
     return (low - (least or 1.0), high + (least or 1.0)) if low else (0.0, high or 1.0)

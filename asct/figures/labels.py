@@ -1,14 +1,16 @@
-"""Where a figure's texts go: beside the marks of a line and above vertical lines, without overlapping."""
+"""Where a figure's texts go: beside the marks of a line, above vertical lines and beside horizontal lines, without
+overlapping."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from itertools import pairwise
+from typing import Final, Literal, NamedTuple
 
-from asct.figures.axes import AxisView
-from asct.sdk.figure import Series
+from asct.figures.axes import AxisView, category_label, sums
+from asct.sdk.figure import Axis, Bars, Chart, Series
 
 WIDE: Final = (400.0, 220.0)
 NARROW: Final = (280.0, 170.0)
@@ -18,9 +20,14 @@ CHARACTER: Final = 6.4
 _TEXT_HEIGHT: Final = 12.0
 _MARK: Final = 4.0
 _GAP: Final = 3.0
+_BAR: Final = 0.7
+"""Width of a group of bars relative to the distance between two groups."""
 
 Box = tuple[float, float, float, float]
 """The left, top, right and bottom edges in pixels."""
+Point = tuple[float, float]
+"""A place in pixels from the upper left corner."""
+Segment = tuple[Point, Point]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,19 +52,20 @@ def placed(series: Sequence[Series], x: AxisView, y: AxisView, size: tuple[float
     """Return where to place the labels of each series if the area between the axes has this size in pixels.
 
     The first and the last label of each series are placed first; if there are many marks, only these are placed. A
-    label that would cover a mark or another label in every position is left out.
+    label that would cover a mark, a line or another label in every position is left out.
     """
     if x.kind == "category":  # marks are far apart
         return [[Placed(text, "top center") for text in item.labels] for item in series]
-    marks = [_pixels(item, x, y, size) for item in series]
+    marks = [_pixels([_shown(float(at), x) for at in item.x], item.y, y, size) for item in series]
     taken = [_around(mark) for own in marks for mark in own if mark is not None]
+    lines = [line for own in marks for line in _segments(own)]
     most = None if len(taken) <= _MOST_MARKS else 2
     found = [[Placed("", "top center") for _ in own] for own in marks]
     for number, (item, own) in enumerate(zip(series, marks, strict=True)):
         for at in _ends_first(len(own))[:most]:
             mark = own[at]
             if mark is not None and at < len(item.labels) and item.labels[at]:
-                found[number][at] = _place(item.labels[at], mark, taken, size)
+                found[number][at] = _place(item.labels[at], mark, taken, lines, size)
     return found
 
 
@@ -83,15 +91,85 @@ def share(value: float, axis: AxisView) -> float:
     return (value - axis.low) / (axis.high - axis.low)
 
 
-def _pixels(series: Series, x: AxisView, y: AxisView, size: tuple[float, float]) -> list[tuple[float, float] | None]:
-    found: list[tuple[float, float] | None] = []
-    for at, value in zip(series.x, series.y, strict=True):
-        shown = [None if v is None else float(v) / axis.factor for v, axis in ((at, x), (value, y))]
-        if any(v is None or (v <= 0 and axis.kind == "log") for v, axis in zip(shown, (x, y), strict=True)):
-            found.append(None)
-        else:
-            found.append((share(shown[0] or 0.0, x) * size[0], (1 - share(shown[1] or 0.0, y)) * size[1]))
+class Beside(NamedTuple):
+    """The place of a text beside a horizontal line: at one of its ends, above or below it."""
+
+    side: Literal["right", "left"]
+    edge: Literal["bottom", "top"]
+    """The edge of the text at the line: `bottom` if the text is above the line."""
+
+
+_BESIDE: Final = (Beside("right", "bottom"), Beside("left", "bottom"), Beside("right", "top"), Beside("left", "top"))
+
+
+def beside_lines(
+    levels: Sequence[float], texts: Sequence[str], data: Sequence[Segment], size: tuple[float, float]
+) -> list[Beside]:
+    """Return the place of each text beside its horizontal line: the one where it covers no other text and the fewest
+    parts of the data. `levels` contains the positions of the lines as fractions of the y axis."""
+    taken: list[Box] = []
+    found = []
+    for level, text in zip(levels, texts, strict=True):
+        boxes = {place: _beside(place, level, text, size) for place in _BESIDE}
+        place = min(boxes, key=lambda one: _covered(boxes[one], taken, data, size))
+        taken.append(boxes[place])
+        found.append(place)
     return found
+
+
+def _beside(place: Beside, level: float, text: str, size: tuple[float, float]) -> Box:
+    width, line = len(text) * CHARACTER, (1 - level) * size[1]
+    left = size[0] - width if place.side == "right" else 0.0
+    top = line - _TEXT_HEIGHT - _GAP if place.edge == "bottom" else line + _GAP
+    return left, top, left + width, top + _TEXT_HEIGHT
+
+
+def _covered(box: Box, taken: Sequence[Box], data: Sequence[Segment], size: tuple[float, float]) -> tuple[int, int]:
+    """Return how many texts a text would cover, counting the edges of the plot, and how many parts of the data."""
+    outside = box[1] < -_TEXT_HEIGHT / 2 or box[3] > size[1]
+    return outside + sum(_overlap(box, other) for other in taken), sum(_crosses(line, box) for line in data)
+
+
+def data_lines(
+    chart: Chart, series: Sequence[Series], x: AxisView, y: AxisView, size: tuple[float, float]
+) -> list[Segment]:
+    """Return what the series of a chart cover, as lines in pixels: the lines of a line chart, and the sides and the
+    middle of each group of bars."""
+    if isinstance(chart, Bars) and chart.stacked:
+        totals = sums(chart)
+        series = [Series("", tuple(totals), tuple(totals.values()))]
+    marks = [_pixels(_across(item, chart.x, x), item.y, y, size) for item in series]
+    if isinstance(chart, Bars):
+        sides = [part * size[0] / len(x.labels) for part in (-_BAR / 2, 0.0, _BAR / 2)]
+        tops = [top for own in marks for top in own if top is not None]
+        return [((left + side, top), (left + side, size[1])) for left, top in tops for side in sides]
+    return [line for own in marks for line in _segments(own)]
+
+
+def _across(series: Series, axis: Axis, view: AxisView) -> list[float | None]:
+    """Return the positions of a series' x values as fractions of the x axis."""
+    if view.kind != "category":
+        return [_shown(float(at), view) for at in series.x]
+    return [(view.labels.index(category_label(at, axis)) + 0.5) / len(view.labels) for at in series.x]
+
+
+def _shown(value: float | None, view: AxisView) -> float | None:
+    """Return the position of a value as a fraction of a numeric axis, or None if the axis cannot show it."""
+    if value is None or (value <= 0 and view.kind == "log"):
+        return None
+    return share(value / view.factor, view)
+
+
+def _pixels(
+    across: Sequence[float | None], values: Sequence[float | None], y: AxisView, size: tuple[float, float]
+) -> list[Point | None]:
+    """Return the places of the marks, without those that the axes cannot show."""
+    places = [(left, _shown(value, y)) for left, value in zip(across, values, strict=True)]
+    return [None if left is None or up is None else (left * size[0], (1 - up) * size[1]) for left, up in places]
+
+
+def _segments(marks: Sequence[Point | None]) -> list[Segment]:
+    return list(pairwise(mark for mark in marks if mark is not None))
 
 
 def _around(mark: tuple[float, float]) -> Box:
@@ -102,7 +180,7 @@ def _ends_first(count: int) -> list[int]:
     return list(dict.fromkeys((0, count - 1, *range(count)))) if count else []
 
 
-def _place(text: str, mark: tuple[float, float], taken: list[Box], size: tuple[float, float]) -> Placed:
+def _place(text: str, mark: Point, taken: list[Box], lines: Sequence[Segment], size: tuple[float, float]) -> Placed:
     """Return the first position in which the text overlaps nothing, and mark its box as taken."""
     width = len(text) * CHARACTER
     for position, (right, down) in _POSITIONS.items():
@@ -111,7 +189,8 @@ def _place(text: str, mark: tuple[float, float], taken: list[Box], size: tuple[f
         middle = mark[1] + down * (_MARK + _TEXT_HEIGHT / 2 + 1)
         box = (left, middle - _TEXT_HEIGHT / 2, left + width, middle + _TEXT_HEIGHT / 2)
         inside = box[0] >= 0 and box[2] <= size[0] and box[3] <= size[1]
-        if inside and not any(_overlap(box, other) for other in taken):
+        free = inside and not any(_overlap(box, other) for other in taken)
+        if free and not any(_crosses(line, box) for line in lines):
             taken.append((box[0] - CHARACTER, box[1], box[2] + CHARACTER, box[3]))  # two numbers must not read as one
             return Placed(text, position)
     return Placed("", "top center")
@@ -119,3 +198,19 @@ def _place(text: str, mark: tuple[float, float], taken: list[Box], size: tuple[f
 
 def _overlap(one: Box, other: Box) -> bool:
     return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+
+
+def _crosses(line: Segment, box: Box) -> bool:
+    """Return whether a part of a line is inside a box. Each pair of edges leaves a part of the line, from `first` to
+    `last` as fractions of its length."""
+    first, last = 0.0, 1.0
+    for axis in (0, 1):
+        start, end = line[0][axis], line[1][axis]
+        low, high = box[axis], box[axis + 2]
+        if start == end:
+            if not low < start < high:
+                return False
+            continue
+        entry, leaving = sorted(((low - start) / (end - start), (high - start) / (end - start)))
+        first, last = max(first, entry), min(last, leaving)
+    return first < last

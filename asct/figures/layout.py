@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from asct.figures import theme
-from asct.figures.axes import MOST_LABELS, AxisView, category_label, category_labels
-from asct.figures.labels import CHARACTER, WIDE, label_rows, share
+from asct.figures.axes import AxisView
+from asct.figures.labels import CHARACTER, WIDE, beside_lines, data_lines, label_rows, share
 from asct.figures.palette import Style
 from asct.figures.panels import PANEL_WIDTH, Panel, columns_of, legend_names
 from asct.figures.scale import escape, six_digits
-from asct.sdk.figure import Bars, Chart, Line, Marker
+from asct.sdk.figure import Bars, Chart, Line, Marker, Series
 
 BUTTONS: Final = 28
 """Height in pixels of the row that contains plotly's buttons."""
@@ -28,11 +29,12 @@ _LEFT: Final = 34
 _PANEL_HEIGHT: Final = 150
 _PANEL_GAP: Final = 14
 _MOST_COLUMNS: Final = 4
-_CLOSE: Final = 0.09
-"""Distance between two horizontal lines, as a fraction of the axis, below which their labels would overlap."""
 _SYMBOLS: Final = dict(zip(theme.MARKERS, "\u25cf\u25a0\u25c6\u25b2\u2716\u271a\u2605\u2b22", strict=True))
 _KEY_WIDTH: Final = 38
 """Maximum number of characters in a line of the key above a panel."""
+
+_HALO: Final = "d9"
+"""Opacity of the background of labels in the plot, as a suffix of a color."""
 
 Json = dict[str, Any]
 
@@ -49,14 +51,14 @@ def chart_layout(
         layout |= {"xaxis": {**_axis(x), **_title(x)}, "yaxis": {**_axis(y), **_title(y)}}
         marked, rows = _vertical_labels(chart, x)
         layout["margin"] = {"l": 56, "r": 20, "t": BUTTONS + ROW * rows, "b": 48}
-        layout |= {"meta": {"every": True}} if x.every else {}
-        notes = [*marked, *_horizontal_labels(chart, x, y)]
+        layout |= {"meta": meta} if (meta := _meta(x, y)) else {}
+        notes = [*marked, *_horizontal_labels(chart, chart.series, x, y, WIDE)]
     else:
         titles = [_panel_title(panel, own, legend_names(found)) for panel, own in zip(found, styles, strict=True)]
         left = _LEFT + round(CHARACTER * max(map(len, y.labels), default=0))
-        notes = [*_panel_notes(titles), *_horizontal_labels(chart, x, y, PANEL_WIDTH), *_common_titles(x, y, left)]
-        grid, usual = _grid(len(found), max(title.count("<br>") + 1 for title in titles), left, x.every)
-        layout |= grid | _panel_axes(usual, x, y)
+        notes = [*_panel_notes(titles), *_first_labels(chart, found[0], x, y), *_common_titles(x, y, left)]
+        grid, usual = _grid(len(found), max(title.count("<br>") + 1 for title in titles), left)
+        layout |= grid | _panel_axes(usual, x, y) | {"meta": grid["meta"] | _meta(x, y)}
     shapes = [shape for number in range(1, len(found) + 1) for shape in _shapes(chart, x, y, number)]
     return layout | {key: items for key, items in (("shapes", shapes), ("annotations", notes)) if items}
 
@@ -64,8 +66,8 @@ def chart_layout(
 def _axis(view: AxisView) -> Json:
     if view.kind == "category":
         names = [escape(label) for label in view.labels]
-        axis: Json = {"type": "category", "categoryorder": "array", "categoryarray": names}
-        return axis | ({"tickmode": "array", "tickvals": names, "ticktext": names} if len(names) <= MOST_LABELS else {})
+        ticks = {"tickmode": "array", "tickvals": names, "ticktext": names}
+        return {"type": "category", "categoryorder": "array", "categoryarray": names, **ticks}
     ends = [view.low, view.high]
     return {
         "type": view.kind,
@@ -75,6 +77,13 @@ def _axis(view: AxisView) -> Json:
         "ticktext": [escape(label) for label in view.labels],
         "ticklabeloverflow": "allow",
     }
+
+
+def _meta(x: AxisView, y: AxisView) -> Json:
+    """Return what the page has to know when it chooses other ticks: whether none of those on the x axis may be omitted,
+    and which axes show only whole numbers."""
+    whole = [name for name, view in (("x", x), ("y", y)) if view.whole]
+    return ({"every": True} if x.every else {}) | ({"whole": whole} if whole else {})
 
 
 def _title(view: AxisView) -> Json:
@@ -148,46 +157,34 @@ def _vertical_labels(chart: Chart, x: AxisView) -> tuple[list[Json], int]:
     return notes, max(rows, default=-1) + 1
 
 
-def _horizontal_labels(chart: Chart, x: AxisView, y: AxisView, width: float = math.inf) -> list[Json]:
-    """Return the labels of rated values in the first panel, at the end of the line that is farther from the series. If
-    lines are close to each other, their labels are on different sides of the lines. A label is shortened if it does not
-    fit into the panel."""
-    found: list[Json] = []
-    near: list[float] = []
-    for line in sorted(chart.rated, key=lambda line: -line.y):
-        at = share(line.y / y.factor, y)
-        near = [other for other in near if abs(other - at) < _CLOSE]
-        side = _free_side(chart, x, y, at)
-        edge = "bottom" if len(near) % 2 == 0 else "top"
-        near.append(at)
-        found.append(
-            {"name": "rated", "xref": "x domain", "x": 1 if side == "right" else 0,
-             "y": _position(line.y / y.factor, y), "text": escape(_fitting(line.label, width)), "showarrow": False,
-             "xanchor": side, "yanchor": edge}
-        )  # fmt: skip
-    return [note for note in found if note["text"]]
+def _first_labels(chart: Chart, first: Panel, x: AxisView, y: AxisView) -> list[Json]:
+    """Return the labels of rated values in the first panel. A label is shortened if it does not fit into the panel."""
+    rated = tuple(replace(line, label=_fitting(line.label, PANEL_WIDTH)) for line in chart.rated)
+    named = replace(chart, rated=tuple(line for line in rated if line.label))
+    return _horizontal_labels(named, first.series, x, y, (PANEL_WIDTH, _PANEL_HEIGHT))
+
+
+def _horizontal_labels(
+    chart: Chart, series: Sequence[Series], x: AxisView, y: AxisView, size: tuple[float, float]
+) -> list[Json]:
+    """Return the labels of rated values, each where it covers the least. Their background keeps them readable on bars
+    and lines."""
+    rated = sorted(chart.rated, key=lambda line: -line.y)
+    levels = [share(line.y / y.factor, y) for line in rated]
+    places = beside_lines(levels, [line.label for line in rated], data_lines(chart, series, x, y, size), size)
+    return [
+        {
+            "name": "rated", "xref": "x domain", "x": 1 if place.side == "right" else 0,
+            "y": _position(line.y / y.factor, y), "text": escape(line.label), "showarrow": False,
+            "xanchor": place.side, "yanchor": place.edge, "bgcolor": theme.PAPER + _HALO,
+        }
+        for line, place in zip(rated, places, strict=True)
+    ]  # fmt: skip
 
 
 def _fitting(text: str, width: float) -> str:
     """Return as much of a text as fits into a width in pixels: the whole text, the part before ` at `, or nothing."""
     return next((part for part in (text, text.partition(" at ")[0]) if len(part) * CHARACTER < width), "")
-
-
-def _free_side(chart: Chart, x: AxisView, y: AxisView, at: float) -> str:
-    """Return the end of a horizontal line that has fewer values near it. `at` is the position of the line as a fraction
-    of the y axis."""
-    labels = category_labels(chart)
-    counts = {"right": 0, "left": 0}
-    for series in chart.series:
-        for value, place in zip(series.y, series.x, strict=True):
-            if value is None or (y.kind == "log" and value <= 0) or abs(share(value / y.factor, y) - at) > _CLOSE:
-                continue
-            if x.kind == "category":
-                across = labels.index(category_label(place, chart.x)) / len(labels)
-            else:
-                across = share(float(place) / x.factor, x)
-            counts["right" if across > 1 / 2 else "left"] += 1
-    return "left" if counts["left"] < counts["right"] else "right"
 
 
 def _panel_axes(places: Json, x: AxisView, y: AxisView) -> Json:
@@ -234,7 +231,7 @@ def _common_titles(x: AxisView, y: AxisView, left: int) -> list[Json]:
     ]
 
 
-def _grid(count: int, lines: int, left: int, every: bool) -> tuple[Json, Json]:
+def _grid(count: int, lines: int, left: int) -> tuple[Json, Json]:
     """Return the layout of the panels for pages of different widths, and the places of their axes on a page of the
     usual width.
 
@@ -248,7 +245,7 @@ def _grid(count: int, lines: int, left: int, every: bool) -> tuple[Json, Json]:
     ]
     usual = next(patch for patch in reversed(patches) if patch["from"] <= 2 * PANEL_WIDTH)
     margin = {"l": left, "r": 20, "t": BUTTONS + above, "b": _BELOW}
-    return {"margin": margin, "height": usual["height"], "meta": {"every": every, "grids": patches}}, usual["axes"]
+    return {"margin": margin, "height": usual["height"], "meta": {"grids": patches}}, usual["axes"]
 
 
 def _places(count: int, columns: int, above: int) -> Json:

@@ -124,6 +124,11 @@ def linear_ticks(low: float, high: float) -> list[float]:
     return next(found for step in steps if len(found := _multiples(low, high, step)) > _LEAST_TICKS)
 
 
+def whole_ticks(low: float, high: float) -> list[float]:
+    """Return round whole numbers from `low` to `high`: all of them if there are at most ten."""
+    return _multiples(low, high, 1.0) if high - low < _MOST_TICKS else linear_ticks(low, high)
+
+
 def _multiples(low: float, high: float, step: float) -> list[float]:
     first, last = math.ceil(low / step - 1e-6), math.floor(high / step + 1e-6)
     return [float(f"{number * step:.12g}") for number in range(first, last + 1)]

@@ -36,3 +36,12 @@ def _across(mark: float, label: Placed) -> tuple[float, float]:
     side, width = label.position.split()[1], len(label.text) * CHARACTER
     left = {"center": mark - width / 2, "right": mark + 7, "left": mark - 7 - width}[side]
     return left, left + width
+
+
+def test_no_line_crosses_a_label() -> None:
+    """On a curve of latency over bandwidth that rises steeply, the loads are beside the line."""
+    axis = AxisView("x", "linear", (), (), 0.0, 400.0)
+    series = Series("s", (200.0, 201.0, 202.0), (100.0, 200.0, 300.0), labels=("16", "32", "64"))
+    [found] = placed([series], axis, axis, (400.0, 400.0))
+    assert [item.text for item in found] == ["16", "32", "64"]
+    assert found[1].position.split()[1] != "center"

@@ -6,6 +6,7 @@ import itertools
 import json
 import math
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from asct.figures.axes import section_scales, x_view, y_view
 from asct.figures.labels import NARROW, WIDE, label_rows, placed
 from asct.figures.render import render_sections
 from asct.figures.scale import decade_ticks, linear_ticks, power_ticks, significant
-from asct.sdk.figure import Axis, Bars, Line, Series
+from asct.sdk.figure import Axis, Band, Bars, Line, Rated, Series
 from tests.figures.heat import cores
 from tests.figures.made import DEPTHS, bars, charts, loaded, steady, sweep
 from tests.figures.rendered import render_figure
@@ -228,6 +229,60 @@ def test_bands_are_filled_and_labelled_and_the_axis_fits_them() -> None:
     assert "range within 20 % of the mean" in [note["text"] for note in layout["annotations"]]
     rated = [(note["xanchor"], note["yanchor"]) for note in layout["annotations"] if note["name"] == "rated"]
     assert len(set(rated)) == 2
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 13, 40])
+@pytest.mark.parametrize("scale", ["linear", "log2", "log10"])
+def test_an_axis_of_rounds_shows_whole_numbers(count: int, scale: Any) -> None:
+    rounds = tuple(range(1, count + 1))
+    series = Series("rate", rounds, tuple(float(number) for number in rounds))
+    bands = (Band(0.9, 1.1, 1.0, float(count), "window"),)
+    layout = render_figure(sweep((), series=(series,), x=Axis("Round", "", scale), bands=bands))["layout"]
+    ticks = layout["xaxis"]["tickvals"]
+    assert len(ticks) >= 3 and all(float(tick).is_integer() for tick in ticks)
+    assert layout["meta"]["whole"] == ["x"] if scale == "linear" else "whole" not in layout.get("meta", {})
+
+
+@pytest.mark.parametrize("most", [1.0, 2.0, 7.0, 40.0, 3e12])
+def test_an_axis_of_counts_shows_whole_numbers(most: float) -> None:
+    pairs = Series("pairs", ("a", "b"), (0.0, most))
+    chart = Bars("b", "t", "c", Axis("Latency", "", "category"), Axis("Pairs", "1"), (pairs,))
+    layout = render_figure(chart)["layout"]
+    assert all(float(tick).is_integer() for tick in layout["yaxis"]["tickvals"])
+    assert len(set(layout["yaxis"]["ticktext"])) == len(layout["yaxis"]["tickvals"]) >= 3
+    assert layout["meta"]["whole"] == ["y"]
+
+
+def test_many_categories_have_labels_that_the_page_can_thin() -> None:
+    names = tuple(f"{2**power} ns" for power in range(20))
+    chart = Bars("b", "t", "c", Axis("From", "", "category"), Axis("Share", "%"), (Series("s", names, (1.0,) * 20),))
+    axis = render_figure(chart)["layout"]["xaxis"]
+    assert axis["tickvals"] == axis["ticktext"] == list(names)
+
+
+def test_the_label_of_a_rated_value_avoids_the_bars() -> None:
+    kinds = ("a", "b", "c", "d")
+    tall = Series("s", kinds, (1.0, 1.0, 9.0, 9.0))
+    chart = Bars(
+        "b", "t", "c", Axis("Kind", "", "category"), Axis("Rate", "ops/s"), (tall,), rated=(Rated(6.0, "peak"),)
+    )
+    [note] = render_figure(chart)["layout"]["annotations"]
+    assert (note["xanchor"], note["yanchor"]) == ("left", "bottom")
+    stacked = replace(chart, stacked=True, series=(tall, Series("t", kinds, (7.0, 7.0, 0.0, 0.0))))
+    [note] = render_figure(stacked)["layout"]["annotations"]
+    assert note["bgcolor"].startswith(theme.PAPER), "readable where bars are on both sides"
+
+
+def test_the_label_of_a_rated_value_avoids_the_lines() -> None:
+    xs = (0.0, 1.0, 2.0, 3.0)
+    rising = Series("s", xs, (1.0, 1.0, 1.0, 9.0))
+    falling = Series("t", xs, (9.0, 1.0, 1.0, 1.0))
+    x, y = Axis("Time", "s"), Axis("Rate", "ops/s")
+    for series, side in ((rising, "left"), (falling, "right")):
+        [note] = render_figure(Line("l", "t", "c", x, y, (series,), rated=(Rated(5.0, "reference 5 ops/s"),)))[
+            "layout"
+        ]["annotations"]
+        assert note["xanchor"] == side
 
 
 def test_long_lines_have_no_marks() -> None:
