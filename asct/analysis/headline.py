@@ -3,11 +3,20 @@ unit."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from asct.analysis.grid import NO_VALUE, ColumnHead, TableCell, TextTable, coordinates_text, plain, slug
+from asct.analysis.grid import (
+    NO_VALUE,
+    ColumnHead,
+    TableCell,
+    TextTable,
+    coordinates_text,
+    plain,
+    slug,
+    without_empty_columns,
+)
 from asct.analysis.groups import MetricGroup, gather
 from asct.analysis.telemetry import mark_of
 from asct.analysis.view import JobView, sizes_of
@@ -175,22 +184,43 @@ def _number(place: MetricGroup, unit: str) -> tuple[str, str]:
     return number, shown
 
 
-def headline_grids(found: Iterable[HeadlineMetric]) -> Iterable[TextTable]:
-    """Yield the headlines of several hosts as one table per benchmark, with one row per host in the given order. A
-    place that all hosts share is part of the heading."""
-    for name, items in grouped(found, lambda item: item.id).items():
-        cells = {(item.host, item.label): item for item in items}
-        places = {
-            label: {item.place for item in same} for label, same in grouped(items, lambda item: item.label).items()
-        }
-        shared = {label: next(iter(own)) if len(own) == 1 else "" for label, own in places.items()}
-        titles = (f"{label} {place}".rstrip() for label, place in shared.items())
-        heads = (ColumnHead("Host"), *(ColumnHead(title, "right") for title in titles))
-        rows = tuple(
-            (TableCell(plain(host), host), *(_cell(cells.get((host, label)), place) for label, place in shared.items()))
-            for host in dict.fromkeys(item.host for item in items)
+def headline_grids(found: Sequence[HeadlineMetric], several: bool) -> Iterator[TextTable]:
+    """Yield the key results as tables: those of one host as a single table with one row per value, and those of several
+    hosts as one table per benchmark with one row per host."""
+    if several:
+        yield from (_by_host(name, items) for name, items in grouped(found, lambda item: item.id).items())
+    elif found:
+        yield _by_value(found)
+
+
+def _by_value(found: Sequence[HeadlineMetric]) -> TextTable:
+    titles = ("Result", "Benchmark", "Value", "Spread", "Summarizes", "At", "Doubt")
+    heads = tuple(ColumnHead(title, "right" if title in ("Value", "Spread") else "left") for title in titles)
+    rows = tuple(
+        (
+            TableCell(plain(item.label), item.label),
+            TableCell(plain(item.id), item.id),
+            TableCell(item.text, "" if item.number is None else item.number, "doubt" if item.doubts else ""),
+            *(TableCell(text) for text in (item.spread, item.count, item.place.removeprefix("at "))),
+            TableCell(plain(item.doubt), item.doubt, "doubt" if item.doubts else ""),
         )
-        yield TextTable(f"headlines-{slug(name)}", plain(name), heads, rows)
+        for item in found
+    )
+    return without_empty_columns(TextTable("all-key-results", "All key results", heads, rows))
+
+
+def _by_host(name: str, items: Sequence[HeadlineMetric]) -> TextTable:
+    """Return a table with one row per host in the given order. A place that all hosts share is part of the heading."""
+    cells = {(item.host, item.label): item for item in items}
+    places = {label: {item.place for item in same} for label, same in grouped(items, lambda item: item.label).items()}
+    shared = {label: next(iter(own)) if len(own) == 1 else "" for label, own in places.items()}
+    titles = (f"{label} {place}".rstrip() for label, place in shared.items())
+    heads = (ColumnHead("Host"), *(ColumnHead(title, "right") for title in titles))
+    rows = tuple(
+        (TableCell(plain(host), host), *(_cell(cells.get((host, label)), place) for label, place in shared.items()))
+        for host in dict.fromkeys(item.host for item in items)
+    )
+    return TextTable(f"headlines-{slug(name)}", plain(name), heads, rows)
 
 
 def _cell(item: HeadlineMetric | None, shared: str) -> TableCell:

@@ -1,4 +1,4 @@
-"""The first numbers of a report: at most eight key results, chosen by rule and grouped by subject, for one or many
+"""The numbers at the top of a report: at most eight key results, chosen by rule and grouped by subject, for one or many
 hosts."""
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Final
 
-from asct.analysis.grid import ColumnHead, TableCell, TextTable, plain, without_empty_columns
+from asct.analysis.grid import plain
 from asct.analysis.headline import HeadlineMetric
 from asct.values.grouping import grouped
 from asct.values.quantity import format_quantity
@@ -146,7 +146,7 @@ def _of_hosts(items: Sequence[HeadlineMetric], unit: str) -> Iterator[str]:
 
 
 def _shared(texts: Sequence[str]) -> str:
-    """Return the text if all texts are the same; otherwise, return an empty text."""
+    """Return the text if all texts are the same, otherwise an empty string."""
     return texts[0] if len(set(texts)) == 1 else ""
 
 
@@ -166,22 +166,3 @@ def _number(item: HeadlineMetric) -> float:
 
 def _unit(item: HeadlineMetric) -> str:
     return item.group.records[0].unit if item.group is not None else "1"
-
-
-def headline_table(found: Sequence[HeadlineMetric]) -> TextTable:
-    """Return a table of all key results with one row per value."""
-    titles = ("Result", "Benchmark", "Host", "Value", "Spread", "Summarizes", "At", "Doubt")
-    heads = tuple(ColumnHead(title, "right" if title in ("Value", "Spread") else "left") for title in titles)
-    rows = tuple(_row(item) for item in found)
-    return without_empty_columns(TextTable("all-key-results", "All key results", heads, rows))
-
-
-def _row(item: HeadlineMetric) -> tuple[TableCell, ...]:
-    texts = (item.label, item.id, item.host)
-    number = "" if item.number is None else item.number
-    return (
-        *(TableCell(plain(text), text) for text in texts),
-        TableCell(item.text, number, "doubt" if item.doubts else ""),
-        *(TableCell(text) for text in (item.spread, item.count, item.place.removeprefix("at "))),
-        TableCell(plain(item.doubt), item.doubt, "doubt" if item.doubts else ""),
-    )

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from asct.analysis.budget import Part
 from asct.analysis.grid import TextTable
-from asct.analysis.markup import MOST_ROWS, SIGNS, code, escape, prose, row_text, table
+from asct.analysis.markup import MOST_ROWS, SIGNS, code, escape, prose, table
 from asct.analysis.outcomes import short_names
 from asct.analysis.report import Caution, HostCard, HostPart, ReportSection, RunReport
 
@@ -45,7 +45,8 @@ def host_line(host: HostCard) -> str:
 
 
 def tables(name: str, rank: int, title: str, grids: Sequence[TextTable]) -> list[Part]:
-    """Return a part with tables below a title, with fewer rows in each version; nothing if there are no tables."""
+    """Return a part with tables below a title, with fewer rows in each successive version; return nothing if there are
+    no tables."""
     if not grids:
         return []
 
@@ -59,21 +60,6 @@ def tables(name: str, rank: int, title: str, grids: Sequence[TextTable]) -> list
     longest = max(len(grid.rows) for grid in grids)
     fewer = [most for number, most in enumerate(_FEWER) if number == 0 or most < longest]
     return [Part(name, rank, tuple(map(version, fewer)))]
-
-
-def headlines(report: RunReport, rank: int, title: str) -> list[Part]:
-    """Return the key results."""
-    if report.headline_grids or not report.headlines:
-        return tables("key results", rank, title, report.headline_grids)
-    rows = []
-    for item in report.headlines:
-        detail = "; ".join(text for text in (item.detail, item.doubt) if text)
-        cells = (item.id, item.label, f"{item.value} {item.unit}".rstrip(), detail)
-        rows.append(row_text(escape(text) for text in cells))
-    head = [title, "", "| Benchmark | Metric | Value | |", "| --- | --- | ---: | --- |"]
-    left = len(rows) - MOST_ROWS
-    more = [f"_{left} more are in the other reports._", ""] if left > 0 else []
-    return [Part("key results", rank, ("\n".join([*head, *rows[:MOST_ROWS], "", *more]),))]
 
 
 def warnings(report: RunReport, rank: int, title: str) -> list[Part]:

@@ -160,7 +160,7 @@ class RunReport:
     """Disturbances on the hosts at the start of the run, each listed once for all hosts."""
     headlines: tuple[HeadlineMetric, ...]
     headline_grids: tuple[TextTable, ...]
-    """The key results as one table per benchmark, with one row per host; empty if there is only one host."""
+    """All key results: one table for one host, or one table per benchmark for several hosts."""
     key_results: KeyResults
     """The key results that are shown first."""
     outcomes: TextTable | None
@@ -191,7 +191,7 @@ def build(view: RunView) -> RunReport:
         hosts=tuple(_host_cards(view, findings)),
         findings=findings.cards,
         headlines=tuple(found),
-        headline_grids=tuple(headline_grids(found)) if len(run.hosts) > 1 else (),
+        headline_grids=tuple(headline_grids(found, len(run.hosts) > 1)),
         key_results=key_results(found),
         outcomes=outcome_grid(run),
         sections=tuple(sections),
@@ -341,7 +341,8 @@ def _with_figures(parts: Sequence[HostPart], figures: Sequence[Sequence[Figure]]
 
 
 def _commands_once(parts: Iterable[HostPart]) -> Iterator[HostPart]:
-    """Yield the parts of many hosts. A part with the same commands as an earlier part refers to that part."""
+    """Yield the parts of a section with many hosts. A part whose commands are the same as those of an earlier part
+    refers to that part."""
     first: dict[tuple[CommandLine, ...], HostPart] = {}
     for part in parts:
         same = first.setdefault(tuple(replace(one, folder="") for one in part.commands), part)

@@ -20,7 +20,6 @@ from asct.analysis.outcomes import TONES
 from asct.analysis.parts import (
     MOST_HOSTS,
     clipped,
-    headlines,
     hosts_line,
     section_lines,
     tables,
@@ -63,7 +62,7 @@ def render(view: RunView) -> str:
         *tables("changes", 1, "### Changes from the baseline", changes),
         *tables("expectations", 1, "### Expectations not met", expectations),
         *_unmeasured(view, redact),
-        *headlines(report, 2, "### Key results"),
+        *tables("key results", 2, "### Key results", report.headline_grids),
         *(Part(part.name, 3, tuple(map(_closed_warnings, part.texts))) for part in warnings(report, 3, "")),
         *_coverage(report.outcomes),
         *(_section(section, len(report.hosts)) for section in report.sections),
@@ -90,12 +89,11 @@ def _public(report: RunReport) -> RunReport:
         for one in report.sections
     )
     hosts = (replace(host, rows=(), picture="", found=(), unknown=()) for host in report.hosts)
-    numbers = (replace(item, group=None) for item in report.headlines)
     return replace(
         report,
         sections=tuple(sections),
         hosts=tuple(hosts),
-        headlines=tuple(numbers),
+        headlines=(),
         findings=(),
         facts=(),
         cause=None,

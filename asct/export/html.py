@@ -30,7 +30,6 @@ from asct.analysis.dataframe import document, visible
 from asct.analysis.earlier import with_earlier_run
 from asct.analysis.fleet import without_visits
 from asct.analysis.grid import ColumnHead, TableCell, TextTable, plain
-from asct.analysis.keyresults import headline_table
 from asct.analysis.outcomes import short_names
 from asct.analysis.provenance import checksums, versions_grid
 from asct.analysis.report import ReportSection, build
@@ -82,7 +81,6 @@ def render(view: RunView, linked: bool = False) -> str:
         comparison=comparison,
         consistency=consistency_grid(view),
         consistency_sentence=sentence,
-        all_results=headline_table(report.headlines),
         slugs={section.id: section.slug for section in report.sections},
         versions=versions_grid(view),
         checksums=checksums(view),

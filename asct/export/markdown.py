@@ -11,7 +11,6 @@ from asct.analysis.markup import code, details, escape, prose, row_text, table
 from asct.analysis.parts import (
     MOST_HOSTS,
     clipped,
-    headlines,
     host_line,
     hosts_line,
     section_lines,
@@ -52,7 +51,7 @@ def _parts(report: RunReport) -> list[Part]:
         Part("title", 0, (_head(report),)),
         *tables("expectations", 1, "", _given(report.expectations)),
         *tables("references", 2, "**References**", _given(report.references)),
-        *headlines(report, 2, "## Key results"),
+        *tables("key results", 2, "## Key results", report.headline_grids),
         *warnings(report, 2, "## Warnings"),
         Part("coverage", 2, (_coverage(report),)),
         *tables("features", 3, "**Features**", _given(report.features)),

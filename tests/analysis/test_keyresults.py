@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asct.analysis.headline import HeadlineMetric
-from asct.analysis.keyresults import MOST_RESULTS, KeyResults, headline_table, key_results
+from asct.analysis.keyresults import MOST_RESULTS, KeyResults, key_results
 from asct.analysis.report import build
 from asct.analysis.view import open_view
 from tests.export.fakes import Fakes
@@ -112,12 +112,13 @@ def test_no_valid_value_is_no_number() -> None:
     assert (item.value, item.unit, item.lines[-1]) == ("none", "", "on 5 hosts")
 
 
-def test_the_table_contains_every_value(tmp_path: Path) -> None:
-    report = build(open_view(write_sample(tmp_path, Sample(hosts=("n1", "n2"))), Fakes()))
-    grid = headline_table(report.headlines)
-    assert len(grid.rows) == len(report.headlines) > 8
-    titles = [head.title for head in grid.heads]
-    assert titles == ["Result", "Benchmark", "Host", "Value", "Spread", "Summarizes", "At"]
-    side = report.headline_grids[0]
+def test_the_tables_contain_every_value(tmp_path: Path) -> None:
+    report = build(open_view(write_sample(tmp_path / "one"), Fakes()))
+    [grid] = report.headline_grids
+    assert len(grid.rows) == len(report.headlines) > 4
+    assert [head.title for head in grid.heads] == ["Result", "Benchmark", "Value", "Spread", "Summarizes", "At"]
+    several = build(open_view(write_sample(tmp_path / "two", Sample(hosts=("n1", "n2"))), Fakes()))
+    side = several.headline_grids[0]
     assert "±0.4" in side.rows[0][1].text and "31 samples" in side.rows[1][1].text
-    assert report.headline_grids[1].heads[1].title == "Highest bandwidth at iodepth 128"
+    assert several.headline_grids[1].heads[1].title == "Highest bandwidth at iodepth 128"
+    assert sum(len(grid.rows) * (len(grid.heads) - 1) for grid in several.headline_grids) == len(several.headlines)
