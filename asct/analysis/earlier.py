@@ -19,8 +19,8 @@ from asct.sdk.figure import Backdrop, Chart, Figure, Heatmap, Series
 def with_earlier_run(view: RunView, sections: Sequence[ReportSection]) -> list[ReportSection]:
     """Return the sections of a report with the values of the baseline drawn behind those of the run.
 
-    Charts without a counterpart with the same axes, stacked bars and matrices are unchanged. All figures are unchanged
-    if there is no baseline or if it cannot be read; the comparison then says why.
+    Stacked bars, matrices, and charts that have no counterpart with the same axes are unchanged. All figures are
+    unchanged if there is no baseline or if it cannot be read; the comparison then says why.
     """
     try:
         found = sources_of(view)

@@ -22,7 +22,8 @@ _NAMED: Final = 0.05
 """A process is listed only if it uses at least this share of one CPU. The resolution of the readings is 0.01."""
 _MOST_NAMED: Final = 3
 _STEAL: Final = 0.01
-"""Limit for the share of stolen time. It is larger than the spread of results on a quiet machine."""
+"""Limit for the share of stolen time. Above this limit, stolen time changes results by more than their spread on a
+quiet machine."""
 _SHORTAGE: Final = {"memory": 1.0, "io": 10.0}
 """Limit for the percentage of time during which tasks waited. On an idle machine, tasks never wait for memory, and wait
 only occasionally for drives."""

@@ -140,8 +140,8 @@ def _kib(text: str | None) -> int | None:
 def pools(files: dict[str, str]) -> list[HugePages]:
     """Return the huge page pools of a machine or node, smallest page size first.
 
-    The files are `.../hugepages-<kB>kB/{nr,free}_hugepages` (Documentation/admin-guide/mm/hugetlbpage.rst). Pools
-    without both numbers are omitted.
+    The files are `.../hugepages-<kB>kB/{nr,free}_hugepages` (Documentation/admin-guide/mm/hugetlbpage.rst). Pools for
+    which either number is missing are omitted.
     """
     counts: dict[int, dict[str, int]] = {}
     for path, text in files.items():

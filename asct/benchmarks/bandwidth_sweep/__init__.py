@@ -138,7 +138,7 @@ class BandwidthSweepParams(OneWidthParams):
         ge=4096,
         le=1 << 40,
     )
-    points_per_octave: int = setting(2, "Number of sizes on the curve for each doubling of the size", ge=1, le=16)
+    points_per_octave: int = setting(2, "Number of sizes on the curve per doubling of the size", ge=1, le=16)
     duration: Duration = duration_setting(
         0.2,
         "",

@@ -82,7 +82,7 @@ class LatencySweepParams(VisitedParams):
         pitfalls="With fewer than 8 sizes, or wide gaps between them, no levels are found.",
     )
     points_per_octave: int = setting(
-        4, "Number of sizes for each doubling of the size, before the bounds of levels are refined", ge=1, le=64
+        4, "Number of sizes per doubling of the size, before the bounds of levels are refined", ge=1, le=64
     )
     stride: Annotated[Size, MultipleOf(16)] | None = stride_setting(
         "Below the line size, two loads share a line. With 128, prefetching of adjacent lines has no effect."
@@ -232,7 +232,7 @@ def local_arguments(params: LatencySweepParams, facts: HostFacts, low: int, high
 
 
 def visit_arguments(params: LatencySweepParams, facts: HostFacts, sizes: Sequence[int]) -> tuple[str, ...]:
-    """Return the arguments for the sizes of another visit."""
+    """Return the arguments for the sizes of a later visit."""
     given = {"sizes": sizes, "batches": _BATCHES_AGAIN, "patience-ms": _VISIT_PATIENCE_MS}
     return _arguments(params, facts, params.time_cap, given)
 

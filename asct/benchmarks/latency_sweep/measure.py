@@ -75,7 +75,7 @@ def measurements(params: LatencySweepParams, found: Survey) -> list[Measurement]
 
 
 def measured_again(found: Survey, run: KernelRun) -> list[Measurement]:
-    """Return the latencies that another visit measured for sizes and levels."""
+    """Return the latencies that a later visit measured for sizes and levels."""
     points = size_latencies([run])
     curve = [item for size in sorted(points) for item in _of_size(points[size], found.search)]
     return [
