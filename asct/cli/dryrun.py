@@ -6,6 +6,7 @@ results of needed jobs. If the next step of a benchmark depends on earlier outpu
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from asct.cli.options import GlobalOptions
 from asct.values.text import counted
 
 if TYPE_CHECKING:
-    from asct.hosts.base import Task
+    from asct.hosts.base import Process, Task
     from asct.planner.model import Job, ResolvedPlan
     from asct.sdk.benchmark import Benchmark, Catalog
     from asct.sdk.record import Scalar
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 def print_commands(options: GlobalOptions, resolved: ResolvedPlan) -> None:
     """Print the commands of every job, or with --json one document."""
-    from asct.hosts.dryrun import shell_text
     from asct.registry import installed
 
     found: list[dict[str, Any]] = []
@@ -92,3 +92,23 @@ def _task(step: Step, work: str, sudo: bool) -> Task:
     if sudo and step.as_root:
         main = replace(main, argv=("sudo", "-n", "--", *main.argv))
     return Task(main, Path(), step.files, companions, step.collect)
+
+
+def shell_text(task: Task) -> str:
+    """Return a task as lines for a POSIX shell: the folder, the files, the companions in the background, and the
+    program."""
+    folder = shlex.quote(task.main.cwd)
+    lines = [f"mkdir -p {folder} && cd {folder}"]
+    for name, text in task.files.items():
+        lines.append(f"printf %s {shlex.quote(text)} >{shlex.quote(name)}")
+    lines += [f'{_command(one)} & companions="$companions $!"' for one in task.companions]
+    lines.append(_command(task.main))
+    if task.companions:
+        lines.append("kill -INT $companions; sleep 1; kill $companions 2>/dev/null; wait")
+    return "\n".join(lines)
+
+
+def _command(process: Process) -> str:
+    variables = "".join(f"{name}={shlex.quote(value)} " for name, value in process.env.items())
+    outputs = f">{shlex.quote(process.stdout_file)} 2>{shlex.quote(process.stderr_file)}"
+    return f"{variables}{shlex.join(process.argv)} {outputs}"

@@ -12,21 +12,19 @@ from asct.plan.model import HostSpec
 from asct.transports import module, sources
 
 
-def make_host(spec: HostSpec, *, transport: str | None = None, folder: Path | None = None) -> Host:
+def make_host(spec: HostSpec, *, folder: Path | None = None) -> Host:
     """Return the host that `spec` describes, without opening it.
 
-    `transport` overrides the transport in the plan (for dry runs). Relative paths are resolved against `folder`. Raises
-    UsageError if the transport does not exist.
+    Relative paths are resolved against `folder`. Raises UsageError if the transport does not exist.
     """
-    name = transport or spec.transport
-    found = module(name)
+    found = module(spec.transport)
     if found is None:
-        raise UsageError(errors.unknown_transport(name, list(sources()), spec.span))
+        raise UsageError(errors.unknown_transport(spec.transport, list(sources()), spec.span))
     return cast(Host, found.make(spec, folder or Path.cwd()))
 
 
-def open_host(spec: HostSpec, *, transport: str | None = None, folder: Path | None = None) -> Host:
+def open_host(spec: HostSpec) -> Host:
     """Open the host that `spec` describes, and return it. Raises UsageError or ConnectError."""
-    host = make_host(spec, transport=transport, folder=folder)
+    host = make_host(spec)
     host.open()
     return host

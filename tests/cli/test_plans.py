@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 from pathlib import Path
 
 import jsonschema
@@ -11,7 +12,9 @@ import pytest
 import yaml
 
 from asct.cli.commands.init import plan_for
+from asct.cli.dryrun import shell_text
 from asct.cli.targets import host_of
+from asct.hosts.base import Process, Task
 from asct.sdk.facts import HostFacts
 from tests.cli.conftest import Asct
 
@@ -160,6 +163,16 @@ def test_commands_are_shown_as_text_and_as_json(asct: Asct, plan_file: Path) -> 
     single = asct("run", "noop", "--show-commands").out
     assert single.startswith("# local/noop: 1 step\n")
     assert asct("apply", "small.yaml", "--show-commands").out == text
+
+
+def test_shown_commands_can_be_pasted(tmp_path: Path) -> None:
+    folder = str(tmp_path / "a b")
+    beside = Process(("sleep", "100"), folder, stdout_file="c.out", stderr_file="c.err")
+    main = Process(("sh", "-c", 'printf "%s" "$V$1"', "sh", "it's\n$(x)"), folder, env={"V": "a 'b' "})
+    text = shell_text(Task(main, Path(), files={"job": "one\n'two'"}, companions=(beside,)))
+    subprocess.run(["bash", "-c", text], check=False, timeout=20)
+    assert (tmp_path / "a b" / "stdout").read_text() == "a 'b' it's\n$(x)"
+    assert (tmp_path / "a b" / "job").read_text() == "one\n'two'"
 
 
 def test_a_dry_run_shows_what_plan_shows(asct: Asct, plan_file: Path) -> None:
