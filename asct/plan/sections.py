@@ -73,7 +73,7 @@ def _expectation(section: Section) -> Expectation:
         section.wrong(metric, "`metric`", "text", "write `ID.METRIC`")
         metric = metric.rejected()
     bound, by = _bound(section), _by(section)
-    if not any((*bound, by)) and not section.hides("by"):
+    if not any((*bound, by)) and not section.hides("by") and "versus" not in section.members:
         hint = "add `min`, `max`, `no_worse_than` or `reference`"
         section.findings.error("E107", "the expectation has no bound", section.node.span, hint)
     severity = section.choice("severity", ("fail", "warn", "info"))

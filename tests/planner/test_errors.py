@@ -186,6 +186,12 @@ CASES = [
     ),
     Case(
         "E239",
+        "benchmarks: [disk]\nbaseline: {run: x}\nexpect: [{metric: disk.iops, versus: baseline}]",
+        "{metric",
+        "add `no_worse_than: 5%`",
+    ),
+    Case(
+        "E239",
         "benchmarks: [disk]\nexpect: [{metric: disk.iops, versus: baseline, no_worse_than: 5%}]",
         "{metric",
         "PATH",
