@@ -10,6 +10,7 @@ the same for all visits of a run. The spread of other unchanged runs of the plan
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -70,12 +71,29 @@ class Baseline:
     ignored: frozenset[tuple[str, str]] = frozenset()
     """The metrics that comparisons ignore, with their benchmarks."""
     unchanged: Sequence[UnchangedRun] = ()
+    accepted: Mapping[BaselineKey, str] = field(default_factory=dict)
+    """For each value that an accepted run provides, the reason why it was accepted."""
     since: Mapping[BaselineKey, str] = field(default_factory=dict)
     """For each value, the run that was most recently accepted. Older runs are not treated as unchanged."""
     until: Mapping[BaselineKey, str] = field(default_factory=dict)
     """For each value, the first run after the baseline that was accepted. This run and newer ones are not treated as
     unchanged."""
     problem: str = ""
+
+    def chosen(self, group: MetricGroup) -> str:
+        """Return how the run that provides the baseline's values was chosen."""
+        because = self.accepted.get(key_of(group))
+        return self.why if because is None else f"accepted: {because}"
+
+    @property
+    def origin(self) -> str:
+        """How the run was chosen, and which runs provide accepted values instead."""
+        accepted = Counter((self.groups[key].records[0].run, because) for key, because in self.accepted.items())
+        parts = (
+            f"{counted(number, 'value is', 'values are')} from {run}, accepted: {because}"
+            for (run, because), number in accepted.most_common()
+        )
+        return "; ".join([self.why, *parts])
 
     def compares(self, group: MetricGroup) -> bool:
         """Return whether the values of the metric have a direction and may be compared."""
@@ -142,7 +160,7 @@ def find_baseline(name: str, current: Path, catalog: Catalog) -> Baseline:
         if name == LATEST:
             stored, why = newest_fit(before), NEWEST
         else:
-            stored, why = _named(name, current.parent, now.run.plan, current), f"`{name}`"
+            stored, why = _named(name, current.parent, now.run.plan, current), f"named `{name}` in the plan"
         if stored is None:
             return Baseline(problem=f"{current.parent} contains no earlier run that can be a baseline")
         if stored.layout.root.resolve() == current.resolve():
@@ -314,6 +332,7 @@ def _read(stored: StoredRun, why: str, current: StoredRun, before: Sequence[Path
     results = current.layout.root.parent.parent
     groups = dict(_groups(stored, catalog))
     hardware = {stored.run.run: _hardware(stored)}
+    reasons: dict[BaselineKey, str] = {}
     acceptances = _valid(
         read_acceptances(results / stored.run.plan), until=max(stored.run.run, current.run.run, key=age)
     )
@@ -322,13 +341,14 @@ def _read(stored: StoredRun, why: str, current: StoredRun, before: Sequence[Path
             accepted = read_run(results / stored.run.plan / item.run)
             chosen = {key: group for key, group in _groups(accepted, catalog) if item.covers(group.id, group.metric)}
             groups.update(chosen)
+            reasons.update(dict.fromkeys(chosen, item.because))
             hardware[accepted.run.run] = _hardware(accepted)
     ignored = ignored_metrics((group.records[0].benchmark for group in groups.values()), catalog)
     unchanged = tuple(_unchanged(stored, current, before))
     since = {key: item.run for item in acceptances for key in groups if item.covers(*key[1:3])}
     now = _hardware(current)
     planned = frozenset(_planned(current))
-    return Baseline(_title(stored), why, groups, hardware, now, planned, ignored, unchanged, since)
+    return Baseline(_title(stored), why, groups, hardware, now, planned, ignored, unchanged, reasons, since)
 
 
 def _planned(stored: StoredRun) -> Iterator[PointKey]:

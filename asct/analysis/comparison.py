@@ -26,7 +26,7 @@ from asct.statistics.ranks import can_reach, greater_p, holm, least_each
 from asct.statistics.shift import ratio
 from asct.values.grouping import grouped
 from asct.values.quantity import format_quantity
-from asct.values.text import counted
+from asct.values.text import counted, listed
 
 LEVEL: Final = 0.01
 """The probability that at least one of the values compared together is mistakenly reported as changed."""
@@ -126,16 +126,14 @@ class Change:
         if self.reason:
             return self.reason
         word = "worse" if self.worse_by > 0.0 else "better"
-        share = f"{_percent(abs(self.change))} % {word}{self._span()}"
-        found = f"{share} than the baseline, {format_quantity(self.base, unit)}"
+        share = f"{_percent(abs(self.change))} % {word}{self._span()} than" if self.change else "equal to"
+        found = f"{share} the baseline, {format_quantity(self.base, unit)}"
         if self.outcome == "too-few":
-            first, second = self.samples
             values = counted(self.tests, "value is", "values are")
             more = f", or add unchanged runs of the plan ({LEAST_RUNS} in total)" if self.clustered else ""
             return (
-                f"{found}; {first} and {second} {self.sampled} are too few to tell whether this is due to chance, "
-                f"because {values} compared: measure {least_each(LEVEL, self.tests)} in each run "
-                f"(`{self.sampled}`){more}"
+                f"{found}; {self._sampled()} too few to tell whether this is due to chance, because {values} compared: "
+                f"measure {least_each(LEVEL, self.tests)} in each run (`{self.sampled}`){more}"
             )
         if self.outcome == "noisy":
             why = (
@@ -153,6 +151,15 @@ class Change:
             limits += f", spread of {self.runs} unchanged runs {_percent(self.spread)} %"
         chance = "; it may be due to chance" if self.outcome == "same" and abs(self.change) > self.limit else ""
         return f"{found}; {limits}{chance}{self.shared}"
+
+    def _sampled(self) -> str:
+        """Return the numbers of samples as the subject of a sentence: `2 repeats in each run are`."""
+        first, second = self.samples
+        if first == second == 1:
+            return f"1 {self.sampled.removesuffix('s')} in each run is"
+        return (
+            f"{first} {self.sampled} in each run are" if first == second else f"{first} and {second} {self.sampled} are"
+        )
 
     def _span(self) -> str:
         """Return the interval as text, with the sign of the change: if a value is 21 % worse, both ends are positive
@@ -208,14 +215,14 @@ def compare(base: MetricGroup | None, new: MetricGroup, limit: float, unchanged:
         p_visits=by_visits,
         runs=len(unchanged),
         spread=stdev(unchanged) / fmean(unchanged) if len(unchanged) > 1 else 0.0,
-        noisy=" and ".join(noisy),
+        noisy=listed(noisy),
     )
 
 
 def _percent(share: float) -> str:
     """Return a fraction as a percentage with three significant digits, or with all integer digits if there are more;
     never in exponential notation."""
-    percent = 100.0 * share
+    percent = 100.0 * share + 0.0  # which turns -0.0 into 0.0
     return f"{percent:.3g}" if abs(percent) < 999.5 else f"{percent:,.0f}"
 
 
@@ -291,9 +298,9 @@ def difference(base: MetricGroup, new: MetricGroup) -> str:
     if before.point_id != after.point_id:
         return "the baseline was measured with different settings"
     if before.unit != after.unit:
-        return f"the unit of the baseline is {before.unit}"
+        return f"the unit changed from {before.unit} to {after.unit}"
     if any(flag.startswith("invalid") for flag in base.doubts):
-        return f"the value of the baseline is flagged {' and '.join(base.doubts)}"
+        return f"the value of the baseline is flagged {listed(base.doubts)}"
     if base.value != new.value and min(base.value, new.value) <= 0.0:
         return "values that are not positive have no relative change"
     if any(value and not 1.0 / _EXTREME < abs(value) < _EXTREME for value in (*_values(base), *_values(new))):

@@ -25,6 +25,7 @@ from asct.sdk.facts import HostFacts
 from asct.sdk.record import is_invalid
 from asct.store.model import BaselineValue, JobEntry, Run, Verdict
 from asct.values.quantity import format_quantity
+from asct.values.text import listed
 
 FACTS = {"theoretical_bandwidth": "memory.theoretical_bandwidth"}
 """Maps the names that `of:` accepts to the paths of facts."""
@@ -172,7 +173,7 @@ def _judge_place(
 
 
 def _doubt(place: MetricGroup) -> str:
-    return f"the value is flagged {' and '.join(place.doubts)}" if place.doubts else ""
+    return f"the value is flagged {listed(place.doubts)}" if place.doubts else ""
 
 
 def _rejected(check: Check, place: MetricGroup, strict: Collection[str]) -> tuple[str, OnMissing]:
@@ -258,7 +259,7 @@ def _compared(baseline: Baseline, place: MetricGroup, change: Change) -> Baselin
 
 def _baseline_value(baseline: Baseline, base: MetricGroup, limit: float | None) -> BaselineValue:
     run = f"{base.records[0].plan}/{base.records[0].run}"
-    return BaselineValue(run=run, chosen=baseline.why, value=base.value, limit=limit)
+    return BaselineValue(run=run, chosen=baseline.chosen(base), value=base.value, limit=limit)
 
 
 def _bounds(check: Check, whole: float | None) -> tuple[float | None, float | None, str]:

@@ -14,6 +14,7 @@ from asct.analysis.view import RunView, sizes_of
 from asct.planner.model import Check
 from asct.sdk.figure import Bars, Figure, Heatmap, Rated
 from asct.values.quantity import format_quantity
+from asct.values.text import listed
 
 _DIGITS = 4
 
@@ -80,13 +81,12 @@ def reference_grid(found: Sequence[RatedValue]) -> TextTable | None:
 def _row(item: RatedValue) -> tuple[TableCell, ...]:
     place, name = item.place, f"{item.place.id}.{item.place.metric}"
     share = place.value / item.reference
-    doubts = " and ".join(place.doubts)
-    note = f"the value is flagged {doubts}" if doubts else ""
+    note = f"the value is flagged {listed(place.doubts)}" if place.doubts else ""
     return (
         TableCell(plain(name), name),
         TableCell(item.at, item.at),
         TableCell(plain(place.host), place.host),
-        replace(quantity_cell(place.value, item.unit), tone="doubt" if doubts else "", note=note),
+        replace(quantity_cell(place.value, item.unit), tone="doubt" if note else "", note=note),
         quantity_cell(item.reference, item.unit),
         TableCell(f"{100 * share:.1f} %", share),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from asct.analysis.expectations import is_blocking
@@ -63,7 +63,7 @@ def summarize(view: RunView) -> VerdictSummary:
         return VerdictSummary(_all_good(counting, sum(run.counts.values())), tuple(_remarks(view)), "good")
     (tone, first), *rest = problems
     held = [_all_good(counting, 0)] if counting and not any(map(is_blocking, run.verdicts)) else []
-    details = [*_told(causes(run.jobs)), *(text for _, text in rest), *held, *_remarks(view)]
+    details = [*_told(causes(run.jobs), "other cause"), *(text for _, text in rest), *held, *_remarks(view)]
     return VerdictSummary(_sentence(first), tuple(map(_sentence, details)), tone)
 
 
@@ -71,9 +71,9 @@ def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _told(found: Sequence[str]) -> list[str]:
+def _told(found: Sequence[str], others: str) -> list[str]:
     more = len(found) - _MOST_CAUSES
-    return [*found[:_MOST_CAUSES], *([counted(more, "other cause")] if more > 0 else [])]
+    return [*found[:_MOST_CAUSES], *([counted(more, others)] if more > 0 else [])]
 
 
 def _problems(view: RunView, counting: Sequence[Verdict]) -> Iterator[Problem]:
@@ -142,7 +142,7 @@ def _all_good(counting: Sequence[Verdict], total: int) -> str:
 
 
 def _remarks(view: RunView) -> list[str]:
-    run, remarks = view.run, []
+    run, remarks = view.run, _told(list(_baselines(view.run.verdicts)), "other baseline")
     if hosts := hosts_line(run.jobs):
         remarks.append(hosts)
     if before := reused_text(run.jobs, run.started_at):
@@ -154,6 +154,15 @@ def _remarks(view: RunView) -> list[str]:
             f"{counted(skipped, 'expectation matches', 'expectations match')} no value that was planned in this run"
         )
     return remarks
+
+
+def _baselines(verdicts: Iterable[Verdict]) -> Iterator[str]:
+    """Yield a sentence about each run that values were compared with: the baseline, and runs whose values were
+    accepted."""
+    found = Counter((item.baseline.run, item.baseline.chosen) for item in verdicts if item.baseline is not None)
+    for (run, chosen), number in found.most_common():
+        part = f" of {counted(number, 'value')}" if len(found) > 1 else ""
+        yield plain(f"The baseline{part} is {run} ({chosen})")
 
 
 def is_unconfirmed(verdict: Verdict) -> bool:

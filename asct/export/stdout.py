@@ -139,10 +139,10 @@ def _sweep(item: Sweep, width: int) -> Iterator[str]:
 
 
 def verdict_text(verdict: Verdict) -> str:
-    """Describe a verdict: `id.metric at level DRAM on n1: 140 ns, expected at most 130 ns (reason)`."""
+    """Describe a verdict: `id.metric at level DRAM on n1: 140 ns, expected at most 130 ns; reason`."""
     at = f" at {coordinates_text(verdict.at)}" if verdict.at else ""
     host = f" on {verdict.host}" if verdict.host else ""
-    reason = f" ({verdict.reason})" if verdict.reason else ""
+    reason = f"; {verdict.reason}" if verdict.reason else ""
     return plain(
         f"{verdict.id}.{verdict.metric}{at}{host}: {value_text(verdict)}, expected {bound_text(verdict)}{reason}"
     )

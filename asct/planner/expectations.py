@@ -251,7 +251,7 @@ def _anywhere(expectation: Expectation, host: str, context: ResolveContext) -> b
 
 
 DescribedBound = tuple[str, Node]
-"""A phrase and the bound to which it belongs, as written in the plan: ("at least", 130 ns)."""
+"""A phrase and the bound that it contains, as written in the plan: ("at least {}", 130 ns)."""
 
 
 class NumericBounds(NamedTuple):
@@ -275,10 +275,11 @@ def read_limits(context: ResolveContext, expectation: Expectation, bound: Bound,
             "E234", "`min` is above `max`", bound.max.span, "swap or correct them: no value can meet both"
         )
     rated = _read_reference(context, bound.reference, unit)
-    described = (("at least", bound.min), ("at most", bound.max), ("no worse than baseline by", bound.no_worse_than))
+    worst = "at most {} worse than the baseline"
+    described = (("at least {}", bound.min), ("at most {}", bound.max), (worst, bound.no_worse_than))
     nodes = [(words, node) for words, node in described if node is not None]
     if not nodes and bound.reference is not None:
-        nodes = [("reference", bound.reference)]
+        nodes = [("reference {}", bound.reference)]
     return NumericBounds(lowest, highest, worse, rated, tuple(nodes))
 
 
@@ -324,7 +325,7 @@ def _share(context: ResolveContext, node: Node) -> float | None:
 def describe(expectation: Expectation, nodes: Sequence[DescribedBound]) -> str:
     """Describe an expectation: `latency-sweep.latency at level DRAM: at most 130 ns`."""
     place = ", ".join(f"{key} {node.plain()}" for key, node in expectation.at.items())
-    bounds = ", ".join(f"{words} {node.plain()}" for words, node in nodes)
+    bounds = ", ".join(words.format(node.plain()) for words, node in nodes)
     share = f" of {expectation.of.value}" if expectation.of else ""
     return f"{expectation.metric.value}{f' at {place}' if place else ''}: {bounds}{share}"
 

@@ -14,6 +14,11 @@ def counted(number: int | None, noun: str, several: str = "") -> str:
     return "" if number is None else f"{number:,} {noun if number == 1 else several or f'{noun}s'}"
 
 
+def listed(words: Sequence[str]) -> str:
+    """Return the words as a list in a sentence: `a`, `a and b`, `a, b and c`; empty if there are none."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
+
+
 def printable(text: str, most: int | None = None) -> str:
     """Replace each line break and each control, format or surrogate character with U+FFFD. Text of more than `most`
     characters is truncated."""

@@ -338,6 +338,11 @@ def test_accepted_values_replace_those_of_an_older_baseline(tmp_path: Path) -> N
     accept(tmp_path / "gate", acceptance(newer.layout.root.name, "a.latency", "slower memory"))
     baseline = found(old.layout.root.name, now)
     assert (value(baseline), value(baseline, "one_way")) == (2e-7, 1e-7)
+    named, accepted = f"named `{old.layout.root.name}` in the plan", "accepted: slower memory"
+    assert {key[2]: baseline.chosen(group) for key, group in baseline.groups.items()} == {
+        "latency": accepted, "one_way": named
+    }  # fmt: skip
+    assert baseline.origin == f"{named}; 1 value is from {newer.layout.root.name}, {accepted}"
     later = run(tmp_path, 4, 4e-7)
     assert value(found(later.layout.root.name, now)) == 4e-7  # the baseline is newer than the acceptance
 

@@ -98,9 +98,17 @@ def test_far_beyond_the_limit_but_perhaps_chance_is_inconclusive() -> None:
 def test_too_few_visits_are_told_with_the_number_that_suffices() -> None:
     found = of(around(100e-9, 3), around(120e-9, 3))
     assert found.outcome == "too-few"
-    assert "3 and 3 visits are too few" in found.describe("s")
+    assert "; 3 visits in each run are too few" in found.describe("s")
     assert found.describe("s").endswith("measure 5 in each run (`visits`)")
     assert of(around(100e-9, 3), around(101e-9, 3)).outcome == "same"  # nothing to prove
+    assert "; 3 and 4 visits are too few" in of(around(100e-9, 3), around(120e-9, 4)).describe("s")
+    assert "; 1 repeat in each run is too few" in of([100e-9], [120e-9]).describe("s")
+
+
+def test_a_value_that_did_not_change_is_called_equal() -> None:
+    same = around(100e-9)
+    assert of(same, same).describe("s").startswith("equal to the baseline, ")
+    assert "-0 " not in of([1.0, *[2.0] * 9], [1.0, *[2.0 - 1e-9] * 9]).describe("s")
 
 
 def test_more_values_need_more_visits() -> None:
@@ -130,9 +138,10 @@ def test_metrics_that_record_the_same_numbers_are_one_test() -> None:
     [
         ({"version": "2"}, {}, "the baseline was measured with version 2 of `bench`, this run with version 1"),
         ({"benchmark": "other"}, {}, "the baseline was measured with `other`"),
-        ({"unit": "cycles"}, {}, "the unit of the baseline is cycles"),
+        ({"unit": "cycles"}, {}, "the unit changed from cycles to s"),
         ({"point_id": "p2"}, {}, "the baseline was measured with different settings"),
         ({"flags": ["invalid-x"]}, {}, "the value of the baseline is flagged invalid-x"),
+        ({"flags": ["invalid-x", "noisy-y", "noisy-z"]}, {}, "is flagged invalid-x, noisy-y and noisy-z"),
         ({"value": 0.0}, {}, "values that are not positive"),
     ],
 )
@@ -177,7 +186,9 @@ def test_repeats_of_visits_are_the_samples_until_the_spread_of_runs_is_known() -
     (alone,) = adjusted([compare(base, new, 0.05)])
     assert (alone.outcome, alone.samples) == ("too-few", (3, 3))
     text = alone.describe("s")
-    assert "3 and 3 repeats are too few to tell whether this is due to chance, because 1 value is compared" in text
+    assert (
+        "3 repeats in each run are too few to tell whether this is due to chance, because 1 value is compared" in text
+    )
     assert text.endswith("measure 5 in each run (`repeats`), or add unchanged runs of the plan (5 in total)")
     (known,) = adjusted([compare(base, new, 0.05, [100e-9, 101e-9, 99e-9, 100.5e-9, 99.5e-9])])
     assert (known.outcome, known.samples) == ("regressed", (24, 24))

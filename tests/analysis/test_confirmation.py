@@ -49,7 +49,9 @@ def baseline(*groups: MetricGroup, unchanged: int = 9) -> Baseline:
     values = {key_of(group): group for group in groups}
     factors = [1.0 + 0.002 * (number % 5 - 2) for number in range(unchanged)]
     runs = [UnchangedRun(f"u{n}", {key: times(one, f) for key, one in values.items()}) for n, f in enumerate(factors)]
-    return Baseline("p/r", "`golden`", values, {"r": hosts}, hosts, frozenset({POINT}), unchanged=runs)
+    return Baseline(
+        "p/r", "named `golden` in the plan", values, {"r": hosts}, hosts, frozenset({POINT}), unchanged=runs
+    )
 
 
 def second(again: Sequence[MetricGroup], problem: str = "", check: Check = CHECK, first: float = 120e-9) -> Verdict:

@@ -247,7 +247,7 @@ def test_values_in_another_unit_are_shown_in_their_own(asct: Asct, runs: Runs) -
     assert found.code == 3
     (line,) = (line for line in found.out.splitlines() if "latency, level L1" in line)
     assert " ns " in line and " cycles " in line and "%" not in line
-    assert "the unit of the baseline is s" in " ".join(found.out.split())
+    assert "the unit changed from s to cycles" in " ".join(found.out.split())
 
 
 @pytest.mark.parametrize("jobs", [3, [3, {"host": 1, "settings": {"a": {"b": [None]}}, "tags": 3}, {"settings": []}]])
@@ -277,5 +277,5 @@ def test_a_gone_baseline_is_told(asct: Asct, runs: Runs) -> None:
     (run.parent / "golden").symlink_to("20261120T042813Z-3f9c2a")
     found = asct("diff", str(run), "--json")
     assert found.code == 0
-    assert found.document["baseline"]["chosen"] == "`golden`"
+    assert found.document["baseline"]["chosen"] == "named `golden` in the plan"
     assert found.document["baseline"]["run"].endswith("20261120T042813Z-3f9c2a")

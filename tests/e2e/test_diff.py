@@ -66,7 +66,10 @@ def test_a_gate_calls_a_slower_run_and_no_equal_one(tmp_path: Path) -> None:
     alone = asct("diff", str(other), *gate, "--json", cwd=tmp_path)
     assert alone.code == 1, alone.err
     document = json.loads(alone.out)
-    assert (document["baseline"]["run"], document["baseline"]["chosen"]) == (f"gate/{run.name}", "`golden`")
+    assert (document["baseline"]["run"], document["baseline"]["chosen"]) == (
+        f"gate/{run.name}",
+        "named `golden` in the plan",
+    )
     assert {row["verdict"] for row in document["rows"]} == {"regressed"}
     assert [round(row["percent"]) for row in document["rows"]] == [20, 20]
 

@@ -27,11 +27,13 @@ METRICS = {"bandwidth": ("B/s", "higher"), "iops": ("ops/s", "higher"), "read_cl
 
 
 def compared(host: str, depth: int, change: float, reason: str) -> Verdict:
-    base = BaselineValue(run="big/r0", chosen="`golden`", value=1e5, change=change, ci95=(change - 0.01, change + 0.01))
+    base = BaselineValue(
+        run="big/r0", chosen="named `golden` in the plan", value=1e5, change=change, ci95=(change - 0.01, change + 0.01)
+    )
     body: dict[str, Any] = {
         "outcome": "fail" if change < -0.05 else "pass", "severity": "fail", "host": host, "id": "depth",
         "metric": "iops", "unit": "ops/s", "at": {"iodepth": depth}, "value": 1e5 * (1 + change), "reason": reason,
-        "text": "*: no worse than baseline by 5%", "file": "big.yaml", "line": 9,
+        "text": "*: at most 5% worse than the baseline", "file": "big.yaml", "line": 9,
         "baseline": base.model_copy(update={"noise": 0.02}),
     }  # fmt: skip
     return Verdict(**body)

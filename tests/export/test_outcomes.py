@@ -19,7 +19,7 @@ from asct.analysis.verdict import summarize
 from asct.analysis.view import JobView, RepeatView, RunView
 from asct.engine.run import exit_code
 from asct.export import codequality, comment, github, html, junit, markdown, stdout
-from asct.store.model import HostEntry, JobEntry, Run, Status, Verdict
+from asct.store.model import BaselineValue, HostEntry, JobEntry, Run, Status, Verdict
 from tests.export.jenkins import violations
 
 CAUSES = {
@@ -159,6 +159,21 @@ def test_the_cause_travels_unchanged_into_every_report(status: str) -> None:
     assert markup.prose(cause) in markdown.render(view)
     page = html.render(view)
     assert page.count(CAUSES[status][0]) >= 3
+
+
+def test_the_baseline_and_how_it_was_chosen_are_named() -> None:
+    named = BaselineValue(run="p/r1", chosen="named `golden` in the plan", value=1.0)
+    accepted = BaselineValue(run="p/r2", chosen="accepted: new firmware", value=2.0)
+
+    def told(*bases: BaselineValue) -> list[str]:
+        verdicts = [verdict("pass").model_copy(update={"baseline": base}) for base in bases]
+        return [text for text in summarize(view_of([job_of("j", ["ok"])], verdicts)).details if "baseline" in text]
+
+    assert told(named, named) == ["The baseline is p/r1 (named `golden` in the plan)"]
+    assert told(named, accepted, named) == [
+        "The baseline of 2 values is p/r1 (named `golden` in the plan)",
+        "The baseline of 1 value is p/r2 (accepted: new firmware)",
+    ]
 
 
 @pytest.mark.parametrize("refused", [True, False])

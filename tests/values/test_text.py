@@ -7,13 +7,17 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asct.values.text import aligned, counted, printable
+from asct.values.text import aligned, counted, listed, printable
 
 
 def test_counted() -> None:
     assert [counted(number, "job") for number in (0, 1, 2, 12345)] == ["0 jobs", "1 job", "2 jobs", "12,345 jobs"]
     assert [counted(number, "point is", "points are") for number in (1, 2)] == ["1 point is", "2 points are"]
     assert counted(None, "job") == ""
+
+
+def test_listed() -> None:
+    assert [listed("abcd"[:number]) for number in range(5)] == ["", "a", "a and b", "a, b and c", "a, b, c and d"]
 
 
 @given(st.text())

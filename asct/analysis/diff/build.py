@@ -123,4 +123,4 @@ def planned_baseline(run: DiffSource, catalog: Catalog) -> tuple[DiffSource, Dif
     stored = read_run(run.root.parent.parent / Path(found.run))
     records = tuple(record for group in found.groups.values() for record in group.records)
     spread = {key: found.spread(group) for key, group in found.groups.items()}
-    return replace(of_stored(stored, catalog), records=records), replace(run, spread=spread), found.why
+    return replace(of_stored(stored, catalog), records=records), replace(run, spread=spread), found.origin

@@ -128,7 +128,7 @@ def _tone(runs: Sequence[RunDiff]) -> Tone:
 
 def _notes(diff: Diff) -> Iterator[str]:
     if diff.why:
-        yield f"the base is the baseline of the plan, {diff.base.name}: {diff.why}"
+        yield f"the base is the baseline of the plan, {diff.base.name} ({diff.why})"
     for source in diff.sources:
         yield from (f"{source.name} {gap}" for gap in source.gaps)
 

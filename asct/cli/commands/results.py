@@ -16,6 +16,7 @@ from asct.cli.completion_context import completing_from
 from asct.cli.completion_context import runs as run_names
 from asct.cli.options import Duration, GlobalOptions, results_option, shared_options
 from asct.diagnostics.model import Diagnostic
+from asct.diagnostics.suggest import did_you_mean
 from asct.diagnostics.wording import naming
 from asct.errors import AsctError, NoSuchRun, SafetyError, StoreError
 from asct.values.size import about_size
@@ -101,6 +102,7 @@ def _show_head(options: GlobalOptions, stored: StoredRun) -> None:
     from asct.analysis.outcomes import causes
     from asct.analysis.telemetry import hosts_line
     from asct.analysis.verdict import word_of
+    from asct.export.stdout import verdict_text
 
     run, console = stored.run, options.console
     code = "" if run.exit_code is None else f", exit code {run.exit_code}"
@@ -114,9 +116,7 @@ def _show_head(options: GlobalOptions, stored: StoredRun) -> None:
         parts = (counts or "nothing measured", hosts_line([job]), *causes([job]))
         console.result(f"  job      {job.host}/{job.id}: {'; '.join(filter(None, parts))}")
     for verdict in run.verdicts:
-        console.result(
-            f"  expect   {word_of(verdict)}: {verdict.text}" + (f" ({verdict.reason})" if verdict.reason else "")
-        )
+        console.result(f"  expect   {word_of(verdict)}: {verdict_text(verdict)}")
     for finding in run.findings:
         console.result(f"  {finding.get('severity', 'note'):8} {finding.get('code', '')} {finding.get('message', '')}")
 
@@ -234,7 +234,8 @@ def label_(options: GlobalOptions, run: str, label: str, results: str) -> int:
     stored = _open_for_baseline(results, run)
     fault = unfit(stored)
     if fault:
-        raise _no_baseline(stored, f"it {fault}", "complete it with `asct resume`, or label another run")
+        accepting = "label another run, or make an intended change the baseline with `asct results accept`"
+        raise _no_baseline(stored, f"it {fault}", _completing(stored) or accepting)
     link = link_label(stored.layout.root, label)
     document = {"schema": "asct.label/1", "label": label, "run": str(stored.layout.root)}
     _show(options, document, f"{link}: {stored.layout.root.name}")
@@ -261,7 +262,9 @@ def accept_(options: GlobalOptions, run: str, metric: str, because: str, results
     item = acceptance(stored.layout.root.name, metric, because)
     fault = acceptable(stored, item)
     if fault:
-        raise _no_baseline(stored, fault, f"`asct results show {run}` lists the metrics")
+        known = {f"{record.id}.{record.metric}" for record in stored.records()}
+        listing = did_you_mean(metric, known, f"`asct results show {run}` lists the metrics")
+        raise _no_baseline(stored, fault, _completing(stored) or listing)
     accept(stored.layout.root.parent, item)
     _show(options, item.model_dump(mode="json", by_alias=True), f"{metric}: accepted from {stored.layout.root}")
     return 0
@@ -371,6 +374,13 @@ def _all_runs(results: str) -> list[ListedRun]:
 
 def _as_documents(errors: Iterable[AsctError]) -> list[dict[str, Any]]:
     return [finding.to_json() for error in errors for finding in error.diagnostics]
+
+
+def _completing(stored: StoredRun) -> str:
+    """Return the hint for a run that was not measured completely, or an empty string if it was."""
+    run = stored.run
+    complete = run.status == "complete" and not any(job.lacking() for job in run.jobs)
+    return "" if complete else "complete it with `asct resume`, or use another run"
 
 
 def _open_for_baseline(results: str, run: str) -> StoredRun:

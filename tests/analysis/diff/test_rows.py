@@ -64,7 +64,7 @@ def test_few_visits_within_the_noise_floor_are_the_same() -> None:
     [
         ({"version": "2"}, "the baseline was measured with version 1 of `latency-sweep`, this run with version 2"),
         ({"point_id": "p2"}, "the baseline was measured with different settings"),
-        ({"unit": "cycles"}, "the unit of the baseline is s"),
+        ({"unit": "cycles"}, "the unit changed from s to cycles"),
         ({"flags": ["invalid-order"]}, "the new value is flagged invalid-order"),
         ({"better": "neither"}, UNDIRECTED),
     ],
