@@ -8,6 +8,7 @@ from functools import cached_property
 from itertools import zip_longest
 from typing import Any, Final
 
+from asct.analysis.agreement import planned_jobs
 from asct.analysis.groups import MetricGroup
 from asct.disturbances.storage import lowest, mount_of
 from asct.sdk.facts import BlockDevice, HostFacts
@@ -33,20 +34,21 @@ class RunHardware:
 
     def _targets(self, place: MetricGroup) -> Sequence[str]:
         """Return the files and devices that a point measures, or the work folder if it uses a temporary file."""
-        settings = self._settings.get((place.host, place.id))
-        named = {**(settings if isinstance(settings, dict) else {}), **place.at}.get("file_names")
+        job = self._jobs.get((place.host, place.id), {"settings": {}})
+        named = {**job["settings"], **place.at}.get("file_names")
         if not isinstance(named, list):
             return ()
         return [str(path) for path in named] or [self._work_folders.get(place.host, "")]
 
     @cached_property
-    def _settings(self) -> dict[tuple[Any, Any], Any]:
-        jobs = _maps(self.resolved.get("jobs"))
-        return {(str(job.get("host")), str(job.get("id"))): job.get("settings") for job in jobs}
+    def _jobs(self) -> dict[tuple[str, str], Mapping[str, Any]]:
+        return planned_jobs(self.resolved)
 
     @cached_property
     def _work_folders(self) -> dict[str, str]:
-        return {str(host.get("name")): str(host.get("workdir")) for host in _maps(self.resolved.get("hosts"))}
+        hosts = self.resolved.get("hosts")
+        found = [host for host in hosts if isinstance(host, dict)] if isinstance(hosts, list) else []
+        return {str(host.get("name")): str(host.get("workdir")) for host in found}
 
 
 def hardware_change(before: RunHardware, after: RunHardware, place: MetricGroup) -> str:
@@ -117,7 +119,3 @@ def _drives(facts: HostFacts, path: str) -> Iterator[BlockDevice]:
     for one in facts.block_devices:
         if name in (one.name, f"mapper/{one.mapper_name}"):
             yield from lowest(one.name, devices, seen)
-
-
-def _maps(items: Any) -> list[Mapping[str, Any]]:
-    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from asct.analysis.agreement import planned_jobs
 from asct.analysis.expectations import is_blocking
 from asct.analysis.grid import coordinates_text
 from asct.analysis.outcomes import planned, share
@@ -78,9 +79,9 @@ def _verdict_text(verdict: Verdict, at: str) -> str:
 
 
 def _points(view: RunView) -> Iterable[Problem]:
-    places = _places(view.resolved)
+    entries = planned_jobs(view.resolved)
     for job in view.jobs:
-        file, line = places.get(job.key, (view.run.plan_file, None))
+        file, line = _location(entries.get((job.entry.host, job.entry.id), {}), view.run.plan_file)
         for failure in failures_of(view.root, job):
             text = f"{failure.label}: {failure.message or failure.status}"
             point = failure.folder.rpartition("/")[0]
@@ -91,14 +92,12 @@ def _points(view: RunView) -> Iterable[Problem]:
             yield Problem("warning", "noisy", f"noisy: {job.key}", text, file, line, identity=("noisy", job.key))
 
 
-def _places(resolved: Mapping[str, Any]) -> dict[str, tuple[str, int]]:
-    """Return the file and line of each job's entry in the plan, according to plan.resolved.json."""
-    places = {}
-    for job in resolved.get("jobs") or ():
-        match job:
-            case {"host": host, "id": name, "span": [str(file), int(line), *_]}:
-                places[f"{host}/{name}"] = (file, line)
-    return places
+def _location(job: Mapping[str, Any], plan_file: str) -> tuple[str, int | None]:
+    """Return the file and line of a job's entry in the plan, or only the plan's file if the line is unknown."""
+    match job:
+        case {"span": [str(file), int(line), *_]}:
+            return file, line
+    return plan_file, None
 
 
 def _warnings(view: RunView) -> Iterable[Problem]:

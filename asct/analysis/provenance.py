@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from asct.analysis.agreement import planned_jobs
 from asct.analysis.grid import (
     ABSENT,
     ColumnHead,
@@ -77,8 +78,13 @@ def text_at(item: Mapping[str, Any], key: str) -> str:
 def settings_of(jobs: Sequence[JobView], unique: str, resolved: Mapping[str, Any]) -> TextTable:
     """Return a table of the settings of one benchmark entry that were not left at their defaults, with their values and
     layers. Swept settings are shown with all of their values. If hosts have different values, the hosts are listed."""
+    origins = {key: job.get("origins") for key, job in planned_jobs(resolved).items()}
     told = grouped(
-        ((key, text, origin, job.entry.host) for job in jobs for key, text, origin in _settings(job, resolved)),
+        (
+            (key, text, origin, job.entry.host)
+            for job in jobs
+            for key, text, origin in _settings(job, origins.get((job.entry.host, job.entry.id)))
+        ),
         lambda item: item[:3],
     )
     changed = {key: [item[3] for item in items] for key, items in told.items() if key[2] != _DEFAULT}
@@ -99,8 +105,8 @@ def settings_of(jobs: Sequence[JobView], unique: str, resolved: Mapping[str, Any
     return without_empty_columns(grid)
 
 
-def _settings(job: JobView, resolved: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """Yield the settings of a job: name, value as text, layer."""
+def _settings(job: JobView, origins: Any) -> Iterator[tuple[str, str, str]]:
+    """Yield the settings of a job: name, value as text, layer. `origins` comes from plan.resolved.json."""
     swept: dict[str, dict[Any, Any]] = {}
     settings: dict[str, Any] = {}
     for command in (item.command for item in job.repeats if item.command is not None):
@@ -109,14 +115,13 @@ def _settings(job: JobView, resolved: Mapping[str, Any]) -> Iterator[tuple[str, 
         for key, value in command.swept.items():
             swept.setdefault(key, {}).setdefault(repr(value) if isinstance(value, list) else value, value)
     units = units_of(job.benchmark)
-    origins = _origins(resolved, job)
     for key in {**settings, **swept}:
         text = (
             f"swept: {_value([*swept[key].values()], units.get(key))}"
             if key in swept
             else _value(settings[key], units.get(key))
         )
-        yield key, text, origins.get(key, "")
+        yield key, text, _layer(origins.get(key)) if isinstance(origins, dict) else ""
 
 
 def _value(value: Any, unit: str | None) -> str:
@@ -130,16 +135,6 @@ def _value(value: Any, unit: str | None) -> str:
     if unit == "B":
         return f"{size_text(value)} ({value})" if value >= 1024 else f"{value} B"
     return f"{shown(value)} {unit}"
-
-
-def _origins(resolved: Mapping[str, Any], job: JobView) -> dict[str, str]:
-    """Return the layer of each setting according to plan.resolved.json; empty if the file contains none."""
-    for item in resolved.get("jobs") or ():
-        if isinstance(item, dict) and (item.get("host"), item.get("id")) == (job.entry.host, job.entry.id):
-            origins = item.get("origins")
-            if isinstance(origins, dict):
-                return {str(key): _layer(value) for key, value in origins.items()}
-    return {}
 
 
 def _layer(origin: Any) -> str:
