@@ -28,7 +28,7 @@ from asct.sdk.benchmark import Catalog
 from asct.sdk.record import REUSED, is_invalid
 from asct.statistics.changepoint import changes
 from asct.store.accepted import Acceptance, read_acceptances
-from asct.store.find import age, holds_run, open_run, run_folders
+from asct.store.find import age, holds_run, lost_run, open_run, run_folders
 from asct.store.layout import PointKey
 from asct.store.model import Run, Verdict
 from asct.store.reader import StoredRun, read_run
@@ -220,6 +220,8 @@ def _named(name: str, runs: Path, plan: str, current: Path | None = None) -> Sto
     Its code is E522 if the run cannot be a baseline of the plan; this check does not apply to the run in the folder
     `current`."""
     labeled = runs / name
+    if lost := lost_run(labeled):
+        raise StoreError(Diagnostic("E522", f"the run {lost}, which has the label `{name}`, no longer exists"))
     stored = read_run(labeled.resolve()) if holds_run(labeled) else open_run(runs.parent, name)
     fault = ""
     if "/" not in name and stored.run.plan != plan:

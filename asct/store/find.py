@@ -114,6 +114,15 @@ def labels_of(root: Path) -> list[str]:
         return []
 
 
+def lost_run(label: Path) -> str:
+    """Return the id of the run that the link `label` points to if this run no longer exists, otherwise an empty
+    string."""
+    try:
+        return "" if label.exists() else label.readlink().name
+    except OSError:  # it is not a link, or its name is too long
+        return ""
+
+
 def _labeled(results: Path, name: str) -> set[Path]:
     """Return the runs that a label refers to. A label, or `<plan>/<label>`, is a link next to the runs of its plan."""
     plan, _, label = name.rpartition("/")

@@ -322,6 +322,16 @@ def test_what_cannot_be_a_label_is_a_usage_error(tmp_path: Path, label: str) -> 
     assert sorted(tmp_path.rglob("*")) == before
 
 
+def test_a_label_whose_run_is_gone_does_not_name_that_of_another_plan(tmp_path: Path) -> None:
+    golden, now, other = run(tmp_path, 1), run(tmp_path, 2), run(tmp_path, 3, plan="other")
+    for item in (golden, other):
+        link_label(item.layout.root, "golden")
+    shutil.rmtree(golden.layout.root)
+    gone = f"the run {golden.layout.root.name}, which has the label `golden`, no longer exists"
+    assert (found("golden", now).problem, absent("golden", tmp_path, "gate")) == (gone, gone)
+    assert found("x" * 5000, now).problem
+
+
 def test_a_baseline_that_is_gone_or_damaged_is_a_problem_not_an_error(tmp_path: Path) -> None:
     now = run(tmp_path, 2)
     assert "E505 no run" in found("golden", now).problem
