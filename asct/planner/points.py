@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -12,7 +11,7 @@ from asct.plan.model import Entry, Node, Retry
 from asct.plan.sections import filled
 from asct.plan.templates import Condition
 from asct.planner.context import ANY, NOWHERE, JobDraft, ResolveContext
-from asct.planner.identity import POINT_DIGITS, canonical_json, frozen_key
+from asct.planner.identity import canonical_json, frozen_key, point_id
 from asct.planner.layers import SET_RANK, SettingValue, ValueReader, layered
 from asct.planner.model import Job, Origin, Point
 from asct.planner.needs import needed_benchmarks
@@ -260,7 +259,7 @@ def _materialised(sweep: _EntrySweep, rows: Sequence[Row]) -> tuple[Point, ...]:
     found: dict[str, Point] = {}
     for varying, span in _candidates(sweep, rows):
         try:
-            params, pattern = maker.make(varying)
+            params, values = maker.make(varying)
         except InvalidSettings as error:
             for problem in error.problems:
                 if problem.setting not in sweep.rejected:
@@ -271,14 +270,13 @@ def _materialised(sweep: _EntrySweep, rows: Sequence[Row]) -> tuple[Point, ...]:
                 _report(sweep, settings.spellings.get(name, name), message, "", varying)
         if sweep.rejected:
             continue
-        identity = pattern.identity(varying)
+        identity = point_id(benchmark.name, benchmark.version, values)
         if identity in found:
             if not sweep.pinned:  # otherwise, --set made the points equal, and one of them is enough
                 text = ", ".join(f"{name} {value}" for name, value in varying.items())
                 message = f"`{sweep.entry.id}` contains the point {text} twice"
                 sweep.context.findings.error("E214", message, span, "remove one of them")
             continue
-        values = pattern.settings(varying)
         found[identity] = Point(identity, {name: values[name] for name in sweep.names}, values)
     return tuple(found.values())
 
@@ -322,50 +320,6 @@ def _explicit(sweep: _EntrySweep) -> frozenset[str]:
     return frozenset(given | swept | sweep.rejected)
 
 
-class PointPattern:
-    """The common pattern of points that share the settings `fixed` and differ in the settings `names`; if `names` is
-    empty, there is only one point. `identity` returns the same id as `point_id` does for the complete settings, but it
-    encodes the fixed settings and each varying value only once.
-    """
-
-    def __init__(self, benchmark: str, version: str, fixed: Mapping[str, Any], names: frozenset[str]) -> None:
-        self.fixed = {name: value for name, value in fixed.items() if name not in names}
-        self._names = sorted(names)
-        self._texts: dict[tuple[str, type, Any], str] = {}
-        self._gaps = self._between(canonical_json([benchmark, version])[:-1] + ",{")
-
-    def _between(self, start: str) -> list[str]:
-        """Return the fixed text before each varying value, and after the last one."""
-        gaps, text = [], start
-        for number, name in enumerate(sorted({*self.fixed, *self._names})):
-            text += ("," if number else "") + canonical_json(name) + ":"
-            if name in self.fixed:
-                text += canonical_json(self.fixed[name])
-            else:
-                gaps.append(text)
-                text = ""
-        return [*gaps, text + "}]"]
-
-    def settings(self, varying: Mapping[str, Any]) -> dict[str, Any]:
-        """Return all settings of one point."""
-        return {**self.fixed, **varying} if self._names else dict(self.fixed)
-
-    def identity(self, varying: Mapping[str, Any]) -> str:
-        """Return the same 12 hex digits as `point_id(benchmark, version, self.settings(varying))`."""
-        parts = [gap + self._text(name, varying[name]) for gap, name in zip(self._gaps, self._names, strict=False)]
-        text = "".join(parts) + self._gaps[-1]
-        return hashlib.sha256(text.encode()).hexdigest()[:POINT_DIGITS]
-
-    def _text(self, name: str, value: Any) -> str:
-        if not isinstance(value, int | str):  # a float may equal another that is written differently (0.0, -0.0)
-            return canonical_json(value)
-        key = (name, type(value), value)
-        known = self._texts.get(key)
-        if known is None:
-            known = self._texts[key] = canonical_json(value)
-        return known
-
-
 class PointMaker:
     """Creates the points of a job from shared and varying values.
 
@@ -377,26 +331,22 @@ class PointMaker:
         self._settings = settings
         self._shared = shared
         self._waiting = waiting
-        self._first: dict[frozenset[str], tuple[Params, PointPattern]] = {}
+        self._first: dict[frozenset[str], tuple[Params, dict[str, Any]]] = {}
 
-    def make(self, varying: Mapping[str, Any]) -> tuple[Params, PointPattern]:
-        """Return the benchmark's settings object for a point, and the pattern that identifies the point. Raises
+    def make(self, varying: Mapping[str, Any]) -> tuple[Params, dict[str, Any]]:
+        """Return the benchmark's settings object for a point, and all of its settings as plain JSON. Raises
         InvalidSettings if the model rejects a value."""
         names = frozenset(varying)
         first = self._first.get(names)
         if first is not None:
-            copy = copied(first[0], varying)
-            return copy if copy is not None else self._settings.whole({**self._shared, **varying}), first[1]
+            params = copied(first[0], varying) or self._settings.whole({**self._shared, **varying})
+            return params, {**first[1], **varying}
         params = self._settings.whole({**self._shared, **varying})
-        if not self._settings.separate:
-            return params, self._pattern(params, frozenset(), names)
-        self._first[names] = params, self._pattern(params, names, names)
-        return self._first[names]
-
-    def _pattern(self, params: Params, varying: frozenset[str], given: frozenset[str]) -> PointPattern:
         values = plain_settings(params)
         for name in self._settings.steps:
             del values[name]
-        values.update({name: value for name, value in self._waiting.items() if name not in given})
-        benchmark = self._settings.benchmark
-        return PointPattern(benchmark.name, benchmark.version, values, varying)
+        values.update({name: value for name, value in self._waiting.items() if name not in names})
+        if not self._settings.separate:
+            return params, values
+        self._first[names] = params, values
+        return params, {**values, **varying}

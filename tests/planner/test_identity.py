@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from asct.plan.model import HostSpec, Retry, Safety
 from asct.planner.identity import canonical_json, frozen_key, plan_hash, point_id
 from asct.planner.model import Job
-from asct.planner.points import PointPattern
 from tests.planner.building import job, resolved
 
 scalars = st.one_of(
@@ -36,18 +35,6 @@ def test_other_settings_have_another_id(one: dict[str, Any], other: dict[str, An
     assert (point_id("disk", "1", one) == point_id("disk", "1", other)) is (
         canonical_json(one) == canonical_json(other)
     )
-
-
-@given(settings, settings, st.booleans())
-def test_a_pattern_names_points_as_they_are_named_one_by_one(
-    fixed: dict[str, Any], varying: dict[str, Any], again: bool
-) -> None:
-    pattern = PointPattern("disk", "1", fixed, frozenset(varying))
-    if again:
-        pattern.identity(varying)
-    assert pattern.identity(varying) == point_id("disk", "1", pattern.settings(varying))
-    if varying:
-        assert pattern.settings(varying) == {**fixed, **varying}
 
 
 def test_benchmark_and_version_are_part_of_it() -> None:
