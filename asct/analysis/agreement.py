@@ -47,7 +47,7 @@ class Disagreement:
 
     @property
     def flag(self) -> str:
-        """The flag for these values: `disagrees:idle-latency`."""
+        """The flag for these values, such as `disagrees:idle-latency`."""
         return f"{DISAGREES}:{self.other}"
 
     @property

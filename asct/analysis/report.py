@@ -227,7 +227,7 @@ def together(findings: Iterable[Caution]) -> list[Caution]:
 
 
 def _without_host(message: str, host: str) -> str:
-    """Return a message without the host and its address at the start, because a warning states its host separately."""
+    """Strip the leading host and address from a message, because a warning states its host separately."""
     return re.sub(rf"\A(host )?{re.escape(host)}( \([^()]*\))?: ", "", message) if host else message
 
 

@@ -103,7 +103,7 @@ def _findings(findings: Sequence[DisturbanceCard], few: bool, several: bool) -> 
         told = "; ".join(f"{escape(label.lower())}: {prose(text)}" for label, text in rows)
         lines.append(f"- **{escape(item.title)}**{hosts} ({item.sure}). {told}")
         lines += [line for way in item.ways for line in _way(way, len(item.ways) > 1)] if few else []
-    note = [] if few else ["", "_The HTML report contains the fix and undo of each disturbance._"]
+    note = [] if few else ["", "_The HTML report explains how to fix each disturbance and how to undo the fix._"]
     return "\n".join(details(f"Disturbances ({len(findings)})", [*lines, *note]) if findings else [])
 
 

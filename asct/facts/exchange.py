@@ -77,8 +77,8 @@ def bounds() -> str:
 def _lasting() -> str:
     """Return the shell functions `lasting` and `trial`, whose output does not change until the host restarts.
 
-    Several processes each query one part and pass on the output of the preceding processes, so no intermediate file is
-    needed.
+    They form a pipeline: each process queries one part of the facts and appends its output to that of the preceding
+    processes, so no intermediate file is needed.
     """
     parts = list(_runs(LASTING))
     parts += [

@@ -140,7 +140,7 @@ def data_lines(
         series = [Series("", tuple(totals), tuple(totals.values()))]
     marks = [_pixels(_across(item, chart.x, x), item.y, y, size) for item in series]
     if isinstance(chart, Bars):
-        sides = [part * size[0] / len(x.labels) for part in (-_BAR / 2, 0.0, _BAR / 2)]
+        sides = [part * size[0] / max(1, len(x.labels)) for part in (-_BAR / 2, 0.0, _BAR / 2)]
         tops = [top for own in marks for top in own if top is not None]
         return [((left + side, top), (left + side, size[1])) for left, top in tops for side in sides]
     return [line for own in marks for line in _segments(own)]

@@ -33,7 +33,7 @@ class DriveHealth(BaseModel):
     warning_minutes: int
     critical_minutes: int
     throttle_transitions: int
-    """Total number of transitions to a slower power state for cooling, for both thresholds."""
+    """Number of thermally triggered transitions to a lower power state, summed over both thresholds."""
     data_units_written: SkipJsonSchema[int | None] = Field(None, exclude=True)
     """Number of data units that the host has written. Documents do not include it, because it is recorded as a
     measurement."""

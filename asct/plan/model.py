@@ -48,7 +48,7 @@ class Node(NamedTuple):
 
     @property
     def sound(self) -> bool:
-        """Whether no part of the value was rejected."""
+        """Whether every part of the value was accepted."""
         if isinstance(self.value, dict):
             return all(node.sound for node in self.value.values())
         if isinstance(self.value, list):

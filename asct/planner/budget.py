@@ -15,10 +15,10 @@ from asct.values.quantity import format_alike
 _HOUR: Final = 3600.0
 _GIB, _TIB = 1 << 30, 1 << 40
 CONFIRM_S: Final = 8 * _HOUR
-"""The longest estimated duration, in seconds, with which a run starts without `--yes`."""
+"""Runs that are estimated to take more than this number of seconds require `--yes`."""
 CONFIRM_BYTES: Final = _TIB
-"""The largest number of bytes, summed over all targets on all hosts, that a run may be expected to write if it is to
-start without `--yes`."""
+"""Runs that are expected to write more than this number of bytes, summed over all targets on all hosts, require
+`--yes`."""
 UNNAMED_S: Final = _HOUR
 """`asct run all` excludes benchmarks whose estimated duration exceeds this number of seconds."""
 UNNAMED_BYTES: Final = 100 * _GIB

@@ -135,7 +135,7 @@ static inline void out_end(void)
 {
     fputs("}\n", stdout);
     if (fflush(stdout) != 0 || ferror(stdout))
-        fail(EXIT_ENVIRONMENT, "standard output cannot be written: %s", strerror(errno));
+        fail(EXIT_ENVIRONMENT, "cannot write to standard output: %s", strerror(errno));
 }
 
 /* The line `ready`: the set-up is complete and the measurement starts. */

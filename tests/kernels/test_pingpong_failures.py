@@ -162,4 +162,4 @@ def test_a_full_disk_ends_with_3(pingpong: Path) -> None:
     with Path("/dev/full").open("w") as full:
         command = [str(pingpong), "--cpus", BOTH]
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
-    assert done.returncode == 3 and "standard output cannot be written" in done.stderr
+    assert done.returncode == 3 and "cannot write to standard output" in done.stderr

@@ -119,7 +119,7 @@ def _parsed(text: str, place: str) -> dict[str, Any]:
 
 
 def _metadata(manifest: Mapping[str, Any], place: str) -> dict[str, Any]:
-    """Return the metadata of a run, which 0.5.0 wrote with flattened names: `metadata.version`."""
+    """Return the metadata of a run, including flattened keys such as `metadata.version`, which ASCT 0.5.0 wrote."""
     found = manifest.get("metadata")
     flat = manifest.get("diff")
     if found is None and isinstance(flat, dict):

@@ -64,8 +64,8 @@ class DiffSource:
     notes: tuple[Diagnostic, ...] = ()
     """Warnings about files that could be read only in part."""
     spread: Mapping[BaselineKey, Sequence[float]] = field(default_factory=dict)
-    """Maps each place in the base to the values that the base and the unchanged runs of this run's plan measured
-    there."""
+    """Maps each place in the base to the values that the base, and the runs of the same plan that count as unchanged,
+    measured there."""
     unlike: Mapping[Place, str] = field(default_factory=dict)
     """The reasons why values of another tool cannot be compared with those of asct, keyed by place. Values without a
     reason are comparable."""

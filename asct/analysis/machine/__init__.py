@@ -47,7 +47,7 @@ def host_rows(entry: HostEntry, facts: HostFacts | None) -> list[Row]:
 
 
 def unknown_lines(facts: HostFacts) -> list[str]:
-    """Return the unknown facts of a host for a report: each reason with the first facts to which it applies."""
+    """Return a host's unknown facts, one line per reason; each line lists only the first few facts."""
     return [f"{shortened(names.split(', '), _MOST_FIELDS)}: {reason}" for reason, names in unknown(facts)]
 
 

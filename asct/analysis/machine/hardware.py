@@ -42,7 +42,8 @@ from asct.values.text import counted
 
 _MOST_INSTANCES = 4
 _WITHOUT_SMT = {"notsupported": "not supported", "notimplemented": "not implemented by the Linux kernel"}
-"""Texts for values of /sys/devices/system/cpu/smt/control (Documentation/ABI/testing/sysfs-devices-system-cpu)."""
+"""Descriptions of the values of /sys/devices/system/cpu/smt/control
+(Documentation/ABI/testing/sysfs-devices-system-cpu)."""
 _TYPES = {"Data": "d", "Instruction": "i", "Unified": ""}
 
 

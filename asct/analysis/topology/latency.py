@@ -33,10 +33,10 @@ class CoreLatency:
 
 
 def core_latencies(records: Iterable[Record]) -> dict[str, CoreLatency]:
-    """Return the latency of each CPU, for each host on which at least two CPUs were measured.
+    """Return each CPU's core-to-core latency, for each host on which at least two CPUs were measured.
 
-    Latencies between CPUs with local data are preferred. If several benchmarks or methods provide values, the first is
-    used.
+    Values measured with the data in local memory are preferred. If several benchmarks or methods provide values, the
+    first one in the records is used.
     """
     found: dict[str, CoreLatency] = {}
     usable = [one for one in records if one.unit == "s" and one.repeat >= 1 and not is_invalid(one.flags)]

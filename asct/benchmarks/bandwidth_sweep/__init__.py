@@ -92,8 +92,8 @@ FLAGS: Final = {
     **STREAM_FLAGS,
     **SET_FLAGS,
     **LIMIT_FLAGS,
-    BELOW_CURVE: "the cache level is more than 5 % slower than the fastest size on the curve within it: a "
-    "disturbance, for example a program on the other hyperthread, slowed it down",
+    BELOW_CURVE: "the cache level is more than 5 % slower than the fastest point of the curve whose size fits in the "
+    "level: a disturbance, for example a program on the other hyperthread, slowed the measurement of the level",
     FEW_LINES: "fewer than 64 lines per thread: starting and ending the loop takes a large part of the time",
 }
 COUNTING: Final = (

@@ -13,7 +13,7 @@ from asct.instruments.memory.sizes import MEMORY_LEVEL
 from asct.sdk.record import Measurement
 
 BELOW_CURVE: Final = "below-curve"
-"""Flag for a cache level that is slower than the curve inside it."""
+"""Flag for a cache level that is slower than the curve at sizes that fit in the level."""
 FEW_LINES: Final = "few-lines"
 """Flag for a size with few cache lines: starting and ending the loop takes a large part of the time."""
 _CURVE_SHARE: Final = 0.95

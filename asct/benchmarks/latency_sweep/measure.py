@@ -30,8 +30,8 @@ NOTES: Final = {
     "flat-curve": "the latency is the same at all sizes (typical of an emulator, or of sizes within one cache)",
     "steady-rise": "the latency grows without steps (typical of an emulator); the figure shows the raw values",
     "one-plateau": "only one range of sizes has a steady latency; a wider sweep may show more",
-    "too-many-plateaus": "the curve has more steps than a memory hierarchy can have; possible causes are disturbances, "
-    "and TLB steps with 4K pages",
+    "too-many-plateaus": "the curve has more steps than a memory hierarchy can have; possible causes are disturbances "
+    "or, with 4K pages, TLB misses",
     "few-sizes": "too few sizes were measured to find levels",
     "disturbed": "more than a quarter of the sizes were disturbed: repeat the measurement on an idle host",
     "scattered": "latencies vary too much between sizes: repeat the measurement on an idle host",

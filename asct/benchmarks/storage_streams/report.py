@@ -88,7 +88,7 @@ def _course(view: QualificationView, stream: str, load: str) -> list[Record]:
 
 
 def _window(view: QualificationView, phase: str) -> list[Record]:
-    """Return the rounds of a phase's dependent variable in the measurement window."""
+    """Return the values of a phase's dependent variable in the rounds of the measurement window."""
     first, last = view.window_rounds(phase)
     coords = _tracked(view, phase).coords
     course = _course(view, str(coords["stream"]), str(coords["load"]))

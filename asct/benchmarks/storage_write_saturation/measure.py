@@ -62,8 +62,8 @@ def next_steps(params: SaturationParams, journal: StepJournal, context: Context)
 
 
 def _reporting(step: Step, seconds: float) -> Step:
-    """Return the step with only a dozen fio reports and without mpstat, because a test that takes a day has more than a
-    thousand rounds."""
+    """Return the step, limited to a dozen fio reports and without mpstat: a test that takes a day has more than a
+    thousand rounds and would otherwise produce too much output."""
     every = f"--status-interval={round(1000 * max(_SHORTEST_S, seconds))}ms"
     arguments = tuple(every if one.startswith("--status-interval=") else one for one in step.arguments)
     return replace(step, arguments=arguments, companions=())

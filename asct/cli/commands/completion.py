@@ -25,8 +25,9 @@ _BASH = r"""_asct_completion() {
     return 0
 }
 complete -o nosort -F _asct_completion asct"""
-"""Unlike click's script, this one joins words that bash splits at `=`, `:` and `@`, so that the values of settings are
-completed: bash replaces only what follows the last of these characters."""
+"""bash splits words at `=`, `:` and `@`. Unlike click's script, this one joins them again, so that the values of
+settings can be completed. Because bash replaces only the text after the last of these characters, the candidates
+contain only that part."""
 
 
 @click.command("completion")
