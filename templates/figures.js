@@ -5,7 +5,6 @@
   let plots = Array.from(document.querySelectorAll(".plot"));
   const config = {
     displaylogo: false,
-    responsive: true,
     modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "toImage"],
   };
   const narrowBelow = 480;
@@ -166,6 +165,16 @@
     if (axis.tickangle) return 34 + 7 * Math.max(...texts.map((text) => text.length));
     return 34 + 15 * Math.max(1, ...texts.map((text) => text.split("<br>").length));
   }
+  function fitMarks(layout, data, inside) {
+    // a mark across a bar, which is 1.4 times as long as its size, is no wider than the bar
+    const groups = new Set(data.filter((one) => one.type === "bar").map((one) => one.offsetgroup)).size;
+    if (!groups) return;
+    const [from, to] = layout.xaxis.domain || [0, 1];
+    const bar = ((to - from) * inside * (1 - layout.bargap)) / layout.xaxis.categoryarray.length / groups;
+    for (const { marker } of data) {
+      if (/^line-ew/.test(marker.symbol)) marker.size = Math.min(marker.size, Math.max(3, bar / 1.4));
+    }
+  }
   function shortenRated(layout, width) {
     // on a narrow page, where a value applies is left out: the table of references says it
     const notes = (layout.annotations || []).filter((note) => note.name === "rated");
@@ -226,6 +235,7 @@
     const below = layout.xaxis.tickangle ? Math.max(0, roomBelow(layout.xaxis) - 80) : 0;
     const extra = (layout.meta && layout.meta.grids ? 0 : below) + (notes.length ? restack(layout, notes, inside) : 0);
     shortenRated(layout, inside);
+    fitMarks(layout, data, inside);
     if (width < narrowBelow) {
       layout.margin.t -= 20; // a narrow page has no buttons
       for (const trace of data) if (trace.meta) Object.assign(trace, trace.meta);
@@ -256,13 +266,11 @@
     plot.style.height = layout.height ? `${layout.height}px` : "";
     drawLegend(plot, data);
     const extra = fit(plot, layout, data);
-    if (printing) {
-      const height = layout.height || (plot.classList.contains("square") ? paperWidth : 320) + extra;
-      Object.assign(layout, { width: paperWidth, height, autosize: false });
-    }
+    if (printing) layout.height = layout.height || (plot.classList.contains("square") ? paperWidth : 320) + extra;
     if (layout.height || extra) plot.style.height = `${layout.height || plot.clientHeight + extra}px`;
     plot.style.maxWidth = printing ? "none" : ""; // a square is larger on paper than on the page
     plot.style.width = printing ? `${paperWidth}px` : "";
+    Object.assign(layout, { width: printing ? paperWidth : plot.clientWidth, height: layout.height || plot.clientHeight });
     const displayModeBar = plot.clientWidth < narrowBelow ? false : "hover";
     await Plotly.react(plot, data, layout, { ...config, displayModeBar });
     if (plot.watched) return;
@@ -323,6 +331,17 @@
     const { meta } = page.figures[plot.dataset.figure].layout;
     plot.closest("figure").classList.toggle("panels", Boolean(meta && meta.grids));
   }
+  function fillRows(box) {
+    // of an odd number of figures between wide ones, one fills a row: the first that is not square
+    let run = [];
+    const end = () => {
+      const free = run.findIndex((one, index) => index % 2 === 0 && !one.querySelector(".square"));
+      run.forEach((one, index) => one.classList.toggle("alone", run.length % 2 === 1 && index === Math.max(0, free)));
+      run = [];
+    };
+    for (const one of box.children) one.classList.contains("panels") ? end() : run.push(one);
+    end();
+  }
 
   // ---- figures of one of many hosts: read and drawn only when they are asked for ----
   let hosts;
@@ -369,6 +388,7 @@
       widen(plot);
       watcher.observe(plot);
     }
+    block.querySelectorAll(".figures").forEach(fillRows);
     await drawAll();
   }
   const blocks = Array.from(document.querySelectorAll(".of-host"));
@@ -401,6 +421,7 @@
       document.head.append(script);
       if (!window.Plotly) throw new Error("the figure library did not start");
       plots.forEach(widen);
+      document.querySelectorAll(".figures").forEach(fillRows);
       await watching;
       await drawAll();
       linkedHost();

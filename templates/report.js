@@ -220,7 +220,7 @@
       for (const cell of Array.from(row.cells).filter((one) => !kept.has(one.cellIndex))) cell.remove();
     }
     copy.caption.className = "";
-    copy.caption.append(` (columns ${group[0] + 1} to ${group.at(-1) + 1} of ${table.rows[0].cells.length})`);
+    copy.caption.firstChild.append(` (columns ${group[0] + 1} to ${group.at(-1) + 1} of ${table.rows[0].cells.length})`);
     return copy;
   }
   let closed = [];

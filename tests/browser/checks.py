@@ -24,7 +24,16 @@ RULES: Final = Path(__file__).with_name("rules.js").read_text(encoding="utf-8")
 FIRST_SCREEN: Final = (1280, 800)
 TABLET: Final = (768, 1024)
 PHONE: Final = (390, 844)
-_ON_PHONE: Final = ("overlaps", "outside", "fewTicks", "tallLegend", "undrawn")
+_ON_PHONE: Final = (
+    "overlaps",
+    "outside",
+    "fewTicks",
+    "tallLegend",
+    "undrawn",
+    "crossedLabels",
+    "slantedTicks",
+    "brokenCounts",
+)
 _MOST_HEADLINES: Final = 8
 _LONGEST_WORD: Final = 24
 """A longer word may be broken on paper."""
@@ -157,6 +166,7 @@ def page_problems(browser: Any, path: Path) -> Problems:
         one.reveal()
         found |= one.rules("figures()")
         found["numbers"] = one.rules("badNumbers()")
+        found["captions"] = one.rules("cutCaptions()")
         found["sideways"] = one.rules(f"sideways({FIRST_SCREEN[0]})")
         found["contrast"] = one.rules("contrast()")
         found["axe"] = accessible(one, contrast=False)
@@ -169,6 +179,7 @@ def page_problems(browser: Any, path: Path) -> Problems:
         one.size(*PHONE)
         phone = one.rules("figures()")
         found |= {f"phone {rule}": phone[rule] for rule in _ON_PHONE}
+        found["phone captions"] = one.rules("cutCaptions()")
         found["phone sideways"] = one.rules(f"sideways({PHONE[0]})")
         found["quiet"] = list(quiet(one))
     return {rule: problems for rule, problems in found.items() if problems}

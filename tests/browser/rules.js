@@ -113,6 +113,62 @@ window.rules = (() => {
     return Object.entries(styles()).filter(([, colours]) => Object.keys(colours).length > 1)
       .map(([name, colours]) => `${name}: ${Object.entries(colours).map(([colour, where]) => `${colour} in ${where[0]}`).join(", ")}`);
   }
+  const inside = (box) => ({ left: box.left + 2, right: box.right - 2, top: box.top + 2, bottom: box.bottom - 2 });
+  function crosses([from, to], box) {
+    let [first, last] = [0, 1];
+    for (const [start, end, low, high] of [[from.x, to.x, box.left, box.right], [from.y, to.y, box.top, box.bottom]]) {
+      const ends = [low, high].map((one) => (one - start) / (end - start || 1e-9)).sort((a, b) => a - b);
+      [first, last] = [Math.max(first, ends[0]), Math.min(last, ends[1])];
+    }
+    return first < last;
+  }
+  function lineParts(plot) {
+    const { left, top } = plot.getBoundingClientRect();
+    return plot.calcdata.filter(([first]) => /lines/.test(first.trace.mode) && first.trace.hoverinfo !== "skip").flatMap((points) => {
+      const [x, y] = ["xaxis", "yaxis"].map((name) => plot._fullLayout[points[0].trace[name].replace(/^./, "$&axis")]);
+      const places = points.map((one) => ({ x: left + x._offset + x.c2p(one.x), y: top + y._offset + y.c2p(one.y) }))
+        .filter((one) => Number.isFinite(one.x) && Number.isFinite(one.y));
+      return places.slice(1).map((one, index) => [places[index], one]);
+    });
+  }
+  // A load beside its mark is on no line; the label of a rated value may be, as its background covers the line.
+  function crossedLabels(plot) {
+    const texts = all(plot, ".textpoint text").filter((one) => visible(one) && text(one));
+    const crossed = texts.filter((one) => lineParts(plot).some((line) => crosses(line, inside(one.getBoundingClientRect()))));
+    const bare = all(plot, ".annotation").filter((one) => plot.layout.annotations[one.dataset.index]?.name === "rated")
+      .filter((one) => !(one.querySelector(".bg").style.fillOpacity > 0.7));
+    return [...crossed.map((one) => `a line crosses "${text(one)}"`), ...bare.map((one) => `${text(one)} has no background`)];
+  }
+  // Labels are level or, where there is no room, upright; a count has no fractions.
+  function slantedTicks(plot) {
+    return all(plot, ".xtick text").filter((one) => /rotate\((?!0[,)]|-90[,)])/.test(one.getAttribute("transform") || ""))
+      .map((one) => `${text(one)} is slanted`);
+  }
+  function brokenCounts(plot) {
+    const counts = axesOf(plot).filter((axis) => /^(Round|Burst|Pairs|IODepth|ProcessCount)/.test(axis.title.text));
+    return counts.flatMap((axis) => labels(plot, axis).map(text)).filter((one) => /\.\d/.test(one)).map((one) => `${one} is no count`);
+  }
+  // Figures are side by side, with plots that begin at the same height, and no row is half empty.
+  const neighbours = (one, other) => one !== other && one.parentNode === other.parentNode &&
+    one.getBoundingClientRect().top === other.getBoundingClientRect().top;
+  function loneFigures() {
+    const figures = all(document, ".figures figure").filter(visible);
+    return figures.filter((one) => one.offsetWidth < 0.9 * one.parentNode.offsetWidth && !figures.some((other) => neighbours(one, other)))
+      .map((one) => `${one.id} has no neighbour`);
+  }
+  function uneven() {
+    const figures = all(document, ".figures figure").filter(visible);
+    const top = (one) => one.querySelector(".plot").getBoundingClientRect().top;
+    return figures.flatMap((one) => figures.filter((other) => neighbours(one, other) && Math.abs(top(one) - top(other)) > 1)
+      .map((other) => `${one.id} is ${top(one) - top(other)} below ${other.id}`));
+  }
+  // However wide a table is, its caption is on the screen.
+  function cutCaptions() {
+    return all(document, "caption:not(.sr-only) span").filter(visible).filter((one) => {
+      const [box, frame] = [one.getBoundingClientRect(), one.closest(".scroll").getBoundingClientRect()];
+      return box.left < frame.left || box.right > frame.right + 1;
+    }).map(text);
+  }
   function untitledAxes(plot) {
     return axesOf(plot).filter((axis) => labels(plot, axis).length && !shared(plot, axis))
       .filter((axis) => !(axis.title && (axis.title.text || "").trim())).map((axis) => `${axis._name} has no title`);
@@ -166,7 +222,8 @@ window.rules = (() => {
   const figures = () => ({
     fewTicks: each(fewTicks), unlabelledX: each(unlabelledX), manySeries: each(manySeries), tallLegend: each(tallLegend),
     overlaps: each(overlaps), outside: each(outside), mixedColours: mixedColours(), untitledAxes: each(untitledAxes),
-    longNumbers: each(longNumbers), undrawn: undrawn(),
+    longNumbers: each(longNumbers), undrawn: undrawn(), crossedLabels: each(crossedLabels), slantedTicks: each(slantedTicks),
+    brokenCounts: each(brokenCounts), loneFigures: loneFigures(), uneven: uneven(),
   });
-  return { figures, badNumbers, contrast, sideways, styles, plots };
+  return { figures, cutCaptions, badNumbers, contrast, sideways, styles, plots };
 })();

@@ -54,6 +54,25 @@ def test_every_kind_of_figure_keeps_the_rules(report: Path, opened: Any, width: 
         assert seen.console == []
 
 
+BROKEN = {
+    "loneFigures": "for (const one of document.querySelectorAll('.alone')) one.classList.remove('alone')",
+    "uneven": "document.querySelector('figure:not(.alone, .panels) .plot').style.marginTop = '9px'",
+    "slantedTicks": "document.querySelector('.xtick text').setAttribute('transform', 'rotate(30,0,0)')",
+    "brokenCounts": "document.querySelector('#plot-latency-sweep-steady .xtick text').textContent = '1.5'",
+    "crossedLabels": "document.querySelector('.textpoint').setAttribute('transform', 'translate(0,4)')",
+}
+
+
+@pytest.mark.parametrize("rule", BROKEN)
+def test_the_rules_notice_what_breaks_them(report: Path, opened: Any, rule: str) -> None:
+    with opened(report) as (page, _):
+        page.evaluate(RULES)
+        show_all(page)
+        assert page.evaluate("window.rules.figures()")[rule] == []
+        page.evaluate(BROKEN[rule])
+        assert len(page.evaluate("window.rules.figures()")[rule]) > 0
+
+
 def test_the_legend_hides_and_shows_a_name_in_all_panels(report: Path, opened: Any) -> None:
     shown = "document.querySelector('#plot-latency-sweep-panels')._fullData.filter(t => t.visible === true).length"
     with opened(report) as (page, seen):

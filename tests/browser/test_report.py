@@ -188,6 +188,17 @@ def test_many_hosts_are_folded_and_drawn_when_they_are_opened(reports: Reports, 
         assert seen.errors == []
 
 
+def test_the_caption_of_a_wide_table_is_on_the_screen(reports: Reports, opened: Any) -> None:
+    with opened(reports(fail_depth=64), width=390) as (page, _):
+        page.add_style_tag(content="#latency-sweep .scroll table { width: 3000px }")
+        table = page.locator("#latency-sweep .scroll:visible").first
+        for left in (0, 600):
+            table.evaluate("(box, left) => { box.scrollLeft = left; }", left)
+            box, caption = table.bounding_box(), table.locator("caption span").bounding_box()
+            assert table.evaluate("box => box.scrollLeft") == left
+            assert box["x"] <= caption["x"] and caption["x"] + caption["width"] <= box["x"] + box["width"]
+
+
 def test_a_table_says_how_many_columns_are_out_of_sight(reports: Reports, opened: Any) -> None:
     from playwright.sync_api import expect
 

@@ -59,7 +59,7 @@ def test_expectations_that_held_are_folded(view: Viewer) -> None:
 
 def test_several_hosts_share_the_tables_of_a_section(view: Viewer) -> None:
     found = part(html.render(view(hosts=("n1", "n2"))), "latency-sweep")
-    assert found.count("<caption>Latencies at different levels of cache</caption>") == 1
+    assert found.count("<caption><span>Latencies at different levels of cache</span></caption>") == 1
     assert 'data-keys="2"' in found, "on paper, the host is repeated in every part of the table"
     assert "L1 n1 128" in text_of(found)
 
