@@ -20,6 +20,7 @@ from asct.plan.findings import Findings
 from asct.plan.hosts import RESERVED
 from asct.plan.model import Node
 from asct.values.error import shown
+from asct.values.strict_json import DECODER
 
 _IMPLIED: Final = ("_meta", "all", "ungrouped")
 _DEEPEST: Final = 50
@@ -44,7 +45,7 @@ def read_inventory(
     `given` contains the keys that the plan sets for its hosts; values for these keys in the inventory are ignored.
     """
     try:
-        document = json.loads(text, parse_constant=_no_constant)
+        document = DECODER.decode(text)
     except json.JSONDecodeError as problem:
         where = Span(name, problem.lineno, problem.colno)
         hint = "create it with `ansible-inventory --list > FILE`"
@@ -59,10 +60,6 @@ def read_inventory(
         )
         return None
     return _Reader(document, name, place, findings, given or {}).read()
-
-
-def _no_constant(text: str) -> Any:
-    raise ValueError(f"{text} is not JSON")
 
 
 @dataclass(slots=True)

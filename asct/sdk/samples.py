@@ -15,6 +15,7 @@ from asct.sdk.step import Kernel, Output
 from asct.statistics.quantiles import median_interval
 from asct.statistics.robust import mad, median
 from asct.statistics.series import ratio_half_width
+from asct.values.strict_json import DECODER
 
 ABI = 1
 
@@ -131,7 +132,7 @@ def _objects(output: Output, name: str) -> list[dict[str, Any]]:
         if not line.strip():
             continue
         try:
-            value = _DECODER.decode(line)
+            value = DECODER.decode(line)
         except (ValueError, RecursionError):
             value = None
         if not isinstance(value, dict):
@@ -140,15 +141,6 @@ def _objects(output: Output, name: str) -> list[dict[str, Any]]:
             )
         objects.append(value)
     return objects
-
-
-def _no_number(word: str) -> float:
-    raise ValueError(f"{word} is not JSON")
-
-
-_DECODER = json.JSONDecoder(parse_constant=_no_number)
-"""The decoder is created only once: creating one for each of a million lines would take longer than decoding the
-lines."""
 
 
 def _short(text: str) -> str:

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ValidationError
 from asct.diagnostics.model import Diagnostic
 from asct.errors import StoreError
 from asct.store.files import reason_of
+from asct.values.strict_json import DECODER
 
 M = TypeVar("M", bound=BaseModel)
 Migration = Callable[[dict[str, Any]], dict[str, Any]]
@@ -134,7 +135,7 @@ def parse_object(text: str, place: str, *, nan: bool = False) -> dict[str, Any]:
     With `nan`, the object may contain NaN and Infinity, which JSON does not allow but other programs write.
     """
     try:
-        value = (_TOLERANT if nan else _DECODER).decode(text)
+        value = (_TOLERANT if nan else DECODER).decode(text)
     except (ValueError, RecursionError) as error:
         where = f" (line {error.lineno}, column {error.colno})" if isinstance(error, json.JSONDecodeError) else ""
         what = error.msg.lower() if isinstance(error, json.JSONDecodeError) else str(error)
@@ -145,12 +146,6 @@ def parse_object(text: str, place: str, *, nan: bool = False) -> dict[str, Any]:
     return value
 
 
-def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is not JSON")
-
-
-_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
-"""The decoder is created only once, because creating it takes as long as decoding a line."""
 _TOLERANT = json.JSONDecoder()
 
 

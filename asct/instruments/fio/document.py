@@ -6,19 +6,19 @@ result. fio prints messages before and between them (fio issue 731), and leaves 
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Final, NamedTuple, NoReturn
+from typing import Any, Final, NamedTuple
 
 from pydantic_core import from_json
 
 from asct.instruments.fio.histogram import Latency, Quantiles, added
 from asct.instruments.fio.metrics import DIRECTIONS
+from asct.values.strict_json import DECODER
 
 _DAMAGES: Final = (KeyError, TypeError, AttributeError, ValueError, OverflowError)
 
@@ -119,7 +119,6 @@ def parts_of(text: str) -> tuple[list[JsonPart], tuple[str, ...]]:
 
     A document begins with `{` at the start of a line.
     """
-    decoder = json.JSONDecoder(parse_constant=_no_constant)
     parts: list[JsonPart] = []
     notes: list[str] = []
     position = 0
@@ -129,11 +128,11 @@ def parts_of(text: str) -> tuple[list[JsonPart], tuple[str, ...]]:
             notes += _lines(text[position:])
             return parts, tuple(notes)
         notes += _lines(text[position:start])
-        content, position = _content(decoder, text, start)
+        content, position = _content(text, start)
         parts.append(JsonPart(content, start, position))
 
 
-def _content(decoder: json.JSONDecoder, text: str, start: int) -> tuple[Any, int]:
+def _content(text: str, start: int) -> tuple[Any, int]:
     """Return the document that begins at `start`, and the index of its end. fio ends a document with a `}` at the start
     of a line, so a fast parser can be given exactly that text. A slower decoder handles any other layout and locates
     errors.
@@ -143,17 +142,13 @@ def _content(decoder: json.JSONDecoder, text: str, start: int) -> tuple[Any, int
         with suppress(ValueError):
             return from_json(text[start:end], allow_inf_nan=False), end
     try:
-        return decoder.raw_decode(text, start)
+        return DECODER.raw_decode(text, start)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"fio's JSON output is truncated or damaged: {error}") from error
 
 
 def _lines(text: str) -> tuple[str, ...]:
     return tuple(line for line in text.splitlines() if line.strip())
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a valid number")
 
 
 def _report(content: Any) -> FioStatus:
