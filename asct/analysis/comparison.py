@@ -185,7 +185,8 @@ def compare(base: MetricGroup | None, new: MetricGroup, limit: float, unchanged:
         return replace(change, reason=reason, samples=(len(base.records), len(new.records)))
     before, after = _nested(base), _nested(new)
     unchanged = [value for value in unchanged if value > 0.0]
-    nested = _is_clustered(before, after)
+    several_repeats = max(len(before), len(after)) > 1
+    nested = several_repeats and any(len(visits) > 1 for visits in (*before, *after))
     clustered = nested and len(unchanged) < LEAST_RUNS
     first, second = (_of_repeats(base), _of_repeats(new)) if clustered else (_flat(before), _flat(after))
     up, down = 1.0 + limit, 1.0 - limit
@@ -311,11 +312,6 @@ def difference(base: MetricGroup, new: MetricGroup) -> str:
 def _nested(group: MetricGroup) -> list[tuple[float, ...]]:
     """Return the visits of each repeat, or the repeat's own value if it has no visits."""
     return [(record.stats and record.stats.visit_values) or (record.value,) for record in group.records]
-
-
-def _is_clustered(before: Nested, after: Nested) -> bool:
-    """Return whether values have several repeats, some of which have several visits."""
-    return max(len(before), len(after)) > 1 and any(len(visits) > 1 for visits in (*before, *after))
 
 
 def _of_repeats(group: MetricGroup) -> list[float]:

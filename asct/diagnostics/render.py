@@ -139,7 +139,7 @@ def _window(source: str, span: Span, room: int) -> tuple[str, int, int]:
     first = min(span.column - 1, len(source))
     last = min(first + span.length, len(source))
     low, high = max(0, first - 4 * room), min(len(source), last + 4 * room)
-    marks = [_shown(mark) for mark in source[low:high]]
+    marks = [" " * _TAB if mark == "\t" else printable(mark) for mark in source[low:high]]
     first, last = first - low, max(last - low, first - low)
     widths = [display_width(mark) for mark in marks]
     if low == 0 and high == len(source) and sum(widths) <= room:
@@ -162,10 +162,6 @@ def _cut(marks: list[str], widths: list[int], first: int, last: int, room: int) 
     tail = _MORE if end < len(marks) else ""
     start = len(lead) + before
     return lead + "".join(marks[begin:end]) + tail, start, start + sum(widths[first : max(first, min(last, end))])
-
-
-def _shown(mark: str) -> str:
-    return " " * _TAB if mark == "\t" else printable(mark)
 
 
 def annotation(

@@ -10,7 +10,7 @@ from asct.disturbances.sample import ActivitySample
 from asct.sdk.disturbance import CERTAINTIES, Certainty, Setting
 from asct.values.cpulist import format_cpulist
 from asct.values.size import format_size
-from asct.values.text import counted
+from asct.values.text import counted, printable
 
 BUSY_PRESSURE: Final = 10.0
 """Limit for the percentage of the last ten seconds during which at least one task waited for a CPU
@@ -67,16 +67,11 @@ def _named(sample: ActivitySample) -> str:
     instead: processes of another container, or of another account with hidepid (proc(5)), are hidden."""
     busy = [one for one in sample.processes if one.share >= _NAMED]
     if busy:
-        names = (f"{_plain(one.name)} (pid {one.pid}, {one.share * 100:.0f} %)" for one in busy[:_MOST_NAMED])
+        names = (f"{printable(one.name)} (pid {one.pid}, {one.share * 100:.0f} %)" for one in busy[:_MOST_NAMED])
         others = len(busy) - _MOST_NAMED
         return "; busiest: " + ", ".join(names) + (f" and {others} more" if others > 0 else "")
     hidden = max(sample.busy.values(), default=0.0) >= _BUSY_CPU
     return "; this account cannot see the processes (another container, or hidepid)" if hidden else ""
-
-
-def _plain(name: str) -> str:
-    """Replace terminal control characters in the name of a process, because a process can have any name."""
-    return "".join(mark if mark.isprintable() else "?" for mark in name)
 
 
 @rule("steal")

@@ -173,11 +173,6 @@ def _asset(name: str) -> str:
     return (resource("templates") / name).read_text(encoding="utf-8").strip()
 
 
-def _raw_link(path: str) -> str:
-    """Return a relative path in the results tree as a link target."""
-    return quote(path, safe="/")
-
-
 def _shown(value: Any) -> Any:
     """Escape any text that is inserted into the page, including characters that change the text direction. Keep
     existing HTML (`Markup`) unchanged."""
@@ -286,5 +281,5 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["link"] = _raw_link
+    environment.filters["link"] = quote
     return environment

@@ -95,9 +95,9 @@ def _matched(context: ResolveContext, expectation: Expectation, drafts: Sequence
     return _comparable(context, found, name, span)
 
 
-def _elsewhere(context: ResolveContext, job: str, name: str = "*") -> list[ExpectedMetric]:
-    """Return the metrics that match if the profile, `--set` and the selection are ignored."""
-    return [item for _, drafts in context.wider() for item in _metrics(_named(drafts, job), name)]
+def _elsewhere(context: ResolveContext, job: str) -> list[ExpectedMetric]:
+    """Return the metrics of a job if the profile, `--set` and the selection are ignored."""
+    return [item for _, drafts in context.wider() for item in _metrics(_named(drafts, job), "*")]
 
 
 def _named(drafts: Sequence[JobDraft], job: str) -> list[JobDraft]:

@@ -73,11 +73,8 @@ class StoredRun:
         return self._of_hosts(Disturbances, "disturbances", self.layout.disturbances)
 
     def _of_hosts(self, model: type[M], kind: str, path_of: Callable[[str], Path]) -> dict[str, M]:
-        found = {host.name: self._document(model, kind, path_of(_safe(host.name))) for host in self.run.hosts}
-        return {host: document for host, document in found.items() if document is not None}
-
-    def _document(self, model: type[M], kind: str, path: Path) -> M | None:
-        return load(model, kind, self.inside(path)) if path.exists() else None
+        paths = {host.name: path_of(_safe(host.name)) for host in self.run.hosts}
+        return {host: load(model, kind, self.inside(path)) for host, path in paths.items() if path.exists()}
 
     def resolved(self) -> dict[str, Any]:
         """Return the content of plan.resolved.json, which the planner parses."""

@@ -228,7 +228,7 @@ def test_the_busiest_processes_are_named() -> None:
     processes = tuple(BusyProcess(100 + at, name, share) for at, (name, share) in enumerate(shares.items()))
     busy = assess(quiet(), ActivitySample(busy=dict.fromkeys(CPUS, 0.9), processes=processes)).findings[0]
     assert busy.seen.endswith(
-        "; busiest: fio (pid 100, 160 %), cc1plus (pid 101, 90 %), odd?[2J (pid 102, 30 %) and 1 more"
+        "; busiest: fio (pid 100, 160 %), cc1plus (pid 101, 90 %), odd\ufffd[2J (pid 102, 30 %) and 1 more"
     )
 
 

@@ -10,7 +10,6 @@ from asct.analysis.grid import plain, setting_text
 from asct.analysis.outcomes import short_names
 from asct.analysis.view import sizes_of
 from asct.sdk.benchmark import Catalog
-from asct.sdk.record import Record
 from asct.values.grouping import grouped
 
 _Key = tuple[str, str]
@@ -38,9 +37,8 @@ def differing(sources: Sequence[DiffSource], hosts: Sequence[Mapping[str, str]],
 
     An item that only one run contains is not treated as a difference. Hosts with the same difference are merged.
     """
-    sizes = {
-        record.id: sizes_of(catalog.get(record.benchmark)) for source in sources for record in _firsts(source.records)
-    }
+    entries = dict.fromkeys((record.id, record.benchmark) for source in sources for record in source.records)
+    sizes = {entry: sizes_of(catalog.get(benchmark)) for entry, benchmark in entries}
     told = [dict(_told(source, names, sizes)) for source, names in zip(sources, hosts, strict=True)]
     found: list[tuple[str, str, tuple[str, ...]]] = []
     for key in dict.fromkeys(key for one in told for key in one):
@@ -53,11 +51,6 @@ def differing(sources: Sequence[DiffSource], hosts: Sequence[Mapping[str, str]],
         Differing(label, tuple(host for _, host, _ in items if host and several), texts)
         for (label, texts), items in same.items()
     ]
-
-
-def _firsts(records: Sequence[Record]) -> list[Record]:
-    """Return one record of each benchmark entry."""
-    return [*{(record.id, record.benchmark): record for record in records}.values()]
 
 
 def _told(

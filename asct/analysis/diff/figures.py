@@ -44,7 +44,9 @@ def overlaid(job_id: str, host: str, sides: Mapping[str, Sequence[Figure]]) -> l
     several jobs of a run may draw the same charts.
     """
     charts = {
-        title: tuple(one for one in figures if not isinstance(one, Heatmap) and not _stacked(one))
+        title: tuple(
+            one for one in figures if not (isinstance(one, Heatmap) or (isinstance(one, Bars) and one.stacked))
+        )
         for title, figures in sides.items()
     }
     found = combined_figures({title: figures for title, figures in charts.items() if figures})
@@ -54,10 +56,6 @@ def overlaid(job_id: str, host: str, sides: Mapping[str, Sequence[Figure]]) -> l
         replace(one, slug=f"{slug(job_id)}-{slug(host)}-{slug(one.slug)}", title=f"{one.title} ({name})")
         for one in joined
     ]
-
-
-def _stacked(figure: Figure) -> bool:
-    return isinstance(figure, Bars) and figure.stacked
 
 
 def delta_maps(base: JobFigures, new: JobFigures, hosts: Mapping[str, str]) -> dict[Job, list[Heatmap]]:

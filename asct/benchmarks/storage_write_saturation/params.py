@@ -9,6 +9,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BeforeValidator
 
+from asct.instruments.fio.params import short_pattern
 from asct.instruments.qualification.journal import TimeSlot, joined
 from asct.instruments.qualification.settings import Phase, QualificationParams, Workload
 from asct.sdk.params import Count, Duration, Size, setting
@@ -112,11 +113,6 @@ RUN: Final = ("profile", "round_time", "rw", "rwmixread", "block_size", "numjobs
 """Coordinates of the `rounds` metric: the settings shown in tables and reports."""
 
 
-def _pattern(value: object) -> object:
-    """Replace fio's long name for the mixed sequential pattern with its short one."""
-    return "rw" if value == "readwrite" else value
-
-
 class SaturationParams(QualificationParams):
     """The shared settings, the workload, and the conditions that end the test."""
 
@@ -126,7 +122,7 @@ class SaturationParams(QualificationParams):
         aliases=("preconditioning",),
         le=10,
     )
-    rw: Annotated[Pattern, BeforeValidator(_pattern)] = setting(
+    rw: Annotated[Pattern, BeforeValidator(short_pattern)] = setting(
         "randwrite", "Access pattern of the rounds", aliases=("rw_pattern", "readwrite")
     )
     block_size: Size = setting(4096, "Bytes per request", aliases=("blocksize", "bs"), ge=512, le=2**27)

@@ -192,7 +192,7 @@ SYNCHRONOUS: Final = frozenset({"psync", "pvsync2", "sync", "mmap"})
 """Engines that keep one request in flight per job, regardless of `iodepth`."""
 
 
-def _pattern(value: object) -> object:
+def short_pattern(value: object) -> object:
     """Replace fio's long name for the mixed sequential pattern with its short one."""
     return "rw" if value == "readwrite" else value
 
@@ -205,7 +205,7 @@ def _cpu_choice(value: object) -> object:
     return text
 
 
-AccessPattern = Annotated[Pattern, BeforeValidator(_pattern)]
+AccessPattern = Annotated[Pattern, BeforeValidator(short_pattern)]
 """An access pattern. fio's long names are also accepted."""
 Paths = Annotated[tuple[str, ...], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)]
 """Paths of files or devices. A single path is also accepted; colons and commas in it are part of the name."""
