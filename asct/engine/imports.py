@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -22,7 +22,7 @@ from asct.engine.run import exit_code
 from asct.engine.values import records_of
 from asct.planner.identity import digest, point_id
 from asct.sdk.facts import HostFacts
-from asct.sdk.record import Measurement, Record, Scalar
+from asct.sdk.record import Record, Scalar
 from asct.store.files import write_atomic, writing
 from asct.store.folders import link_latest
 from asct.store.layout import run_id, safe_name
@@ -32,6 +32,7 @@ from asct.values.text import printable
 from asct.values.timestamp import stamp
 
 if TYPE_CHECKING:
+    from asct.instruments.fio.imported import FioResult
     from asct.sdk.benchmark import Benchmark
 
 _MACHINE_UNKNOWN: Final = "imported results do not describe the machine on which they were measured"
@@ -41,25 +42,12 @@ _MOST_RUNS: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class ImportedRepeat:
-    """One result. `text` is its unmodified text, which will be written to `file`; `source` is the original file, with
-    the SHA-256 of its content and the version of the program.
-
-    `identity` is the same for all results with the same settings; these become the repeats of one point. `problem` is
-    the reason why there are no measurements. `ended_s` is in seconds since the epoch.
-    """
+    """One result, with the file that contains it and the SHA-256 of that file. Results with the same identity become
+    the repeats of one point."""
 
     source: str
     sha256: str
-    version: str
-    file: str
-    text: str
-    identity: str
-    settings: Mapping[str, Scalar]
-    name: str
-    measurements: tuple[Measurement, ...]
-    problem: str
-    ended_s: float
-    seconds: float
+    result: FioResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,19 +102,19 @@ def _points(repeats: Sequence[ImportedRepeat], benchmark: Benchmark[Any]) -> lis
     """Group the results into points, in order of first appearance, and determine how the points differ."""
     found: dict[str, list[ImportedRepeat]] = {}
     for one in repeats:
-        found.setdefault(one.identity, []).append(one)
+        found.setdefault(one.result.identity, []).append(one)
     points = [
         _ImportedPoint(
             point_id(benchmark.name, benchmark.version, {"imported": identity}),
-            sorted(own, key=lambda one: one.ended_s),
+            sorted(own, key=lambda one: one.result.ended_s),
         )
         for identity, own in found.items()
     ]
-    names = dict.fromkeys(name for point in points for name in point.repeats[0].settings)
-    settings = [point.repeats[0].settings for point in points]
+    names = dict.fromkeys(name for point in points for name in point.repeats[0].result.settings)
+    settings = [point.repeats[0].result.settings for point in points]
     axes = [name for name in names if len({repr(one.get(name)) for one in settings}) > 1]
     for point in points:
-        point.swept = {name: point.repeats[0].settings.get(name) for name in axes}
+        point.swept = {name: point.repeats[0].result.settings.get(name) for name in axes}
     _distinguish(points)
     return points
 
@@ -136,7 +124,7 @@ def _distinguish(points: Sequence[_ImportedPoint]) -> None:
     other way."""
     if len({repr(point.swept) for point in points}) < len(points):
         for point in points:
-            point.swept["jobs"] = point.repeats[0].name
+            point.swept["jobs"] = point.repeats[0].result.jobs
     if len({repr(point.swept) for point in points}) < len(points):
         for number, point in enumerate(points, start=1):
             point.swept["number"] = number
@@ -145,8 +133,9 @@ def _distinguish(points: Sequence[_ImportedPoint]) -> None:
 def _run(
     repeats: Sequence[ImportedRepeat], points: Sequence[_ImportedPoint], benchmark: Benchmark[Any], target: ImportTarget
 ) -> Run:
-    started = min(one.ended_s - one.seconds for one in repeats)
-    content = digest([target.host, target.job, [one.text for one in repeats]])
+    results = [one.result for one in repeats]
+    started = min(one.ended_s - one.seconds for one in results)
+    content = digest([target.host, target.job, [one.text for one in results]])
     job = JobEntry(
         id=target.job,
         benchmark=benchmark.name,
@@ -155,7 +144,7 @@ def _run(
         points=len(points),
         repeats=min(len(point.repeats) for point in points),
         reason="imported",
-        elapsed_s=round(sum(one.seconds for one in repeats), 3),
+        elapsed_s=round(sum(one.seconds for one in results), 3),
     )
     host = HostEntry(name=target.host, transport=_TRANSPORT, status="ok", description=target.description)
     return Run(
@@ -188,7 +177,7 @@ def _write(
                 per_host={target.host: len(repeats)},
             )
         )  # fmt: skip
-        ended_s = max(one.ended_s for one in repeats)
+        ended_s = max(one.result.ended_s for one in repeats)
         facts = HostFacts(host=target.host, collected_at=_iso(ended_s), notes=[_MACHINE_UNKNOWN])
         writer.document(writer.layout.facts(target.host), facts)
         counts: dict[str, int] = {}
@@ -211,9 +200,8 @@ def _write(
 
 
 def _sources(repeats: Sequence[ImportedRepeat]) -> list[str]:
-    return list(
-        dict.fromkeys(f"{printable(one.source)} (sha256 {one.sha256}, {printable(one.version)})" for one in repeats)
-    )
+    names = ((one, printable(one.result.version)) for one in repeats)
+    return list(dict.fromkeys(f"{printable(one.source)} (sha256 {one.sha256}, {version})" for one, version in names))
 
 
 def _write_repeat(
@@ -224,29 +212,29 @@ def _write_repeat(
     number: int,
     one: ImportedRepeat,
 ) -> PointStatus:
-    run, [job] = writer.run, writer.run.jobs
+    run, [job], result = writer.run, writer.run.jobs, one.result
     folder = writer.repeat_folder(writer.layout.repeat(job.host, job.id, point.id, number))
     with writing(folder):
-        write_atomic(folder / one.file, one.text)
+        write_atomic(folder / "fio.json", result.text)
     record_of = partial(
         Record, run=run.run, plan=run.plan, host=job.host, benchmark=job.benchmark, id=job.id, version=job.version,
         point=point.swept, point_id=point.id, repeat=number, raw=writer.layout.relative(folder),
     )  # fmt: skip
-    records = records_of(one.measurements, benchmark, record_of)
-    failure = Diagnostic("E626", f"{one.source}: {one.problem}", hint="measure again") if one.problem else None
-    flags = sorted({flag for item in one.measurements if not item.detail for flag in item.flags})
-    status, problem = ("failed", failure) if failure else judged(one.measurements, strict=False)
+    records = records_of(result.measurements, benchmark, record_of)
+    failure = Diagnostic("E626", f"{one.source}: {result.problem}", hint="measure again") if result.problem else None
+    flags = sorted({flag for item in result.measurements if not item.detail for flag in item.flags})
+    status, problem = ("failed", failure) if failure else judged(result.measurements, strict=False)
     command = CommandDocument(
         host=job.host,
         benchmark=job.benchmark,
-        settings={name: value for name, value in one.settings.items() if name not in point.swept},
+        settings={name: value for name, value in result.settings.items() if name not in point.swept},
         swept=dict(point.swept),
         steps=[
             {
                 "name": "import",
                 "argv": ["asct", "import", "fio", printable(one.source)],
                 "sha256": one.sha256,
-                "version": one.version,
+                "version": result.version,
             }
         ],
     )
@@ -254,8 +242,8 @@ def _write_repeat(
         status=status,
         point_id=point.id,
         repeat=number,
-        started_at=_iso(one.ended_s - one.seconds),
-        elapsed_s=one.seconds,
+        started_at=_iso(result.ended_s - result.seconds),
+        elapsed_s=result.seconds,
         flags=flags,
         diagnostic=problem.to_json() if problem else None,
         command=command,
@@ -263,7 +251,7 @@ def _write_repeat(
     writer.finish_repeat(folder, document, records)
     if failure:
         events.notice(job.host, failure)
-    events.emit(PointEnded(job.host, job.id, point.id, number, status, one.seconds, diagnostic=problem))
+    events.emit(PointEnded(job.host, job.id, point.id, number, status, result.seconds, diagnostic=problem))
     return status
 
 

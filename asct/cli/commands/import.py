@@ -122,23 +122,7 @@ def _results(
         return []
     versions |= dict.fromkeys(one.version.removeprefix("fio-") for one in results)
     sha256 = hashlib.sha256(content).hexdigest()
-    return [
-        ImportedRepeat(
-            source=name,
-            sha256=sha256,
-            version=one.version,
-            file="fio.json",
-            text=one.text,
-            identity=one.identity,
-            settings=one.settings,
-            name=one.jobs,
-            measurements=one.measurements,
-            problem=one.problem,
-            ended_s=one.ended_s,
-            seconds=one.seconds,
-        )
-        for one in results
-    ]
+    return [ImportedRepeat(name, sha256, one) for one in results]
 
 
 def _distinct(options: GlobalOptions, found: list[ImportedRepeat]) -> list[ImportedRepeat]:
@@ -147,7 +131,7 @@ def _distinct(options: GlobalOptions, found: list[ImportedRepeat]) -> list[Impor
 
     kept: dict[str, ImportedRepeat] = {}
     for one in found:
-        first = kept.setdefault(one.text.strip(), one)
+        first = kept.setdefault(one.result.text.strip(), one)
         if first is not one:
             message = f"{one.source}: contains the same result as {first.source}; imported once"
             hint = "a copy of a result does not count as a repeat of the measurement"
