@@ -18,7 +18,7 @@ from asct.errors import ConnectError, HostLost
 from asct.hosts.base import JobRequest, Process, SessionSpec, Task
 from asct.hosts.factory import make_host
 from asct.hosts.slurm.host import SlurmHost
-from asct.hosts.slurm.jobs import JobOrder, SbatchRequest, arguments, batch_text
+from asct.hosts.slurm.jobs import QUEUE, JobOrder, SbatchRequest, arguments, batch_text
 from asct.plan.model import HostSpec
 from tests.awaiting import PATIENCE_S, until
 from tests.slurm import Slurm
@@ -128,6 +128,28 @@ def test_two_hosts_do_not_share_a_node_that_is_free_again(slurm: Slurm) -> None:
                 slurm.command("scancel", blocker)
             opening.result(PATIENCE_S)
         assert [row[3] for row in slurm.jobs("RUNNING")] == ["n2"]
+
+
+def test_interruptions_do_not_keep_a_host_from_being_cleaned_up(slurm: Slurm) -> None:
+    """The engine interrupts a host every second until the host is closed."""
+    host = host_of("lab-1")
+    host.open(SESSION)
+    node = slurm.jobs("RUNNING")[0][3]
+    assert any(Path(host.work).name in left for left in slurm.left())
+    host._end_held()
+    blocker = _occupy(slurm, node)
+    with ThreadPoolExecutor(1) as pool:
+        closing = pool.submit(host.close)
+        try:
+            until(lambda: any("-lab-1-" in row[1] for row in slurm.jobs("PENDING")))
+            host.interrupt()
+            rounds = QUEUE.rounds
+            until(lambda: QUEUE.rounds > rounds + 2)  # by then, a host that heeds the interruption has given up
+        finally:
+            slurm.command("scancel", blocker)
+        closing.result(PATIENCE_S)
+    assert slurm.left() == []
+    slurm.await_empty()
 
 
 def _occupy(slurm: Slurm, node: str) -> str:

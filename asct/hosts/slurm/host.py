@@ -150,11 +150,13 @@ class SlurmHost(RemoteHost):
         self._queue.follow(allocation.job)
         return allocation
 
-    def _await(self, allocation: Allocation) -> str:
-        """Wait for a job to start, and return its node. Raises HostLost if the job cannot start."""
+    def _await(self, allocation: Allocation, given_up: threading.Event | None = None) -> str:
+        """Wait for a job to start, and return its node. Raises HostLost if the job cannot start, or if `given_up` is
+        set (by default, if the run is interrupted)."""
+        given_up = given_up or self._over
         seen, told = QueuedJob("PENDING"), ""
         while seen.state != "RUNNING":
-            if self._over.is_set():
+            if given_up.is_set():
                 raise HostLost(self.name, errors.problem("given_up", self.name, job=allocation.job))
             if seen.over:
                 raise HostLost(self.name, errors.ended(self.name, allocation.job, seen.state))
@@ -257,16 +259,17 @@ class SlurmHost(RemoteHost):
 
     def _regain_node(self) -> None:
         """Submit a short job if the run was interrupted between two jobs: without a job, nothing on the node can be
-        removed. The wait for the job ends after END_S or at a second interruption."""
+        removed. The wait for the job ends after END_S; the engine keeps interrupting a host until it is closed, which
+        must not shorten the wait."""
         if not self.work or self._memory.held is not None:
             return
-        self._over.clear()
-        deadline = threading.Timer(END_S, self._over.set)
+        expired = threading.Event()
+        deadline = threading.Timer(END_S, expired.set)
         deadline.start()
         with contextlib.suppress(AsctError):
             allocation = self._submit("clean up", FIRST_JOB_S, JobOrder())
             self._planned["clean up"] = allocation  # if it does not start, `close` cancels it
-            node = self._await(allocation)
+            node = self._await(allocation, expired)
             del self._planned["clean up"]
             self._hold(self._memory.id, allocation, node)
             self._session.reattach()
