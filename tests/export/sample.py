@@ -234,6 +234,7 @@ def _resolved(sample: Sample) -> dict[str, Any]:
             {
                 "host": host,
                 "id": "storage-io-depth-sweep",
+                "settings": {},
                 "origins": {"iodepth": ["sweep", ["plans/quickstart.yaml", 3, 5, 7]], "rw": ["default", None]},
             }
             for host in sample.hosts

@@ -188,7 +188,7 @@ def test_github_annotations_are_escaped_and_capped(view: Viewer) -> None:
 
 def test_annotations_of_points_are_on_the_lines_of_their_entries(view: Viewer) -> None:
     run = view(fail_depth=8)
-    jobs = [{**job, "settings": {}, "span": ["plans/quickstart.yaml", 3, 29, 22]} for job in run.resolved["jobs"]]
+    jobs = [{**job, "span": ["plans/quickstart.yaml", 3, 29, 22]} for job in run.resolved["jobs"]]
     text = str(render(replace(run, resolved={"jobs": jobs}), "github"))
     assert "::error file=plans/quickstart.yaml,line=3,title=failed%3A local/storage-io-depth-sweep::iodepth 8" in text
 
