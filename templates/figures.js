@@ -134,7 +134,7 @@
   }
   function wrapped(label, most) {
     const lines = [""];
-    for (const word of label.split(/(?<=[ -])/)) {
+    for (const word of label.split(/(?<=[ -])(?!%)/)) {
       if ((lines.at(-1) + word).trimEnd().length > most && lines.at(-1)) lines.push("");
       lines[lines.length - 1] += word;
     }

@@ -55,7 +55,7 @@
     let shown = 0;
     const rows = block.querySelectorAll("tbody tr");
     for (const row of rows) {
-      row.hidden = wanted !== "" && !row.textContent.toLowerCase().includes(wanted);
+      row.hidden = wanted !== "" && !cellText(row).toLowerCase().includes(wanted);
       shown += row.hidden ? 0 : 1;
     }
     announce(wanted ? `${shown} of ${rows.length} rows` : "");

@@ -7,10 +7,9 @@ replace both, and headings are bold.
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Iterator
 
-from asct.values.text import aligned, display_width
+from asct.values.text import aligned, display_width, wrapped_lines
 
 _ITEM = re.compile(r"(?:[*-]|\d+\.) ")
 _CODE = re.compile(r"`[^`]+`")
@@ -107,4 +106,5 @@ def _wrap_item(item: str, width: int) -> str:
 
 
 def _wrap(text: str, width: int, indent: str = "") -> str:
-    return textwrap.fill(text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    style = {"break_long_words": False, "break_on_hyphens": False}
+    return "\n".join(wrapped_lines(text, width, subsequent_indent=indent, **style))

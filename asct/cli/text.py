@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from asct.values.grouping import breakable
+from asct.values.text import wrapped_lines
 
 if TYPE_CHECKING:
     from asct.analysis.machine import MachineSection, Row
@@ -31,7 +31,7 @@ def wrapped(text: str, width: int, indent: str = "  ", rest: str | None = None) 
     The first line begins with `indent`, and the others with `rest` (by default, `indent` and two more spaces). Words
     that are longer than a line are not broken.
     """
-    return textwrap.wrap(
+    return wrapped_lines(
         text,
         max(width, _NARROWEST),
         initial_indent=indent,
@@ -56,9 +56,9 @@ def row_lines(rows: Sequence[Row], width: int) -> Iterator[str]:
     indent = " " * (column + 4)
     for label, value in rows:
         room = wide - len(indent)
-        lines = textwrap.wrap(breakable(value, room), room, break_on_hyphens=False) or [""]
+        lines = wrapped_lines(breakable(value, room), room, break_on_hyphens=False) or [""]
         if len(label) > column:
-            yield from textwrap.wrap(label, wide - 2, initial_indent="  ", subsequent_indent="    ")
+            yield from wrapped_lines(label, wide - 2, initial_indent="  ", subsequent_indent="    ")
         else:
             yield f"  {label:<{column}}  {lines.pop(0)}".rstrip()
         yield from (f"{indent}{line}" for line in lines)

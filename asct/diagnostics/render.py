@@ -18,12 +18,11 @@ that the runner decodes (docs.github.com, "Workflow commands"; actions/toolkit, 
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from asct.diagnostics.model import Diagnostic, Severity, Span
-from asct.values.text import display_width, printable
+from asct.values.text import display_width, printable, wrapped_lines
 
 _BREAKS = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
 """Matches the same line breaks as libyaml does, so that line numbers agree."""
@@ -79,7 +78,7 @@ def one_line(item: Diagnostic) -> str:
 
 def _wrapped(first: str, text: str, width: int, indent: str | None = None) -> list[str]:
     rest = " " * len(first) if indent is None else indent
-    lines = textwrap.wrap(
+    lines = wrapped_lines(
         first + text,
         width,
         subsequent_indent=rest,
@@ -117,7 +116,7 @@ def _caret(start: int, stop: int, label: str, room: int) -> list[str]:
     carets = "^" * max(1, stop - start)
     if start + len(carets) + 1 + display_width(label) <= room or not label:
         return [f"{carets} {label}".rstrip()]
-    return [carets, *textwrap.wrap(label, room, break_on_hyphens=False)]
+    return [carets, *wrapped_lines(label, room, break_on_hyphens=False)]
 
 
 def _source_line(text: str | None, line: int) -> str | None:

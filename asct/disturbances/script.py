@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 import shlex
-import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Final
 
 from asct.disturbances.build import counted
 from asct.resources import text
 from asct.sdk.disturbance import Disturbance, Setting
+from asct.values.text import wrapped_lines
 
 LAST: Final = "smt-siblings"
 """The fix that is applied last and undone first, because it takes CPUs offline that other fixes configure."""
@@ -92,4 +92,5 @@ def _tail(able: Sequence[Disturbance]) -> str:
 def _comment(line: str) -> str:
     """Format text from a host as a shell comment that cannot end the line, control a terminal or execute commands."""
     plain = "".join(mark if mark.isprintable() else " " for mark in line)
-    return textwrap.fill(plain, _WIDTH, initial_indent="# ", subsequent_indent="#   ", break_on_hyphens=False)
+    style = {"initial_indent": "# ", "subsequent_indent": "#   "}
+    return "\n".join(wrapped_lines(plain, _WIDTH, break_on_hyphens=False, **style))

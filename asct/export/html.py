@@ -39,6 +39,7 @@ from asct.figures.render import plotly_javascript, render_sections
 from asct.figures.theme import substitutions, templates
 from asct.resources import folder as resource
 from asct.sdk.figure import Figure
+from asct.values.text import unbroken
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -235,7 +236,8 @@ class _Column:
         names = [name for name, fits in (("right", self.head.align == "right"), ("long", len(cell.text) > 16)) if fits]
         style = f' class="{" ".join(names)}"' if names else ""
         note = f' title="{_escaped(cell.note)}"' if cell.note else ""
-        text = f'<span class="chip {cell.tone}">{_escaped(cell.text)}</span>' if cell.tone else _escaped(cell.text)
+        shown = _unbroken(cell.text)
+        text = f'<span class="chip {cell.tone}">{shown}</span>' if cell.tone else shown
         return f'<th scope="row"{style}{self._key(cell)}{note}>{text}'
 
     def cell(self, cell: TableCell) -> str:
@@ -244,7 +246,7 @@ class _Column:
         names: list[str] = [self.head.align] if self.marked else []
         names += [cell.tone] if cell.tone else []
         names += ["long"] if self.breaks and len(cell.text) > (14 if flags else 24) else []
-        label = f' data-label="{_escaped(self.head.title)}"' if self.stack else ""
+        label = f' data-label="{_unbroken(self.head.title)}"' if self.stack else ""
         text = ", ".join(f"<b>{_escaped(one)}</b>" for one in cell.text.split(", ")) if flags else _prose(cell.text)
         text = f"<span>{text}</span>" if cell.text and (self.stack or cell.tone == "refused") else text
         style = f' class="{" ".join(names)}"' if names else ""
@@ -259,10 +261,15 @@ class _Column:
 
 def _prose(text: str) -> str:
     """Return text as HTML, with the parts between backticks as code."""
-    parts = _escaped(text).split("`")
+    parts = _unbroken(text).split("`")
     if len(parts) % 2 == 0:
-        return _escaped(text)
+        return _unbroken(text)
     return "".join(f"<code>{part}</code>" if number % 2 else part for number, part in enumerate(parts))
+
+
+def _unbroken(text: str) -> Markup:
+    """Return text as HTML in which no line break separates a number from its percent sign."""
+    return Markup(unbroken(_escaped(text)))  # noqa: S704 - it is escaped
 
 
 def _escaped(text: str) -> str:
@@ -281,5 +288,5 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["link"] = quote
+    environment.filters |= {"link": quote, "unbroken": _unbroken}
     return environment

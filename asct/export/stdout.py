@@ -4,7 +4,6 @@ fit."""
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -17,7 +16,7 @@ from asct.analysis.sparkline import Sweep, sweeps
 from asct.analysis.verdict import bound_text, by_outcome, value_text, word_of
 from asct.analysis.view import RunView
 from asct.store.model import Verdict
-from asct.values.text import counted, display_width, padded
+from asct.values.text import counted, display_width, padded, wrapped_lines
 
 NAME = "stdout"
 FILE = "report.txt"
@@ -151,7 +150,7 @@ def verdict_text(verdict: Verdict) -> str:
 def _verdict(verdict: Verdict, width: int) -> str:
     """Return the outcome and the text of a verdict. Continuation lines are aligned with the text."""
     lead = f"{word_of(verdict):<8} "
-    wrapped = textwrap.wrap(verdict_text(verdict), width - len(lead), break_on_hyphens=False)
+    wrapped = wrapped_lines(verdict_text(verdict), width - len(lead), break_on_hyphens=False)
     return "\n".join((lead if number == 0 else " " * len(lead)) + line for number, line in enumerate(wrapped))
 
 
@@ -383,7 +382,7 @@ def _lines_of(text: str, size: int) -> list[str]:
     """Break text into lines of at most `size` columns. textwrap is unsuitable because it counts characters, and some
     characters are two columns wide."""
     if display_width(text) == len(text):
-        return textwrap.wrap(text, size, break_on_hyphens=False)
+        return wrapped_lines(text, size, break_on_hyphens=False)
     lines = [""]
     for word in text.split():
         if lines[-1] and display_width(lines[-1]) + 1 + display_width(word) <= size:
@@ -418,5 +417,5 @@ def _cells(
 def _wrapped(text: str, width: int, indent: str = "") -> str:
     rest = indent or "  "
     return "\n".join(
-        textwrap.wrap(plain(text), width, initial_indent=indent, subsequent_indent=rest, break_on_hyphens=False)
+        wrapped_lines(plain(text), width, initial_indent=indent, subsequent_indent=rest, break_on_hyphens=False)
     )

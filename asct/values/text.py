@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 import unicodedata
 from collections.abc import Sequence, Set
+from typing import Any, Final
 
+NO_BREAK: Final = "\xa0"
+"""The no-break space, by its code, because its name requires a module that cannot be loaded if memory is scarce."""
+_BEFORE_PERCENT: Final = re.compile(r"(?<=\d) (?=%)")
 _REPLACEMENT = "\ufffd"
 
 
@@ -26,6 +32,16 @@ def printable(text: str, most: int | None = None) -> str:
     if not begun.isprintable():
         begun = "".join(mark if mark.isprintable() else _REPLACEMENT for mark in begun)
     return begun if most is None or len(text) <= most else f"{begun}..."
+
+
+def unbroken(text: str) -> str:
+    """Return a text in which no line break separates a number from its percent sign."""
+    return _BEFORE_PERCENT.sub(NO_BREAK, text)
+
+
+def wrapped_lines(text: str, width: int, **options: Any) -> list[str]:
+    """Wrap a text as `textwrap.wrap` does, but keep each number and its percent sign on one line."""
+    return [line.replace(NO_BREAK, " ") for line in textwrap.wrap(unbroken(text), width, **options)]
 
 
 def display_width(text: str) -> int:

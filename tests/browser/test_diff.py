@@ -77,5 +77,5 @@ def test_tables_are_there_without_script(page: Path, opened: Callable[..., Any])
         text = shown.inner_text("main")
         assert "6.11 x86_64" in text
         assert "27 regressed" in text
-        assert "-30.0 % [" in text
+        assert "-30.0\N{NO-BREAK SPACE}% [" in text
         assert seen.errors == []

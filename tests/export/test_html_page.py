@@ -76,10 +76,25 @@ def test_changes_since_the_baseline_come_before_what_did_not_change(tmp_path: Pa
     found = part(body, "baseline")
     text = text_of(found)
     assert "the newest run of this plan that was measured completely" in text
-    assert '<a href="#baseline">Baseline</a>' in body
+    assert '<a href="#baseline">Comparison with the baseline</a>' in body
     assert "Curves of both runs" in text
     identities = re.findall(r'\bid="([^"]+)"', re.sub(r"<script.*?</script>", "", body, flags=re.DOTALL))
     assert len(identities) == len(set(identities))
+
+
+def test_the_contents_name_sections_as_their_headings_do(tmp_path: Path) -> None:
+    body = html.render(open_view(second_run(tmp_path, 1.3), Fakes()))
+    contents = re.findall(r'<li><a href="#([^"]+)">([^<]+?) ?(?:<span|</a>)', body.partition("<main")[0])
+    headings = dict(re.findall(r'<h2 id="([^"]+)-title">([^<]+)<', body))
+    sections = [(slug, name) for slug, name in contents if slug != "verdict"]
+    assert {"headlines", "hosts", "baseline", "appendix"} <= dict(sections).keys()
+    assert sections == [(slug, headings[slug]) for slug, _ in sections]
+
+
+def test_no_line_break_separates_a_number_from_its_percent_sign(view: Viewer) -> None:
+    shown = re.sub(r"<script.*?</script>|<pre.*?</pre>|<[^>]*>", "", html.render(view()), flags=re.DOTALL)
+    assert "95\N{NO-BREAK SPACE}%" in shown
+    assert re.findall(r".*\d %.*", shown) == []
 
 
 def test_a_figure_is_a_group_because_it_has_buttons(view: Viewer) -> None:

@@ -7,7 +7,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asct.values.text import aligned, counted, listed, printable
+from asct.values.text import NO_BREAK, aligned, counted, listed, printable, unbroken, wrapped_lines
 
 
 def test_counted() -> None:
@@ -36,3 +36,12 @@ def test_columns_are_aligned_as_they_are_shown() -> None:
         "e\N{COMBINING ACUTE ACCENT}     200",
     ]
     assert aligned([("a", "b")]) == ["a  b"]
+
+
+def test_a_percent_sign_stays_with_its_number() -> None:
+    text = "medians with 95 % intervals"
+    for width in range(1, len(text)):
+        lines = wrapped_lines(text, width, break_long_words=False)
+        assert " ".join(lines) == text
+        assert not any(line.startswith("%") for line in lines)
+    assert unbroken("5 % of 100") == f"5{NO_BREAK}% of 100"

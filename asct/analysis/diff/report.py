@@ -66,6 +66,8 @@ class DiffSection:
     notes: tuple[str, ...]
     parts: tuple[DiffPart, ...]
     remarks: tuple[str, ...]
+    left_out: str
+    """A sentence about values that are omitted because they are less important, or empty if there are none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,12 +173,9 @@ def _section(
         tone=_tone([run]),
         notes=(*run.notes, *sorted(shared)),
         parts=tuple(_part(run, job, kept.get(job, ()), maps.get(job, ()), unique) for job in jobs),
-        remarks=(*_reasons(run), *_few(listed), *_one_sided(run), *([_left_out(left)] if left else [])),
+        remarks=(*_reasons(run), *_few(listed), *_one_sided(run)),
+        left_out=f"{left:,} more values with less important changes are in the CSV and JSON formats" if left else "",
     )
-
-
-def _left_out(number: int) -> str:
-    return f"{number:,} more values with less important changes are in the CSV and JSON formats, and are listed with -v"
 
 
 def _part(run: RunDiff, job: Job, rows: Sequence[DiffRow], maps: Sequence[Heatmap], unique: str) -> DiffPart:

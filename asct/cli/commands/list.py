@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -12,6 +11,7 @@ import click
 
 from asct.cli.completion import benchmark_names, completing
 from asct.cli.options import FORCE_HELP, FORMAT, GlobalOptions, shared_options
+from asct.values.text import wrapped_lines
 
 if TYPE_CHECKING:
     from asct.cli.console import Console
@@ -171,9 +171,13 @@ def _print_benchmark(console: Console, row: Mapping[str, str]) -> None:
     head = f"{'*' if row['default'] == 'yes' else ' '} {row['name']}{aliases}"
     keywords, room = row["keywords"].replace(" ", ", "), console.width - len(head) - 2
     needs = f"; needs {row['needs'].replace(' ', ', ')}" if row["needs"] else ""
-    fold = textwrap.TextWrapper(console.width, "    ", "    ", break_on_hyphens=False)
     console.result(f"{head}  {keywords:>{room}}" if len(keywords) <= room else f"{head}\n    {keywords}")
-    console.result(fold.fill(f"{row['summary']}{needs}"))
+    _print_indented(console, f"{row['summary']}{needs}")
+
+
+def _print_indented(console: Console, text: str) -> None:
+    style = {"initial_indent": "    ", "subsequent_indent": "    "}
+    console.result("\n".join(wrapped_lines(text, console.width, break_on_hyphens=False, **style)))
 
 
 def _print_folded(console: Console, listing: Listing, shown: Sequence[str]) -> None:
@@ -185,7 +189,7 @@ def _print_folded(console: Console, listing: Listing, shown: Sequence[str]) -> N
     for row in listing.rows:
         at = row.get("at", "").replace(" ", ", ")
         text = f"{row[last]}, at {at}" if at else row[last]
-        first, *further = textwrap.wrap(text, room, break_on_hyphens=False) or [""]
+        first, *further = wrapped_lines(text, room, break_on_hyphens=False) or [""]
         rows.append([*(row[key] for key in fixed), first])
         rows += [[*("" for _ in fixed), part] for part in further]
     console.table(shown, rows)
@@ -198,5 +202,4 @@ def _print_blocks(console: Console, listing: Listing) -> None:
         console.result(row[listing.columns[0]])
         for text in (row[listing.columns[-1]], "; ".join(facts)):
             if text:
-                fold = textwrap.TextWrapper(console.width, "    ", "    ", break_on_hyphens=False)
-                console.result(fold.fill(text.replace("|", " | ")))
+                _print_indented(console, text.replace("|", " | "))

@@ -9,7 +9,7 @@ from asct.analysis.budget import Part, fit
 from asct.analysis.diff.figures import matrix_grid
 from asct.analysis.diff.report import DiffPart, DiffReport, DiffSection
 from asct.analysis.markup import SIGNS, escape, prose, table
-from asct.export.diff.text import ALIKE
+from asct.export.diff.text import ALIKE, LISTED
 from asct.values.grouping import shortened
 
 MOST_BYTES: Final = 1 << 20
@@ -41,7 +41,8 @@ def _section(section: DiffSection) -> Iterator[Part]:
     yield Part(section.title, 0, ("\n".join(filter(None, (f"## {escape(section.title)}\n", sentence))),))
     for part in section.parts:
         yield Part(part.title, 3, (_part(part),))
-    lines = "".join(f"- {prose(line)}\n" for line in (*section.notes, *section.remarks))
+    left_out = [f"{section.left_out}{LISTED}"] if section.left_out else []
+    lines = "".join(f"- {prose(line)}\n" for line in (*section.notes, *section.remarks, *left_out))
     yield Part("remarks", 2, (lines,))
 
 

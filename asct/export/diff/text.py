@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator
 
 from asct.analysis.diff.figures import matrix_grid
 from asct.analysis.diff.report import DiffPart, DiffReport, DiffSection
 from asct.export.stdout import WIDTH, table
-from asct.values.text import display_width
+from asct.values.text import display_width, wrapped_lines
 
+LISTED = ", and are listed with -v"
+"""The end of the sentence about omitted values in the formats that `-v` makes longer."""
 ALIKE = "machine, software, plan and settings are the same, as far as the runs describe them"
 
 
@@ -34,7 +35,8 @@ def _section(section: DiffSection, width: int) -> Iterator[str]:
     yield "\n".join(_wrapped(note, width) for note in section.notes)
     for part in section.parts:
         yield from _part(part, width)
-    yield "\n".join(_wrapped(remark, width) for remark in section.remarks)
+    remarks = (*section.remarks, *([f"{section.left_out}{LISTED}"] if section.left_out else []))
+    yield "\n".join(_wrapped(remark, width) for remark in remarks)
 
 
 def _part(part: DiffPart, width: int) -> Iterator[str]:
@@ -51,4 +53,4 @@ def _titled(title: str, text: str, width: int, rule: str = "-") -> str:
 
 
 def _wrapped(text: str, width: int) -> str:
-    return textwrap.fill(text, width, subsequent_indent="  ", break_on_hyphens=False)
+    return "\n".join(wrapped_lines(text, width, subsequent_indent="  ", break_on_hyphens=False))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -11,7 +10,7 @@ from matplotlib.figure import Figure
 
 from asct.figures.static.labels import INK, MUTED, PIXELS_PER_INCH, POINT, SMALL, plain
 from asct.figures.static.marks import key_of
-from asct.values.text import printable
+from asct.values.text import printable, wrapped_lines
 
 _WIDTH: Final = 960
 _PLOT_HEIGHT: Final = 420
@@ -110,7 +109,7 @@ def layout_for(layout: Mapping[str, Any], width: float) -> Mapping[str, Any]:
 
 
 def _wrapped(text: str, pixels: float, size: float, most: int) -> list[str]:
-    return textwrap.wrap(text, int(pixels / (size * _GLYPH)), max_lines=most, placeholder=" …")
+    return wrapped_lines(text, int(pixels / (size * _GLYPH)), max_lines=most, placeholder=" …")
 
 
 def _named(spec: Mapping[str, Any]) -> list[Mapping[str, Any]]:
