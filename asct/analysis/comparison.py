@@ -8,7 +8,7 @@ unchanged runs shows how much repeats differ. A value has regressed if these con
 allows, according to a Mann-Whitney test against the base's values made worse by `limit`; if there are several unchanged
 runs, it is worse than could be expected of another unchanged run; both tests account for all values that are compared
 together (Holm); and the change exceeds the noise floor of both runs. Sources: see `statistics/ranks.py`,
-`statistics/shift.py` and `statistics/prediction.py`.
+`statistics/shift.py`, `statistics/prediction.py` and, for the noise floor, `statistics/quantiles.py`.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ from typing import Final, Literal
 from asct.analysis.groups import MetricGroup
 from asct.statistics.bootstrap import Nested, ratio_interval
 from asct.statistics.prediction import Prior, next_p
+from asct.statistics.quantiles import median_interval
 from asct.statistics.ranks import can_reach, greater_p, holm, least_each
 from asct.statistics.shift import ratio
+from asct.statistics.visits import t_975
 from asct.values.grouping import grouped
 from asct.values.quantity import format_quantity
 from asct.values.text import counted, listed
@@ -36,7 +38,7 @@ LEAST_RUNS: Final = 5
 """Minimum number of unchanged runs for which their spread is used. Fewer runs do not determine it precisely enough."""
 _ENOUGH_RUNS: Final = 10
 """With fewer unchanged runs than this, the spread is so uncertain that a regression shown by the visits is treated as
-undecided rather than as chance."""
+undecided rather than as chance, and that the intervals of the values must allow for it."""
 _EXTREME: Final = 1e100
 """Ratios of values above this limit or below its inverse could overflow. No measurement returns such values."""
 Outcome = Literal["improved", "same", "regressed", "too-few", "noisy", "not-comparable"]
@@ -195,14 +197,18 @@ def compare(base: MetricGroup | None, new: MetricGroup, limit: float, unchanged:
         greater_p(second, [value * down for value in first]),
     )
     by_visits = rises if better == "lower" else falls
-    noise = math.hypot(_noise(base), _noise(new))
+    known = len(unchanged) >= _ENOUGH_RUNS
+    noise = math.hypot(*(_noise(group, known=known) for group in (base, new)))
+    spread = stdev(unchanged) / fmean(unchanged) if len(unchanged) > 1 else 0.0
     noisy = sorted({flag for flag in (*base.doubts, *new.doubts) if flag.startswith("noisy")})
     if len(unchanged) >= LEAST_RUNS:
-        # Half the noise floor is about one standard deviation, known from all repeats or, of one repeat, all visits.
-        known = len(before) + len(after) if nested else len(first) + len(second)
-        prior = Prior(noise / 2.0, known - 2)
+        # Half this noise is about one standard deviation, known from all repeats or, of one repeat, all visits.
+        count = len(before) + len(after) if nested else len(first) + len(second)
+        prior = Prior(noise / 2.0, count - 2)
         rises = max(rises, _next_p(unchanged, new.value / up, prior))
         falls = max(falls, _next_p([1.0 / value for value in unchanged], down / new.value, prior))
+    if known:
+        noise = max(noise, math.sqrt(2.0) * t_975(len(unchanged) - 1) * spread)
     return replace(
         change,
         samples=(len(first), len(second)),
@@ -215,7 +221,7 @@ def compare(base: MetricGroup | None, new: MetricGroup, limit: float, unchanged:
         p_better=falls if better == "lower" else rises,
         p_visits=by_visits,
         runs=len(unchanged),
-        spread=stdev(unchanged) / fmean(unchanged) if len(unchanged) > 1 else 0.0,
+        spread=spread,
         noisy=listed(noisy),
     )
 
@@ -326,8 +332,14 @@ def _values(group: MetricGroup) -> list[float]:
     return [group.value, *_flat(_nested(group))]
 
 
-def _noise(group: MetricGroup) -> float:
-    """Return half the width of a single repeat's interval, or half the range of several repeats, relative to the
-    value."""
-    low, high = group.span
+def _noise(group: MetricGroup, *, known: bool) -> float:
+    """Return half the width of the value's interval, relative to the value.
+
+    If the spread of unchanged runs is `known`, the interval only has to show how precisely the samples determine the
+    value, which is their median. A few disturbed visits do not move the median, so they must not widen its interval.
+    Otherwise, the interval of a single repeat also allows for differences between runs, and that of several repeats is
+    their range.
+    """
+    samples = _of_repeats(group) if len(group.records) > 1 else _flat(_nested(group))
+    low, high = (median_interval(samples) if known else None) or group.span
     return (high - low) / 2.0 / abs(group.value)

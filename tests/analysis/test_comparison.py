@@ -88,7 +88,8 @@ def test_far_beyond_the_limit_but_perhaps_chance_is_inconclusive() -> None:
         return change.inconclusive
 
     assert found(120e-9)
-    assert found(120e-9, limit=0.0)
+    assert found(120e-9, limit=0.01)
+    assert not found(120e-9, limit=0.0), "runs differ that much without a change"
     assert found(125e-9, spread=0.15), "within the noise floor, but by more than twice the limit"
     assert not found(120e-9, limit=0.25)
     assert not found(100.1e-9, limit=0.0)
@@ -222,6 +223,27 @@ def test_the_spread_of_unchanged_runs_decides_what_visits_cannot() -> None:
     assert "spread of 10 unchanged runs 11.2 %; it may be due to chance" in lost.describe("s")
     (better,) = adjusted([compare(new, base, 0.05, [1.2 * value for value in alike])])
     assert better.outcome == "improved"
+
+
+@pytest.mark.parametrize("disturbed", ["base", "new"])
+def test_disturbed_visits_do_not_hide_a_change_from_runs_that_agree(disturbed: str) -> None:
+    """Two of twelve visits take twice as long, which moves neither median."""
+    alike = [100e-9 * (1.0 + 0.001 * step) for step in (0, -1, 1, -0.5, 0.5)]
+    visits = {"base": around(100e-9, 12, spread=0.001), "new": around(105e-9, 12, spread=0.001)}
+    visits[disturbed] = [*visits[disturbed][:-2], 200e-9, 210e-9]
+    base, new = group(visits["base"]), group(visits["new"])
+    (found,) = adjusted([compare(base, new, 0.0, 2 * alike)])
+    assert (found.outcome, found.noise < 0.01) == ("regressed", True)
+    (few,) = adjusted([compare(base, new, 0.0, alike)])
+    assert (few.outcome, few.noise > 0.2) == ("same", True), "five runs may agree by chance"
+
+
+def test_the_noise_floor_includes_what_varies_from_run_to_run() -> None:
+    base, new = group(around(100e-9, spread=0.001)), group(around(103e-9, spread=0.001))
+    apart = [100e-9 * (1.0 + 0.01 * step) for step in (-1, 1) * 5]
+    (found,) = adjusted([compare(base, new, 0.0, apart)])
+    assert (found.outcome, found.inconclusive) == ("same", False)
+    assert found.noise == pytest.approx(2**0.5 * 2.262 * found.spread)
 
 
 def test_no_value_is_lower_by_more_than_100_percent() -> None:
