@@ -148,6 +148,7 @@ window.rules = (() => {
     const counts = axesOf(plot).filter((axis) => /^(Round|Burst|Pairs|IODepth|ProcessCount)/.test(axis.title.text));
     return counts.flatMap((axis) => labels(plot, axis).map(text)).filter((one) => /\.\d/.test(one)).map((one) => `${one} is no count`);
   }
+  const paleCells = (plot) => all(plot, ".heatmap-label text").filter((one) => getComputedStyle(one).fill === "rgb(68, 68, 68)").map(text);
   // Figures are side by side, with plots that begin at the same height, and no row is half empty.
   const neighbours = (one, other) => one !== other && one.parentNode === other.parentNode &&
     one.getBoundingClientRect().top === other.getBoundingClientRect().top;
@@ -223,7 +224,7 @@ window.rules = (() => {
     fewTicks: each(fewTicks), unlabelledX: each(unlabelledX), manySeries: each(manySeries), tallLegend: each(tallLegend),
     overlaps: each(overlaps), outside: each(outside), mixedColours: mixedColours(), untitledAxes: each(untitledAxes),
     longNumbers: each(longNumbers), undrawn: undrawn(), crossedLabels: each(crossedLabels), slantedTicks: each(slantedTicks),
-    brokenCounts: each(brokenCounts), loneFigures: loneFigures(), uneven: uneven(),
+    brokenCounts: each(brokenCounts), paleCells: each(paleCells), loneFigures: loneFigures(), uneven: uneven(),
   });
   return { figures, cutCaptions, badNumbers, contrast, sideways, styles, plots };
 })();
