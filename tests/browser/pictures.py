@@ -12,8 +12,8 @@ from tests.browser.trees import write_tree
 
 FOLDER: Final = Path(__file__).parents[2] / "docs" / "pictures"
 _SCREEN = {"width": 1280, "height": 800}
-_COLOURS = 96
-"""A palette of this size makes the files small, and letters stay smooth."""
+_COLOURS = 256
+"""A palette of this size makes the files small, letters stay smooth, and links keep their color."""
 
 
 def _saved(picture: bytes, name: str) -> None:
