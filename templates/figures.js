@@ -208,7 +208,7 @@
   }
   function fitAxes(layout, inside, map) {
     const grid = layout.meta && layout.meta.grids;
-    const beside = grid ? 6 : layout.margin.r;
+    const beside = grid ? Math.max(6, 0.02 * inside - 4) : layout.margin.r; // panels are 4 % apart
     for (const name of Object.keys(layout).filter((key) => key.startsWith("xaxis"))) {
       const [from, to] = layout[name].domain || [0, 1];
       const width = inside * (to - from);

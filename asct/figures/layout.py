@@ -15,7 +15,7 @@ from asct.figures import theme
 from asct.figures.axes import AxisView
 from asct.figures.labels import CHARACTER, WIDE, beside_lines, data_lines, label_rows, share
 from asct.figures.palette import Style
-from asct.figures.panels import PANEL_WIDTH, Panel, columns_of, legend_names
+from asct.figures.panels import PANEL_HEIGHT, PANEL_WIDTH, Panel, columns_of, legend_names
 from asct.figures.scale import escape, six_digits
 from asct.sdk.figure import Bars, Chart, Line, Marker, Series
 
@@ -26,7 +26,6 @@ ROW: Final = 15
 _BELOW: Final = 52
 _LEFT: Final = 34
 """Width in pixels of the common title of the y axes and of the gaps beside it."""
-_PANEL_HEIGHT: Final = 150
 _PANEL_GAP: Final = 14
 _MOST_COLUMNS: Final = 4
 _SYMBOLS: Final = dict(zip(theme.MARKERS, "\u25cf\u25a0\u25c6\u25b2\u2716\u271a\u2605\u2b22", strict=True))
@@ -161,7 +160,7 @@ def _first_labels(chart: Chart, first: Panel, x: AxisView, y: AxisView) -> list[
     """Return the labels of rated values in the first panel. A label is shortened if it does not fit into the panel."""
     rated = tuple(replace(line, label=_fitting(line.label, PANEL_WIDTH)) for line in chart.rated)
     named = replace(chart, rated=tuple(line for line in rated if line.label))
-    return _horizontal_labels(named, first.series, x, y, (PANEL_WIDTH, _PANEL_HEIGHT))
+    return _horizontal_labels(named, first.series, x, y, (PANEL_WIDTH, PANEL_HEIGHT))
 
 
 def _horizontal_labels(
@@ -251,11 +250,11 @@ def _grid(count: int, lines: int, left: int) -> tuple[Json, Json]:
 def _places(count: int, columns: int, above: int) -> Json:
     """Return the height of a figure with this number of columns, and the domains of its axes."""
     rows = -(-count // columns)
-    inside = rows * _PANEL_HEIGHT + (rows - 1) * (above + _PANEL_GAP)
+    inside = rows * PANEL_HEIGHT + (rows - 1) * (above + _PANEL_GAP)
     width, axes = 1.0 / columns, {}
     for number in range(count):
         row, column = divmod(number, columns)
-        top = row * (_PANEL_HEIGHT + above + _PANEL_GAP)
+        top = row * (PANEL_HEIGHT + above + _PANEL_GAP)
         suffix = str(number + 1) if number else ""
         left = column * width + (0.02 if column else 0.0)
         axes[f"xaxis{suffix}"] = {
@@ -263,7 +262,7 @@ def _places(count: int, columns: int, above: int) -> Json:
             "showticklabels": number + columns >= count,
         }
         axes[f"yaxis{suffix}"] = {
-            "domain": [round(max(0.0, 1 - (top + _PANEL_HEIGHT) / inside), 4), round(1 - top / inside, 4)],
+            "domain": [round(max(0.0, 1 - (top + PANEL_HEIGHT) / inside), 4), round(1 - top / inside, 4)],
             "showticklabels": column == 0,
         }
     return {"height": inside + BUTTONS + above + _BELOW, "axes": axes}

@@ -18,7 +18,7 @@ from asct.figures.hover import hover_lines, is_several, visible_points
 from asct.figures.labels import NARROW, WIDE, Placed, placed
 from asct.figures.layout import chart_layout
 from asct.figures.palette import Palette, Style, palette
-from asct.figures.panels import Panel, legend_names, panels
+from asct.figures.panels import PANEL_HEIGHT, PANEL_WIDTH, Panel, legend_names, panels
 from asct.figures.scale import AxisScale, escape, six_digits
 from asct.sdk.figure import Bars, Chart, Figure, Heatmap, Series
 from asct.sdk.record import Scalar
@@ -107,7 +107,9 @@ class _Drawn:
         """Return where to place the texts beside the marks, on a wide page and on a narrow page."""
         if not any(series.labels for series in panel.series):
             return []
-        return [placed(panel.series, self.x, self.y, size) for size in (WIDE, NARROW)]
+        alone = len(panel.series) == len(self.chart.series)
+        sizes = (WIDE, NARROW) if alone else 2 * ((PANEL_WIDTH, PANEL_HEIGHT),)
+        return [placed(panel.series, self.x, self.y, size) for size in sizes]
 
     def _xs(self, series: Series) -> list[Any]:
         if self.x.kind == "category":

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from asct.figures.axes import AxisView
+from asct.figures.axes import AxisView, section_scales, x_view, y_view
 from asct.figures.labels import CHARACTER, Placed, placed
-from asct.sdk.figure import Series
+from asct.figures.panels import PANEL_HEIGHT, PANEL_WIDTH, panels
+from asct.sdk.figure import Axis, Line, Series
+from tests.figures.rendered import render_figure
 
 
 def labels_of(marks: int) -> list[str]:
@@ -45,3 +47,19 @@ def test_no_line_crosses_a_label() -> None:
     [found] = placed([series], axis, axis, (400.0, 400.0))
     assert [item.text for item in found] == ["16", "32", "64"]
     assert found[1].position.split()[1] != "center"
+
+
+def test_no_line_crosses_a_label_in_a_panel() -> None:
+    """A panel is smaller than a chart alone, so that lines rise at other angles."""
+    loads, rates = tuple(map(str, range(4))), (1e9, 2e9, 3e9, 3.2e9)
+    series = tuple(
+        Series(f"{size}, {mix}", rates, tuple(factor * x for x in (1e-4, 2e-4, 4e-4, 4e-3)), labels=loads)
+        for size in ("4K", "64K")
+        for mix, factor in zip("abcde", (1.0, 1.5, 2.0, 3.0, 5.0), strict=True)
+    )
+    figure = Line("l", "t", "c", Axis("Rate", "B/s"), Axis("Latency", "s"), series)
+    x, y = (view(figure, section_scales([figure])) for view in (x_view, y_view))
+    traces = [trace for trace in render_figure(figure)["data"] if "text" in trace["mode"]]
+    for panel, drawn in zip(panels(figure), (traces[:5], traces[5:]), strict=True):
+        expected = placed(panel.series, x, y, (PANEL_WIDTH, PANEL_HEIGHT))
+        assert [trace["textposition"] for trace in drawn] == [[item.position for item in own] for own in expected]
