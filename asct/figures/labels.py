@@ -190,10 +190,15 @@ def _place(text: str, mark: Point, taken: list[Box], lines: Sequence[Segment], s
         box = (left, middle - _TEXT_HEIGHT / 2, left + width, middle + _TEXT_HEIGHT / 2)
         inside = box[0] >= 0 and box[2] <= size[0] and box[3] <= size[1]
         free = inside and not any(_overlap(box, other) for other in taken)
-        if free and not any(_crosses(line, box) for line in lines):
+        if free and not any(_crosses(line, _grown(box)) for line in lines):
             taken.append((box[0] - CHARACTER, box[1], box[2] + CHARACTER, box[3]))  # two numbers must not read as one
             return Placed(text, position)
     return Placed("", "top center")
+
+
+def _grown(box: Box) -> Box:
+    """Return a larger box, because lines have other slopes in a figure of another width."""
+    return box[0] - _GAP, box[1] - _GAP / 2, box[2] + _GAP, box[3] + _GAP / 2
 
 
 def _overlap(one: Box, other: Box) -> bool:
