@@ -130,18 +130,23 @@ def test_two_hosts_do_not_share_a_node_that_is_free_again(slurm: Slurm) -> None:
         assert [row[3] for row in slurm.jobs("RUNNING")] == ["n2"]
 
 
-def test_interruptions_do_not_keep_a_host_from_being_cleaned_up(slurm: Slurm) -> None:
-    """The engine interrupts a host every second until the host is closed."""
+def test_a_run_interrupted_between_two_jobs_cleans_up(slurm: Slurm) -> None:
+    """Somebody else's job takes the node, a job of the run still waits, and the engine keeps interrupting the host."""
     host = host_of("lab-1")
     host.open(SESSION)
-    node = slurm.jobs("RUNNING")[0][3]
     assert any(Path(host.work).name in left for left in slurm.left())
-    host._end_held()
-    blocker = _occupy(slurm, node)
+    blocker = _submit(slurm, slurm.jobs("RUNNING")[0][3])
+    host.plan_jobs([JobRequest("a", 60.0), JobRequest("b", 60.0)])
     with ThreadPoolExecutor(1) as pool:
-        closing = pool.submit(host.close)
         try:
-            until(lambda: any("-lab-1-" in row[1] for row in slurm.jobs("PENDING")))
+            beginning = pool.submit(host.begin_job, "a")
+            until(lambda: states(slurm)[blocker] == "RUNNING")
+            host.interrupt()
+            with pytest.raises(HostLost):
+                beginning.result(PATIENCE_S)
+            known = {row[0] for row in slurm.jobs()}
+            closing = pool.submit(host.close)
+            until(lambda: any(row[0] not in known for row in slurm.jobs("PENDING")))
             host.interrupt()
             rounds = QUEUE.rounds
             until(lambda: QUEUE.rounds > rounds + 2)  # by then, a host that heeds the interruption has given up
@@ -152,9 +157,13 @@ def test_interruptions_do_not_keep_a_host_from_being_cleaned_up(slurm: Slurm) ->
     slurm.await_empty()
 
 
-def _occupy(slurm: Slurm, node: str) -> str:
+def _submit(slurm: Slurm, node: str) -> str:
     argv = ["sbatch", "--parsable", "--exclusive", f"--nodelist={node}", "--output=/dev/null", "--wrap=sleep 300"]
-    job = slurm.command(*argv).strip()
+    return slurm.command(*argv).strip()
+
+
+def _occupy(slurm: Slurm, node: str) -> str:
+    job = _submit(slurm, node)
     until(lambda: states(slurm)[job] == "RUNNING")
     return job
 

@@ -135,7 +135,7 @@ class SlurmHost(RemoteHost):
             allocation = self._submit(what, memory.seconds.get(memory.id, FIRST_JOB_S), JobOrder(), others)
             memory.held = allocation
             self._save_state()
-            node = self._await(allocation)
+            node = self._await(allocation, self._over)
             if self._request.node or _claim(node, self.name):
                 self._hold(memory.id, allocation, node)
                 return
@@ -150,10 +150,17 @@ class SlurmHost(RemoteHost):
         self._queue.follow(allocation.job)
         return allocation
 
-    def _await(self, allocation: Allocation, given_up: threading.Event | None = None) -> str:
+    def _await_or_cancel(self, allocation: Allocation, given_up: threading.Event) -> str:
+        """Like `_await`, but cancel the job if it does not start."""
+        try:
+            return self._await(allocation, given_up)
+        except (HostError, KeyboardInterrupt):
+            cancel(self.name, [allocation.job])
+            raise
+
+    def _await(self, allocation: Allocation, given_up: threading.Event) -> str:
         """Wait for a job to start, and return its node. Raises HostLost if the job cannot start, or if `given_up` is
-        set (by default, if the run is interrupted)."""
-        given_up = given_up or self._over
+        set."""
         seen, told = QueuedJob("PENDING"), ""
         while seen.state != "RUNNING":
             if given_up.is_set():
@@ -209,12 +216,7 @@ class SlurmHost(RemoteHost):
             allocation = self._submit(job_id, self._memory.seconds.get(job_id, FIRST_JOB_S), JobOrder())
         self._steps.close()
         self._end_held()
-        try:
-            node = self._await(allocation)
-        except HostError:
-            cancel(self.name, [allocation.job])
-            raise
-        self._hold(job_id, allocation, node)
+        self._hold(job_id, allocation, self._await_or_cancel(allocation, self._over))
         self._session.reattach()
         self._memory.work = self.work
         self._save_state()
@@ -266,27 +268,31 @@ class SlurmHost(RemoteHost):
         expired = threading.Event()
         deadline = threading.Timer(END_S, expired.set)
         deadline.start()
-        with contextlib.suppress(AsctError):
-            allocation = self._submit("clean up", FIRST_JOB_S, JobOrder())
-            self._planned["clean up"] = allocation  # if it does not start, `close` cancels it
-            node = self._await(allocation, expired)
-            del self._planned["clean up"]
-            self._hold(self._memory.id, allocation, node)
-            self._session.reattach()
-        deadline.cancel()
+        try:
+            with contextlib.suppress(AsctError):
+                allocation = self._submit("clean up", FIRST_JOB_S, JobOrder())
+                self._hold(self._memory.id, allocation, self._await_or_cancel(allocation, expired))
+                self._session.reattach()
+        finally:
+            deadline.cancel()
+
+    def _cancel_planned(self) -> None:
+        """Cancel the jobs that have not started. Otherwise, the next one would start and take the node."""
+        left = [one.job for one in self._planned.values()]
+        self._planned = {}
+        with contextlib.suppress(AsctError):  # Slurm does not respond; the jobs will end without asct
+            cancel(self.name, left)
+        for job in left:
+            self._queue.forget(job)
 
     def close(self) -> None:
+        self._cancel_planned()
         self._regain_node()
         tidy = self._link.alive() if self.work else not self._memory.work
         super().close()
         self._steps.close()
-        left = [one.job for one in self._planned.values()]
-        self._planned = {}
-        with contextlib.suppress(AsctError):  # Slurm does not respond; the jobs will end without it
-            cancel(self.name, left)
+        with contextlib.suppress(AsctError):
             self._end_held()
-        for job in left:
-            self._queue.forget(job)
         with _NODES_LOCK:
             for node in [node for node, host in _NODES.items() if host == self.name]:
                 del _NODES[node]
