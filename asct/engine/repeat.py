@@ -79,7 +79,7 @@ class Attempt:
     exported: Mapping[str, Scalar] = field(default_factory=dict)
     diagnostic: Diagnostic | None = None
     end: Literal["complete", "early", "lost"] = "complete"
-    """Whether all steps ran, the attempt ended before its last step, or the connection was lost."""
+    """How the steps ended: nothing stopped them, one of them failed or was interrupted, or the connection was lost."""
     steps_left: bool = False
     """Whether the attempt failed after its remaining steps had been announced to the host."""
     telemetry: Telemetry | None = None

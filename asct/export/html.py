@@ -261,10 +261,10 @@ class _Column:
 
 def _prose(text: str) -> str:
     """Return text as HTML, with the parts between backticks as code."""
-    parts = _unbroken(text).split("`")
+    parts = _escaped(text).split("`")
     if len(parts) % 2 == 0:
         return _unbroken(text)
-    return "".join(f"<code>{part}</code>" if number % 2 else part for number, part in enumerate(parts))
+    return "".join(f"<code>{part}</code>" if number % 2 else unbroken(part) for number, part in enumerate(parts))
 
 
 def _unbroken(text: str) -> Markup:

@@ -169,7 +169,7 @@ def _pixels(
 
 
 def _segments(marks: Sequence[Point | None]) -> list[Segment]:
-    return list(pairwise(mark for mark in marks if mark is not None))
+    return [(one, other) for one, other in pairwise(marks) if one is not None and other is not None]
 
 
 def _around(mark: tuple[float, float]) -> Box:

@@ -1,4 +1,4 @@
-"""JSON as RFC 8259 defines it, without NaN and infinity, which Python also accepts by default."""
+"""JSON as RFC 8259 defines it, without the constants NaN and Infinity, which Python also accepts by default."""
 
 from __future__ import annotations
 

@@ -97,6 +97,10 @@ def test_no_line_break_separates_a_number_from_its_percent_sign(view: Viewer) ->
     assert re.findall(r".*\d %.*", shown) == []
 
 
+def test_a_command_is_copied_with_the_spaces_that_it_has() -> None:
+    assert html._prose("at 5 %, run `echo 5 %`") == "at 5\N{NO-BREAK SPACE}%, run <code>echo 5 %</code>"
+
+
 def test_a_figure_is_a_group_because_it_has_buttons(view: Viewer) -> None:
     body = html.render(view())
     assert 'role="img"' not in re.sub(r"<script.*?</script>", "", part(body, "latency-sweep"), flags=re.DOTALL)

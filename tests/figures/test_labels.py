@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from asct.figures.axes import AxisView, section_scales, x_view, y_view
-from asct.figures.labels import CHARACTER, Placed, placed
+from asct.figures.labels import CHARACTER, Placed, data_lines, placed
 from asct.figures.panels import PANEL_HEIGHT, PANEL_WIDTH, panels
 from asct.sdk.figure import Axis, Line, Series
 from tests.figures.rendered import render_figure
@@ -47,6 +47,13 @@ def test_no_line_crosses_a_label() -> None:
     [found] = placed([series], axis, axis, (400.0, 400.0))
     assert [item.text for item in found] == ["16", "32", "64"]
     assert found[1].position.split()[1] != "center"
+
+
+def test_there_is_no_line_across_a_missing_value() -> None:
+    axis = AxisView("x", "linear", (), (), 0.0, 400.0)
+    series = Series("s", (100.0, 200.0, 300.0, 400.0), (100.0, None, 200.0, 300.0))
+    chart = Line("l", "t", "c", Axis("Rate", "B/s"), Axis("Latency", "s"), (series,))
+    assert data_lines(chart, [series], axis, axis, (400.0, 400.0)) == [((300.0, 200.0), (400.0, 100.0))]
 
 
 def test_no_line_crosses_a_label_in_a_panel() -> None:
