@@ -262,9 +262,13 @@ def accept_(options: GlobalOptions, run: str, metric: str, because: str, results
     item = acceptance(stored.layout.root.name, metric, because)
     fault = acceptable(stored, item)
     if fault:
-        known = {f"{record.id}.{record.metric}" for record in stored.records()}
-        listing = did_you_mean(metric, known, f"`asct results show {run}` lists the metrics")
-        raise _no_baseline(stored, fault, _completing(stored) or listing)
+        known = {(record.id, record.metric) for record in stored.records()}
+        hint = (
+            "accept another run, whose values of this metric are valid"
+            if any(item.covers(*names) for names in known)
+            else did_you_mean(metric, map(".".join, known), f"`asct results show {run}` lists the metrics")
+        )
+        raise _no_baseline(stored, fault, _completing(stored) or hint)
     accept(stored.layout.root.parent, item)
     _show(options, item.model_dump(mode="json", by_alias=True), f"{metric}: accepted from {stored.layout.root}")
     return 0
