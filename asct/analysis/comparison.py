@@ -7,8 +7,10 @@ there are several repeats, each one is a single sample, regardless of its number
 unchanged runs shows how much repeats differ. A value has regressed if these conditions hold: it is worse than `limit`
 allows, according to a Mann-Whitney test against the base's values made worse by `limit`; if there are several unchanged
 runs, it is worse than could be expected of another unchanged run; both tests account for all values that are compared
-together (Holm); and the change exceeds the noise floor of both runs. Sources: see `statistics/ranks.py`,
-`statistics/shift.py`, `statistics/prediction.py` and, for the noise floor, `statistics/quantiles.py`.
+together (Holm); and the change exceeds the noise floor. The noise floor combines the intervals of both values (see
+`_noise`) and, with ten or more unchanged runs, is at least the change that the spread of these runs explains. Sources:
+see `statistics/ranks.py`, `statistics/shift.py`, `statistics/prediction.py` and, for the interval of a median,
+`statistics/quantiles.py`.
 """
 
 from __future__ import annotations
@@ -42,6 +44,9 @@ undecided rather than as chance, and that the intervals of the values must allow
 _EXTREME: Final = 1e100
 """Ratios of values above this limit or below its inverse could overflow. No measurement returns such values."""
 Outcome = Literal["improved", "same", "regressed", "too-few", "noisy", "not-comparable"]
+_LEAST_PERCENT: Final = 0.001
+_DEPENDENT: Final = ("drift", "two-states")
+"""The flags of a value whose visits are not independent samples."""
 _FAR: Final = 2.0
 """A value that is worse by more than this multiple of the limit is considered far beyond the limit."""
 _UNDECIDED: Final[tuple[Outcome, ...]] = ("too-few", "noisy", "not-comparable")
@@ -228,8 +233,10 @@ def compare(base: MetricGroup | None, new: MetricGroup, limit: float, unchanged:
 
 def _percent(share: float) -> str:
     """Return a fraction as a percentage with three significant digits, or with all integer digits if there are more;
-    never in exponential notation."""
+    never in exponential notation. A percentage between -0.001 and 0.001 is returned as `<0.001`, unless it is 0."""
     percent = 100.0 * share + 0.0  # which turns -0.0 into 0.0
+    if 0.0 < abs(percent) < _LEAST_PERCENT:
+        return f"<{_LEAST_PERCENT}"
     return f"{percent:.3g}" if abs(percent) < 999.5 else f"{percent:,.0f}"
 
 
@@ -335,11 +342,20 @@ def _values(group: MetricGroup) -> list[float]:
 def _noise(group: MetricGroup, *, known: bool) -> float:
     """Return half the width of the value's interval, relative to the value.
 
-    If the spread of unchanged runs is `known`, the interval only has to show how precisely the samples determine the
+    The interval of a single repeat allows for differences between runs, and that of several repeats is their range. If
+    the spread of unchanged runs is `known`, the interval only has to show how precisely the samples determine the
     value, which is their median. A few disturbed visits do not move the median, so they must not widen its interval.
-    Otherwise, the interval of a single repeat also allows for differences between runs, and that of several repeats is
-    their range.
+    The median's interval is not used if there are fewer than 6 samples or they are flagged as not independent, or if
+    its width is zero: then most samples are equal, which is due to rounding and does not show how precise they are.
     """
-    samples = _of_repeats(group) if len(group.records) > 1 else _flat(_nested(group))
-    low, high = (median_interval(samples) if known else None) or group.span
+    interval = _median_interval(group) if known else None
+    low, high = interval if interval and interval[0] < interval[1] else group.span
     return (high - low) / 2.0 / abs(group.value)
+
+
+def _median_interval(group: MetricGroup) -> tuple[float, float] | None:
+    """Return the interval of the median of the repeats or, of a single repeat, of its visits; None if there are too few
+    of them, or if they are not independent."""
+    if any(flag in record.flags for record in group.records for flag in _DEPENDENT):
+        return None
+    return median_interval(_of_repeats(group) if len(group.records) > 1 else _flat(_nested(group)))

@@ -70,6 +70,14 @@ def test_large_changes_are_not_told_as_powers_of_ten() -> None:
     assert "limit 1,200 %" in text
 
 
+@pytest.mark.parametrize("tiny", [5e-7, 1e-12])
+def test_tiny_changes_are_not_told_as_powers_of_ten(tiny: float) -> None:
+    found = Change(1.0, 1.0 + tiny, "lower", 0.0, change=tiny, interval=(-tiny, 0.0015), noise=tiny)
+    text = found.describe("s")
+    assert text.startswith("<0.001 % worse (95 %: <0.001 to 0.15 %) than the baseline")
+    assert "; limit 0 %, noise floor <0.001 %" in text
+
+
 def test_a_change_within_the_noise_floor_is_no_regression() -> None:
     base, new = around(100e-9, spread=0.001), around(110e-9, spread=0.001)
     noisy = [*new[:-1], 160e-9]
@@ -236,6 +244,34 @@ def test_disturbed_visits_do_not_hide_a_change_from_runs_that_agree(disturbed: s
     assert (found.outcome, found.noise < 0.01) == ("regressed", True)
     (few,) = adjusted([compare(base, new, 0.0, alike)])
     assert (few.outcome, few.noise > 0.2) == ("same", True), "five runs may agree by chance"
+
+
+def test_equal_samples_do_not_make_a_value_precise() -> None:
+    """All values are multiples of 0.1 ns. The median's interval has no width, and neither has that of the runs."""
+    base, new = ([first] * 10 + [second] * 2 for first, second in ((98.1e-9, 98.2e-9), (98.2e-9, 98.1e-9)))
+    (found,) = adjusted([compare(group(base), group(new), 0.0, [98.1e-9] * 10)])
+    assert found.noise == pytest.approx(2**0.5 * 0.05 / 98.1, rel=0.01)
+    assert found.p_worse > found.p_visits, "another run might be rounded up"
+
+
+@pytest.mark.parametrize("flag", ["drift", "two-states"])
+def test_the_noise_floor_spans_visits_that_are_not_independent(flag: str) -> None:
+    def value(middle: float, *flags: str) -> MetricGroup:
+        return group([middle * (1.0 + 0.001 * step) for step in range(-6, 6)], flags=list(flags))
+
+    def noise(base: MetricGroup, new: MetricGroup) -> float:
+        return compare(base, new, 0.0, [100e-9 * (1.0 + 0.0001 * step) for step in (-1, 1) * 5]).noise
+
+    usual = noise(value(100e-9), value(103e-9))
+    assert usual < noise(value(100e-9, flag), value(103e-9))
+    assert usual < noise(value(100e-9), value(103e-9, flag))
+    assert usual == noise(value(100e-9), value(103e-9, "noisy-host"))
+
+
+def test_the_noise_floor_of_few_repeats_is_their_range() -> None:
+    """The median of fewer than 6 values has no interval, however many unchanged runs are known."""
+    base, new = (repeated([[middle * share] for share in (0.98, 1.0, 1.02)]) for middle in (100e-9, 105e-9))
+    assert compare(base, new, 0.0, [100e-9] * 10).noise == pytest.approx(2**0.5 * 0.02)
 
 
 def test_the_noise_floor_includes_what_varies_from_run_to_run() -> None:
