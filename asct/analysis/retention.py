@@ -1,28 +1,36 @@
 """Decide which old runs of a results tree may be deleted (`asct results prune`).
 
-A run is kept as long as something refers to it: a label, an acceptance, a run that reused its points, or a plan whose
-baseline it is. The newest run of each plan that can be a baseline is also kept, so that the next run can be judged.
+A run is kept as long as something refers to it: a label, an acceptance, a kept run that reused its points, or a kept
+run whose plan names it as the baseline. The newest run of each plan that can be a baseline is also kept, so that the
+next run can be judged. When in doubt, a run is kept.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from asct.analysis.baseline import newest_fit
+from asct.analysis.grid import slug
 from asct.errors import StoreError
+from asct.sdk.benchmark import Catalog
 from asct.store.accepted import read_acceptances
-from asct.store.find import ListedRun, list_runs, run_folders
+from asct.store.documents import unreadable
+from asct.store.find import ListedRun, label_links, list_runs, run_folders
 from asct.store.folders import foreign, lock_holder
+from asct.store.model import Run
 from asct.store.reader import StoredRun
+from asct.store.verify import unexpected
 
 _SHORTEST: Final = 8
 """The length from which the beginning of an id selects a run, as in `open_run`."""
 _REUSED: Final = "reused from "
+_MENTIONED: Final = re.compile(r"\b\d{8}[0-9TZa-f-]*")
+"""Matches ids of runs, and their beginnings, in any text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,27 +47,31 @@ class OldRun:
         return self.item.layout.root
 
 
-def old_runs(results: Path, keep: int, before: str | None) -> list[OldRun]:
+def old_runs(results: Path, keep: int, before: str | None, catalog: Catalog) -> list[OldRun]:
     """Return the runs that are not among the newest `keep` of their plan and that were started before `before` (in the
-    form of a run id), newest first. A run refers only to earlier runs, so everything that refers to a run precedes it.
+    form of a run id), newest first.
 
-    Raises StoreError if the acceptances of a plan are damaged, because they would then not protect their runs.
+    Raises StoreError if the acceptances of a plan are damaged, or if a document of a damaged run cannot be read,
+    because what they refer to would then not be protected.
     """
     runs = list_runs(results)[::-1]
     needed = {root: why for plan in {item.layout.root.parent for item in runs} for root, why in _needed(plan).items()}
     ranks: Counter[Path] = Counter()
-    referrers: dict[str, str] = {}
-    found = []
+    found: dict[Path, str] = {}
     for item in runs:
         root = item.layout.root
         ranks[root.parent] += 1
-        old = ranks[root.parent] > keep and (before is None or root.name < before)
-        kept = _why_kept(item, needed, referrers) if old else ""
-        if old:
-            found.append(OldRun(item, kept))
-        if kept or not old:
-            referrers = {**dict.fromkeys(_references(item), f"{root.parent.name}/{root.name}"), **referrers}
-    return found
+        if ranks[root.parent] > keep and (before is None or root.name < before):
+            found[root] = _why_kept(item, needed, catalog)
+    referring = [item for item in runs if found.get(item.layout.root) != ""]
+    while referring:  # what a kept run refers to is kept, too
+        item = referring.pop(0)
+        why = f"{item.layout.root.parent.name}/{item.layout.root.name} refers to it"
+        starts = tuple(_references(item))
+        new = [one for one in runs if found.get(one.layout.root) == "" and one.layout.root.name.startswith(starts)]
+        found |= {one.layout.root: why for one in new}
+        referring += new
+    return [OldRun(item, found[item.layout.root]) for item in runs if item.layout.root in found]
 
 
 def _needed(plan: Path) -> dict[Path, str]:
@@ -69,30 +81,51 @@ def _needed(plan: Path) -> dict[Path, str]:
     return fit | {plan / item.run: f"its values of {item.metric} were accepted" for item in read_acceptances(plan)}
 
 
-def _why_kept(item: ListedRun, needed: Mapping[Path, str], referrers: Mapping[str, str]) -> str:
+def _why_kept(item: ListedRun, needed: Mapping[Path, str], catalog: Catalog) -> str:
     root = item.layout.root
     if item.run is None:
         return "cannot be read"
     if lock_holder(item.layout.lock):
         return "in progress"
-    if labels := item.labels:
-        return f"labeled {', '.join(labels)}"
-    if root in needed:
-        return needed[root]
-    if referrer := next((name for start, name in referrers.items() if root.name.startswith(start)), ""):
-        return f"{referrer} refers to it"
+    if item.run.status == "running":  # it may be in progress on a file system without locks
+        return "has not ended"
     try:
-        strange = foreign(root)
+        if labels := sorted({*label_links(root), *item.labels}):
+            return f"labeled {', '.join(labels)}"
+        if root in needed:
+            return needed[root]
+        if strange := foreign(root, _report_names(item.run, catalog), {slug(job.id) for job in item.run.jobs}):
+            return f"contains {strange}, which asct did not write"
+        return next((finding.message for finding in unexpected(StoredRun(item.layout, item.run))), "")
     except StoreError as error:
         return error.diagnostics[0].message
-    return f"contains {strange}, which asct did not write" if strange else ""
 
 
-def _references(item: ListedRun) -> Iterator[str]:
-    """Yield the ids, or their beginnings, of the runs to which a run refers."""
-    names = _names(StoredRun(item.layout, item.run)) if item.run is not None else ()
-    with suppress(StoreError):  # what is damaged refers to nothing
-        yield from (own for name in names if len(own := Path(name).name) >= _SHORTEST)
+def _report_names(run: Run, catalog: Catalog) -> set[str]:
+    """Return how the names of the tables and pictures in a run's folder begin."""
+    names = {job.benchmark for job in run.jobs}
+    known = [benchmark for name in names if (benchmark := catalog.get(name)) is not None]
+    return {"system_info", *names, *(name for benchmark in known for name in benchmark.pictures.values())}
+
+
+def _references(item: ListedRun) -> set[str]:
+    """Return the ids, or their beginnings, of the runs to which a run refers. If it is damaged, these are all ids that
+    its documents mention. Raises StoreError (E515)."""
+    try:
+        if item.run is not None:
+            names = [*_names(StoredRun(item.layout, item.run))]
+            return {part for name in names for part in Path(name).parts if len(part) >= _SHORTEST}
+    except StoreError:
+        pass
+    documents = (item.layout.run, item.layout.resolved, item.layout.journal)
+    return {start for path in documents for start in _MENTIONED.findall(_text(path))}
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8", errors="replace") if path.is_file() else ""
+    except OSError as error:
+        raise unreadable(path, error) from error
 
 
 def _names(stored: StoredRun) -> Iterator[str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from asct.diagnostics.model import Diagnostic
 from asct.diagnostics.suggest import did_you_mean
 from asct.errors import NoSuchRun, StoreError
-from asct.store.documents import way_out
+from asct.store.documents import unreadable, way_out
 from asct.store.layout import RUN_ID, RunLayout
 from asct.store.model import Run
 from asct.store.reader import StoredRun, read_run, real_folders
@@ -106,12 +106,26 @@ def _latest(results: Path, plan: str) -> StoredRun:
 
 
 def labels_of(root: Path) -> list[str]:
-    """Return the labels of a run, sorted. They are the links next to its folder that point to it, except `latest`."""
+    """Like `label_links`, but return an empty list if the folder of the plan cannot be read."""
+    with suppress(StoreError):
+        return label_links(root)
+    return []
+
+
+def label_links(root: Path) -> list[str]:
+    """Return the labels of a run, sorted. They are the links next to its folder that point to it, except `latest` and
+    links that are not complete yet. Raises StoreError (E515) if the folder of the plan cannot be read."""
     try:
-        links = [path for path in root.parent.iterdir() if path.is_symlink() and path.name != "latest"]
-        return sorted(link.name for link in links if link.readlink().name == root.name)
-    except OSError:
-        return []
+        names = sorted(path.name for path in root.parent.iterdir())
+    except OSError as error:
+        raise unreadable(root.parent, error) from error
+    return [name for name in names if name != "latest" and name[0] != "." and _points_to(root.with_name(name), root)]
+
+
+def _points_to(link: Path, root: Path) -> bool:
+    with suppress(OSError):  # it is not a link, or was removed in the meantime
+        return link.readlink().name == root.name
+    return False
 
 
 def lost_run(label: Path) -> str:

@@ -63,9 +63,10 @@ def _cannot_make(folder: Path, error: OSError) -> StoreError:
 _OWN = ("run.json", "plan.yaml", "plan.resolved.json", "journal.jsonl", "records.jsonl", "facts", "jobs", "build",
         "disturbances", "SHA256SUMS", "report.html", "summary.md", "junit.xml", "asct.log", ".lock", ".reserve",
        )  # fmt: skip
-_REPORTS = ("*.csv", "*.png", "*.svg", "report.*", "annotations.txt", "records.parquet", "comment.md",
-            "gl-code-quality-report.json",
-           )  # fmt: skip
+_SINGLE = ("report.json", "report.jsonl", "report.txt", "annotations.txt", "records.parquet", "comment.md",
+           "gl-code-quality-report.json",
+          )  # fmt: skip
+_REPORTS = ("*.csv", "*.png", "*.svg", "report.*", *_SINGLE)
 """Files that `asct report` and `asct run` write to the run folder."""
 _PICTURES = ("*.png", "*.svg")
 """Files that these commands write to the folders of the benchmark entries."""
@@ -99,19 +100,22 @@ def clear_run(folder: Path) -> None:
         raise write_error(folder, error) from error
 
 
-def foreign(folder: Path) -> str:
-    """Return the name of a file or folder in a run's folder that asct did not write, or an empty string if there is
-    none. Folders that contain only pictures are those of reports."""
-    known = {*_OWN, *(path.name for pattern in _REPORTS for path in folder.glob(pattern))}
+def foreign(folder: Path, reports: Collection[str], entries: Collection[str]) -> str:
+    """Return the name of a file or folder next to run.json that asct did not write, or an empty string if there is
+    none. asct recognizes what it writes by name: tables and pictures begin with one of `reports`, and the folders
+    `entries` contain only pictures."""
+    tables = re.compile(rf"({'|'.join(map(re.escape, reports))})([.-].+)?\.(csv|png|svg)")
+    known = {*_OWN, *_SINGLE}
     try:
         others = sorted(path for path in folder.iterdir() if path.name not in known and not path.match(".*.tmp"))
-        return next((path.name for path in others if not _only_pictures(path)), "")
+        files = [path for path in others if not (path.is_file() and tables.fullmatch(path.name))]
+        return next((path.name for path in files if path.name not in entries or not _only_pictures(path)), "")
     except OSError as error:
         raise unreadable(folder, error) from error
 
 
 def _only_pictures(path: Path) -> bool:
-    return path.is_dir() and all(any(map(item.match, _PICTURES)) for item in path.iterdir())
+    return path.is_dir() and all(item.is_file() and any(map(item.match, _PICTURES)) for item in path.iterdir())
 
 
 def link_latest(root: Path) -> Diagnostic | None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import Final
 
 from asct.store.checksums import scan, text_checksum
-from asct.store.documents import read_text
+from asct.store.documents import load, read_text
 from asct.store.files import clear_unfinished, write_atomic
 from asct.store.folders import held, lock_holder, locked
-from asct.store.reader import StoredRun
+from asct.store.reader import PARTS, StoredRun
 from asct.store.writer import by_line
 
 _STATUS: Final = re.compile(r"jobs/[^/]+/[^/]+/[^/]+/[^/]+/status\.json")
@@ -49,7 +50,17 @@ def _migrated(stored: StoredRun) -> dict[str, str]:
         before = read_text(stored.inside(layout.root / path))
         status = stored.status((layout.root / path).parent)
         if status is not None and _OLDER.search(before):
+            _check_parts(stored, path)
             texts[path] = by_line(status)
             old, new = text_checksum(before), text_checksum(texts[path])
             sums = sums.replace(f"{old}  {path}\n", f"{new}  {path}\n")
     return {layout.relative(layout.sums): sums, **texts} if texts and sums else texts
+
+
+def _check_parts(stored: StoredRun, status: str) -> None:
+    """Raise StoreError if command.json or telemetry.json next to a status.json is damaged, because the new status.json
+    would then silently lack its content."""
+    for kind, model in PARTS.items():
+        place = (stored.layout.root / status).with_name(f"{kind}.json")
+        if os.path.lexists(place):
+            load(model, kind, stored.inside(place))

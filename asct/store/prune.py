@@ -10,11 +10,13 @@ from typing import Final
 
 from asct.diagnostics.model import Diagnostic
 from asct.errors import AsctError, SafetyError, StoreError
+from asct.store.accepted import read_acceptances
 from asct.store.checksums import scan
 from asct.store.files import reason_of, sync_folder
-from asct.store.find import run_folders
+from asct.store.find import label_links, run_folders
 from asct.store.folders import held, link_latest
-from asct.store.layout import RunLayout
+from asct.store.layout import RUN_ID, RunLayout
+from asct.store.reader import real_folders
 
 _DELETED: Final = ".{}.deleted"
 """The name of a run's folder while it is being deleted. No command takes it for a run, and the next `remove_runs`
@@ -23,15 +25,30 @@ deletes the rest of it."""
 
 def remove_runs(results: Path, roots: Iterable[Path]) -> dict[Path, AsctError]:
     """Delete runs in this order, and what interrupted deletions left. Return the errors by folder: SafetyError (E504)
-    if the run is in progress, and StoreError (E523 and others) if it cannot be deleted."""
+    if the run is in progress, and StoreError (E523 and others) if it cannot be deleted. What another process deletes at
+    the same time is not an error."""
     failed: dict[Path, AsctError] = {}
-    steps = [(folder, _remove_folder) for folder in results.glob(f"*/{_DELETED.format('*')}")]
+    steps = [(folder, _remove_rest) for folder in _interrupted(results)]
     for root, remove in [*steps, *((root, _remove_run) for root in roots)]:
         try:
             remove(root)
         except (StoreError, SafetyError) as error:
-            failed[root] = error
+            if not isinstance(error.__cause__, FileNotFoundError):
+                failed[root] = error
     return failed
+
+
+def _interrupted(results: Path) -> list[Path]:
+    """Return the folders that interrupted deletions left."""
+    folders = [folder for plan in real_folders(results) for folder in real_folders(plan)]
+    ids = ((folder, folder.name[1:].removesuffix(".deleted")) for folder in folders)
+    return [folder for folder, run in ids if RUN_ID.fullmatch(run) and folder.name == _DELETED.format(run)]
+
+
+def _remove_rest(folder: Path) -> None:
+    with _deleting(folder):
+        _move_latest(folder.parent)
+    _remove_folder(folder)
 
 
 def _remove_run(root: Path) -> None:
@@ -39,11 +56,19 @@ def _remove_run(root: Path) -> None:
     tree contains either the whole run or none of it if the process is killed."""
     gone = root.with_name(_DELETED.format(root.name))
     with held(RunLayout(root).lock):
+        _check_unneeded(root)
         with _deleting(root):
             root.rename(gone)
             sync_folder(root.parent)
             _move_latest(root.parent)
         _remove_folder(gone)
+
+
+def _check_unneeded(root: Path) -> None:
+    """Raise StoreError if a run was labeled or accepted after it was chosen, or if this cannot be determined."""
+    if label_links(root) or any(item.run == root.name for item in read_acceptances(root.parent)):
+        message = f"{root}: is not deleted, because it was labeled or accepted in the meantime"
+        raise StoreError(Diagnostic("E523", message, hint="run the command again to see why it is kept"))
 
 
 def _remove_folder(folder: Path) -> None:
@@ -65,7 +90,7 @@ def _move_latest(plan: Path) -> None:
     """Make a broken link `latest` point to the newest run of the plan, or remove it if there is none."""
     latest, runs = plan / "latest", run_folders(plan)
     if latest.is_symlink() and not latest.exists():
-        latest.unlink() if not runs else link_latest(runs[-1])
+        latest.unlink(missing_ok=True) if not runs else link_latest(runs[-1])
 
 
 def disk_usage(root: Path) -> int:

@@ -24,7 +24,8 @@ from asct.store.model import CommandDocument, Run, Status, StepNote, Telemetry
 
 M = TypeVar("M", bound=BaseModel)
 _REPEAT = re.compile(r"r[0-9]{1,9}")
-_PARTS: Mapping[str, type[BaseModel]] = {"command": CommandDocument, "telemetry": Telemetry}
+PARTS: Mapping[str, type[BaseModel]] = {"command": CommandDocument, "telemetry": Telemetry}
+"""The parts of a status that older asct versions wrote to separate files, by the names of these files."""
 
 
 @dataclass(slots=True)
@@ -105,7 +106,7 @@ class StoredRun:
         found = {}
         for kind, path in places.items():
             with suppress(StoreError):
-                document = load(_PARTS[kind], kind, self.inside(path))
+                document = load(PARTS[kind], kind, self.inside(path))
                 found[kind] = document.model_dump(by_alias=True)
         return {kind: part for kind, part in found.items() if kind == "command" or body.get("telemetry") is not None}
 

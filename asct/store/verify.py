@@ -67,6 +67,14 @@ def verify(stored: StoredRun) -> list[Diagnostic]:
     return findings + [note for note in stored.notes if note not in findings]
 
 
+def unexpected(stored: StoredRun) -> list[Diagnostic]:
+    """Return the findings about files that the run did not write, and about damage that could hide such files. The
+    contents of the files are not checked. Without checksums, as in runs of older versions, only links are found."""
+    check = _Check(stored, scan(stored.layout.root))
+    kinds = (_strangers, _sums, _status_files, _unlisted)
+    return [finding for kind in kinds for finding in kind(check)]
+
+
 def _limited(found: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
     """Yield the first findings, followed by a finding that states how many were omitted."""
     every = list(found)

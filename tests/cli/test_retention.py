@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+import shutil
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from asct.analysis import retention
+from asct.store import prune
 from asct.store.accepted import accept, acceptance
 from asct.store.folders import held, link_label
 from asct.store.layout import RunLayout
@@ -119,8 +122,43 @@ def test_a_killed_run_refers_to_what_its_journal_says(asct: Asct) -> None:
     event = json.dumps({**ENDED, "headline": f"reused from {name_of(source)}"})
     RunLayout(killed).journal.write_text(f"{event}\n")
     run(20)
-    assert fates(asct, "--keep", "2") == {str(source): f"{name_of(killed)} refers to it"}
-    assert fates(asct, "--keep", "1") == {str(source): None, str(killed): None}
+    kept = f"{name_of(killed)} refers to it"
+    assert fates(asct, "--keep", "2") == {str(source): kept}
+    assert fates(asct, "--keep", "1", "--yes") == {str(source): kept, str(killed): "has not ended"}
+
+
+def test_what_a_damaged_run_mentions_is_kept(asct: Asct) -> None:
+    source, base, unneeded = run(90), run(80, plan="other"), run(70)
+    run(75, plan="other")
+    damaged = run(60, resolved=json.dumps({"baseline": f"../results/{name_of(base)}/run.json"}))
+    event = json.dumps({**ENDED, "headline": f"reused from {name_of(source)}"})
+    RunLayout(damaged).journal.write_text(f"{event}\n{{")
+    RunLayout(damaged).run.write_text('{"schema": "asct.run/9"}')
+    run(50)
+    reason = f"{name_of(damaged)} refers to it"
+    assert fates(asct, "--keep", "1", "--yes", code=3) == {
+        str(source): reason, str(base): reason, str(unneeded): None, str(damaged): "cannot be read",
+    }  # fmt: skip
+
+
+def test_the_run_at_the_path_of_a_baseline_is_kept(asct: Asct) -> None:
+    base, newer = run(90, plan="other"), run(80, plan="other")
+    newest = run(50, resolved=json.dumps({"baseline": f"../results/{name_of(base)}/run.json"}))
+    assert fates(asct, "--keep", "1", "--yes") == {str(base): f"{name_of(newest)} refers to it"}
+    assert newer.exists()
+
+
+def test_a_run_may_refer_to_one_that_started_later(asct: Asct) -> None:
+    golden, later = run(90, plan="other"), run(80)
+    run(70)
+    run(60, plan="other")
+    document = json.loads(RunLayout(golden).run.read_text())
+    document["jobs"][0]["reused"] = [{"run": name_of(later), "repeats": 1, "measured_at": "then"}]
+    RunLayout(golden).run.write_text(json.dumps(document))
+    link_label(golden, "golden")
+    assert fates(asct, "--keep", "1", "--yes") == {
+        str(golden): "labeled golden", str(later): f"{name_of(golden)} refers to it"
+    }  # fmt: skip
 
 
 def test_a_run_in_progress_is_kept(asct: Asct) -> None:
@@ -142,6 +180,103 @@ def test_files_of_the_user_are_kept(asct: Asct) -> None:
     found = fates(asct, "--keep", "1", "--yes")
     assert found == {str(mine): "contains notes.txt, which asct did not write", str(reported): None}
     assert (mine / "notes.txt").exists() and not reported.exists()
+
+
+@pytest.mark.parametrize(
+    ("path", "own"),
+    [
+        ("report.docx", True),
+        ("my-analysis.csv", True),
+        ("photo.png", True),
+        ("ab.csv", True),
+        ("scans/rack.png", True),
+        ("a/notes.txt", True),
+        ("a/old.png/notes.txt", True),
+        ("jobs/notes.txt", True),
+        ("jobs/h/a/p1/r1/notes.txt", True),
+        ("facts/rack.json", True),
+        ("build/notes.txt", True),
+        ("report.json", False),
+        ("b.csv", False),
+        ("b.records.csv", False),
+        ("system_info.h.csv", False),
+        ("a/curve.svg", False),
+        ("b-curve.png", False),
+    ],
+)
+def test_a_file_that_asct_did_not_write_keeps_its_run(asct: Asct, path: str, own: bool) -> None:
+    old = run(50)
+    run(40)
+    (old / path).parent.mkdir(parents=True, exist_ok=True)
+    (old / path).touch()
+    kept = fates(asct, "--keep", "1", "--yes")[str(old)]
+    assert bool(kept) is old.exists() is own, kept
+
+
+def test_a_link_in_a_run_is_known_before_it_is_deleted(asct: Asct) -> None:
+    old = run(50)
+    run(40)
+    (old / "jobs/notes").symlink_to("..")
+    for arguments in ((), ("--yes",)):
+        kept = fates(asct, "--keep", "1", *arguments)[str(old)]
+        assert kept == f"{old}/jobs/notes: this is a link or device, which asct does not follow"
+    assert old.exists()
+
+
+def test_damaged_checksums_keep_a_run(asct: Asct) -> None:
+    old = run(50)
+    run(40)
+    RunLayout(old).sums.unlink()
+    assert "SHA256SUMS: the checksums of the run are missing" in str(fates(asct, "--keep", "1", "--yes")[str(old)])
+
+
+def test_what_is_labeled_or_accepted_in_the_meantime_is_kept(asct: Asct, monkeypatch: pytest.MonkeyPatch) -> None:
+    labeled, accepted, unneeded = run(60), run(50), run(45)
+    run(40)
+    choose = retention.old_runs
+
+    def slow(*arguments: Any) -> list[retention.OldRun]:
+        found = choose(*arguments)
+        link_label(labeled, "golden")
+        accept(accepted.parent, acceptance(accepted.name, "a.latency", "a new compiler"))
+        return found
+
+    monkeypatch.setattr(retention, "old_runs", slow)
+    ended = asct("results", "prune", "--keep", "1", "--yes")
+    assert ended.code == 3 and ended.err.count("E523") == 2 and "labeled or accepted in the meantime" in ended.err
+    assert ended.out.splitlines()[-1].startswith("1 of 4 runs deleted")
+    assert listed() & {labeled, accepted, unneeded} == {labeled, accepted}
+
+
+def test_a_run_that_is_in_use_when_it_is_to_be_deleted(asct: Asct, monkeypatch: pytest.MonkeyPatch) -> None:
+    old = run(50)
+    run(40)
+    monkeypatch.setattr(retention, "lock_holder", lambda _: "")
+    with held(RunLayout(old).lock):
+        assert fates(asct, "--keep", "1", "--yes", code=4) == {str(old): "cannot be deleted"}
+    assert old.exists()
+
+
+def test_two_prunes_at_once(asct: Asct, monkeypatch: pytest.MonkeyPatch) -> None:
+    old = run(50)
+    run(40)
+    monkeypatch.setattr(retention, "old_runs", other_prune(retention.old_runs, old))
+    assert fates(asct, "--keep", "1", "--yes") == {str(old): None}
+    rest = old.with_name(f".{old.name}.deleted")
+    rest.mkdir()
+    monkeypatch.setattr(prune, "_move_latest", lambda _: rest.rmdir() if rest.exists() else None)
+    assert asct("results", "prune", "--keep", "1", "--yes").code == 0
+
+
+def other_prune(choose: Callable[..., list[retention.OldRun]], old: Path) -> Callable[..., list[retention.OldRun]]:
+    """Choose runs, one of which another process deletes before this one does."""
+
+    def chosen(*arguments: Any) -> list[retention.OldRun]:
+        found = choose(*arguments)
+        shutil.rmtree(old, ignore_errors=True)
+        return found
+
+    return chosen
 
 
 @pytest.mark.parametrize(("text", "code"), [("{", "E508"), ('{"schema": "asct.run/9"}', "E509")])
@@ -196,6 +331,28 @@ def test_an_interrupted_deletion_is_completed(asct: Asct, monkeypatch: pytest.Mo
         assert [path.name for path in RESULTS.rglob(".*.deleted")] == [f".{old.name}.deleted"]
     assert asct("results", "prune", "--keep", "1", "--yes").code == 0
     assert not list(RESULTS.rglob(".*.deleted"))
+
+
+def test_the_link_follows_after_an_interruption(asct: Asct) -> None:
+    old, newest = run(50), run(40)
+    newest.rename(newest.with_name(f".{newest.name}.deleted"))
+    assert not (newest.parent / "latest").exists()
+    assert asct("results", "prune", "--keep", "1", "--yes").code == 0
+    assert (newest.parent / "latest").resolve() == old.resolve()
+
+
+def test_only_what_prune_left_is_removed(asct: Asct, tmp_path: Path) -> None:
+    old = run(50)
+    run(40)
+    rest = f".{old.name}.deleted"
+    mine, linked = old.parent / ".mine.deleted", tmp_path / "elsewhere"
+    file = old.parent / ".20261121T042813Z-3f9c2a.deleted"
+    for folder in (mine, linked / rest):
+        folder.mkdir(parents=True)
+    file.touch()
+    (RESULTS / "linked").symlink_to(linked)
+    assert asct("results", "prune", "--keep", "1", "--yes").code == 0
+    assert mine.exists() and (linked / rest).exists() and file.exists() and not old.exists()
 
 
 @pytest.mark.parametrize(

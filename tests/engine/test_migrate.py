@@ -119,6 +119,8 @@ def test_damage_stays_visible(lab: Lab) -> None:
     [
         ("jobs/local/b/*/r1/status.json", '{"schema": "asct.status/7"}', "E509"),
         ("jobs/local/b/*/r1/status.json", '{"schema": "asct.status/1"}', "E508"),
+        ("jobs/local/b/*/r1/command.json", "{", "E508"),
+        ("jobs/local/b/*/r1/telemetry.json", '{"schema": "asct.telemetry/7"}', "E509"),
     ],
 )
 def test_a_run_that_cannot_be_migrated_stays_as_it_is(lab: Lab, name: str, text: str, code: str) -> None:

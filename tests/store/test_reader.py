@@ -11,7 +11,7 @@ import pytest
 from asct.errors import NoSuchRun, StoreError
 from asct.store import documents
 from asct.store.documents import inside
-from asct.store.find import labels_of, list_runs, open_run
+from asct.store.find import label_links, labels_of, list_runs, open_run
 from asct.store.folders import link_label
 from asct.store.model import CommandDocument, HostEntry, Status
 from asct.store.reader import StoredRun, read_run
@@ -223,6 +223,25 @@ def test_a_label_given_later_names_its_run_only(tmp_path: Path) -> None:
     assert hint_of(tmp_path, "golden") == "add the plan: `gate/golden`"
     with pytest.raises(NoSuchRun, match=r"`golden` matches several runs: gate/golden, other/golden$"):
         open_run(tmp_path, "golden")
+
+
+def test_links_that_vanish_hide_no_label(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = written(tmp_path).layout.root
+    for name in ("golden", "next", ".latest.1.tmp"):
+        root.with_name(name).symlink_to(root.name)
+    whole = Path.readlink
+
+    def vanished(path: Path) -> Path:
+        if path.name == "next":
+            raise FileNotFoundError
+        return whole(path)
+
+    monkeypatch.setattr(Path, "readlink", vanished)
+    assert label_links(root) == labels_of(root) == ["golden"]
+    missing = tmp_path / "missing" / root.name
+    with pytest.raises(StoreError, match="cannot be read"):
+        label_links(missing)
+    assert labels_of(missing) == []
     assert code_of(open_run, tmp_path, "other/20261122", exit_code=2) == "E505"
     assert code_of(open_run, tmp_path, "other/nothing", exit_code=2) == "E505"
 

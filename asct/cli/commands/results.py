@@ -326,17 +326,20 @@ def prune_(
     """List old runs with their size on disk and, with --yes, delete them.
 
     With both --keep and --older-than, a run is deleted only if both allow it. Runs that have a label, were accepted,
-    were reused by a run that is kept, or are a baseline are always kept, and so are runs that are in progress, that
-    cannot be read, or that contain files of yours. The exit code is 3 if a run cannot be read or deleted.
+    were reused by a run that is kept, or are a baseline are always kept, and so are runs that have not ended, that
+    cannot be read, or that contain files that asct does not recognize as its own. The exit code is 3 if an old run
+    cannot be read or deleted, and 4 if it is in use when it is to be deleted.
     """
     from asct.analysis.retention import old_runs
+    from asct.registry import installed
     from asct.store.prune import disk_usage, remove_runs
 
     if keep is None and older_than is None:
         raise click.UsageError("specify which runs to keep: --keep N, --older-than AGE, or both")
     total, delete = len(_all_runs(results)), yes and not dry_run
     before = None if older_than is None else datetime.now(UTC) - timedelta(seconds=older_than)
-    found = old_runs(Path(results), keep or 0, None if before is None else f"{before:%Y%m%dT%H%M%SZ}")
+    since = None if before is None else f"{before:%Y%m%dT%H%M%SZ}"
+    found = old_runs(Path(results), keep or 0, since, installed())
     sizes = {old.root: disk_usage(old.root) for old in reversed(found)}
     failed: dict[Path, AsctError] = {old.root: StoreError(*old.item.findings) for old in found if old.item.run is None}
     if delete:
