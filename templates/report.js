@@ -178,10 +178,11 @@
     for (const cell of rows[0].cells) {
       const index = cell.cellIndex;
       const longest = rows.slice(1).map((row) => row.cells[index])
-        .reduce((one, two) => (two.textContent.trim().length > one.textContent.trim().length ? two : one), cell);
+        .reduce((one, two) => (two.textContent.trim().length > one.textContent.trim().length ? two : one),
+        document.createElement("td"));
       head.append(cell.cloneNode(true));
       const copy = document.createElement("td");
-      copy.textContent = longest === cell ? "" : cellText(longest);
+      copy.textContent = cellText(longest);
       copy.className = longest.classList.contains("long") ? "long" : "";
       body.append(copy);
     }

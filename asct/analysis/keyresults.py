@@ -58,9 +58,10 @@ def key_results(found: Sequence[HeadlineMetric]) -> KeyResults:
     sets = [set(item.doubts) for items in shown.values() for item in items]
     shared = set.intersection(*sets) if len(sets) > 1 else set()
     subjects = grouped(shown.values(), lambda items: items[0].subject)
+    several = len({item.host for item in found}) > 1
     return KeyResults(
         tuple(
-            (plain(subject[:1].upper() + subject[1:]), tuple(_result(items, shared) for items in own))
+            (plain(subject[:1].upper() + subject[1:]), tuple(_result(items, shared, several) for items in own))
             for subject, own in subjects.items()
         ),
         tuple(doubt for doubt in dict.fromkeys(one for item in found for one in item.doubts) if doubt in shared),
@@ -91,7 +92,8 @@ def _by_level(item: HeadlineMetric) -> bool:
     return item.group is not None and item.label.startswith(f"{item.group.at.get('level')} ")
 
 
-def _result(items: Sequence[HeadlineMetric], shared: set[str]) -> KeyResult:
+def _result(items: Sequence[HeadlineMetric], shared: set[str], several: bool) -> KeyResult:
+    """Return a key result. `several` means that the run has several hosts, so that the only one with it is named."""
     first = items[0]
     hosts = grouped(
         ((doubt, item.host) for item in items for doubt in item.doubts if doubt not in shared), lambda pair: pair[0]
@@ -100,7 +102,8 @@ def _result(items: Sequence[HeadlineMetric], shared: set[str]) -> KeyResult:
         doubt if len(own) == len(items) else f"{doubt} on {len(own)} of {len(items)}" for doubt, own in hosts.items()
     )
     value, unit = _range(items)
-    lines = (_joined(first.place, first.spread, first.count),) if len(items) == 1 else _of_hosts(items, unit)
+    host = f"on {first.host}" if several else ""
+    lines = (_joined(host, first.place, first.spread, first.count),) if len(items) == 1 else _of_hosts(items, unit)
     return KeyResult(
         plain(first.id), plain(first.label), value, unit, tuple(plain(line) for line in lines if line), tuple(doubts)
     )

@@ -258,13 +258,19 @@ def _host_cards(view: RunView, findings: DisturbanceSummary) -> Iterable[HostCar
         name = plain(host.name)
         picture = drawing(facts, latencies.get(host.name)) if facts is not None and facts.cpu.logical else ""
         named = facts.system.hostname or facts.host if facts is not None else ""
-        alike = first.setdefault(picture.replace(escape(plain(named)), ""), (name, unique))
+        alike = first.setdefault(without_name(picture, named), (name, unique))
         same = bool(picture) and alike != (name, unique)
         yield HostCard(
             name, unique, host.status, plain(host.reason), one_line(host, facts), tuple(host_rows(host, facts)),
             findings.mention(found.findings if found else ()), "" if same else picture,
             () if facts is None else tuple(unknown_lines(facts)), alike if same else None,
         )  # fmt: skip
+
+
+def without_name(picture: str, name: str) -> str:
+    """Return a drawing of a machine without the machine's name, which may also be a part of other words (`n1` of the
+    style `on1`)."""
+    return re.sub(rf"\b{re.escape(escape(plain(name)))}\b", "", picture)
 
 
 def _section(

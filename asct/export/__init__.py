@@ -97,8 +97,9 @@ def pictures_of(view: RunView, ending: str) -> dict[str, bytes]:
 
     figures = [section.figures for section in with_earlier_run(view, build(view).sections)]
     drawn = render_sections(figures, [host.name for host in view.run.hosts])
+    captions = {figure.slug: figure.caption for section in figures for figure in section}
     return {
-        f"{name}.{ending}": picture(drawn[figure.slug], figure.title, figure.caption, source(view), ending)
+        f"{name}.{ending}": picture(drawn[figure.slug], figure.title, captions[figure.slug], source(view), ending)
         for name, figure in pictures(view).items()
     }
 

@@ -77,6 +77,14 @@ def test_several_hosts_keep_spread_count_and_place() -> None:
     assert all(line.startswith(start) for line, start in zip(item.lines, starts, strict=True))
 
 
+def test_the_only_host_with_a_value_is_named_if_there_are_others() -> None:
+    values = [value("", "x", "v", 1e-9, "n1"), value("", "x", "w", 1e-9, "n1"), value("", "x", "w", 1e-9, "n2")]
+    [[_, [first, _]]] = key_results(values).groups
+    assert first.lines == ("on n1, at depth 4, ±1 %, 5 visits",)
+    [[_, [alone]]] = key_results(values[:1]).groups
+    assert alone.lines == ("at depth 4, ±1 %, 5 visits",)
+
+
 def test_a_doubt_that_all_values_share_is_said_once() -> None:
     pair = [value("", "x", "v", 1e-9, "a", "noisy host"), value("", "x", "w", 1e-9, "a", "noisy host", "drift")]
     found = key_results(pair)

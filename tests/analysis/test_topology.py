@@ -7,6 +7,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from asct.analysis.report import without_name
 from asct.analysis.topology import CoreLatency, core_latencies, drawing, lines, machine
 from asct.analysis.topology.box import each
 from asct.sdk.facts import (
@@ -337,6 +338,16 @@ def test_values_by_cpu_are_latencies_of_cores_too() -> None:
     found = core_latencies([record("latency", value * 1e-9, {"cpu": value}) for value in (1, 2)])
     assert found["h"].title == "Latency of each core (c2c)"
     assert found["h"].cpus == pytest.approx({1: 1e-9, 2: 2e-9})
+
+
+def test_equal_machines_have_equal_drawings_except_for_their_names() -> None:
+    latency = core_latencies([pair(a, b, (a + 2 * b) * 1e-9) for a in range(4) for b in range(a)])["h"]
+    nameless = [
+        without_name(drawing(threaded().model_copy(update={"system": System(hostname=name)}), latency), name)
+        for name in ("n1", "n2")
+    ]
+    assert nameless[0] == nameless[1]
+    assert 'class="on1"' in nameless[0] or ".on1 " in nameless[0]
 
 
 def test_one_core_has_nothing_to_be_compared_with() -> None:

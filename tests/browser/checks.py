@@ -37,6 +37,8 @@ _ON_PHONE: Final = (
 _MOST_HEADLINES: Final = 8
 _LONGEST_WORD: Final = 24
 """A longer word may be broken on paper."""
+SHEET: Final = 688
+"""Width of the text on A4 in CSS pixels."""
 Problems = dict[str, list[str]]
 
 
@@ -198,7 +200,7 @@ LONG_TABLES = """() => Array.from(document.querySelectorAll('table')).filter((on
 
 
 def paper_problems(browser: Any, path: Path) -> Problems:
-    """What of the screen is not on paper: words of tables, and titles of figures."""
+    """What of the screen is not on paper: words of tables, and titles of figures; and what shrinks the paper."""
     tables = """() => Array.from(document.querySelectorAll('table')).filter((one) => !one.closest('[data-screen-only]'))
       .flatMap((one) => Array.from(one.rows, (row) => row.innerText))"""
     with TemporaryDirectory() as folder, shown(browser, path) as one:
@@ -211,6 +213,7 @@ def paper_problems(browser: Any, path: Path) -> Problems:
         )
         pdf = Path(folder) / "report.pdf"
         one.page.pdf(path=pdf, format="A4")
+        width = _printed_width(one.page)
         ran = subprocess.run(["pdftotext", "-layout", str(pdf), "-"], capture_output=True, text=True, check=True)
     missing = wanted - _words(ran.stdout)
     heads = {" ".join(head): len(re.findall(r"\s+".join(map(re.escape, head)), ran.stdout)) for head in long}
@@ -219,8 +222,17 @@ def paper_problems(browser: Any, path: Path) -> Problems:
         "cells": [f"{word} ({count} times)" for word, count in missing.most_common()],
         "heads that are not repeated": [head for head, times in heads.items() if times <= long.count(head.split(" "))],
         "figures": [title for title in titles if " ".join(title.split()) not in lines],
+        "width": [f"{width} px"] if width > SHEET else [],
     }
     return {rule: problems for rule, problems in found.items() if problems}
+
+
+def _printed_width(page: Any) -> int:
+    """Return the width of the page as printed. Chromium shrinks everything on paper if one thing is wider than it."""
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": SHEET, "height": 1000})
+    return int(page.evaluate("document.documentElement.scrollWidth"))
 
 
 def main(arguments: Sequence[str]) -> int:
