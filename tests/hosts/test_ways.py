@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from asct.errors import ConnectError
-from asct.hosts.factory import open_host
+from asct.hosts.factory import make_host, open_host
 from asct.plan.load import load_plan
 from asct.plan.model import HostSpec
 from tests.fleet import Fleet, fleet
@@ -116,9 +116,11 @@ def test_known_hosts_of_the_plan_and_of_a_host(three: Fleet, home: Path, tmp_pat
     loaded = load_plan(tmp_path / "p.yaml")
     assert loaded.plan is not None, loaded.diagnostics
     for name in ("n001", "n002"):
-        open_host(loaded.plan.hosts[name], folder=tmp_path).close()
+        host = make_host(loaded.plan.hosts[name], folder=tmp_path)
+        host.open()
+        host.close()
     with pytest.raises(ConnectError) as error:
-        open_host(loaded.plan.hosts["n003"], folder=tmp_path)
+        make_host(loaded.plan.hosts["n003"], folder=tmp_path).open()
     found = error.value.diagnostics[0]
     assert (found.code, found.verbatim) == ("E307", known_line(third).strip())
     assert str(tmp_path / "lab" / "own") in found.hint
