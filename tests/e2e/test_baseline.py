@@ -50,7 +50,7 @@ def test_from_the_first_run_to_an_accepted_change(tmp_path: Path) -> None:
 
     ended = apply(PLAN, tmp_path)
     found = verdict(ended, latest(tmp_path, "gate"))
-    assert (ended.code, found["outcome"]) == (0, "pass"), found
+    assert (ended.code, found["outcome"]) == (0, "pass"), f"{found}\n{ended.err}"
     assert found["baseline"]["run"] == f"gate/{first.name}"  # type: ignore[index]
 
     for _ in range(UNCHANGED - 2):
@@ -59,7 +59,7 @@ def test_from_the_first_run_to_an_accepted_change(tmp_path: Path) -> None:
     ended = apply(PLAN, tmp_path)
     second = latest(tmp_path, "gate")
     found = verdict(ended, second)
-    assert (ended.code, found["outcome"]) == (1, "fail"), found
+    assert (ended.code, found["outcome"]) == (1, "fail"), f"{found}\n{ended.err}"
     assert re.search(r"% worse \(95 %: .* %\) than the baseline, .* limit 10,000 %, noise floor", str(found["reason"]))
     assert str(found["reason"]).startswith("measured again: confirmed, ")
     assert found["baseline"]["again"]["confirmed"] is True  # type: ignore[index]
@@ -76,7 +76,7 @@ def test_from_the_first_run_to_an_accepted_change(tmp_path: Path) -> None:
     assert accepted.code == 0, accepted.err
     ended = apply(PLAN, tmp_path)
     found = verdict(ended, latest(tmp_path, "gate"))
-    assert (ended.code, found["outcome"]) == (0, "pass"), found
+    assert (ended.code, found["outcome"]) == (0, "pass"), f"{found}\n{ended.err}"
     assert found["baseline"]["run"] == f"gate/{second.name}"  # type: ignore[index]
 
 
@@ -90,7 +90,7 @@ def check_second_measurement(folder: Path, hosts: str) -> None:
     ended = apply(hosts + PLAN, folder)
     run = latest(folder, "gate")
     found = verdict(ended, run)
-    assert (ended.code, found["outcome"]) == (1, "fail"), found
+    assert (ended.code, found["outcome"]) == (1, "fail"), f"{found}\n{ended.err}"
     assert str(found["reason"]).startswith("measured again: confirmed, ")
     assert len(list(run.glob("jobs/*/tiny/*/r*"))) == 12
     assert asct("results", "verify", "latest", cwd=folder).code == 0
@@ -106,7 +106,7 @@ def test_a_plan_may_fail_at_the_first_measurement(tmp_path: Path) -> None:
     once = PLAN.replace("run: golden", "run: golden, confirm: false")
     ended = apply(once, tmp_path)
     found = verdict(ended, latest(tmp_path, "gate"))
-    assert (ended.code, found["outcome"]) == (1, "fail"), found
+    assert (ended.code, found["outcome"]) == (1, "fail"), f"{found}\n{ended.err}"
     assert "measured again" not in str(found["reason"])
     assert found["baseline"]["again"] is None  # type: ignore[index]
     assert "measured again" not in asct("plan", "plan.yaml", cwd=tmp_path).out
