@@ -67,7 +67,7 @@ def _remove_run(root: Path) -> None:
 def _check_unneeded(root: Path) -> None:
     """Raise StoreError if a run was labeled or accepted after it was chosen, or if this cannot be determined."""
     if label_links(root) or any(item.run == root.name for item in read_acceptances(root.parent)):
-        message = f"{root}: is not deleted, because it was labeled or accepted in the meantime"
+        message = f"{root}: not deleted, because it was labeled or accepted in the meantime"
         raise StoreError(Diagnostic("E523", message, hint="run the command again to see why it is kept"))
 
 

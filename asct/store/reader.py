@@ -155,7 +155,7 @@ def parsed(model: type[M], kind: str, text: str, place: str) -> M:
 def torn_line(path: Path, number: int) -> Diagnostic:
     """Return a warning about an incomplete last line."""
     message = f"{path}:{number}: the last line is incomplete and is ignored"
-    hint = "`asct resume` repairs the file, and measures again what is lost with the line"
+    hint = "`asct resume` repairs the file and measures the affected repeat again"
     return Diagnostic("E511", message, hint=hint, severity="warning")
 
 
