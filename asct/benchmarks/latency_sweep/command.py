@@ -68,8 +68,8 @@ class LatencySweepParams(VisitedParams):
     max_size: AutoSize = setting(
         None,
         "Largest working set, which determines how much memory is mapped; auto means four times the largest cache "
-        "that the host reports, rounded up to a power of two, but at least 512 MiB; 1 GiB if the caches are unknown; "
-        "less if too little memory is free",
+        "that the host reports, rounded up to a power of two, but at least 512 MiB (1 GiB if the caches are unknown), "
+        "or less if too little memory is free",
         aliases=("max_data_size",),
         ge=1024,
         le=MAX_SIZE,

@@ -74,7 +74,9 @@ class LoadedLatencyParams(VisitedParams):
         pitfalls="Below twice the size of the last-level cache, some loads hit the cache, and the values are flagged.",
     )
     load_size: AutoSize = setting(
-        None, "Working set of each load thread; auto means at least four times its share of the caches", ge=65_536
+        None,
+        "Working set of each load thread; auto means at least four times the thread's share of the caches",
+        ge=65_536,
     )
     duration: Duration = setting(
         0.15,

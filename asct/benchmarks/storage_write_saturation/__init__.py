@@ -47,8 +47,8 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
     flags: ClassVar[Mapping[str, str]] = {
         **FLAGS,
         FAST: "measured with the `fast` profile, which ends the test as soon as a few rounds are steady",
-        BURST: "the last rounds are steady, but the rate has not fallen by half since the purge: if a burst (from a "
-        "cache or from the credits of a volume) lasts longer than the test, the values describe the burst",
+        BURST: "the last rounds are steady, but the rate has not fallen by half since the purge: the values "
+        "may be those of a burst (from a cache or from the credits of a volume) that lasts longer than the test",
         NOT_STEADY: "the last rounds differ by more than excursion and slope permit, so there is no stable level",
         "pause": "the test was interrupted before this round, so the drive had time for internal clean-up",
         "noisy-rounds": "more than a tenth of the rounds are unreliable",

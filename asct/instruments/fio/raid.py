@@ -23,9 +23,8 @@ _SMALLEST_CHUNK: Final = 4096
 ASSUMED_CLEAN: Final = "raid-assumed-clean"
 RESYNCING: Final = "raid-resyncing"
 FLAGS: Final = {
-    ASSUMED_CLEAN: "the RAID set was created without the initial resync (mdadm --assume-clean), as if it had finished "
-    "long ago: no resync slowed the measurement, but for blocks that were never written, parity and copies do not "
-    "match",
+    ASSUMED_CLEAN: "the RAID set was created without the initial resync (mdadm --assume-clean), so no resync slowed "
+    "the measurement; blocks that were never written have no valid parity or copies",
     RESYNCING: "the RAID set was resynchronizing or checking its members during the measurement",
 }
 

@@ -77,8 +77,8 @@ def data_size_setting() -> Any:
     """Declare the setting for the memory of each thread in a bandwidth benchmark."""
     return setting(
         None,
-        "Working set of each CPU; auto selects its part of the DRAM size that latency-sweep found, but at least four "
-        "times its share of the caches",
+        "Working set of each CPU; auto means the CPU's share of the DRAM size that latency-sweep found, but at least "
+        "four times the CPU's share of the caches",
         ge=4096,
         pitfalls="With less than four times the CPU's share of the caches, part of the traffic stays in the caches.",
     )

@@ -44,9 +44,9 @@ class VisitedParams(Params):
 
     visits: Annotated[int | None, AUTO] = setting(
         None,
-        f"Number of processes that measure each value, one after another, each in fresh memory; auto means "
-        f"{VISITS_MIN}, and up to {VISITS_MOST} if more than a fifth of the values vary too much for target_interval "
-        f"in the first {VISITS_MIN}",
+        "Number of processes that measure each value, one after another and each in freshly allocated memory; auto "
+        f"means {VISITS_MIN}, or up to {VISITS_MOST} if more than a fifth of the values vary too much for "
+        f"target_interval in the first {VISITS_MIN}",
         ge=1,
         le=1000,
         pitfalls=f"With fewer than {VISITS_MIN} visits, there is no interval.",

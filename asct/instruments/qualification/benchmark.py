@@ -125,8 +125,8 @@ FLAGS: Final[Mapping[str, str]] = FIO_FLAGS | {
     "not-steady-slope": "the values in the window rise or fall",
     "not-steady-volume": "too little has been written since the purge, so the values may be those of a burst",
     BURST: "the values are steady, but the rate has not fallen by half since the purge (during "
-    "preconditioning or the rounds): if a burst (from a cache or from the credits of a volume) lasts "
-    "longer than the test, the values are those of the burst",
+    "preconditioning or the rounds): they may be those of a burst (from a cache or from the credits of a volume) that "
+    "lasts longer than the test",
     "not-steady-pause": "the test was interrupted within the window; the drive may have recovered while idle",
     FAST: "measured with the `fast` profile: each workload ran once, until its rate settled",
     MOVED: "`fast` profile: in every pass, the tracked workloads changed while the others were measured",

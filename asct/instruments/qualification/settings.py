@@ -196,7 +196,7 @@ class QualificationParams(RaidParams):
     fast_drift: float = setting(
         5.0,
         "Fast profile: measure the workloads again if the tracked ones changed by more than this "
-        "percentage in the meantime",
+        "percentage during the pass",
         gt=0,
     )
     fast_passes: Count = setting(3, "Fast profile: maximum number of passes over the workloads", ge=1, le=20)
