@@ -195,7 +195,7 @@ def messages(lines: Iterable[str]) -> Iterable[tuple[str, str]]:
 def companion_notes(task: Task, statuses: Iterable[int]) -> list[str]:
     """Return a note for each companion that could not be started, which shells report as status 126 or 127."""
     return [
-        f"companion {process.argv[0]} could not be started (status {status})"
+        f"{process.argv[0]}, which runs alongside the program, could not be started (status {status})"
         for process, status in zip(task.companions, statuses, strict=False)
         if status in (126, 127)
     ]

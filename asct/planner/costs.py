@@ -71,7 +71,8 @@ def check_points(plan: Plan, jobs: Sequence[Job], findings: Findings) -> None:
     most = max(jobs, key=lambda job: len(job.points))
     message = f"the plan has {total:,} points across all hosts, but `limits.points` is {limit:,}"
     hint = (
-        f"reduce the sweep (`{most.key}` has {len(most.points):,}), or raise the limit: `limits: {{points: {total}}}`"
+        f"reduce the sweep (`{most.key}` has {len(most.points):,} points), or raise the limit: "
+        f"`limits: {{points: {total}}}`"
     )
     findings.error("E217", message, section_span(plan, "limits"), hint)
 

@@ -219,7 +219,7 @@ def test_companion_that_cannot_start_is_a_note(bench: Bench) -> None:
     until_it_failed = "while [ ! -s c.err ] && [ -e . ]; do sleep 0.02; done"
     done = bench.run("sh", "-c", until_it_failed, cwd=folder, companions=(companion,))
     assert done.status == 0
-    assert done.notes == ("companion no-such-companion could not be started (status 127)",)
+    assert done.notes == ("no-such-companion, which runs alongside the program, could not be started (status 127)",)
 
 
 def test_interrupt_leaves_no_process(bench: Bench) -> None:

@@ -28,7 +28,7 @@ _NO_MESH = 3
 @shared_options
 def command(options: GlobalOptions, request: ReportRequest, standard: bool, detect: bool, sudo: bool) -> int:
     """Show the coherent mesh of a machine (Arm CMN-600, CMN-650, CMN-700, CMN S3, CI-700): its size, the nodes at its
-    crosspoints, their CPUs once `--detect` has located them, and with `--verbose` the registers.
+    crosspoints, the CPUs (once `--detect` has located them) and, with `--verbose`, the registers.
 
     asct reads the best source that is available: the configuration registers (root), the map of the arm_cmn driver
     (root), the PMU of the driver, or the firmware. `--detect` takes about a minute and can be stopped with Ctrl-C; its

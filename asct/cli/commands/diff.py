@@ -67,13 +67,13 @@ def _repeated(args: list[str]) -> list[str]:
 @results_option(file_okay=False)
 @shared_options
 def command(options: GlobalOptions, runs: tuple[str, ...], form: str, fail_on: str | None, **given: Any) -> int:
-    """Compare runs with a base: first what differs in machine, software, plan and settings, then every value.
+    """Compare runs with a base: first their machines, software, plans and settings, then every value.
 
     The base is the first run, or the one given with --baseline. A single run (default: the latest) is compared with
     the baseline that its plan specifies.
 
-    RUN is a directory, a run id or the start of one, a label, or `latest`. The last three can be prefixed with a plan
-    (PLAN/latest).
+    RUN is a directory, a run id or the beginning of one, a label, or `latest`. Anything but a directory can be prefixed
+    with a plan (PLAN/latest).
 
     A value has regressed or improved if its visits differ by more than chance and noise can explain. With --fail-on,
     the exit code is 1 if a value has regressed, and 3 if that cannot be ruled out. It is always 3 if no value can be

@@ -37,15 +37,15 @@ _DEFAULT = ("html", "markdown")
 @click.option(
     "--redact",
     is_flag=True,
-    help="Remove addresses, serial numbers, kernel command lines, and the names of hosts and users.",
+    help="Remove addresses, serial numbers, Linux kernel command lines, and the names of hosts and users.",
 )
 @results_option(file_okay=False)
 @shared_options
 def command(options: GlobalOptions, runs: tuple[str, ...], names: tuple[str, ...], **given: Any) -> None:
     """Render the reports of runs again (default: html and markdown of the latest run).
 
-    RUN is a directory, a run id or the start of one, a label, or `latest`. The last three can be prefixed with a plan
-    (PLAN/latest).
+    RUN is a directory, a run id or the beginning of one, a label, or `latest`. Anything but a directory can be prefixed
+    with a plan (PLAN/latest).
     """
     from asct.cli.reports import print_tables, published
     from asct.store.find import open_run

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 def command() -> None:
     """Inspect, repair and delete runs, and choose baselines.
 
-    RUN is a directory, a run id or the start of one, a label, or `latest`. The last three can be prefixed with a plan
-    (PLAN/latest).
+    RUN is a directory, a run id or the beginning of one, a label, or `latest`. Anything but a directory can be prefixed
+    with a plan (PLAN/latest).
     """
 
 
@@ -129,9 +129,9 @@ def _show_head(options: GlobalOptions, stored: StoredRun) -> None:
 def query_(options: GlobalOptions, sql: str, runs: tuple[str, ...], results: str) -> int:
     """Run an SQL query over the values of runs; without RUN, over those of the latest run.
 
-    SQL is one SELECT statement of SQLite. Its table `records` has one row per value, in base units: run, plan, host,
-    id, benchmark, metric, value, unit, ci95_low, ci95_high, flags and others, a column "at.NAME" for each coordinate
-    and a column "point.NAME" for each swept setting:
+    SQL is one SELECT statement of SQLite. The table `records` has one row per value, in base units. Its columns are
+    run, plan, host, id, benchmark, metric, value, unit, ci95_low, ci95_high, flags and others, "at.NAME" for each
+    coordinate, and "point.NAME" for each swept setting. For example:
 
     \b
     asct results query "SELECT metric, max(value) FROM records GROUP BY 1"
@@ -168,7 +168,7 @@ def _as_cell(value: Any) -> str:
 @results_option(file_okay=False)
 @shared_options
 def verify_(options: GlobalOptions, run: str, results: str) -> int:
-    """Check a run: the checksum of every file, the schema of every document and the counts.
+    """Check a run: the checksum of every file, the schema of every document, and whether all counts agree.
 
     The exit code is 3 if a file is missing, was changed, or was not written by asct. Reports and logs are not checked.
     """
@@ -274,12 +274,12 @@ def accept_(options: GlobalOptions, run: str, metric: str, because: str, results
     return 0
 
 
-@command.command("migrate", short_help="Rewrite runs of older asct versions in the current format.")
+@command.command("migrate", short_help="Convert runs of older asct versions to the current format.")
 @click.argument("runs", metavar="[RUN]...", nargs=-1, shell_complete=completing_from(run_names))
 @results_option(file_okay=False)
 @shared_options
 def migrate_(options: GlobalOptions, runs: tuple[str, ...], results: str) -> int:
-    """Rewrite the documents that older versions of asct wrote in the current format; without RUN, those of all runs.
+    """Convert runs of older asct versions to the current format (default: all runs).
 
     Values, raw files and checksums stay valid. Runs in the current format are not changed, and a run in progress is
     skipped (exit code 4). The exit code is 3 if a run is damaged or was written by a newer version.
@@ -328,7 +328,7 @@ def prune_(
     With both --keep and --older-than, a run is deleted only if both allow it. Runs that have a label, were accepted,
     were reused by a run that is kept, or are a baseline are always kept, and so are runs that have not ended, that
     cannot be read, or that contain files that asct does not recognize as its own. The exit code is 3 if an old run
-    cannot be read or deleted, and 4 if it is in use when it is to be deleted.
+    cannot be read or deleted, and 4 if a run to be deleted is in use.
     """
     from asct.analysis.retention import old_runs
     from asct.registry import installed

@@ -70,8 +70,8 @@ def command(
 
     SELECT is the name or an alias of a benchmark, a keyword, `all`, or `default` (used if nothing is selected).
     `^SELECT` excludes benchmarks. `all` leaves out benchmarks that take more than an hour or write more than 100 GiB.
-    Benchmarks that the selected ones need run as well. The output directory has the layout of a run in the results
-    tree, and contains a picture of each figure (PNG).
+    asct also runs the benchmarks that the selected ones need. The output directory has the layout of a run in the
+    results tree, and contains a picture of each figure (PNG).
     """
     from asct.cli.execution import execute
     from asct.cli.files import check_folder
