@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from asct.analysis.baseline import NEWEST, newest_before
-from asct.analysis.diff.build import compare_all, planned_baseline
+from asct.analysis.diff.build import Diff, compare_all, planned_baseline
 from asct.analysis.diff.gate import SMALLEST
 from asct.analysis.diff.report import DiffReport, build_report
 from asct.analysis.diff.source import DiffSource, of_stored
@@ -38,16 +38,26 @@ def comparison_of(view: RunView) -> Comparison | None:
     """Return the comparison with the baseline that the plan names or, if it names none, with the newest earlier run of
     the plan; None if there is no such run."""
     try:
-        found = sources_of(view)
+        found = diff_of(view)
         if found is None or view.catalog is None:
             return None
-        base, current, why = found
-        diff = compare_all(base, [current], SMALLEST, view.catalog)
+        diff, why = found
         report = build_report(diff, view.catalog, _MOST_VALUES)
     except StoreError as error:
         return Comparison("", "", None, problem=error.diagnostics[0].message)
     figures = (replace(figure, slug=f"comparison-{figure.slug}") for figure in report.figures[:_MOST_FIGURES])
-    return Comparison(base.name, why, report, tuple(figures))
+    return Comparison(diff.base.name, why, report, tuple(figures))
+
+
+@lru_cache(maxsize=1)
+def diff_of(view: RunView) -> tuple[Diff, str] | None:
+    """Return the comparison of all values with the baseline, and how the baseline was chosen; None if there is no
+    baseline. Raises StoreError if the baseline cannot be used."""
+    found = sources_of(view)
+    if found is None or view.catalog is None:
+        return None
+    base, current, why = found
+    return compare_all(base, [current], SMALLEST, view.catalog), why
 
 
 @lru_cache(maxsize=1)

@@ -141,14 +141,17 @@ _IN_LINES = _Plain({ord(mark): mark for mark in "\n\t"})
 
 
 def coordinates_text(at: Mapping[str, Any], sizes: Collection[str] = ()) -> str:
-    """Format coordinates: `level L1, block_size 4K`. `sizes` contains the keys whose values are in bytes."""
-    return ", ".join(f"{plain(str(key))} {setting_text(value, key in sizes) or 'none'}" for key, value in at.items())
+    """Format coordinates: `level L1, block_size 4K`. `sizes` contains the keys whose values are in bytes; these have
+    four significant digits."""
+    told = ((plain(str(key)), setting_text(value, key in sizes, exact=False) or "none") for key, value in at.items())
+    return ", ".join(f"{key} {value}" for key, value in told)
 
 
-def setting_text(value: Any, is_size: bool) -> str:
-    """Format the value of a setting or coordinate. `is_size` states whether numbers are bytes."""
+def setting_text(value: Any, is_size: bool, *, exact: bool = True) -> str:
+    """Format the value of a setting or coordinate. `is_size` states whether numbers are bytes; for `exact`, see
+    `size_text`."""
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    return size_text(value) if is_size and number else shown(value)
+    return size_text(value, exact=exact) if is_size and number else shown(value)
 
 
 def slug(text: str) -> str:

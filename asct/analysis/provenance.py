@@ -133,7 +133,7 @@ def _value(value: Any, unit: str | None) -> str:
     if unit == "s":
         return format_duration(value)
     if unit == "B":
-        return f"{size_text(value)} ({value})" if value >= 1024 else f"{value} B"
+        return f"{size_text(value, exact=False)} ({value})" if value >= 1024 else f"{value} B"
     return f"{shown(value)} {unit}"
 
 

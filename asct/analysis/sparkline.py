@@ -58,7 +58,7 @@ def _ends(shown: Sequence[Series], unit: str) -> str:
     """Return the range of x as text if it is the same for all series, so that their characters are comparable."""
     if len({one.x for one in shown}) > 1:
         return ""
-    low, high = (size_text(float(x)) if unit == "B" else f"{x:g}" for x in (shown[0].x[0], shown[0].x[-1]))
+    low, high = (size_text(float(x), exact=False) if unit == "B" else f"{x:g}" for x in (shown[0].x[0], shown[0].x[-1]))
     return f"{low} to {high}"
 
 

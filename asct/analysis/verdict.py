@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from asct.analysis.compared import diff_of
 from asct.analysis.expectations import is_blocking
 from asct.analysis.grid import (
     ColumnHead,
@@ -21,6 +22,7 @@ from asct.analysis.grid import (
 from asct.analysis.outcomes import WORST_FIRST, causes, planned, reused_text, share, tone_of, unmeasured
 from asct.analysis.telemetry import hosts_line
 from asct.analysis.view import RunView
+from asct.errors import StoreError
 from asct.store.model import Run, Verdict
 from asct.values.grouping import grouped
 from asct.values.quantity import format_quantity
@@ -63,12 +65,20 @@ def summarize(view: RunView) -> VerdictSummary:
         return VerdictSummary(_all_good(counting, sum(run.counts.values())), tuple(_remarks(view)), "good")
     (tone, first), *rest = problems
     held = [_all_good(counting, 0)] if counting and not any(map(is_blocking, run.verdicts)) else []
-    details = [*_told(causes(run.jobs), "other cause"), *(text for _, text in rest), *held, *_remarks(view)]
+    details = [*_told(_causes(view), "other cause"), *(text for _, text in rest), *held, *_remarks(view)]
     return VerdictSummary(_sentence(first), tuple(map(_sentence, details)), tone)
 
 
 def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
+
+
+def _causes(view: RunView) -> list[str]:
+    """Return the distinct causes of missing measurements: first those that the jobs state, then those that only their
+    repeats state."""
+    lacking = (job for job in view.jobs if job.entry.lacking())
+    lost = (item.cause for job in lacking for item in job.repeats if item.repeat >= 1 and not item.measured)
+    return list(dict.fromkeys((*causes(view.run.jobs), *filter(None, lost))))
 
 
 def _told(found: Sequence[str], others: str) -> list[str]:
@@ -142,7 +152,8 @@ def _all_good(counting: Sequence[Verdict], total: int) -> str:
 
 
 def _remarks(view: RunView) -> list[str]:
-    run, remarks = view.run, _told(list(_baselines(view.run.verdicts)), "other baseline")
+    run, regressed = view.run, map(_sentence, _regressed(view))
+    remarks = [*regressed, *_told(list(_baselines(run.verdicts)), "other baseline")]
     if hosts := hosts_line(run.jobs):
         remarks.append(hosts)
     if before := reused_text(run.jobs, run.started_at):
@@ -154,6 +165,30 @@ def _remarks(view: RunView) -> list[str]:
             f"{counted(skipped, 'expectation matches', 'expectations match')} no value that was planned in this run"
         )
     return remarks
+
+
+def _regressed(view: RunView) -> Iterator[str]:
+    """Yield a text about the regressed values that no expectation compares with the baseline, if there are any."""
+    try:
+        found = diff_of(view)
+    except StoreError:  # the section about the comparison says why
+        return
+    if found is None:
+        return
+    diff, _ = found
+    judged = {
+        (item.host, item.id, item.metric, coordinates_text(item.at)) for item in view.run.verdicts if item.baseline
+    }
+    values = [
+        row.verdict
+        for run in diff.runs
+        for row in run.rows
+        if row.verdict in ("regressed", "improved", "same", "too few visits", "noisy")
+        and (row.group.host, row.group.id, row.group.metric, coordinates_text(row.group.at)) not in judged
+    ]
+    if number := values.count("regressed"):
+        others = " without an expectation" if judged else ""
+        yield plain(f"{share(number, len(values), 'value')}{others} regressed against the baseline {diff.base.name}")
 
 
 def _baselines(verdicts: Iterable[Verdict]) -> Iterator[str]:

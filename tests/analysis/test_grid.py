@@ -12,6 +12,7 @@ from asct.analysis.grid import (
     distinct,
     from_table,
     plain,
+    setting_text,
     shown,
     size_text,
     slug,
@@ -85,6 +86,11 @@ def test_slugs_are_safe_and_distinct(first: str, second: str) -> None:
     names = distinct([slug(first), slug(second), slug(first)])
     assert len(set(names)) == 3
     assert all(name and set(name) <= set("abcdefghijklmnopqrstuvwxyz0123456789-") for name in names)
+
+
+def test_a_place_rounds_sizes_and_a_setting_keeps_them_exact() -> None:
+    assert coordinates_text({"size": 370_752}, {"size"}) == "size 362.1K"
+    assert setting_text(370_752, is_size=True) == "362.0625K"
 
 
 def test_a_place_tells_sizes_as_they_are_written() -> None:

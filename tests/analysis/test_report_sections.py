@@ -7,11 +7,15 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from asct.analysis.compared import comparison_of
 from asct.analysis.consistency import consistency_grid, sentence
 from asct.analysis.provenance import checksums, versions_grid
 from asct.analysis.report import build, side_by_side
+from asct.analysis.verdict import summarize
 from asct.analysis.view import RunView, open_view
+from asct.export import render
 from asct.registry import installed
 from asct.sdk.record import Record
 from tests.analysis.test_agreement import DEFAULTS, dram, facts
@@ -77,6 +81,40 @@ def test_a_run_is_compared_with_the_newest_earlier_run_of_its_plan(tmp_path: Pat
     verdicts = [row[5].text for part in found.report.sections[0].parts for row in part.grid.rows]
     assert verdicts and len(set(verdicts)) >= 1
     assert found.figures and all(figure.slug.startswith("comparison-") for figure in found.figures)
+
+
+def with_visits(root: Path) -> None:
+    """Give every value of a run twelve visits that hardly differ."""
+    path = root / "records.jsonl"
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    for line in lines:
+        own = [line["value"] * (1.0 + 0.001 * number) for number in range(-6, 6)]
+        line["stats"] = {
+            "n": 12, "median": line["value"], "mad": 0.0, "ci95": sorted((own[0], own[-1])), "min": min(own),
+            "max": max(own), "visits": 12, "visit_values": own,
+        }  # fmt: skip
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+@pytest.mark.parametrize("factor", [1.0, 5.0])
+def test_the_verdict_names_regressed_values_that_no_expectation_compares(tmp_path: Path, factor: float) -> None:
+    root = second_run(tmp_path, factor)
+    for folder in (root, root.with_name(RUN)):
+        with_visits(folder)
+    view = open_view(root, Fakes())
+    found = comparison_of(view)
+    assert found is not None and found.report is not None
+    number = sum(row[5].text == "regressed" for part in found.report.sections[0].parts for row in part.grid.rows)
+    summary = summarize(view)
+    told = [text for text in summary.details if "regressed against the baseline" in text]
+    if factor == 1.0:
+        assert (number, told) == (0, [])
+        return
+    assert number and len(told) == 1 and told[0].endswith(f" regressed against the baseline quickstart/{RUN}")
+    assert told[0].startswith(f"{number} of ")
+    assert summary.tone == summarize(replace(view, catalog=None)).tone, "the text does not change the verdict"
+    for name in ("markdown", "html", "stdout"):
+        assert told[0] in " ".join(render(view, name).split()), name
 
 
 def test_the_first_run_of_a_plan_is_compared_with_nothing(tmp_path: Path) -> None:

@@ -179,12 +179,15 @@ window.rules = (() => {
       .filter((one) => /\d[.,]?(?:\d[.,]?){5,}/.test(one.replace(/\D*$/, "").replace(/\b0\.0*/, "")) && /\.\d{3}/.test(one))
       .map((one) => `${one} has too many digits`);
   }
-  // A table shows 0.0 only for a value that is 0, and no size like 16.0625K.
+  // A table shows 0.0 only for a value that is 0, and no size like 16.0625K, not even within a place, except where it
+  // tells settings of two runs apart.
+  const longSize = (shown) => (shown.match(/\b\d+\.\d+\s?[KMGTP](?:i?B)?\b(?!\/)/g) || [])
+    .some((size) => size.replace(/\D/g, "").length > 4);
   function badNumbers() {
     return all(document, "td, tbody th").filter((one) => {
       const shown = text(one);
       if (/^-?0(?:\.0+)?$/.test(shown)) return !Number.isInteger(Number(one.dataset.sort || 0)); // whole numbers also order words
-      return /^\d+\.\d+\s?[KMGTP]i?B?$/.test(shown) && shown.replace(/\D/g, "").length > 4;
+      return longSize(shown) && !one.closest("#differing");
     }).map((one) => `${text(one)} in ${one.closest("table").caption?.textContent.trim()}`);
   }
   function sideways(width) {
