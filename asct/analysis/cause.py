@@ -33,11 +33,11 @@ def first_cause(view: RunView) -> Cause | None:
 def _causes(view: RunView) -> Iterator[Cause]:
     run = view.run
     blocking = [verdict for verdict in run.verdicts if is_blocking(verdict)]
-    lost = [(job.refused, cause) for job in run.jobs if job.lacking() and (cause := _of_job(view, job)).text]
-    yield from (cause for refused, cause in lost if refused)
+    lacking = [job for job in run.jobs if job.note and job.lacking()]
+    yield from (_of_job(view, job) for job in lacking if job.refused)
     yield from (Cause(plain(host.name), plain(host.reason)) for host in run.hosts if host.status != "ok")
     yield from (_of_verdict(verdict) for verdict in blocking if verdict.outcome == "fail")
-    yield from (cause for _, cause in lost)
+    yield from (_of_job(view, job) for job in lacking)
     yield from (_of_verdict(verdict) for verdict in blocking if verdict.outcome == "unknown")
     for item in run.findings if run.exit_code else ():
         if item.get("severity") == "error":
@@ -45,13 +45,12 @@ def _causes(view: RunView) -> Iterator[Cause]:
 
 
 def _of_job(view: RunView, job: JobEntry) -> Cause:
-    """Return the recorded cause of a job's failure or, if there is none, that of its first failed repeat; the text is
-    empty if both are unknown. The fix comes from the job's first failed repeat that has a diagnostic."""
-    repeats = [item for one in view.jobs if one.entry == job for item in one.repeats if not item.measured]
+    """Return the recorded cause of a job's failure. The fix comes from the job's first failed repeat that has a
+    diagnostic."""
+    repeats = (item for one in view.jobs if one.entry == job for item in one.repeats if not item.measured)
     found = (item.status.diagnostic for item in repeats if item.status is not None and item.status.diagnostic)
     hint = text_at(next(found, {}), "hint")
-    text = job.note or next((item.cause for item in repeats if item.repeat >= 1 and item.cause), "")
-    return Cause(plain(f"{job.id} on {job.host}"), plain(text), hint, job.id)
+    return Cause(plain(f"{job.id} on {job.host}"), plain(job.note), hint, job.id)
 
 
 def _of_verdict(verdict: Verdict) -> Cause:

@@ -143,8 +143,8 @@ _IN_LINES = _Plain({ord(mark): mark for mark in "\n\t"})
 def coordinates_text(at: Mapping[str, Any], sizes: Collection[str] = ()) -> str:
     """Format coordinates: `level L1, block_size 4K`. `sizes` contains the keys whose values are in bytes; these have
     four significant digits."""
-    told = ((plain(str(key)), setting_text(value, key in sizes, exact=False) or "none") for key, value in at.items())
-    return ", ".join(f"{key} {value}" for key, value in told)
+    pairs = ((plain(str(key)), setting_text(value, key in sizes, exact=False) or "none") for key, value in at.items())
+    return ", ".join(f"{key} {value}" for key, value in pairs)
 
 
 def setting_text(value: Any, is_size: bool, *, exact: bool = True) -> str:

@@ -65,20 +65,12 @@ def summarize(view: RunView) -> VerdictSummary:
         return VerdictSummary(_all_good(counting, sum(run.counts.values())), tuple(_remarks(view)), "good")
     (tone, first), *rest = problems
     held = [_all_good(counting, 0)] if counting and not any(map(is_blocking, run.verdicts)) else []
-    details = [*_told(_causes(view), "other cause"), *(text for _, text in rest), *held, *_remarks(view)]
+    details = [*_told(causes(run.jobs), "other cause"), *(text for _, text in rest), *held, *_remarks(view)]
     return VerdictSummary(_sentence(first), tuple(map(_sentence, details)), tone)
 
 
 def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
-
-
-def _causes(view: RunView) -> list[str]:
-    """Return the distinct causes of missing measurements: first those that the jobs state, then those that only their
-    repeats state."""
-    lacking = (job for job in view.jobs if job.entry.lacking())
-    lost = (item.cause for job in lacking for item in job.repeats if item.repeat >= 1 and not item.measured)
-    return list(dict.fromkeys((*causes(view.run.jobs), *filter(None, lost))))
 
 
 def _told(found: Sequence[str], others: str) -> list[str]:
@@ -175,7 +167,7 @@ def _regressed(view: RunView) -> Iterator[str]:
         return
     if found is None:
         return
-    diff, _ = found
+    diff, why = found
     judged = {
         (item.host, item.id, item.metric, coordinates_text(item.at)) for item in view.run.verdicts if item.baseline
     }
@@ -183,12 +175,12 @@ def _regressed(view: RunView) -> Iterator[str]:
         row.verdict
         for run in diff.runs
         for row in run.rows
-        if row.verdict in ("regressed", "improved", "same", "too few visits", "noisy")
+        if row.compared
         and (row.group.host, row.group.id, row.group.metric, coordinates_text(row.group.at)) not in judged
     ]
     if number := values.count("regressed"):
         others = " without an expectation" if judged else ""
-        yield plain(f"{share(number, len(values), 'value')}{others} regressed against the baseline {diff.base.name}")
+        yield plain(f"{share(number, len(values), 'value')}{others} regressed against {diff.base.name} ({why})")
 
 
 def _baselines(verdicts: Iterable[Verdict]) -> Iterator[str]:

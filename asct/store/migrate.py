@@ -1,4 +1,4 @@
-"""Rewrite the documents of a run that older versions of asct wrote in the current format (`asct results migrate`)."""
+"""Convert runs of older asct versions to the current format (`asct results migrate`)."""
 
 from __future__ import annotations
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from asct.analysis.cause import Cause, first_cause
-from asct.analysis.verdict import summarize
 from asct.analysis.view import RunView, open_view
 from asct.store.model import HostEntry
 from tests.export.fakes import Fakes
@@ -36,14 +35,6 @@ def test_a_failed_repeat_names_its_cause_and_fix(tmp_path: Path) -> None:
     )
     view.run.hosts.insert(0, HostEntry(name="n2", transport="ssh", status="unreachable", reason="no route to host"))
     assert first_cause(view) == Cause("n2", "no route to host"), "a host comes before its consequences"
-
-
-def test_a_failed_repeat_names_its_cause_if_its_job_does_not(tmp_path: Path) -> None:
-    view = view_of(tmp_path, verdicts=False, fail_depth=8)
-    assert view.run.jobs[1].note == ""
-    found = first_cause(view)
-    assert found is not None and found.text.startswith("E601 ")
-    assert found.text in summarize(view).details
 
 
 def test_a_refusal_comes_first_and_a_run_without_failures_has_no_cause(tmp_path: Path) -> None:

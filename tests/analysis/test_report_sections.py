@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from asct.analysis.compared import comparison_of
+from asct.analysis.compared import comparison_of, diff_of
 from asct.analysis.consistency import consistency_grid, sentence
 from asct.analysis.provenance import checksums, versions_grid
 from asct.analysis.report import build, side_by_side
@@ -18,6 +18,7 @@ from asct.analysis.view import RunView, open_view
 from asct.export import render
 from asct.registry import installed
 from asct.sdk.record import Record
+from asct.store.model import BaselineValue, Verdict
 from tests.analysis.test_agreement import DEFAULTS, dram, facts
 from tests.export.fakes import Fakes
 from tests.export.sample import RUN, Sample, write_sample
@@ -106,15 +107,25 @@ def test_the_verdict_names_regressed_values_that_no_expectation_compares(tmp_pat
     assert found is not None and found.report is not None
     number = sum(row[5].text == "regressed" for part in found.report.sections[0].parts for row in part.grid.rows)
     summary = summarize(view)
-    told = [text for text in summary.details if "regressed against the baseline" in text]
+    told = [text for text in summary.details if "regressed against" in text]
     if factor == 1.0:
         assert (number, told) == (0, [])
         return
-    assert number and len(told) == 1 and told[0].endswith(f" regressed against the baseline quickstart/{RUN}")
+    assert number and len(told) == 1 and told[0].endswith(f" regressed against quickstart/{RUN} ({found.why})")
     assert told[0].startswith(f"{number} of ")
     assert summary.tone == summarize(replace(view, catalog=None)).tone, "the text does not change the verdict"
     for name in ("markdown", "html", "stdout"):
         assert told[0] in " ".join(render(view, name).split()), name
+    compared = diff_of(view)
+    assert compared is not None
+    row = next(row for row in compared[0].runs[0].rows if row.verdict == "regressed")
+    judged = Verdict(
+        outcome="fail", severity="fail", host=row.group.host, id=row.group.id, metric=row.group.metric,
+        at=dict(row.group.at), baseline=BaselineValue(run=found.base, chosen=found.why, value=1.0),
+    )  # fmt: skip
+    view.run.verdicts[:] = [judged]
+    (text,) = (text for text in summarize(view).details if "regressed against" in text)
+    assert text.startswith(f"{number - 1} of ") and " values without an expectation regressed" in text
 
 
 def test_the_first_run_of_a_plan_is_compared_with_nothing(tmp_path: Path) -> None:

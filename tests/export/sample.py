@@ -40,6 +40,7 @@ HASH = "3f9c2a" + "0" * 58
 RUN = "20261121T042813Z-3f9c2a"
 SIZES = [128 * 2**power for power in range(24)]
 DEPTHS = [1, 2, 4, 8, 16, 32, 64, 128]
+FULL = "fio ended with exit status 1: no space left"
 LEVELS = (
     ("L1", 128, 33_400, 16_700, 1.18, 4.0),
     ("L2", 33_400, 1_020_000, 524_288, 4.12, 14.0),
@@ -202,6 +203,7 @@ def _jobs(sample: Sample, host: str) -> list[JobEntry]:
         JobEntry(
             id="storage-io-depth-sweep", benchmark="storage-io-depth-sweep", version="1", host=host,
             points=len(DEPTHS), repeats=sample.repeats, reason="named in the plan", counts=depth, elapsed_s=58.9,
+            note=f"E601 {FULL}{sample.text}" if sample.fail_depth else "",
             host_states={"noisy": 2, "stable": len(DEPTHS) * sample.repeats - 2}, host_reasons={"steal": 2},
         ),
     ]  # fmt: skip
@@ -345,7 +347,7 @@ def _one_depth(writer: RunWriter, sample: Sample, host: str, factor: float, whic
     steps = [{"name": "fio", "argv": argv, "companions": [companion]}]
     command = CommandDocument(host=host, benchmark=job, settings=settings, swept=point, steps=steps)
     diagnostic = {
-        "code": "E601", "severity": "error", "message": "fio ended with exit status 1: no space left" + sample.text,
+        "code": "E601", "severity": "error", "message": FULL + sample.text,
         "hint": "free some space in the work folder",
     }  # fmt: skip
     status = Status(

@@ -73,6 +73,11 @@ class DiffRow:
         return _VERDICTS[self.change.outcome]
 
     @property
+    def compared(self) -> bool:
+        """Whether the values could be compared, even if too few visits or noise leave the verdict open."""
+        return self.verdict not in ("not comparable", "added", "removed")
+
+    @property
     def percent(self) -> float | None:
         """The change as a percentage of the base; None if there is no relative change."""
         unlike = self.base_unit != self.record.unit
@@ -110,8 +115,8 @@ class RunDiff:
 
     @property
     def judged(self) -> bool:
-        """Whether at least one value could be compared, even if too few visits leave the verdict open."""
-        return any(row.verdict not in ("not comparable", "added", "removed") for row in self.rows)
+        """Whether at least one value could be compared."""
+        return any(row.compared for row in self.rows)
 
     @property
     def undecided(self) -> int:
