@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from asct.analysis.view import JobView, RunView
 from asct.sdk.figure import Table
@@ -13,6 +13,7 @@ from asct.sdk.record import Record, Scalar
 
 _UNSEEN = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 """Characters that json.dumps does not escape: DEL and C1, direction marks, and unpaired surrogates."""
+_encode: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 FIRST = ("run", "plan", "host", "id", "benchmark", "version", "point_id", "repeat")
 LAST = (
     "metric", "value", "unit", "better", "n", "median", "mad", "ci95_low", "ci95_high", "min", "max", "flags", "raw",
@@ -68,16 +69,23 @@ def document(view: RunView, digits: int | None = None) -> str:
             name: {job.entry.host: _tables(job) for job in view.jobs if job.entry.id == name} for name in names
         },
     }
-    head = json.dumps(body, indent=1, ensure_ascii=False, allow_nan=False).removesuffix("\n}")
-    return visible(f'{head},\n "records": {_records_text(compact(view.records, digits))}\n}}') + "\n"
+    parts = [f"{_encode(key)}:{_lines(value)}" for key, value in body.items()]
+    parts.append(f'"records":{_records_text(compact(view.records, digits))}')
+    return visible("{\n" + ",\n".join(parts) + "\n}") + "\n"
+
+
+def _lines(value: Any) -> str:
+    """Return JSON with one line per item of an object: per host, and per entry of the plan. With indentation, each
+    value would take a line, and json.dumps would not use its encoder in C."""
+    if not isinstance(value, dict):
+        return _encode(value)
+    return "{" + ",".join(f"\n{_encode(key)}:{_encode(item)}" for key, item in value.items()) + "}"
 
 
 def _records_text(records: Mapping[str, Any]) -> str:
-    """Return the records as JSON with one line per record. Indentation would put each value on its own line, and would
-    make json.dumps slow."""
-    encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
-    parts = [f"{encode(key)}:{encode(value)}" for key, value in records.items() if key != "rows"]
-    rows = ",\n".join(map(encode, records["rows"]))
+    """Return the records as JSON with one line per record."""
+    parts = [f"{_encode(key)}:{_encode(value)}" for key, value in records.items() if key != "rows"]
+    rows = ",\n".join(map(_encode, records["rows"]))
     return f'{{{",".join(parts)},"rows":[\n{rows}\n]}}'
 
 

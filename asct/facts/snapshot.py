@@ -127,17 +127,17 @@ def from_output(text: str, token: str) -> Snapshot:
     line is treated as failed.
     """
     reading = _SnapshotReader()
-    for line in text.split("\n"):
-        if line.startswith(token + " "):
-            _, kind, name, *rest = [*line.split(" ", 3), ""]
-            reading.mark(kind, name, rest[0] if rest else "")
-        else:
-            reading.line(line)
+    for section in f"\n{text}".split(f"\n{token} ")[1:]:
+        header, newline, body = section.partition("\n")
+        kind, name, rest, *_ = [*header.split(" ", 2), "", ""]
+        reading.mark(kind, name, rest)
+        if newline:
+            reading.lines(body)
     return reading.snapshot()
 
 
 class _SnapshotReader:
-    """Collects the sections of an exchange's output, line by line."""
+    """Collects the sections of an exchange's output."""
 
     def __init__(self) -> None:
         self._files: dict[str, list[str]] = {}
@@ -161,13 +161,15 @@ class _SnapshotReader:
         self._close()
         self._kind, self._name, self._body = kind, name, []
 
-    def line(self, line: str) -> None:
+    def lines(self, text: str) -> None:
+        """Add lines to the current section."""
         if self._kind == "files":
-            path, _, content = line.partition(":")
-            if path.startswith("/"):
-                self._files.setdefault(path, []).append(content)
+            for line in text.split("\n"):
+                path, _, content = line.partition(":")
+                if path.startswith("/"):
+                    self._files.setdefault(path, []).append(content)
         elif self._kind in ("command", "numbered", "blocks"):
-            self._body.append(line)
+            self._body += text.split("\n")
 
     def snapshot(self) -> Snapshot:
         self._close()
