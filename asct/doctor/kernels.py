@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import count
@@ -18,6 +17,7 @@ from asct.plan.model import HostSpec
 from asct.sdk.facts import HostFacts
 from asct.sdk.needs import Privilege
 from asct.sdk.step import Kernel, Step
+from asct.values.strict_json import DECODER
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ def json_lines(text: str) -> list[dict[str, Any]]:
 def json_line(text: str) -> dict[str, Any] | None:
     """Parse one line of a kernel's output; return None if it is not a JSON object."""
     try:
-        found = json.loads(text)
+        found = DECODER.decode(text)
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None

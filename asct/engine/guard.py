@@ -3,7 +3,6 @@ I/O."""
 
 from __future__ import annotations
 
-import json
 import re
 import time
 from collections.abc import Callable, Collection, Sequence
@@ -13,6 +12,7 @@ from typing import Final, NamedTuple, TypeGuard
 from asct.diagnostics.model import Diagnostic
 from asct.instruments.guard_output import GuardTarget, TargetCheck, check_of, device_of
 from asct.sdk.guard import Target
+from asct.values.strict_json import DECODER
 from asct.values.text import printable
 
 REFUSED_STATUS: Final = 4
@@ -106,7 +106,7 @@ def parse_report(stdout: str) -> GuardReport:
         if not line.strip():
             continue
         try:
-            body = json.loads(line)
+            body = DECODER.decode(line)
             kind = body["t"]
             if kind == "check":
                 report.checks.append(check_of(body))
@@ -231,10 +231,10 @@ class RateFeed:
         if not line.startswith(_SAMPLE) or time.monotonic() < self._due:
             return
         try:
-            body = json.loads(line)
+            body = DECODER.decode(line)
             sample = (int(body["mono_ns"]), list(body["devices"]))
             rates = _between(self._base, sample) if self._base is not None else None
-        except (ValueError, LookupError, TypeError):
+        except (ValueError, LookupError, TypeError, OverflowError):
             return
         self._base, self._due = sample, time.monotonic() + _EVERY_S
         if rates is not None:

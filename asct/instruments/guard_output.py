@@ -5,7 +5,6 @@ kernels/guard/README.md describes the lines.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from typing import Any, Final
 from asct.sdk.record import Scalar
 from asct.sdk.samples import read_kernel
 from asct.sdk.step import Output
+from asct.values.strict_json import DECODER
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def lines_of(stdout: str, kind: str, *, backward: bool = False) -> Iterator[Mapp
         end = end if end >= 0 else len(stdout)
         at = stdout.rfind(start, at, end)  # the line may begin with the remains of another one
         with suppress(ValueError, RecursionError):
-            yield json.loads(stdout[at:end])
+            yield DECODER.decode(stdout[at:end])
         at = stdout.rfind(start, 0, stdout.rfind("\n", 0, at) + 1) if backward else stdout.find(start, end)
 
 

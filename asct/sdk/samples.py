@@ -54,14 +54,17 @@ def read_kernel(output: Output) -> KernelRun:
 def number(sample: Mapping[str, Any], key: str) -> float:
     """Return the number at `key` in a sample.
 
-    Raises ValueError with the key in its message if it is missing or is not a number.
+    Raises ValueError with the key in its message if it is missing, is not a number, or is too large for a float.
     """
     value = sample.get(key)
     if (
         type(value) is not int and type(value) is not float
     ):  # excludes bool; isinstance would be slower for a million samples
         raise ValueError(f"a sample has no number for `{key}`: {_short(json.dumps(dict(sample)))}")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError(f"the number for `{key}` in a sample is too large: {_short(str(value))}") from None
 
 
 def interval(sample: Mapping[str, Any], low: str, high: str, unit: float) -> tuple[float, float] | None:

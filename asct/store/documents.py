@@ -137,9 +137,10 @@ def parse_object(text: str, place: str, *, nan: bool = False) -> dict[str, Any]:
     try:
         value = (_TOLERANT if nan else DECODER).decode(text)
     except (ValueError, RecursionError) as error:
-        where = f" (line {error.lineno}, column {error.colno})" if isinstance(error, json.JSONDecodeError) else ""
-        what = error.msg.lower() if isinstance(error, json.JSONDecodeError) else str(error)
-        message = f"{place}: incomplete or not JSON: {what}{where}" if text.strip() else f"{place}: the file is empty"
+        why = f"cannot be parsed: {error}"
+        if isinstance(error, json.JSONDecodeError):
+            why = f"incomplete or not JSON: {error.msg.lower()} (line {error.lineno}, column {error.colno})"
+        message = f"{place}: {why if text.strip() else 'the file is empty'}"
         raise store_error("E508", message, way_out(place)) from error
     if not isinstance(value, dict):
         raise store_error("E507", f"{place}: contains a {type(value).__name__}, not an object", way_out(place))

@@ -1,8 +1,10 @@
-"""JSON as RFC 8259 defines it, without the constants NaN and Infinity, which Python also accepts by default."""
+"""JSON as RFC 8259 defines it, without NaN, Infinity and numbers too large for a float, all of which Python's decoder
+accepts by default."""
 
 from __future__ import annotations
 
 import json
+import math
 from typing import NoReturn
 
 
@@ -10,5 +12,12 @@ def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is not JSON")
 
 
-DECODER = json.JSONDecoder(parse_constant=_refuse)
+def _finite(text: str) -> float:
+    value = float(text)
+    if math.isinf(value):
+        raise ValueError(f"the number {text if len(text) <= 20 else text[:17] + '...'} is too large")
+    return value
+
+
+DECODER = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)
 """A single decoder for all documents, because creating one takes as long as decoding a line."""

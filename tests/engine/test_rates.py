@@ -80,6 +80,8 @@ def test_a_counter_that_was_reset_and_a_clock_that_stands_give_no_nonsense(clock
         '{"t":"sample"}',
         '{"t":"sample","mono_ns":"x","devices":[]}',
         '{"t":"sample","mono_ns":1,"devices":3}',
+        '{"t":"sample","mono_ns":1e999,"devices":[]}',
+        f'{{"t":"sample","mono_ns":{10**9},"devices":[[{10**400},0,0,0,0,0,0]]}}',
     ],
 )
 def test_lines_that_cannot_be_read_are_passed_over(clock: list[float], broken: str) -> None:

@@ -52,6 +52,8 @@ def test_a_last_line_without_newline_counts_if_it_is_whole() -> None:
         (output("[" * 100_000, END), r"line 1 .* not a JSON object"),
         (output(META, '{"t":"sample","ns":[NaN]}', END), r"line 2 .* not a JSON object"),
         (output(META, '{"t":"sample","ns":-Infinity}', END), r"line 2 .* not a JSON object"),
+        (output(META, '{"t":"sample","ns":[1e999]}', END), r"line 2 .* not a JSON object"),
+        (output(META, '{"t":"sample","ns":-1e999}', END), r"line 2 .* not a JSON object"),
         (output(SAMPLE, END), r"does not begin with a `meta` line"),
         (output(META | {"abi": 2}, END), r"writes format 2, but this version of asct reads format 1"),
     ],
@@ -76,6 +78,11 @@ def test_a_number_is_a_number(value: Any) -> None:
     assert number({"size": 7}, "size") == 7.0
     with pytest.raises(ValueError, match="no number for `size`"):
         number({"size": value}, "size")
+
+
+def test_a_number_too_large_for_a_float_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"the number for `size` in a sample is too large: '1000"):
+        number({"size": 10**400}, "size")
 
 
 def test_stats() -> None:

@@ -87,7 +87,8 @@ def test_what_is_not_a_whole_stream_is_refused_with_the_reason(broken: Output, m
 def test_lines_are_found_in_damaged_output(backward: bool) -> None:
     whole = [f'{{"t":"sample","mono_ns":{number}}}' for number in range(3)]
     text = "\n".join((
-        '{"t":"meta"}', 'cut{"t":"sample","mo' + whole[0], '{"t":"sample","mono', whole[1], '{"t":"sample"]', "[" * 9,
+        '{"t":"meta"}', 'cut{"t":"sample","mo' + whole[0], '{"t":"sample","mono_ns":1e999}',
+        '{"t":"sample","mono', whole[1], '{"t":"sample"]', "[" * 9,
         '{"t":"samples"}', whole[2], '{"t":"sample",',
     ))  # fmt: skip
     found = [line["mono_ns"] for line in lines_of(text, "sample", backward=backward)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,7 @@ def test_a_torn_last_line_is_noted_and_left_out(tmp_path: Path, which: str) -> N
         ('{"schema": "asct.run/2"}', "E509"),
         ("[" * 100_000, "E508"),
         ('{"schema": NaN}', "E508"),
+        ('{"schema": 1e999}', "E508"),
         ("\x00\x01", "E508"),
     ],
 )
@@ -117,6 +119,22 @@ def test_a_damaged_line_in_the_middle_is_an_error(tmp_path: Path) -> None:
     stored.layout.records.write_text(line + line[:50] + "\n" + line)
     assert code_of(stored.records) == "E508"
     assert [item.code for item in verify(read_run(stored.layout.root))] == ["E508", "E513"]
+
+
+@pytest.mark.parametrize(
+    ("number", "message"),
+    [
+        ("NaN", "NaN is not JSON"),
+        ("1e999", "the number 1e999 is too large"),
+        ("9" * 400 + ".0", "the number 99999999999999999... is too large"),
+    ],
+)
+def test_numbers_that_are_not_finite_are_named(tmp_path: Path, number: str, message: str) -> None:
+    stored = written(tmp_path)
+    line = stored.layout.records.read_text()
+    stored.layout.records.write_text(re.sub(r'"value":\s*[^,]+', f'"value": {number}', line))
+    with pytest.raises(StoreError, match=rf"records\.jsonl:1: cannot be parsed: {re.escape(message)}"):
+        stored.records()
 
 
 def test_an_older_version_is_migrated_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
