@@ -6,8 +6,10 @@ also shows who accepted which change, when, and why.
 
 from __future__ import annotations
 
+import fcntl
 import getpass
 import os
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -16,7 +18,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from asct.store.documents import current, parse_object, read_text, validated
-from asct.store.files import LineFile
+from asct.store.files import LineFile, writing
 from asct.values.timestamp import stamp
 
 NAME = "accepted.jsonl"
@@ -63,9 +65,16 @@ def read_acceptances(folder: Path) -> list[Acceptance]:
 
 
 def accept(folder: Path, acceptance: Acceptance) -> None:
-    """Append an acceptance to the file in the folder of a plan. Raises StoreError if it cannot be written."""
-    file = LineFile(folder / NAME)
-    try:
-        file.append(acceptance.model_dump_json(by_alias=True) + "\n", sync=True)
-    finally:
-        file.close()
+    """Append an acceptance to the file in the folder of a plan. Raises StoreError if it cannot be written.
+
+    One process writes to the file at a time, because opening a LineFile may remove a line that another process is
+    still writing.
+    """
+    path = folder / NAME
+    with writing(path):
+        stream = path.open("ab")
+    with stream:
+        with suppress(OSError):  # the file system does not support locks
+            fcntl.flock(stream, fcntl.LOCK_EX)
+        with closing(LineFile(path)) as file:
+            file.append(acceptance.model_dump_json(by_alias=True) + "\n", sync=True)

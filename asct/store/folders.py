@@ -13,7 +13,7 @@ from datetime import datetime
 from pathlib import Path
 
 from asct.diagnostics.model import Diagnostic
-from asct.errors import SafetyError, StoreError, UsageError
+from asct.errors import NoSuchRun, SafetyError, StoreError, UsageError
 from asct.store.checksums import scan
 from asct.store.documents import unreadable
 from asct.store.files import is_full, reason_of, write_error, writing
@@ -217,14 +217,19 @@ class RunLock:
         self._descriptor = -1
 
     def take(self) -> None:
-        """Take the lock. Raises SafetyError (E504), whose message identifies the process that holds the lock. Raises
-        StoreError (E510) if a file or folder of the run is a link, because data written through the link would end up
-        outside the run."""
+        """Take the lock. Raises SafetyError (E504), whose message identifies the process that holds the lock, and
+        NoSuchRun (E505) if the run was deleted. Raises StoreError (E510) if a file or folder of the run is a link,
+        because data written through the link would end up outside the run."""
         if planted := _planted(self.path.parent):
             message = f"{self.path.parent}/{planted} is a link or a device, so nothing is written to this run"
             raise StoreError(Diagnostic("E510", message, hint="remove it if you trust the rest of the folder"))
-        with writing(self.path):
+        try:
             descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
+        except FileNotFoundError as error:
+            message = f"{self.path.parent}: the folder does not exist"
+            raise NoSuchRun(Diagnostic("E505", message, hint="`asct results list` lists the runs")) from error
+        except OSError as error:
+            raise write_error(self.path, error) from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

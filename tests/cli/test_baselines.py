@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from asct.store.accepted import read_acceptances
+from asct.store.files import LineFile
+from asct.store.folders import held
+from asct.store.layout import RunLayout
 from tests.cli.conftest import Asct
 from tests.export.sample import Sample, write_sample
 
@@ -57,6 +62,31 @@ def test_values_that_cannot_be_accepted_say_what_to_do_instead(asct: Asct, run: 
     change(run, status="interrupted")
     assert hint("latency-sweep.latency") == "complete it with `asct resume`, or use another run"
     assert not (run.parent / "accepted.jsonl").exists()
+
+
+def test_a_run_that_another_process_changes_is_not_changed(asct: Asct, run: Path) -> None:
+    accepting = ("accept", "latest", "latency-sweep.latency", "--because", "new firmware")
+    with held(RunLayout(run).lock):
+        for arguments in (("label", "latest", "golden"), accepting):
+            ended = asct("results", *arguments)
+            assert (ended.code, ended.out) == (4, "")
+            assert f"[E504]: results/{run.parent.name}/{run.name}: asct process" in " ".join(ended.err.split())
+    assert not (run.parent / "golden").is_symlink() and not (run.parent / "accepted.jsonl").exists()
+    assert asct("results", *accepting).code == 0
+
+
+def test_only_one_process_at_a_time_accepts_values(asct: Asct, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    append = LineFile.append
+
+    def locked(file: LineFile, text: str, *, sync: bool) -> None:
+        with file.path.open() as other, pytest.raises(BlockingIOError):
+            fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        append(file, text, sync=sync)
+
+    monkeypatch.setattr(LineFile, "append", locked)
+    for reason in ("new firmware", "new compiler"):
+        assert asct("results", "accept", "latest", "latency-sweep.latency", "--because", reason).code == 0
+    assert [item.because for item in read_acceptances(run.parent)] == ["new firmware", "new compiler"]
 
 
 def test_the_verdicts_of_a_run_name_the_values(asct: Asct, run: Path) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from asct.analysis import retention
+from asct.analysis import baseline, retention
 from asct.store import prune
 from asct.store.accepted import accept, acceptance
 from asct.store.folders import held, link_label
@@ -246,6 +246,25 @@ def test_what_is_labeled_or_accepted_in_the_meantime_is_kept(asct: Asct, monkeyp
     assert ended.code == 3 and ended.err.count("E523") == 2 and "labeled or accepted in the meantime" in ended.err
     assert ended.out.splitlines()[-1].startswith("1 of 4 runs deleted")
     assert listed() & {labeled, accepted, unneeded} == {labeled, accepted}
+
+
+@pytest.mark.parametrize("arguments", [("label", "golden"), ("accept", "a.latency", "--because", "a new compiler")])
+def test_nothing_refers_to_a_run_that_is_deleted_in_the_meantime(
+    asct: Asct, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    old = run(50)
+    run(40)
+    command, *rest = arguments
+
+    def slow(*_: Any) -> str:
+        assert asct("results", "prune", "--keep", "1", "--yes").code == 0
+        return ""
+
+    monkeypatch.setattr(baseline, "unfit", slow)
+    monkeypatch.setattr(baseline, "acceptable", slow)
+    ended = asct("results", command, old.name, *rest)
+    assert ended.code == 2 and f"[E505]: {old}: the folder does not exist" in ended.err
+    assert not (old.parent / "golden").is_symlink() and not (old.parent / "accepted.jsonl").exists()
 
 
 def test_a_run_that_is_in_use_when_it_is_to_be_deleted(asct: Asct, monkeypatch: pytest.MonkeyPatch) -> None:

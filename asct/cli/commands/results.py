@@ -229,14 +229,15 @@ def label_(options: GlobalOptions, run: str, label: str, results: str) -> int:
     have a label.
     """
     from asct.analysis.baseline import unfit
-    from asct.store.folders import link_label
+    from asct.store.folders import held, link_label
 
     stored = _open_for_baseline(results, run)
     fault = unfit(stored)
     if fault:
         accepting = "label another run, or make an intended change the baseline with `asct results accept`"
         raise _no_baseline(stored, f"it {fault}", _completing(stored) or accepting)
-    link = link_label(stored.layout.root, label)
+    with held(stored.layout.lock):  # `prune` deletes no run while its lock is held
+        link = link_label(stored.layout.root, label)
     document = {"schema": "asct.label/1", "label": label, "run": str(stored.layout.root)}
     _show(options, document, f"{link}: {stored.layout.root.name}")
     return 0
@@ -255,6 +256,7 @@ def accept_(options: GlobalOptions, run: str, metric: str, because: str, results
     """
     from asct.analysis.baseline import acceptable
     from asct.store.accepted import accept, acceptance
+    from asct.store.folders import held
 
     if not because.strip():
         raise click.BadParameter("the reason is empty", param_hint="--because")
@@ -269,7 +271,8 @@ def accept_(options: GlobalOptions, run: str, metric: str, because: str, results
             else did_you_mean(metric, map(".".join, known), f"`asct results show {run}` lists the metrics")
         )
         raise _no_baseline(stored, fault, _completing(stored) or hint)
-    accept(stored.layout.root.parent, item)
+    with held(stored.layout.lock):  # as in `label`
+        accept(stored.layout.root.parent, item)
     _show(options, item.model_dump(mode="json", by_alias=True), f"{metric}: accepted from {stored.layout.root}")
     return 0
 
