@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from asct.analysis.diff.build import Diff
+from asct.analysis.grid import plain
 from asct.diagnostics.model import Diagnostic, Span
 from asct.errors import UsageError
+from asct.values.grouping import shortened
 from asct.values.text import counted
 
 SMALLEST: Final = 0.01
@@ -20,6 +22,7 @@ _CONDITION: Final = re.compile(
 _EXAMPLE: Final = 'write `regression>3%`, quoted (--fail-on "regression>3%")'
 _UNLIKE: Final = "the comparison lists the reasons; compare runs of the same benchmarks on similar machines"
 _FEWEST, _MOST = 0.0, 1000.0
+_MOST_NAMED: Final = 6
 
 
 def limit_of(text: str) -> float:
@@ -49,8 +52,14 @@ def _mistake(text: str, start: int, part: str, label: str) -> UsageError:
     return UsageError(Diagnostic("E705", f"`{text}` is not a condition for {OPTION}", span, label, hint=_EXAMPLE))
 
 
-def doubts(diff: Diff, *, gated: bool) -> Iterator[Diagnostic]:
-    """Yield the reasons (E706) why a comparison has no result, or why it cannot pass the gate."""
+def doubts(diff: Diff, *, gated: bool) -> list[Diagnostic]:
+    """Return the reasons (E706) why a comparison has no result, or why it cannot pass the gate. If there are any, the
+    exit code does not show that values regressed, so the values that did are named as well."""
+    found = [*_doubts(diff, gated)]
+    return [*found, *_regressed(diff)] if found and gated else found
+
+
+def _doubts(diff: Diff, gated: bool) -> Iterator[Diagnostic]:
     for run in diff.runs:
         if not run.judged:
             message = f"no value of {run.run.name} can be compared with {diff.base.name}"
@@ -64,6 +73,17 @@ def doubts(diff: Diff, *, gated: bool) -> Iterator[Diagnostic]:
             yield Diagnostic("E706", message, hint="complete the run (`asct resume`), or compare a different one")
 
 
+def _regressed(diff: Diff) -> Iterator[Diagnostic]:
+    for run in diff.runs:
+        rows = [row for row in run.rows if row.verdict == "regressed"]
+        if rows:
+            hosts = len(run.run.hosts) > 1
+            names = [f"{row.name} on {plain(row.group.host)}" if hosts else row.name for row in rows]
+            regressed = f"{counted(len(rows), 'value')} regressed: {shortened(names, _MOST_NAMED)}"
+            hint = "the comparison shows by how much; `asct explain E706` describes the exit code"
+            yield Diagnostic("E706", f"{run.run.name}: {regressed}", hint=hint)
+
+
 def exit_code(diff: Diff, *, gated: bool) -> int:
     """Return the exit code of a comparison.
 
@@ -71,6 +91,6 @@ def exit_code(diff: Diff, *, gated: bool) -> int:
     `--fail-on`, it is 3 if a regression cannot be ruled out or a run is incomplete, otherwise 1 if a value has
     regressed, and otherwise 0.
     """
-    if any(True for _ in doubts(diff, gated=gated)):
+    if doubts(diff, gated=gated):
         return 3
     return int(gated and any(run.counts()["regressed"] for run in diff.runs))

@@ -67,8 +67,30 @@ BASE = source("base", *levels({"L1": 1, "L2": 2}))
 def test_what_was_not_compared_cannot_pass(new: DiffSource, code: int) -> None:
     diff = of(BASE, new)
     assert exit_code(diff, gated=True) == code
-    assert bool([*doubts(diff, gated=True)]) == (code == 3)
+    assert bool(doubts(diff, gated=True)) == (code == 3)
     assert exit_code(diff, gated=False) == (3 if new.title == "nothing alike" else 0)
+
+
+def test_regressed_values_are_named_although_others_are_unknown() -> None:
+    unknown = levels({"L2": 2}, version="2")
+    first, second = doubts(of(BASE, source("new", *levels({"L1": 1.2}), *unknown)), gated=True)
+    assert first.message == "p/new: a regression cannot be ruled out for 1 value"
+    assert second.message == "p/new: 1 value regressed: latency-sweep.latency at level L1"
+    slower, incomplete = (
+        source("slower", *levels({"L1": 1.2, "L2": 3})),
+        source("new", *BASE.records, gaps=("is torn",)),
+    )
+    of_another = [one.message for one in doubts(of(BASE, incomplete, slower), gated=True)]
+    assert of_another[1:] == [
+        "p/slower: 2 values regressed: latency-sweep.latency at level L1, latency-sweep.latency at level L2"
+    ]
+    assert doubts(of(BASE, slower), gated=True) == []
+
+
+def test_regressed_values_of_several_hosts_are_named_with_their_host() -> None:
+    values = [*levels({"L1": 1}), *levels({"L1": 1, "L2": 2}, host="b")]
+    new = source("new", *levels({"L1": 1}), *levels({"L1": 1.2}, host="b"), *levels({"L2": 2}, host="b", version="2"))
+    assert doubts(of(source("base", *values), new), gated=True)[1].message.endswith("latency at level L1 on b")
 
 
 def test_the_worst_of_several_runs_decides() -> None:
@@ -84,4 +106,4 @@ def test_nothing_in_common_is_told_without_a_gate_too() -> None:
 def test_values_with_too_few_visits_are_compared_although_undecided() -> None:
     diff = of(BASE, source("one visit", value([1.2e-7], stats=None)))
     assert (exit_code(diff, gated=False), exit_code(diff, gated=True)) == (0, 3)
-    assert [*doubts(diff, gated=False)] == []
+    assert doubts(diff, gated=False) == []
