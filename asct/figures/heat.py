@@ -18,6 +18,9 @@ _TEXT_UP_TO: Final = 8
 """Maximum number of columns for which the cells show their numbers, if there are at most `_GAPS_UP_TO` rows."""
 _GAPS_UP_TO: Final = 40
 _DECADE: Final = 10.0
+_LEAST_SPAN: Final = 1.2
+"""Minimum ratio between the ends of a linear color scale that does not start at zero. Without it, cells with almost
+equal values would have all colors, because of random variation alone."""
 _ALL_DIGITS_UP_TO: Final = 4096
 """Maximum number of cells for which values have six digits. With more cells, values have three digits, which keeps a
 page with 576 x 576 cells small."""
@@ -122,13 +125,18 @@ def _ends(values: Sequence[Sequence[float | None]], ceiling: float | None) -> tu
     """Return the range of the color scale, and whether values exceed it.
 
     The scale starts at zero, which makes colors proportional to values, unless all values are above half of the scale's
-    upper end. A ceiling below all values is ignored.
+    upper end. Otherwise, it ends at least 20 % above its start, unless the ceiling truncates it. A ceiling below all
+    values is ignored.
     """
     known = [value for row in values for value in row if value is not None]
     smallest, largest = min(known, default=0.0), max(known, default=1.0)
     high = largest if ceiling is None or ceiling <= smallest else min(ceiling, largest)
     low = smallest if smallest > high / 2 else min(0.0, smallest)
-    return low, high if high > low else low + (abs(low) or 1.0), high < largest
+    if high < largest:
+        return low, high, True
+    if low > 0:
+        return low, max(high, low * _LEAST_SPAN), False
+    return low, high if high > low else low + (abs(low) or 1.0), False
 
 
 def _around_zero(values: Sequence[Sequence[float | None]]) -> tuple[float, float, bool]:

@@ -329,7 +329,7 @@ def test_the_latency_of_a_core_is_the_mean_over_its_pairs() -> None:
     )["h"]  # fmt: skip
     assert found.title == "Mean latency from each core to the other CPUs (c2c, token)"
     assert found.cpus == pytest.approx({0: 30e-9, 1: 35e-9, 2: 45e-9})
-    assert found.ends == pytest.approx((30e-9, 45e-9))
+    assert found.scale == pytest.approx((30e-9, 45e-9))
     assert found.of([0, 1]) == pytest.approx(32.5e-9)
     assert found.of([7]) is None
 
@@ -372,6 +372,18 @@ def test_cores_have_the_colour_of_their_latency_in_both_themes() -> None:
     texts = [text.text for text in svg.iter(f"{SVG}text")]
     assert texts[-3:] == ["Latency of each core (c2c)", "10 ns", "17 ns"]
     assert sorted(drawn_cpus(drawing(threaded()))) == sorted(drawn_cpus(drawing(threaded(), LATENCY)))
+
+
+def test_a_uniform_machine_has_no_pattern() -> None:
+    latency = CoreLatency("x", {cpu: (100 + cpu % 2) * 1e-9 for cpu in range(16)})
+    svg = ET.fromstring(drawing(threaded(), latency))
+    cores = {box.get("class") for box in svg.iter(f"{SVG}rect") if (box.get("class") or "").startswith("core")}
+    assert cores == {"core step0"}
+    assert [text.text for text in svg.iter(f"{SVG}text")][-2:] == ["100 ns", "120 ns"]
+    assert lines(threaded(), 80, latency)[-2:] == [
+        "  NUMA node 0  ▁▁▁▁▁▁▁▁  100 ns to 101 ns",
+        "  NUMA node 1  ▁▁▁▁▁▁▁▁  100 ns to 101 ns",
+    ]
 
 
 def test_cores_that_were_not_measured_have_no_colour() -> None:

@@ -12,6 +12,9 @@ from asct.sdk.record import Record, Scalar, is_invalid
 from asct.values.grouping import grouped
 
 _PAIR = ("cpu_a", "cpu_b")
+_LEAST_SPAN = 1.2
+"""Minimum ratio between the ends of the scale. Without it, the cores of a uniform machine would have all colors,
+because of random variation alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +25,10 @@ class CoreLatency:
     cpus: Mapping[int, float]
 
     @property
-    def ends(self) -> tuple[float, float]:
-        """The lowest and the highest latency."""
-        return min(self.cpus.values()), max(self.cpus.values())
+    def scale(self) -> tuple[float, float]:
+        """The latencies with the first and the last color: the lowest one, and the highest one or more."""
+        low = min(self.cpus.values())
+        return low, max(*self.cpus.values(), low * _LEAST_SPAN)
 
     def of(self, cpus: Iterable[int]) -> float | None:
         """Return the mean latency of some CPUs; None if none of them was measured."""

@@ -84,16 +84,16 @@ def drawing(facts: HostFacts, latency: CoreLatency | None = None) -> str:
     return ET.tostring(root, encoding="unicode")
 
 
-def _step(value: float, ends: tuple[float, float]) -> int:
+def _step(value: float, scale: tuple[float, float]) -> int:
     """Return the number of the color that represents a latency."""
-    low, high = ends
+    low, high = scale
     return min(len(VIRIDIS) - 1, int((value - low) / (high - low) * len(VIRIDIS))) if high > low else 0
 
 
 def _draw_legend(root: ET.Element, latency: CoreLatency, y: float) -> None:
     group = ET.SubElement(root, "g", {"transform": f"translate({_GAP:g} {y:g})"})
     ET.SubElement(group, "text", {"y": f"{_LINE - 3:g}"}).text = latency.title
-    low, high = (format_quantity(end, "s") for end in latency.ends)
+    low, high = (format_quantity(end, "s") for end in latency.scale)
     ET.SubElement(group, "text", {"y": f"{2 * _LINE - 1:g}"}).text = low
     x = len(low) * _GLYPH + _GAP
     for number in range(len(VIRIDIS)):
@@ -182,7 +182,7 @@ def _draw(parent: ET.Element, box: _Rectangle, x: float, y: float, latency: Core
     group = ET.SubElement(parent, "g", {"transform": f"translate({x:g} {y:g})"})
     part = box.part
     own = latency.of(part.cpus) if latency is not None and part.kind == "core" else None
-    step = None if latency is None or own is None else _step(own, latency.ends)
+    step = None if latency is None or own is None else _step(own, latency.scale)
     cpus = f"CPUs {format_cpulist(part.cpus)}" if part.cpus else ""
     measured = "" if own is None else format_quantity(own, "s")
     ET.SubElement(group, "title").text = ", ".join(filter(None, (part.title, part.detail, cpus, measured)))

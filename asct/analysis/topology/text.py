@@ -119,5 +119,5 @@ def _latencies(whole: Box, latency: CoreLatency, width: int) -> Iterator[str]:
         known = [value for value in values if value is not None]
         if known:
             low, high = format_quantity(min(known), "s"), format_quantity(max(known), "s")
-            shown = sparkline(values, ends=latency.ends, most=max(8, width - size - 28))
+            shown = sparkline(values, ends=latency.scale, most=max(8, width - size - 28))
             yield f"  {part.title:<{size}}  {shown}  {low} to {high}"
