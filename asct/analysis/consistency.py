@@ -9,6 +9,7 @@ from asct.analysis.agreement import QuantityPair, quantity_pairs
 from asct.analysis.grid import ColumnHead, TableCell, TextTable, plain, without_empty_columns
 from asct.analysis.view import RunView
 from asct.values.quantity import format_quantity
+from asct.values.text import counted
 
 _MOST_ROWS: Final = 200
 """Maximum number of pairs in the table. Every pair that disagrees is also flagged in the tables of its benchmarks."""
@@ -27,7 +28,7 @@ def consistency_grid(view: RunView) -> TextTable | None:
     heads = tuple(ColumnHead(title, "right" if title == "Difference" else "left") for title in titles)
     rows = tuple(_row(pair, several) for pair in pairs[:_MOST_ROWS])
     left = len(pairs) - len(rows)
-    notes = (f"{left:,} more pairs are not listed.",) if left else ()
+    notes = (f"{counted(left, 'more pair is', 'more pairs are')} not listed.",) if left else ()
     return without_empty_columns(TextTable("consistency-pairs", "The same quantity measured twice", heads, rows, notes))
 
 

@@ -12,6 +12,7 @@ from asct.analysis.grid import plain
 from asct.analysis.headline import HeadlineMetric
 from asct.values.grouping import grouped
 from asct.values.quantity import format_quantity
+from asct.values.text import counted
 
 MOST_RESULTS: Final = 8
 """Maximum number of key results that a report shows first."""
@@ -143,7 +144,7 @@ def _of_hosts(items: Sequence[HeadlineMetric], unit: str) -> Iterator[str]:
         yield f"on {len(items)} hosts"
         return
     middle = format_quantity(median(map(_number, known)), _unit(known[0]))
-    yield f"median of {len(known)} hosts: {middle}"
+    yield f"median of {counted(len(known), 'host')}: {middle}"
     for word, item in (("min", known[0]), ("max", known[-1])):
         yield _joined(f"{word} on {item.host} {item.spread}".rstrip(), item.count, item.place.removeprefix("at "))
 

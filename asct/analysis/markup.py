@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from asct.analysis.grid import TableCell, TextTable, Tone, plain
+from asct.values.text import counted
 
 MOST_ROWS = 200
 """Maximum number of rows of a table."""
@@ -63,7 +64,7 @@ def table(grid: TextTable, most: int = MOST_ROWS) -> str:
     lines = [row_text(escape(head.title) for head in grid.heads), row_text(aligns)]
     lines += [row_text(map(_cell, row)) for row in grid.rows[:most]]
     if len(grid.rows) > most:
-        lines += ["", f"_{len(grid.rows) - most} more rows are in the other reports._"]
+        lines += ["", f"_{counted(len(grid.rows) - most, 'more row is', 'more rows are')} in the other reports._"]
     lines += [f"\n_{escape(note)}_" for note in grid.notes]
     return "\n".join(lines) + "\n"
 

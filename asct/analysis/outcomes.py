@@ -110,9 +110,9 @@ def planned(jobs: Iterable[JobEntry]) -> int:
 
 
 def share(part: int, whole: int, noun: str) -> str:
-    """Describe a part of a whole: `the only point`, `all 3 points`, `2 of 3 points`."""
+    """Describe a part of a whole: `the only point`, `both points`, `all 3 points`, `2 of 3 points`."""
     if part == whole:
-        return f"the only {noun}" if whole == 1 else f"all {whole:,} {noun}s"
+        return {1: f"the only {noun}", 2: f"both {noun}s"}.get(whole, f"all {whole:,} {noun}s")
     return f"{part:,} of {whole:,} {noun}s"
 
 

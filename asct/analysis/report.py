@@ -394,7 +394,7 @@ def _part(view: RunView, job: JobView, unique: str, findings: DisturbanceSummary
 def _job_line(job: JobView, started_at: str) -> str:
     entry = job.entry
     counts = ", ".join(f"{count} {status}" for status, count in entry.counts.items() if count)
-    size = f"{counted(entry.points, 'point')}, {counted(entry.repeats, 'repeat')} each"
+    size = f"{counted(entry.points, 'point')}, {counted(entry.repeats, 'repeat')}{' each' * (entry.points != 1)}"
     before = plain(reused_text([entry], started_at))
     texts = (size, counts, hosts_line([entry]), duration_text(entry.elapsed_s), before)
     return "; ".join(text for text in texts if text)

@@ -139,8 +139,10 @@ def _all_good(counting: Sequence[Verdict], total: int) -> str:
         held = sum(1 for item in counting if item.outcome == "pass")
         if held < len(counting):
             return f"{held} of {len(counting)} expectations held, and none failed"
-        return "The expectation held" if held == 1 else f"All {held} expectations held"
-    return "The measurement is complete" if total == 1 else f"All {total:,} measurements are complete"
+        return "The expectation held" if held == 1 else _sentence(f"{share(held, held, 'expectation')} held")
+    if total == 1:
+        return "The measurement is complete"
+    return _sentence(f"{share(total, total, 'measurement')} are complete")
 
 
 def _remarks(view: RunView) -> list[str]:

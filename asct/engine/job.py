@@ -31,6 +31,7 @@ from asct.sdk.needs import SHORTEST_LIMIT_S, JobNeeds
 from asct.sdk.record import Measurement, Scalar
 from asct.store.model import MEASURED, HostVerdict, JobEntry, Reused, Status
 from asct.values.quantity import format_quantity
+from asct.values.text import counted
 
 
 class JobRunner:
@@ -381,7 +382,7 @@ def _headline(benchmark: Benchmark[Any], found: Sequence[Measurement]) -> str:
         values = [item.value for item in found if item.metric == metric.name]
         if len(values) == 1:
             return f"{metric.name} {format_quantity(values[0], metric.unit)}"
-    return f"{len(found)} values" if found else ""
+    return counted(len(found), "value") if found else ""
 
 
 def estimate(services: Services, job: Job) -> float:

@@ -39,7 +39,7 @@ from asct.figures.render import plotly_javascript, render_sections
 from asct.figures.theme import substitutions, templates
 from asct.resources import folder as resource
 from asct.sdk.figure import Figure
-from asct.values.text import unbroken
+from asct.values.text import counted, unbroken
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -288,5 +288,5 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"link": quote, "unbroken": _unbroken}
+    environment.filters |= {"link": quote, "unbroken": _unbroken, "counted": counted}
     return environment

@@ -9,6 +9,7 @@ from asct.diagnostics.model import Diagnostic, Span
 from asct.errors import PlanError, UsageError
 from asct.plan.model import Gap
 from asct.values.error import BadValueError
+from asct.values.text import counted
 
 MOST = 10_000
 """Maximum number of findings kept; any others are only counted."""
@@ -102,7 +103,7 @@ class Findings:
         """Return all findings, ordered by file, line and column. If some were omitted, their number comes last."""
         ordered = sorted(self._items.values(), key=_position)
         if self._omitted:
-            message = f"{self._omitted} more findings are not shown"
+            message = f"{counted(self._omitted, 'more finding is', 'more findings are')} not shown"
             ordered.append(Diagnostic("E109", message, hint="fix these first"))
         return tuple(ordered)
 

@@ -17,6 +17,7 @@ from asct.store.layout import RepeatKey, repeat_key
 from asct.store.model import Status
 from asct.store.reader import StoredRun, parsed, torn_line
 from asct.store.schemas import violations
+from asct.values.text import counted
 
 _HOST_KNOWN = (
     "restore the file from a backup; the values do not depend on it, and status.json also contains the host state"
@@ -80,7 +81,7 @@ def _limited(found: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
     every = list(found)
     yield from every[:_LIMIT]
     if len(every) > _LIMIT:
-        message = f"and {len(every) - _LIMIT} more findings {every[-1].code}"
+        message = f"and {counted(len(every) - _LIMIT, 'more finding')} {every[-1].code}"
         yield replace(every[_LIMIT - 1], message=message, hint="")
 
 

@@ -75,6 +75,8 @@ def test_several_hosts_keep_spread_count_and_place() -> None:
     assert (item.value, item.unit) == ("1 to 8", "ns")
     starts = ("at depth 4, 5 visits each", "median of 8 hosts: ", "min on n1 ±1 %", "max on n8 ±1 %")
     assert all(line.startswith(start) for line, start in zip(item.lines, starts, strict=True))
+    lone = key_results([value("", "x", "v", None if n > 1 else n * 1e-9, f"n{n}") for n in range(1, 6)])
+    assert lone.groups[0][1][0].lines[1].startswith("median of 1 host: ")
 
 
 def test_the_only_host_with_a_value_is_named_if_there_are_others() -> None:

@@ -44,6 +44,15 @@ def test_pairs_that_disagree_stand_before_those_that_agree(tmp_path: Path) -> No
     assert sentence(grid) == "2 of 3 pairs of values of the same quantity disagree"
 
 
+@pytest.mark.parametrize(("most", "note"), [(1, "2 more pairs are not listed."), (2, "1 more pair is not listed.")])
+def test_pairs_that_are_not_listed_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int, note: str
+) -> None:
+    monkeypatch.setattr("asct.analysis.consistency._MOST_ROWS", most)
+    grid = consistency_grid(with_records(tmp_path, dram()))
+    assert grid is not None and grid.notes == (note,)
+
+
 def test_pairs_that_agree_are_listed_as_well(tmp_path: Path) -> None:
     grid = consistency_grid(with_records(tmp_path, dram(158.0, 160.0)[:2]))
     assert grid is not None

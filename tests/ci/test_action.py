@@ -61,7 +61,7 @@ def test_a_gate_that_holds_is_green_and_comments_once(repository: Path, programs
     assert "::error file=plans/gate.yaml,line=5,title=expectation failed%3A idle.elapsed::" in job.log
     [*kept, again] = comments(hub)
     assert kept == before and again["id"] == own["id"], "the comment was replaced"
-    assert "❌ **All 2 expectations failed**" in again["body"]
+    assert "❌ **Both expectations failed**" in again["body"]
 
 
 def test_a_pull_request_from_a_fork_gets_a_notice_instead_of_a_comment(

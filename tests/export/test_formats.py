@@ -416,3 +416,9 @@ def test_html_without_figures_leaves_out_the_library(view: Viewer) -> None:
     body = str(render(run, "html"))
     assert len(body) < 100_000
     assert "plotly-gzip" not in body.split("<script>")[1]
+
+
+@pytest.mark.parametrize(("most", "note"), [(2, "_1 more row is in the other reports._"), (1, "_2 more rows are in")])
+def test_rows_that_a_table_leaves_out_are_counted(most: int, note: str) -> None:
+    grid = TextTable("g", "Grid", (ColumnHead("Name"),), tuple((TableCell(name),) for name in "abc"))
+    assert note in markup.table(grid, most)

@@ -116,6 +116,12 @@ def test_figures_that_are_folded_have_no_table_of_their_own(view: Viewer, monkey
     assert "its values are in the tables of this section" in figures
 
 
+def test_a_single_folded_figure_is_not_plural(view: Viewer, monkeypatch: pytest.MonkeyPatch) -> None:
+    figures = part(html.render(view()), "storage-io-depth-sweep").count("<figure")
+    monkeypatch.setattr(html, "_MOST_FIGURES", figures - 1)
+    assert "<summary>1 more figure</summary>" in html.render(view())
+
+
 def test_only_a_long_name_of_a_row_may_be_broken_into_lines() -> None:
     rows = [(TableCell("n" * 16), TableCell("1")), (TableCell("n" * 17), TableCell("2"))]
     grid = TextTable("slug", "A table", (ColumnHead("Name"), ColumnHead("Value", "right")), tuple(rows))

@@ -184,7 +184,7 @@ def test_points_that_were_not_started_say_why(refused: bool) -> None:
     [problem] = list(root.iter("error"))
     assert problem.get("type") == ("refused" if refused else "skipped")
     assert problem.get("message") == ("E430 /dev/sdb is mounted" if refused else "not started")
-    assert summarize(view).sentence == f"All 2 measurements {'were refused' if refused else 'are missing'}"
+    assert summarize(view).sentence == f"Both measurements {'were refused' if refused else 'are missing'}"
 
 
 def test_each_kind_of_outcome_has_its_own_colour_everywhere() -> None:
@@ -210,3 +210,9 @@ def test_a_run_that_failed_outside_its_points_is_red() -> None:
     view = view_of([job_of("j0", ["ok"])], [], findings=True)
     [problem] = list(ET.fromstring(junit.render(view)).iter("error"))
     assert problem.get("message") == "The run ended with exit code 3" and "E505 no space left" in str(problem.text)
+
+
+@pytest.mark.parametrize(("points", "size"), [(1, "1 point, 1 repeat"), (2, "2 points, 1 repeat each")])
+def test_the_line_of_a_job_counts_its_points_and_repeats(points: int, size: str) -> None:
+    view = view_of([job_of("j", ["ok"] * points)], [])
+    assert build(view).sections[0].parts[0].line.split("; ")[0] == size

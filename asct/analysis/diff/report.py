@@ -29,6 +29,7 @@ from asct.sdk.figure import Figure, Heatmap
 from asct.statistics.ranks import least_each
 from asct.values.grouping import grouped, shortened
 from asct.values.quantity import format_quantity
+from asct.values.text import counted
 
 TONES: Final[dict[DiffVerdict, Tone]] = {
     "regressed": "bad", "improved": "good", "same": "", "too few visits": "unknown", "noisy": "unknown",
@@ -174,8 +175,13 @@ def _section(
         notes=(*run.notes, *sorted(shared)),
         parts=tuple(_part(run, job, kept.get(job, ()), maps.get(job, ()), unique) for job in jobs),
         remarks=(*_reasons(run), *_few(listed), *_one_sided(run)),
-        left_out=f"{left:,} more values with less important changes are in the CSV and JSON formats" if left else "",
+        left_out=f"{_less_important(left)} in the CSV and JSON formats" if left else "",
     )
+
+
+def _less_important(number: int) -> str:
+    what = "with less important changes"
+    return counted(number, f"more value {what} is", f"more values {what} are")
 
 
 def _part(run: RunDiff, job: Job, rows: Sequence[DiffRow], maps: Sequence[Heatmap], unique: str) -> DiffPart:

@@ -9,7 +9,7 @@ from asct.analysis.diff.report import DiffPart, DiffReport, DiffSection
 from asct.export.stdout import WIDTH, table
 from asct.values.text import display_width, wrapped_lines
 
-LISTED = ", and are listed with -v"
+LISTED = "; -v lists all values"
 """The end of the sentence about omitted values in the formats that `-v` makes longer."""
 ALIKE = "machine, software, plan and settings are the same, as far as the runs describe them"
 
