@@ -11,6 +11,7 @@ from asct.diagnostics.model import Diagnostic, Span
 from asct.diagnostics.suggest import did_you_mean, nearest
 from asct.errors import PlanError
 from asct.plan.fields import ALIKE
+from asct.plan.findings import Note
 from asct.plan.model import Bound, Expectation, Node
 from asct.planner.context import ANY, JobDraft, ResolveContext
 from asct.planner.identity import frozen_key
@@ -21,8 +22,10 @@ from asct.sdk.metric import Metric
 from asct.values.error import BadValueError, shown
 from asct.values.quantity import parse_quantity
 from asct.values.size import parse_size
+from asct.values.text import counted
 
 _NOTHING: Final = "`at` matches nothing: "
+_MOST_NOTED: Final = 4
 RELATIVE = ("theoretical_bandwidth",)
 """The facts of a host that `of:` may select as the reference for percentages."""
 
@@ -37,6 +40,7 @@ class ExpectedMetric(NamedTuple):
 def checks(context: ResolveContext, drafts: Sequence[JobDraft]) -> list[Check]:
     """Return all expectations. An expectation for which no value is planned is marked as `unplanned`."""
     found: list[Check] = []
+    _check_baseline(context)
     for expectation in context.plan.expect:
         before = context.findings.errors
         _check_reference(context, expectation)
@@ -192,8 +196,21 @@ def _bounds(expectation: Expectation) -> list[Bound]:
     return [expectation.bound, *(bound for _, bound in expectation.by.values())]
 
 
+def _check_baseline(context: ResolveContext) -> None:
+    """Check that the plan has a baseline if expectations need one. A missing baseline is one error, however many
+    expectations need it."""
+    places = [expectation.span for expectation in context.plan.expect if expectation.versus is not None]
+    if places and context.plan.baseline is None:
+        first, *others = places
+        notes: list[Note] = [("also needed here", place) for place in others[:_MOST_NOTED]]
+        if more := len(others) - len(notes):
+            notes.append((f"and by {counted(more, 'more expectation')}", None))
+        hint = "add `baseline: {run: PATH}`; PATH may also be `latest` or a label"
+        context.findings.error("E239", "the plan has no `baseline`", first, hint, *notes)
+
+
 def _check_reference(context: ResolveContext, expectation: Expectation) -> None:
-    """Check that the fact (`of`) and the baseline to which the bounds refer exist."""
+    """Check the fact (`of`) to which the bounds refer, and that `versus` and `no_worse_than` are used together."""
     findings, of = context.findings, expectation.of
     if of is not None and of.sound and (name := str(of.value)) not in RELATIVE:
         findings.error("E238", f"a bound cannot be a percentage of `{name}`", of.span, did_you_mean(name, RELATIVE))
@@ -204,9 +221,6 @@ def _check_reference(context: ResolveContext, expectation: Expectation) -> None:
     if expectation.versus is not None and limit is None:
         message = "`versus: baseline` has no limit"
         findings.error("E239", message, expectation.span, "add `no_worse_than: 5%`")
-    if expectation.versus is not None and context.plan.baseline is None:
-        hint = "add `baseline: {run: PATH}`; PATH may also be `latest` or a label"
-        findings.error("E239", "the plan has no `baseline`", expectation.span, hint)
 
 
 def _limits(

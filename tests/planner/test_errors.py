@@ -245,6 +245,16 @@ def test_every_code_has_a_case() -> None:
     assert {case.code for case in CASES} | ELSEWHERE == {code for code in all_codes() if code.startswith("E2")}
 
 
+@pytest.mark.parametrize("number", [1, 3, 8])
+def test_a_missing_baseline_is_told_once_with_the_expectations_that_need_it(number: int) -> None:
+    expected = "  - {metric: disk.iops, versus: baseline, no_worse_than: 5%}\n"
+    (found,) = refused(f"benchmarks: [disk]\nexpect:\n{expected * number}")
+    assert (found.code, found.message) == ("E239", "the plan has no `baseline`")
+    lines = [(text, span and span.line - found.span.line) for text, span in found.notes if found.span]
+    more = [("and by 3 more expectations", None)] if number == 8 else []
+    assert lines == [("also needed here", line) for line in range(1, min(number, 5))] + more
+
+
 def test_all_errors_come_at_once() -> None:
     text = """
 benchmarks:
