@@ -89,11 +89,19 @@ class Change:
     """The flags that mark one of the values as measured on a noisy host."""
     clustered: bool = False
     """Whether each sample is a repeat that consists of several visits."""
+    constant: bool = False
+    """Whether there is nothing to test: all samples of both values and all unchanged runs are equal, or both values are
+    the same number that is not positive."""
     shared: str = ""
     """A note on a regression, if most values of the host became worse together."""
     test: tuple[object, ...] = ()
     """The place, the samples and the limit, which identify the test. Metrics that record the same numbers, such as
     `iops` and `read_iops` of a read job, share one test. If this is empty, the change is a test of its own."""
+
+    @property
+    def informative(self) -> bool:
+        """Whether the values can be compared and are not constant."""
+        return not (self.reason or self.constant)
 
     @property
     def worse_by(self) -> float:
@@ -189,7 +197,7 @@ def compare(base: MetricGroup | None, new: MetricGroup, limit: float, unchanged:
     change = Change(base.value, new.value, better, limit, test=_test(base, new, limit, unchanged))
     reason = difference(base, new)
     if reason or base.value == new.value <= 0.0:
-        return replace(change, reason=reason, samples=(len(base.records), len(new.records)))
+        return replace(change, reason=reason, constant=not reason, samples=(len(base.records), len(new.records)))
     before, after = _nested(base), _nested(new)
     unchanged = [value for value in unchanged if value > 0.0]
     several_repeats = max(len(before), len(after)) > 1
@@ -219,6 +227,7 @@ def compare(base: MetricGroup | None, new: MetricGroup, limit: float, unchanged:
         samples=(len(first), len(second)),
         sampled="repeats" if (len(first), len(second)) == (len(before), len(after)) else "visits",
         clustered=clustered,
+        constant=base.value == new.value and len({*_flat(before), *_flat(after), *unchanged}) == 1,
         change=new.value / base.value - 1.0,
         interval=_interval(before, after),
         noise=noise,
@@ -267,16 +276,16 @@ def _next_p(unchanged: Sequence[float], value: float, prior: Prior) -> float:
 
 def adjusted(changes: Sequence[Change]) -> list[Change]:
     """Return the changes with p-values adjusted for all changes that can be compared. Changes that share a test are
-    counted once."""
+    counted once, and constant values are not counted: without any variation, chance cannot make them seem changed."""
     keys = [item.test or (number,) for number, item in enumerate(changes)]
-    tests = {key: item for key, item in zip(keys, changes, strict=True) if not item.reason}
+    tests = {key: item for key, item in zip(keys, changes, strict=True) if item.informative}
     found = tests.values()
     worse = dict(zip(tests, holm(item.p_worse for item in found), strict=True))
     better = dict(zip(tests, holm(item.p_better for item in found), strict=True))
     visits = dict(zip(tests, holm(item.p_visits for item in found), strict=True))
     return [
         item
-        if item.reason
+        if not item.informative
         else replace(item, p_worse=worse[key], p_better=better[key], p_visits=visits[key], tests=len(tests))
         for key, item in zip(keys, changes, strict=True)
     ]
@@ -284,9 +293,10 @@ def adjusted(changes: Sequence[Change]) -> list[Change]:
 
 def in_common(changes: Sequence[Change], hosts: Sequence[str]) -> list[Change]:
     """Return the changes, with a note on regressions if most values of a host became worse together, because something
-    about the host has probably changed. `hosts` contains the host of each change."""
+    about the host has probably changed. `hosts` contains the host of each change. Constant values, such as a queue
+    depth, say nothing about the host and are not counted."""
     notes = {}
-    comparable = [(item, host) for item, host in zip(changes, hosts, strict=True) if not item.reason]
+    comparable = [(item, host) for item, host in zip(changes, hosts, strict=True) if item.informative]
     for host, pairs in grouped(comparable, lambda pair: pair[1]).items():
         own = [item for item, _ in pairs]
         worse = [item for item in own if item.worse_by > item.limit / 2.0]

@@ -322,6 +322,37 @@ def test_values_that_move_together_blame_the_host() -> None:
     assert "together" not in in_common(adjusted(moved(2, 1.2)), ["a"] * 2)[0].describe("s")
 
 
+CONSTANT = [4.0] * 12
+
+
+def test_constant_values_do_not_make_the_correction_stricter() -> None:
+    slow = compare(group(around(1e-7, 6)), group(around(1.2e-7, 6)), 0.05)
+    constant = [compare(group(values), group(values), 0.05) for values in (CONSTANT, [0.0] * 12, [-1.0] * 12)]
+    *others, found = adjusted([*63 * constant, slow])
+    assert (found.outcome, found.tests) == ("regressed", 1)
+    assert {item.outcome for item in others} == {"same"}
+    assert [item.outcome for item in adjusted(constant)] == ["same"] * 3
+
+
+@pytest.mark.parametrize(
+    ("base", "new", "unchanged"),
+    [(CONSTANT, [*CONSTANT[1:], 4.1], []), ([*CONSTANT[1:], 3.9], CONSTANT, []), (CONSTANT, CONSTANT, [4.0, 4.1])],
+)
+def test_values_that_could_have_changed_are_counted(
+    base: list[float], new: list[float], unchanged: list[float]
+) -> None:
+    same = compare(group(base), group(new), 0.05, unchanged)
+    slow = compare(group(around(1e-7)), group(around(1.2e-7)), 0.05)
+    assert [item.tests for item in adjusted([same, slow])] == [2, 2]
+
+
+def test_constant_values_do_not_hide_that_the_others_moved_together() -> None:
+    moved = [compare(group(around(1e-7, 12, n)), group(around(1.2e-7, 12, n + 50)), 0.05) for n in range(6)]
+    constant = [compare(group(CONSTANT), group(CONSTANT), 0.05) for _ in range(6)]
+    *_, found = in_common(adjusted([*constant, *moved]), ["a"] * 12)
+    assert "6 of 6 values of this host became worse together" in found.describe("s")
+
+
 @pytest.mark.parametrize("kind", ["normal", "heavy-tailed", "bimodal"])
 def test_at_most_one_gate_in_a_hundred_fails_without_a_change(kind: str) -> None:
     """1,000 gates of eight values each, with a limit of 0, the strictest; the seed is fixed."""
