@@ -48,15 +48,16 @@ _POSITIONS: Final = {
 """The offset of a text from its mark, in text widths and in text heights."""
 
 
-def placed(series: Sequence[Series], x: AxisView, y: AxisView, size: tuple[float, float]) -> list[list[Placed]]:
-    """Return where to place the labels of each series if the area between the axes has this size in pixels.
+def placed(
+    series: Sequence[Series], axis: Axis, x: AxisView, y: AxisView, size: tuple[float, float]
+) -> list[list[Placed]]:
+    """Return where to place the labels of each series if the area between the axes has this size in pixels. `axis` is
+    the x axis that `x` shows.
 
     The first and the last label of each series are placed first; if there are many marks, only these are placed. A
-    label that would cover a mark, a line or another label in every position is left out.
+    label that would leave the area or cover a mark, a line or another label in every position is left out.
     """
-    if x.kind == "category":  # marks are far apart
-        return [[Placed(text, "top center") for text in item.labels] for item in series]
-    marks = [_pixels([_shown(float(at), x) for at in item.x], item.y, y, size) for item in series]
+    marks = [_pixels(_across(item, axis, x), item.y, y, size) for item in series]
     taken = [_around(mark) for own in marks for mark in own if mark is not None]
     lines = [line for own in marks for line in _segments(own)]
     most = None if len(taken) <= _MOST_MARKS else 2
@@ -188,7 +189,7 @@ def _place(text: str, mark: Point, taken: list[Box], lines: Sequence[Segment], s
         left = mark[0] + right * width + side
         middle = mark[1] + down * (_MARK + _TEXT_HEIGHT / 2 + 1)
         box = (left, middle - _TEXT_HEIGHT / 2, left + width, middle + _TEXT_HEIGHT / 2)
-        inside = box[0] >= 0 and box[2] <= size[0] and box[3] <= size[1]
+        inside = box[0] >= 0 and box[1] >= 0 and box[2] <= size[0] and box[3] <= size[1]
         free = inside and not any(_overlap(box, other) for other in taken)
         if free and not any(_crosses(line, _grown(box)) for line in lines):
             taken.append((box[0] - CHARACTER, box[1], box[2] + CHARACTER, box[3]))  # two numbers must not read as one

@@ -109,7 +109,7 @@ class _Drawn:
             return []
         alone = len(panel.series) == len(self.chart.series)
         sizes = (WIDE, NARROW) if alone else 2 * ((PANEL_WIDTH, PANEL_HEIGHT),)
-        return [placed(panel.series, self.x, self.y, size) for size in sizes]
+        return [placed(panel.series, self.chart.x, self.x, self.y, size) for size in sizes]
 
     def _xs(self, series: Series) -> list[Any]:
         if self.x.kind == "category":

@@ -31,6 +31,7 @@ _ON_PHONE: Final = (
     "tallLegend",
     "undrawn",
     "crossedLabels",
+    "strayLabels",
     "slantedTicks",
     "brokenCounts",
 )

@@ -139,6 +139,14 @@ window.rules = (() => {
       .filter((one) => !(one.querySelector(".bg").style.fillOpacity > 0.7));
     return [...crossed.map((one) => `a line crosses "${text(one)}"`), ...bare.map((one) => `${text(one)} has no background`)];
   }
+  // A load beside its mark stays in the plot or panel; above it are titles, below it are ticks.
+  function strayLabels(plot) {
+    const areas = all(plot, ".nsewdrag").map((one) => one.getBoundingClientRect());
+    const within = (box) => areas.some((area) => box.left > area.left - 2 && box.right < area.right + 2 &&
+      box.top > area.top - 2 && box.bottom < area.bottom + 2);
+    return all(plot, ".textpoint text").filter((one) => visible(one) && text(one) && !within(one.getBoundingClientRect()))
+      .map((one) => `"${text(one)}" leaves the plot`);
+  }
   // Labels are level or, where there is no room, upright; a count has no fractions.
   function slantedTicks(plot) {
     return all(plot, ".xtick text").filter((one) => /rotate\((?!0[,)]|-90[,)])/.test(one.getAttribute("transform") || ""))
@@ -226,7 +234,7 @@ window.rules = (() => {
   const figures = () => ({
     fewTicks: each(fewTicks), unlabelledX: each(unlabelledX), manySeries: each(manySeries), tallLegend: each(tallLegend),
     overlaps: each(overlaps), outside: each(outside), mixedColours: mixedColours(), untitledAxes: each(untitledAxes),
-    longNumbers: each(longNumbers), undrawn: undrawn(), crossedLabels: each(crossedLabels), slantedTicks: each(slantedTicks),
+    longNumbers: each(longNumbers), undrawn: undrawn(), crossedLabels: each(crossedLabels), strayLabels: each(strayLabels), slantedTicks: each(slantedTicks),
     brokenCounts: each(brokenCounts), paleCells: each(paleCells), loneFigures: loneFigures(), uneven: uneven(),
   });
   return { figures, cutCaptions, badNumbers, contrast, sideways, styles, plots };

@@ -60,6 +60,7 @@ BROKEN = {
     "slantedTicks": "document.querySelector('.xtick text').setAttribute('transform', 'rotate(30,0,0)')",
     "brokenCounts": "document.querySelector('#plot-latency-sweep-steady .xtick text').textContent = '1.5'",
     "crossedLabels": "document.querySelector('.textpoint').setAttribute('transform', 'translate(0,4)')",
+    "strayLabels": "document.querySelector('.textpoint').setAttribute('transform', 'translate(0,-500)')",
 }
 
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import pytest
+
 from asct.figures.axes import AxisView, section_scales, x_view, y_view
 from asct.figures.labels import CHARACTER, Placed, data_lines, placed
 from asct.figures.panels import PANEL_HEIGHT, PANEL_WIDTH, panels
 from asct.sdk.figure import Axis, Line, Series
 from tests.figures.rendered import render_figure
 
+RATE = Axis("Rate", "B/s")
+
 
 def labels_of(marks: int) -> list[str]:
     xs = tuple(float(x) for x in range(1, marks + 1))
     series = Series("s", xs, xs, labels=tuple(str(number) for number in range(marks)))
     axis = AxisView("x", "linear", (), (), 0.0, marks + 1.0)
-    [found] = placed([series], axis, axis, (100_000.0, 100_000.0))
+    [found] = placed([series], RATE, axis, axis, (100_000.0, 100_000.0))
     return [item.text for item in found if item.text]
 
 
@@ -27,7 +31,7 @@ def test_labels_of_close_marks_in_one_row_are_a_character_apart() -> None:
     axis = AxisView("x", "linear", (), (), 0.0, 400.0)
     for distance in range(1, 40):
         xs = (100.0, 100.0 + distance)
-        [found] = placed([Series("s", xs, (200.0, 200.0), labels=("30", "20"))], axis, axis, (400.0, 400.0))
+        [found] = placed([Series("s", xs, (200.0, 200.0), labels=("30", "20"))], RATE, axis, axis, (400.0, 400.0))
         first, second = (_across(at, item) for at, item in zip(xs, found, strict=True))
         if found[0].position.split()[0] == found[1].position.split()[0]:
             assert second[0] - first[1] >= CHARACTER or first[0] - second[1] >= CHARACTER, distance
@@ -44,9 +48,33 @@ def test_no_line_crosses_a_label() -> None:
     """On a curve of latency over bandwidth that rises steeply, the loads are beside the line."""
     axis = AxisView("x", "linear", (), (), 0.0, 400.0)
     series = Series("s", (200.0, 201.0, 202.0), (100.0, 200.0, 300.0), labels=("16", "32", "64"))
-    [found] = placed([series], axis, axis, (400.0, 400.0))
+    [found] = placed([series], RATE, axis, axis, (400.0, 400.0))
     assert [item.text for item in found] == ["16", "32", "64"]
     assert found[1].position.split()[1] != "center"
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "position"),
+    [(0.0, 400.0, "bottom right"), (200.0, 400.0, "bottom center"), (200.0, 390.0, "bottom center"),
+     (200.0, 380.0, "top center"), (400.0, 0.0, "top left")],
+)  # fmt: skip
+def test_a_label_does_not_leave_the_figure(x: float, y: float, position: str) -> None:
+    """The titles of panels are above it."""
+    axis = AxisView("x", "linear", (), (), 0.0, 400.0)
+    [[found]] = placed([Series("s", (x,), (y,), labels=("a",))], RATE, axis, axis, (400.0, 400.0))
+    assert found == Placed("a", position)
+
+
+def test_labels_on_an_axis_of_categories_do_not_overlap_or_leave_the_figure() -> None:
+    names = ("a", "b")
+    x, y = AxisView("x", "category", (0.0, 1.0), names), AxisView("y", "linear", (), (), 0.0, 400.0)
+    series = [
+        Series("s", names, (400.0, 200.0), labels=("1", "2")),
+        Series("t", names, (0.0, 201.0), labels=("3", "4")),
+    ]
+    found = placed(series, Axis("Kind", "", "category"), x, y, (400.0, 400.0))
+    assert found[0][0] != Placed("1", "top center")
+    assert len({item.position for item in (found[0][1], found[1][1])}) == 2
 
 
 def test_there_is_no_line_across_a_missing_value() -> None:
@@ -68,5 +96,5 @@ def test_no_line_crosses_a_label_in_a_panel() -> None:
     x, y = (view(figure, section_scales([figure])) for view in (x_view, y_view))
     traces = [trace for trace in render_figure(figure)["data"] if "text" in trace["mode"]]
     for panel, drawn in zip(panels(figure), (traces[:5], traces[5:]), strict=True):
-        expected = placed(panel.series, x, y, (PANEL_WIDTH, PANEL_HEIGHT))
+        expected = placed(panel.series, figure.x, x, y, (PANEL_WIDTH, PANEL_HEIGHT))
         assert [trace["textposition"] for trace in drawn] == [[item.position for item in own] for own in expected]

@@ -295,7 +295,7 @@ def test_loads_stand_beside_the_marks_without_overlap() -> None:
     figure = loaded()
     scales = section_scales([figure])
     for size, least in ((WIDE, 9), (NARROW, 7)):
-        [places] = placed(figure.series, x_view(figure, scales), y_view(figure, scales), size)
+        [places] = placed(figure.series, figure.x, x_view(figure, scales), y_view(figure, scales), size)
         shown = [place.text for place in places if place.text]
         assert len(shown) >= least
         assert {shown[0], shown[-1]} == {"3000", "0"}
