@@ -268,7 +268,7 @@ def _prose(text: str) -> str:
 
 
 def _unbroken(text: str) -> Markup:
-    """Return text as HTML in which no line break separates a number from its percent sign."""
+    """Return text as HTML in which no line break separates a number from its unit."""
     return Markup(unbroken(_escaped(text)))  # noqa: S704 - it is escaped
 
 

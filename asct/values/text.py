@@ -10,7 +10,11 @@ from typing import Any, Final
 
 NO_BREAK: Final = "\xa0"
 """The no-break space, by its code, because its name requires a module that cannot be loaded if memory is scarce."""
-_BEFORE_PERCENT: Final = re.compile(r"(?<=\d) (?=%)")
+_BEFORE_UNIT: Final = re.compile(
+    r" (?:(?<=\d )|(?<=\d[kMGTP] ))"
+    r"(?=(?:%|[num\u00b5]?s|min|h|[kMGTP]?(?:B(?:/s|/cycle)?|ops/s|Hz)|[KMGT]iB(?:/s)?|[MG]T/s|cycles?|degC|\u00b0C)(?![\w/]))"
+)
+"""The space between a number, with its prefix if it has one (`615k ops/s`), and its unit."""
 _REPLACEMENT = "\ufffd"
 
 
@@ -35,12 +39,12 @@ def printable(text: str, most: int | None = None) -> str:
 
 
 def unbroken(text: str) -> str:
-    """Return a text in which no line break separates a number from its percent sign."""
-    return _BEFORE_PERCENT.sub(NO_BREAK, text)
+    """Return a text in which no line break separates a number from its unit."""
+    return _BEFORE_UNIT.sub(NO_BREAK, text)
 
 
 def wrapped_lines(text: str, width: int, **options: Any) -> list[str]:
-    """Wrap a text as `textwrap.wrap` does, but keep each number and its percent sign on one line."""
+    """Wrap a text as `textwrap.wrap` does, but keep each number and its unit on one line."""
     return [line.replace(NO_BREAK, " ") for line in textwrap.wrap(unbroken(text), width, **options)]
 
 

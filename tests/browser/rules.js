@@ -231,11 +231,22 @@ window.rules = (() => {
       })
       .filter(([ratio]) => ratio < 4.5).map(([ratio, what]) => `${ratio.toFixed(2)} ${what}`);
   }
+  // A line break never separates a number from its unit.
+  function looseUnits() {
+    const loose = /.{0,40}\d[kMGTP]? (?=(?:%|[nmu\u00b5]?s|min|h|[kMGTP]?(?:B(?:\/s)?|ops\/s|Hz)|[KMGT]iB(?:\/s)?|[MG]T\/s)(?![\w/])).{0,10}/g;
+    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    const found = [];
+    while (texts.nextNode()) {
+      if (texts.currentNode.parentNode.closest("pre, code, svg, script, style, noscript, .plot")) continue;
+      found.push(...texts.currentNode.data.match(loose) || []);
+    }
+    return found;
+  }
   const figures = () => ({
     fewTicks: each(fewTicks), unlabelledX: each(unlabelledX), manySeries: each(manySeries), tallLegend: each(tallLegend),
     overlaps: each(overlaps), outside: each(outside), mixedColours: mixedColours(), untitledAxes: each(untitledAxes),
     longNumbers: each(longNumbers), undrawn: undrawn(), crossedLabels: each(crossedLabels), strayLabels: each(strayLabels), slantedTicks: each(slantedTicks),
     brokenCounts: each(brokenCounts), paleCells: each(paleCells), loneFigures: loneFigures(), uneven: uneven(),
   });
-  return { figures, cutCaptions, badNumbers, contrast, sideways, styles, plots };
+  return { figures, cutCaptions, badNumbers, looseUnits, contrast, sideways, styles, plots };
 })();

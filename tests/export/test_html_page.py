@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -91,10 +92,11 @@ def test_the_contents_name_sections_as_their_headings_do(tmp_path: Path) -> None
     assert sections == [(slug, headings[slug]) for slug, _ in sections]
 
 
-def test_no_line_break_separates_a_number_from_its_percent_sign(view: Viewer) -> None:
-    shown = re.sub(r"<script.*?</script>|<pre.*?</pre>|<[^>]*>", "", html.render(view()), flags=re.DOTALL)
-    assert "95\N{NO-BREAK SPACE}%" in shown
-    assert re.findall(r".*\d %.*", shown) == []
+def test_no_line_break_separates_a_number_from_its_unit(view: Viewer) -> None:
+    hidden = r"<script.*?</script>|<title>.*?</title>|<(pre|code).*?</\1>|<[^>]*>"
+    shown = unescape(re.sub(hidden, "", html.render(view()), flags=re.DOTALL))
+    assert "95\N{NO-BREAK SPACE}%" in shown and "\N{NO-BREAK SPACE}ns" in shown
+    assert re.findall(r".*\d[kMG]? (?:%|[nm\u00b5]?s\b|[kMGT]?B\b|[KMGT]iB\b|ops/s|min\b).*", shown) == []
 
 
 def test_a_command_is_copied_with_the_spaces_that_it_has() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -38,10 +39,22 @@ def test_columns_are_aligned_as_they_are_shown() -> None:
     assert aligned([("a", "b")]) == ["a  b"]
 
 
-def test_a_percent_sign_stays_with_its_number() -> None:
-    text = "medians with 95 % intervals"
+def test_a_unit_stays_with_its_number() -> None:
+    text = "medians with 95 % intervals, 615k ops/s at 1.5 GB/s"
     for width in range(1, len(text)):
         lines = wrapped_lines(text, width, break_long_words=False)
         assert " ".join(lines) == text
-        assert not any(line.startswith("%") for line in lines)
-    assert unbroken("5 % of 100") == f"5{NO_BREAK}% of 100"
+        assert not any(line.startswith(("%", "ops/s", "GB/s")) for line in lines)
+
+
+@pytest.mark.parametrize(
+    "text", ["5 %", "3 min", "05 s", "98.1 ns", "2 \N{MICRO SIGN}s", "615k ops/s", "64 KiB", "4 B/cycle", "4800 MT/s"]
+)
+def test_each_unit_is_known(text: str) -> None:
+    number, _, unit = text.partition(" ")
+    assert unbroken(f"{text}, {text}.") == f"{number}{NO_BREAK}{unit}, {number}{NO_BREAK}{unit}."
+
+
+@pytest.mark.parametrize("text", ["8 seconds", "node 0 has 4 CPUs", "2 B/sector"])
+def test_other_words_may_follow_on_the_next_line(text: str) -> None:
+    assert unbroken(text) == text
