@@ -45,7 +45,7 @@ static struct opt table[] = {
      OPT_INTEGER, -1, AFFINITY_CPUS - 1, NULL, &asked.cpu, false},
     {"node", "", "-1", "NUMA node to bind the memory to; -1: not bound",
      OPT_INTEGER, -1, NODE_MAX - 1, NULL, &asked.node, false},
-    {"batches", "", "63", "number of batches of loads for each size", OPT_INTEGER, 1, MEASURE_BATCHES_MAX, NULL, &asked.batches, false},
+    {"batches", "", "63", "number of batches of loads per size", OPT_INTEGER, 1, MEASURE_BATCHES_MAX, NULL, &asked.batches, false},
     {"time-cap-ms", "ms", "100", "time limit for one size, even if not all batches are complete", OPT_INTEGER, 1, 60000, NULL, &asked.time_cap_ms, false},
     {"patience-ms", "ms", "2000", "time limit for measuring sizes in near caches again if a sibling thread disturbed them",
      OPT_INTEGER, 0, 600000, NULL, &asked.patience_ms, false},

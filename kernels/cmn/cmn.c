@@ -13,7 +13,7 @@ static struct asked {
 } asked;
 
 static struct opt table[] = {
-    {"base", "", "-1", "physical address of the registers, PERIPHBASE", OPT_INTEGER, -1, INT64_MAX, NULL, &asked.base, false},
+    {"base", "", "-1", "physical address of the registers (PERIPHBASE)", OPT_INTEGER, -1, INT64_MAX, NULL, &asked.base, false},
     {"size", "bytes", "0", "size of the registers; 0: the whole file", OPT_INTEGER, 0, INT64_MAX, NULL, &asked.size, false},
     {"root", "bytes", "0", "offset of the configuration node", OPT_INTEGER, 0, INT64_MAX, NULL, &asked.root, false},
     {"from", "", "", "file with an image of the registers, instead of --base", OPT_TEXT, 0, 0, NULL, &asked.from, false},

@@ -42,7 +42,7 @@ static bool take_group(const char **text, struct wanted *wanted, size_t *count)
         if (one.offset % one.width != 0)
             fail(EXIT_USAGE, "--registers: offset %x is not a multiple of %u bytes", one.offset, one.width);
         if (*count == WANTED_MAX)
-            fail(EXIT_USAGE, "--registers: more than %d", WANTED_MAX);
+            fail(EXIT_USAGE, "--registers: more than %d registers", WANTED_MAX);
         wanted[(*count)++] = one;
     } while (take_word(text, ','));
     return true;

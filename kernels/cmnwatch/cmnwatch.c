@@ -79,7 +79,7 @@ static void detect(void)
 {
     events_load(&events, path);
     if (cpus.count == 0)
-        fail(EXIT_USAGE, "--cpus lists none");
+        fail(EXIT_USAGE, "--cpus lists no CPU");
     events_try(&events);
     struct range range = range_map((size_t)size);
     out_ready();

@@ -36,13 +36,13 @@ void events_load(struct events *events, const char *path)
         fail(EXIT_USAGE, "--events: %s cannot be read: %s", path, strerror(errno));
     while (fgets(line, sizeof line, file)) {
         if (events->count == EVENTS_MAX)
-            fail(EXIT_USAGE, "--events: more than %d", EVENTS_MAX);
+            fail(EXIT_USAGE, "--events: more than %d events", EVENTS_MAX);
         if (!take(&events->list[events->count++], line))
             fail(EXIT_USAGE, "--events: line %zu of %s is not TYPE ON CONFIG CONFIG1 CONFIG2", events->count, path);
     }
     fclose(file);
     if (events->count == 0)
-        fail(EXIT_USAGE, "--events: %s lists none", path);
+        fail(EXIT_USAGE, "--events: %s lists no event", path);
 }
 
 static void open_one(struct event *event)

@@ -56,7 +56,7 @@ struct walked walk(struct range *range, int64_t cpu, int64_t window_ns)
     pthread_t thread;
     int error = pthread_create(&thread, NULL, work, &walker);
     if (error != 0)
-        fail(EXIT_ENVIRONMENT, "a thread for cpu %lld cannot be started: %s", (long long)cpu, strerror(error));
+        fail(EXIT_ENVIRONMENT, "a thread for CPU %lld cannot be started: %s", (long long)cpu, strerror(error));
     pthread_join(thread, NULL);
     return walker.done;
 }

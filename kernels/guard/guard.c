@@ -33,7 +33,7 @@ static struct opt table[] = {
     {"whole-drive", "", "0", "1: the program changes more of a drive than the target (format, sanitize)",
      OPT_INTEGER, 0, 1, NULL, &asked.whole_drive, false},
     {"sample-ms", "ms", "100", "time between samples", OPT_INTEGER, 10, 60000, NULL, &asked.orders.sample_ms, false},
-    {"stop-ppm", "ppm", "0", "stop the program when the interval of the rate is this narrow; 0: never",
+    {"stop-ppm", "ppm", "0", "stop the program when the confidence interval of the rate is this narrow; 0: never",
      OPT_INTEGER, 0, 1000000, NULL, &asked.orders.stop_ppm, false},
     {"stop-min-ms", "ms", "3000", "minimum time after the first request before the program is stopped",
      OPT_INTEGER, 0, 86400000, NULL, &asked.orders.stop_min_ms,
@@ -193,7 +193,7 @@ int main(int argc, char **argv)
     if ((*asked.targets != '\0') == (asked.scan == 1))
         fail(EXIT_USAGE, "specify either --targets FILE or --scan 1");
     if (asked.scan && program_arguments)
-        fail(EXIT_USAGE, "--scan runs no program");
+        fail(EXIT_USAGE, "--scan does not run a program");
     if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
         files.rlim_cur = files.rlim_max;
         setrlimit(RLIMIT_NOFILE, &files);

@@ -40,7 +40,7 @@ static bool read_line(char *line, struct mount *mount)
     line[point + (int)strcspn(line + point, " ")] = '\0';
     *mount = (struct mount){makedev(high, low), strdup(line + point), strdup(type), strdup(type + source)};
     if (!mount->point || !mount->type || !mount->source)
-        fail(EXIT_ENVIRONMENT, "no memory for the list of mounts");
+        fail(EXIT_ENVIRONMENT, "not enough memory for the list of mounts");
     unescape(mount->point);
     unescape(mount->source);
     return true;
@@ -52,7 +52,7 @@ static void add_mount(struct mounts *mounts, struct mount mount)
         size_t room = mounts->count ? 2 * mounts->count : 1;
         mounts->list = realloc(mounts->list, room * sizeof *mounts->list);
         if (!mounts->list)
-            fail(EXIT_ENVIRONMENT, "no memory for the list of mounts");
+            fail(EXIT_ENVIRONMENT, "not enough memory for the list of mounts");
     }
     mounts->list[mounts->count++] = mount;
 }

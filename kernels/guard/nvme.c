@@ -130,7 +130,7 @@ void nvme_check_reserved(const struct target *target)
             check(target, "reserved", UNSAFE, "%d hosts have registered for it (reservation of type %d): another host uses it", users,
                   answer[4]);
         else
-            check(target, "reserved", SAFE, "by nobody");
+            check(target, "reserved", SAFE, "no host has reserved it");
     }
     if (fd >= 0)
         close(fd);

@@ -140,7 +140,7 @@ void program_begin(struct program *program)
 {
     int why = 0;
     if (write(program->go, "", 1) != 1)
-        fail(EXIT_ENVIRONMENT, "the process of the program is gone: %s", strerror(errno));
+        fail(EXIT_ENVIRONMENT, "the program's process no longer exists: %s", strerror(errno));
     if (read(program->failed, &why, sizeof why) == sizeof why)
         fail(EXIT_ENVIRONMENT, "the program cannot be run: %s", strerror(why));
     close(program->go);

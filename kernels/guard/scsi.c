@@ -35,7 +35,7 @@ static void check_keys(const struct target *target, int fd)
     else if (keys > 0)
         check(target, "reserved", UNSAFE, "%u hosts have registered for it: another host uses it", keys);
     else
-        check(target, "reserved", SAFE, "by nobody");
+        check(target, "reserved", SAFE, "no host has reserved it");
 }
 
 void scsi_check_reserved(const struct target *target)

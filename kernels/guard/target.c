@@ -47,7 +47,7 @@ static void read_line(char *line, size_t number, struct target *target)
     target->dirty = flag_of(fields[2], "dirty", number);
     target->serial = strcmp(fields[3], "-") == 0 ? "" : strdup(fields[3]);
     if (!target->path || !target->serial)
-        fail(EXIT_ENVIRONMENT, "no memory for the targets");
+        fail(EXIT_ENVIRONMENT, "not enough memory for the targets");
 }
 
 size_t targets_read(const char *path, struct target *targets)
@@ -60,7 +60,7 @@ size_t targets_read(const char *path, struct target *targets)
         fail(EXIT_USAGE, "--targets: %s cannot be read: %s", path, strerror(errno));
     while ((length = getline(&line, &size, file)) > 0) {
         if (count == TARGETS_MAX)
-            fail(EXIT_USAGE, "--targets: more than %d", TARGETS_MAX);
+            fail(EXIT_USAGE, "--targets: more than %d targets", TARGETS_MAX);
         if (line[length - 1] != '\n' || strlen(line) != (size_t)length)
             fail(EXIT_USAGE, "--targets: line %zu is not a complete line of text", count + 1);
         line[length - 1] = '\0';

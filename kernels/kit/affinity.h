@@ -21,10 +21,10 @@ __attribute__((noreturn)) static inline void affinity_refuse(int64_t cpu, int us
     sysfile_text(online, sizeof online, "/sys/devices/system/cpu/cpu%lld/online", (long long)cpu);
     sysfile_text(present, sizeof present, "/sys/devices/system/cpu/present");
     if (strcmp(online, "0") == 0)
-        fail(EXIT_ENVIRONMENT, "cpu %lld is offline", (long long)cpu);
+        fail(EXIT_ENVIRONMENT, "CPU %lld is offline", (long long)cpu);
     if (*present && !sysfile_lists(present, cpu))
-        fail(EXIT_ENVIRONMENT, "cpu %lld does not exist (present: %s)", (long long)cpu, present);
-    fail(EXIT_ENVIRONMENT, "cpu %lld is not in the affinity mask of this process (%d cpus)", (long long)cpu, usable);
+        fail(EXIT_ENVIRONMENT, "CPU %lld does not exist (present: %s)", (long long)cpu, present);
+    fail(EXIT_ENVIRONMENT, "CPU %lld is not in the affinity mask of this process (%d CPUs)", (long long)cpu, usable);
 }
 
 /* Binds to `cpu`, or to the current CPU if negative, and returns it. Ends the program with 3 if the CPU cannot be used. */
@@ -41,7 +41,7 @@ static inline int affinity_bind(int64_t cpu)
     CPU_ZERO_S(size, set);
     CPU_SET_S((size_t)cpu, size, set);
     if (sched_setaffinity(0, size, set) != 0)
-        fail(EXIT_ENVIRONMENT, "cannot bind to cpu %lld: %s", (long long)cpu, strerror(errno));
+        fail(EXIT_ENVIRONMENT, "cannot bind to CPU %lld: %s", (long long)cpu, strerror(errno));
     CPU_FREE(set);
     return (int)cpu;
 }

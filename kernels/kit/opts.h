@@ -27,9 +27,9 @@ static inline bool opts_integer(const char *text, size_t length, int64_t *value)
 static inline void opts_check(const struct opt *opt, const char *text, size_t length, int64_t *value)
 {
     if (!opts_integer(text, length, value))
-        fail(EXIT_USAGE, "--%s: not an integer: %.*s", opt->name, (int)length, text);
+        fail(EXIT_USAGE, "--%s: `%.*s` is not an integer", opt->name, (int)length, text);
     if (*value < opt->min || *value > opt->max)
-        fail(EXIT_USAGE, "--%s: %lld is not in %lld .. %lld", opt->name, (long long)*value, (long long)opt->min,
+        fail(EXIT_USAGE, "--%s: %lld is not between %lld and %lld", opt->name, (long long)*value, (long long)opt->min,
              (long long)opt->max);
 }
 

@@ -80,7 +80,7 @@ static inline struct stats stats_of(const double *in_time, size_t count)
 {
     double *sorted = malloc(count * sizeof *sorted);
     if (!sorted)
-        fail(EXIT_ENVIRONMENT, "no memory for %zu values", count);
+        fail(EXIT_ENVIRONMENT, "not enough memory for %zu values", count);
     memcpy(sorted, in_time, count * sizeof *sorted);
     stats_sort(sorted, count);
     double median = stats_median(sorted, count), effective = stats_effective(in_time, count, median);

@@ -115,7 +115,7 @@ static inline void team_start(struct team *team, const struct timer *timer, cons
     team->timer = timer;
     team->members = aligned_alloc(TEAM_LINE, count * sizeof *team->members);
     if (!team->members)
-        fail(EXIT_ENVIRONMENT, "no memory for %zu threads", count);
+        fail(EXIT_ENVIRONMENT, "not enough memory for %zu threads", count);
     memset(team->members, 0, count * sizeof *team->members);
     for (size_t i = 0; i < count; i++) {
         struct member *member = &team->members[i];

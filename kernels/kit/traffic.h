@@ -47,7 +47,7 @@ static inline const struct traffic *traffic_find(const char *word)
     for (size_t i = 0; i < TRAFFIC_COUNT; i++)
         if (opts_word_is(word, TRAFFIC_TABLE[i].word))
             return &TRAFFIC_TABLE[i];
-    fail(EXIT_USAGE, "no traffic %.*s", (int)opts_word_length(word), word);
+    fail(EXIT_USAGE, "unknown traffic %.*s", (int)opts_word_length(word), word);
 }
 
 /* The loop bodies, one list for all kernels: F(X, body, loads, stores). Traffics with the same loads and stores share a body. `X` is

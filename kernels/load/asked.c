@@ -16,7 +16,7 @@
 struct asked asked;
 
 static struct opt table[] = {
-    {"latency-cpu", "", "-1", "CPU of the chain or the workload; -1: the one that the kernel starts on",
+    {"latency-cpu", "", "-1", "CPU that runs the chain or the workload; -1: the one that the kernel starts on",
      OPT_INTEGER, -1, AFFINITY_CPUS - 1, NULL, &asked.latency_cpu, false},
     {"latency-node", "", "-1", "NUMA node of the chain; -1: not bound",
      OPT_INTEGER, -1, NODE_MAX - 1, NULL, &asked.latency_node, false},
@@ -37,7 +37,7 @@ static struct opt table[] = {
      OPT_CHOICE, 0, 0, WIDTH_WORDS, &asked.width, false},
     {"touch", "bytes", "64", "bytes that a step accesses in each array: 64, 128 or 256",
      OPT_INTEGER, 64, 256, NULL, &asked.touch, false},
-    {"probe", "", "chain", "what is measured under the load", OPT_CHOICE, 0, 0, "chain none workload", &asked.probe, false},
+    {"probe", "", "chain", "what to measure under load", OPT_CHOICE, 0, 0, "chain none workload", &asked.probe, false},
     {"pages", "", "auto", "page size; auto: 2m, otherwise thp, otherwise 4k", OPT_CHOICE, 0, 0, ARENA_KINDS, &asked.pages, false},
     {"level-ms", "ms", "80", "time limit for one level, even if not all windows are complete", OPT_INTEGER, 1, 60000, NULL, &asked.level_ms, false},
     {"windows", "", "63", "number of windows for each level", OPT_INTEGER, 1, WINDOWS_MAX, NULL, &asked.windows, false},

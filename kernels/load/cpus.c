@@ -30,13 +30,13 @@ static void require_distinct(const struct opt_list *load)
 {
     for (size_t i = 0; i < load->count; i++)
         if (listed(load->values, i, load->values[i]))
-            fail(EXIT_USAGE, "--cpus: cpu %lld is specified twice", (long long)load->values[i]);
+            fail(EXIT_USAGE, "--cpus: CPU %lld is specified twice", (long long)load->values[i]);
 }
 
 static void require_usable(const int64_t *mask, size_t count, int64_t cpu)
 {
     if (!listed(mask, count, cpu))
-        fail(EXIT_ENVIRONMENT, "cpu %lld is not in the affinity mask of this process (%zu cpus)", (long long)cpu, count);
+        fail(EXIT_ENVIRONMENT, "CPU %lld is not in the affinity mask of this process (%zu CPUs)", (long long)cpu, count);
 }
 
 /* The current CPU, or the first one without a load thread; -1 if there is none. */
@@ -54,7 +54,7 @@ static int64_t free_cpu(const int64_t *mask, size_t count, const struct opt_list
 static void settle_nodes(struct cpus *cpus, const struct opt_list *nodes)
 {
     if (nodes->count > 1 && nodes->count != cpus->count)
-        fail(EXIT_USAGE, "--nodes: %zu nodes for %zu load cpus; give one node for all cpus or one per cpu", nodes->count, cpus->count);
+        fail(EXIT_USAGE, "--nodes: %zu nodes for %zu load CPUs; give one node for all CPUs, or one per CPU", nodes->count, cpus->count);
     for (size_t i = 0; i < cpus->count; i++) {
         cpus->nodes[i] = nodes->count == 0 ? -1 : nodes->values[nodes->count == 1 ? 0 : i];
         node_require(cpus->nodes[i]);
@@ -70,7 +70,7 @@ void cpus_settle(struct cpus *cpus, bool probe, int64_t latency, const struct op
         require_usable(mask, count, load->values[i]);
     cpus->latency = !probe ? -1 : latency >= 0 ? latency : free_cpu(mask, count, load);
     if (probe && listed(load->values, load->count, cpus->latency))
-        fail(EXIT_USAGE, "--cpus: cpu %lld is the latency cpu and cannot run a load thread as well", (long long)cpus->latency);
+        fail(EXIT_USAGE, "--cpus: CPU %lld is the latency CPU and cannot run a load thread as well", (long long)cpus->latency);
     if (cpus->latency >= 0)
         require_usable(mask, count, cpus->latency);
     cpus->count = 0;
@@ -80,7 +80,7 @@ void cpus_settle(struct cpus *cpus, bool probe, int64_t latency, const struct op
             cpus->load[cpus->count++] = cpu;
     }
     if (cpus->count == 0 || (probe && cpus->latency < 0))
-        fail(EXIT_ENVIRONMENT, "loaded latency needs two cpus, one for the latency and one for the load, but the affinity mask of "
+        fail(EXIT_ENVIRONMENT, "loaded latency needs two CPUs, one for the latency and one for the load, but the affinity mask of "
              "this process allows %zu; --probe none measures the bandwidth only", count);
     settle_nodes(cpus, nodes);
 }

@@ -14,7 +14,7 @@ void crew_start(struct crew *crew, const struct crew_plan *plan, const struct ti
     crew->gap_ticks = (uint64_t)(GAP_NS / timer->ns_per_tick);
     crew->walkers = aligned_alloc(TEAM_LINE, plan->count * sizeof *crew->walkers);
     if (!crew->walkers)
-        fail(EXIT_ENVIRONMENT, "no memory for %zu threads", plan->count);
+        fail(EXIT_ENVIRONMENT, "not enough memory for %zu threads", plan->count);
     memset(crew->walkers, 0, plan->count * sizeof *crew->walkers);
     for (size_t i = 0; i < plan->count; i++)
         crew->walkers[i].crew = crew;
@@ -40,7 +40,7 @@ static void await(const struct crew *crew, size_t index, uint64_t limit_ns)
             continue;
         sched_yield();
         if (limit_ns > 0 && timer_monotonic_ns() > limit_ns)
-            fail(EXIT_ENVIRONMENT, "the load thread on cpu %lld is not running: another program occupies that cpu",
+            fail(EXIT_ENVIRONMENT, "the load thread on CPU %lld is not running: another program occupies that CPU",
                  (long long)crew->plan.cpus[index]);
     }
 }
@@ -87,7 +87,7 @@ struct crew_count crew_read(struct crew *crew)
         struct walker *walker = &crew->walkers[i];
         uint64_t steps = atomic_load_explicit(&walker->steps, memory_order_relaxed);
         if (steps < walker->seen)
-            fail(EXIT_SELF_CHECK, "the count of steps on cpu %lld decreased", (long long)crew->plan.cpus[i]);
+            fail(EXIT_SELF_CHECK, "the count of steps on CPU %lld decreased", (long long)crew->plan.cpus[i]);
         count.stalled = count.stalled || (running && steps == walker->seen);
         count.steps += steps;
         count.lost += atomic_load_explicit(&walker->lost, memory_order_relaxed);
@@ -115,10 +115,10 @@ static void check(const struct crew *crew, size_t index)
     uint64_t told = atomic_load(&walker->steps) * crew->plan.touch;
     long long cpu = crew->plan.cpus[index];
     if (told != walked)
-        fail(EXIT_SELF_CHECK, "the thread on cpu %lld reported %llu bytes per array but processed %llu", cpu, (unsigned long long)told,
+        fail(EXIT_SELF_CHECK, "the thread on CPU %lld reported %llu bytes per array but processed %llu", cpu, (unsigned long long)told,
              (unsigned long long)walked);
     if (walker->wrong > 0)
-        fail(EXIT_SELF_CHECK, "%llu doubles in the memory of the thread on cpu %lld differ from the result of %s",
+        fail(EXIT_SELF_CHECK, "%llu doubles in the memory of the thread on CPU %lld differ from the result of %s",
              (unsigned long long)walker->wrong, cpu, crew->plan.traffic->word);
 }
 

@@ -131,7 +131,7 @@ bool workload_ended(struct workload *workload, uint64_t *taken_ns)
     if (ending.error)
         fail(EXIT_ENVIRONMENT, "the workload %s cannot be started: %s", workload->command[0], strerror(ending.error));
     if (WIFSIGNALED(ending.status))
-        fail(EXIT_ENVIRONMENT, "the workload %s was ended by signal %d", workload->command[0], WTERMSIG(ending.status));
+        fail(EXIT_ENVIRONMENT, "the workload %s was terminated by signal %d", workload->command[0], WTERMSIG(ending.status));
     if (WEXITSTATUS(ending.status) != 0)
         fail(EXIT_ENVIRONMENT, "the workload %s ended with status %d", workload->command[0], WEXITSTATUS(ending.status));
     *taken_ns = ending.ns - workload->started_ns;

@@ -7,7 +7,7 @@ static int64_t samples, seed;
 
 static struct opt table[] = {
     {"samples", "", "1", "number of sample lines to print", OPT_INTEGER, 0, 1000000, NULL, &samples, false},
-    {"seed", "", "1", "echoed", OPT_INTEGER, 0, INT64_MAX, NULL, &seed, false},
+    {"seed", "", "1", "number that is only printed in the output", OPT_INTEGER, 0, INT64_MAX, NULL, &seed, false},
 };
 
 static const struct opts opts = {"noop", "1.0", "measures the harness itself", table, sizeof table / sizeof *table};

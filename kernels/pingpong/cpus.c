@@ -81,7 +81,7 @@ void cpus_settle(struct opt_list *cpus, struct opt_list *groups, bool usable)
     if (usable)
         check_usable(cpus, mask, size);
     if (cpus->count < 2)
-        fail(EXIT_ENVIRONMENT, "two CPUs are needed, but only cpu %lld is available", (long long)cpus->values[0]);
+        fail(EXIT_ENVIRONMENT, "two CPUs are needed, but only CPU %lld is available", (long long)cpus->values[0]);
     for (size_t i = groups->count; i < cpus->count; i++)
         groups->values[groups->count++] = core_of(cpus->values[i]);
     CPU_FREE(mask);

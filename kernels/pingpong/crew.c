@@ -10,7 +10,7 @@ static void *zeroed(size_t count, size_t size)
 {
     void *made = aligned_alloc(TEAM_LINE, (count * size + TEAM_LINE - 1) / TEAM_LINE * TEAM_LINE);
     if (!made)
-        fail(EXIT_ENVIRONMENT, "no memory for %zu threads", count);
+        fail(EXIT_ENVIRONMENT, "not enough memory for %zu threads", count);
     return memset(made, 0, count * size);
 }
 
@@ -69,8 +69,8 @@ __attribute__((noreturn)) static void fail_by(const struct seat *seat)
 {
     long long cpu = seat->cpu;
     if (seat->player.fault)
-        fail(EXIT_SELF_CHECK, "cpu %lld with cpu %lld: %s", cpu, (long long)seat->partner->cpu, seat->player.fault);
-    fail(EXIT_ENVIRONMENT, "cpu %lld went offline during the measurement: its thread is on cpu %lld now", cpu,
+        fail(EXIT_SELF_CHECK, "CPU %lld with CPU %lld: %s", cpu, (long long)seat->partner->cpu, seat->player.fault);
+    fail(EXIT_ENVIRONMENT, "CPU %lld went offline during the measurement: its thread is on CPU %lld now", cpu,
          (long long)seat->found_on);
 }
 
@@ -82,8 +82,8 @@ __attribute__((noreturn)) static void fail_by_time(const struct crew *crew)
     while (!seat->playing)
         seat++;
     if (!seat->partner)
-        fail(EXIT_ENVIRONMENT, "the thread on cpu %lld did not start within %llu ms", (long long)seat->cpu, ms);
-    fail(EXIT_ENVIRONMENT, "cpu %lld and cpu %lld did not finish within %llu ms (%zu threads did not): did a CPU go offline, or does a "
+        fail(EXIT_ENVIRONMENT, "the thread on CPU %lld did not start within %llu ms", (long long)seat->cpu, ms);
+    fail(EXIT_ENVIRONMENT, "CPU %lld and CPU %lld did not finish within %llu ms (%zu threads did not): did a CPU go offline, or does a "
          "task of higher priority occupy one?", (long long)seat->cpu, (long long)seat->partner->cpu,
          ms, crew->playing);
 }

@@ -46,7 +46,7 @@ static struct opt table[] = {
      OPT_INTEGER, 0, 65536, NULL, &asked.check_pairs, false},
     {"pages", "", "auto", "page size; auto: 2m, otherwise thp, otherwise 4k", OPT_CHOICE, 0, 0, ARENA_KINDS, &asked.pages, false},
     {"time-cap-ms", "ms", "40", "time limit for one method of a pair", OPT_INTEGER, 1, 60000, NULL, &asked.time_cap_ms, false},
-    {"patience-ms", "ms", "10000", "time after which a pair that does not respond ends the program",
+    {"patience-ms", "ms", "10000", "time after which the program ends if a pair does not respond",
      OPT_INTEGER, 100, 3600000, NULL, &asked.patience_ms, false},
     {"seed", "", "1", "seed for addresses, orders and checks", OPT_INTEGER, 0, INT64_MAX, NULL, &asked.seed, false},
     {"list-batches", "", "1", "0: omit the individual batches from samples, for thousands of pairs",
@@ -61,7 +61,7 @@ static const struct opts opts = {"pingpong", "1.1", "measures the latency of a c
 static void settle_methods(struct rules *rules)
 {
     if (asked.methods.count == 0)
-        fail(EXIT_USAGE, "--methods: none is given; available: token cas chain");
+        fail(EXIT_USAGE, "--methods: select at least one of: token cas chain");
     for (size_t i = 0; i < asked.methods.count; i++) {
         enum method method = METHOD_TOKEN;
         while (!opts_word_is(asked.methods.values[i], record_method_name(method)))
@@ -126,7 +126,7 @@ static void list_schedule(const struct schedule *schedule, size_t checks)
     struct duo *pairs = calloc(asked.cpus.count / 2, sizeof *pairs);
     int64_t *named = calloc(asked.cpus.count, sizeof *named);
     if (!pairs || !named)
-        fail(EXIT_ENVIRONMENT, "no memory for the pairs of a round");
+        fail(EXIT_ENVIRONMENT, "not enough memory for the pairs of a round");
     struct out meta = begin_meta(schedule, checks);
     opts_echo(&opts, &meta);
     out_end();

@@ -8,7 +8,7 @@ static struct duo *room_for_pairs(const struct schedule *schedule)
 {
     struct duo *pairs = calloc(schedule->cpus / 2, sizeof *pairs);
     if (!pairs)
-        fail(EXIT_ENVIRONMENT, "no memory for the pairs of a round");
+        fail(EXIT_ENVIRONMENT, "not enough memory for the pairs of a round");
     return pairs;
 }
 

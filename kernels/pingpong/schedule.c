@@ -8,7 +8,7 @@ static size_t *numbers(size_t count)
 {
     size_t *made = calloc(count, sizeof *made);
     if (!made)
-        fail(EXIT_ENVIRONMENT, "no memory for a schedule");
+        fail(EXIT_ENVIRONMENT, "not enough memory for a schedule");
     return made;
 }
 

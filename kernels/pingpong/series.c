@@ -13,7 +13,7 @@ void series_open(struct series *series, size_t most)
     series->sorted = malloc(most * sizeof *series->sorted);
     series->residuals = malloc(most * sizeof *series->residuals);
     if (!series->batches || !series->sorted || !series->residuals)
-        fail(EXIT_ENVIRONMENT, "no memory for %zu batches", most);
+        fail(EXIT_ENVIRONMENT, "not enough memory for %zu batches", most);
 }
 
 void series_close(struct series *series)

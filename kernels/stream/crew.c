@@ -120,7 +120,7 @@ static void prepare(struct member *member, struct crew *crew)
     map_memory(member, crew);
     walker->kept = aligned_alloc(KEPT_ALIGNMENT, LOOPS_KEPT_BYTES);
     if (!walker->kept)
-        fail(EXIT_ENVIRONMENT, "no memory for the accumulators of a thread");
+        fail(EXIT_ENVIRONMENT, "not enough memory for the accumulators of a thread");
     walker->node = node_of(walker->start);
     team_barrier(member->team);
 }
@@ -197,7 +197,7 @@ bool crew_run(struct crew *crew)
     crew->walkers = aligned_alloc(TEAM_LINE, count * sizeof *crew->walkers);
     crew->homes = calloc(count, sizeof *crew->homes);
     if (!crew->walkers || !crew->homes)
-        fail(EXIT_ENVIRONMENT, "no memory for %zu threads", count);
+        fail(EXIT_ENVIRONMENT, "not enough memory for %zu threads", count);
     memset(crew->walkers, 0, count * sizeof *crew->walkers);
     team_start(&crew->team, &crew->timer, crew->cpus->values, count, serve, crew);
     team_join(&crew->team);

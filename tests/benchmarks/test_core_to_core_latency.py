@@ -419,7 +419,7 @@ def test_the_real_kernel_without_single_batches() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"cpus": [0, 4000]}, "cpu 4000 "),
+        ({"cpus": [0, 4000]}, "CPU 4000 "),
         ({"memory_nodes": [999]}, "memory cannot be bound to node 999"),
     ],
 )

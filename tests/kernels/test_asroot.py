@@ -135,7 +135,7 @@ def test_exit_statuses_are_those_of_the_kernel(place: Path) -> None:
     process = start(place, "noop", "--sudo", "", "--samples", "none")
     _, err = process.communicate(timeout=60)
     assert process.returncode == 2
-    assert err.startswith("noop: --samples: not an integer")
+    assert err.startswith("noop: --samples: `none` is not an integer")
 
 
 @pytest.mark.parametrize(

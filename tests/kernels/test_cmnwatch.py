@@ -122,17 +122,17 @@ def test_wrong_events_end_with_2(case: str, watch: Path, tmp_path: Path) -> None
 
 def test_wrong_use_ends_with_2(watch: Path, tmp_path: Path) -> None:
     place = events(tmp_path, CPU_CLOCK)
-    assert "--cpus lists none" in run(watch, "--events", place).stderr
+    assert "--cpus lists no CPU" in run(watch, "--events", place).stderr
     both = run(watch, "--events", place, "--look", "1")
     assert both.status == 2 and "--look and --events are mutually exclusive" in both.stderr
     (tmp_path / "events").write_text("")
-    assert "lists none" in run(watch, "--events", place, "--cpus", "0").stderr
+    assert "lists no event" in run(watch, "--events", place, "--cpus", "0").stderr
 
 
 @root
 def test_a_cpu_that_is_not_there_ends_with_3(watch: Path, tmp_path: Path) -> None:
     ran = run(watch, "--events", events(tmp_path, CPU_CLOCK), "--cpus", "8000", "--window-us", "100")
-    assert ran.status == 3 and "cpu 8000 does not exist" in ran.stderr
+    assert ran.status == 3 and "CPU 8000 does not exist" in ran.stderr
 
 
 def test_it_prints_what_only_root_may_read(watch: Path) -> None:

@@ -236,7 +236,7 @@ def test_a_drive_below_two_targets_counts_once(guard: Guard, target: Target, tmp
 def test_orders_that_make_no_sense_end_with_2(guard: Guard) -> None:
     for arguments, words in (
         ([], "specify either"),
-        (["--scan", "1", "--", "true"], "--scan runs no program"),
+        (["--scan", "1", "--", "true"], "--scan does not run a program"),
         (["--targets", "/nowhere"], "/nowhere cannot be read"),
         (["--targets", "/dev/null", "--"], "no program follows --"),
     ):

@@ -20,7 +20,7 @@ def load(built: Builds) -> Path:
 WRONG_USE = {
     "unknown": (["--delay", "1"], "unknown option --delay, did you mean --delays?"),
     "traffic": (["--traffic", "4:1"], "--traffic: 4:1 is not one of: all-reads 3:1"),
-    "delay": (["--delays", "0,100001"], "--delays: 100001 is not in 0 .. 100000"),
+    "delay": (["--delays", "0,100001"], "--delays: 100001 is not between 0 and 100000"),
     "no level": (["--delays", ""], "specify at least one level with --delays, or use --targets"),
     "touch": (["--touch", "96"], "--touch: 96 is not one of: 64 128 256"),
     "one line": (["--size", "64"], "--size: 64 bytes are fewer than two lines of 64"),
@@ -28,19 +28,19 @@ WRONG_USE = {
         ["--load-size", "8192", "--traffic", "triad"],
         "--load-size: 8192 bytes are fewer than a page of 4096 for each of 3 arrays",
     ),
-    "a cpu twice": (["--cpus", f"{ONE},{ONE}"], f"--cpus: cpu {ONE} is specified twice"),
+    "a cpu twice": (["--cpus", f"{ONE},{ONE}"], f"--cpus: CPU {ONE} is specified twice"),
     "both at once": (
         ["--cpus", ONE, "--latency-cpu", ONE],
-        f"--cpus: cpu {ONE} is the latency cpu and cannot run a load thread as well",
+        f"--cpus: CPU {ONE} is the latency CPU and cannot run a load thread as well",
     ),
     "nodes": (
         ["--cpus", ONE, "--nodes", "0,0"],
-        "--nodes: 2 nodes for 1 load cpus; give one node for all cpus or one per cpu",
+        "--nodes: 2 nodes for 1 load CPUs; give one node for all CPUs, or one per CPU",
     ),
     "no command": (["--probe", "workload"], "--probe workload needs a command after --"),
     "an empty command": (["--probe", "workload", "--"], "--probe workload needs a command after --"),
     "a command for nothing": (["--", "true"], "a command after -- needs --probe workload"),
-    "a target of nothing": (["--targets", "0"], "--targets: 0 is not in 1 .."),
+    "a target of nothing": (["--targets", "0"], "--targets: 0 is not between 1 and"),
 }
 
 
@@ -54,8 +54,8 @@ def test_wrong_use_ends_with_2_and_says_what_is_wrong(case: str, load: Path) -> 
 
 
 CANNOT = {
-    "no such cpu": (["--cpus", "8000"], "cpu 8000"),
-    "no such latency cpu": (["--latency-cpu", "8000"], "cpu 8000"),
+    "no such cpu": (["--cpus", "8000"], "CPU 8000"),
+    "no such latency cpu": (["--latency-cpu", "8000"], "CPU 8000"),
     "no such node": ([*BIND, "--nodes", "1023"], "memory cannot be bound to node 1023"),
     "no such latency node": ([*BIND, "--latency-node", "1023"], "memory cannot be bound to node 1023"),
     "no memory for the chain": ([*BIND, "--size", str(1 << 45), "--pages", "4k"], "not enough memory: "),
@@ -73,7 +73,7 @@ CANNOT = {
     ),
     "a killed program": (
         [*QUICK, "--probe", "workload", "--", "sh", "-c", "kill -11 $$"],
-        "the workload sh was ended by signal 11",
+        "the workload sh was terminated by signal 11",
     ),
 }
 
@@ -91,7 +91,7 @@ def test_what_the_machine_cannot_do_ends_with_3(case: str, load: Path) -> None:
 def test_a_mask_of_one_cpu_is_refused(probe: tuple[str, ...], load: Path) -> None:
     ran = run(["taskset", "-c", ONE, str(load)], *TINY, *probe)
     assert (ran.status, ran.lines) == (3, [])
-    assert "loaded latency needs two cpus" in ran.stderr and "--probe none" in ran.stderr
+    assert "loaded latency needs two CPUs" in ran.stderr and "--probe none" in ran.stderr
 
 
 def test_a_cpu_outside_of_the_mask_is_refused(load: Path) -> None:
@@ -99,4 +99,4 @@ def test_a_cpu_outside_of_the_mask_is_refused(load: Path) -> None:
     for arguments in (["--cpus", OTHER], ["--latency-cpu", OTHER]):
         ran = run(["taskset", "-c", ONE, str(load)], *arguments, *TINY)
         assert (ran.status, ran.lines) == (3, [])
-        assert f"cpu {OTHER} " in ran.stderr
+        assert f"CPU {OTHER} " in ran.stderr

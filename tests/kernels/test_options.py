@@ -19,12 +19,12 @@ WRONG_USE = {
     "no option at all": (["foo"], "unknown option foo"),
     "no value": (["--seed"], "--seed needs a value"),
     "twice": (["--seed", "1", "--seed", "2"], "--seed is specified twice"),
-    "not a number": (["--seed", "1x"], "--seed: not an integer: 1x"),
-    "empty number": (["--seed", ""], "--seed: not an integer"),
-    "beyond 64 bits": (["--seed", "99999999999999999999"], "--seed: not an integer"),
-    "out of range": (["--points-per-octave", "0"], "--points-per-octave: 0 is not in 1 .. 64"),
-    "bad list": (["--sizes", "128,abc"], "--sizes: not an integer: abc"),
-    "list with a gap": (["--sizes", "128,,256"], "--sizes: not an integer"),
+    "not a number": (["--seed", "1x"], "--seed: `1x` is not an integer"),
+    "empty number": (["--seed", ""], "--seed: `` is not an integer"),
+    "beyond 64 bits": (["--seed", "99999999999999999999"], "--seed: `99999999999999999999` is not an integer"),
+    "out of range": (["--points-per-octave", "0"], "--points-per-octave: 0 is not between 1 and 64"),
+    "bad list": (["--sizes", "128,abc"], "--sizes: `abc` is not an integer"),
+    "list with a gap": (["--sizes", "128,,256"], "--sizes: `` is not an integer"),
     "bad choice": (["--pages", "3m"], "--pages: 3m is not one of: auto 4k thp 2m 1g"),
     "one line": (["--sizes", "64"], "--sizes: 64 bytes are fewer than two lines of 64"),
     "one line of the grid": (
@@ -72,7 +72,7 @@ def test_more_memory_than_there_is_ends_with_3_and_names_need_and_rest(chase: Pa
 def test_a_cpu_that_does_not_exist_ends_with_3(chase: Path) -> None:
     ran = run(chase, "--cpu", "8191")
     assert (ran.status, ran.lines) == (3, [])
-    assert ran.stderr.startswith("chase: cpu 8191 does not exist (present: 0")
+    assert ran.stderr.startswith("chase: CPU 8191 does not exist (present: 0")
 
 
 def test_a_cpu_outside_of_the_mask_ends_with_3(chase: Path) -> None:
@@ -80,7 +80,7 @@ def test_a_cpu_outside_of_the_mask_ends_with_3(chase: Path) -> None:
     assert len(mask) > 1, "needs two CPUs"
     ran = run(["taskset", "-c", str(mask[0]), str(chase)], "--cpu", str(mask[1]))
     assert ran.status == 3
-    assert f"cpu {mask[1]} is not in the affinity mask of this process (1 cpus)" in ran.stderr
+    assert f"CPU {mask[1]} is not in the affinity mask of this process (1 CPUs)" in ran.stderr
 
 
 @pytest.mark.skipif(

@@ -89,7 +89,7 @@ def test_a_thread_that_never_answers_ends_the_run_with_3(pingpong: Path) -> None
 
     cap, code, stderr = harmed(pingpong, stand_still, "--methods", "token", "--patience-ms", "200")
     waited = f"did not finish within {8 * cap + 200} ms (2 threads did not): did a CPU go offline"
-    assert code == 3 and f"cpu {CPUS[0]} and cpu {CPUS[1]} {waited}" in stderr
+    assert code == 3 and f"CPU {CPUS[0]} and CPU {CPUS[1]} {waited}" in stderr
 
 
 def test_a_thread_that_was_moved_ends_the_run_with_3(pingpong: Path) -> None:
@@ -99,7 +99,7 @@ def test_a_thread_that_was_moved_ends_the_run_with_3(pingpong: Path) -> None:
         os.sched_setaffinity(thread_on(process, second), {first})
 
     _, code, stderr = harmed(pingpong, move, "--methods", "cas")
-    message = f"cpu {second} went offline during the measurement: its thread is on cpu {first} now"
+    message = f"CPU {second} went offline during the measurement: its thread is on CPU {first} now"
     assert (code, stderr) == (3, f"pingpong: {message}\n")
 
 

@@ -13,16 +13,16 @@ pytestmark = pytest.mark.kernels
 
 WRONG_USE = {
     "a CPU twice": (["--cpus", "1,0,1"], "--cpus: 1 is listed twice"),
-    "negative CPU": (["--cpus", "-1,0"], "--cpus: -1 is not in 0 .. 8191"),
-    "no list": (["--cpus", "0-3"], "--cpus: not an integer: 0-3"),
+    "negative CPU": (["--cpus", "-1,0"], "--cpus: -1 is not between 0 and 8191"),
+    "no list": (["--cpus", "0-3"], "--cpus: `0-3` is not an integer"),
     "groups that do not fit": (["--cpus", "0,1", "--groups", "0,0,1"], "--groups: 3 numbers for 2 CPUs of --cpus"),
     "groups of unnamed CPUs": (["--groups", "0,1"], "--groups: 2 numbers for 0 CPUs of --cpus"),
     "unknown method": (["--methods", "token,swap"], "--methods: swap is not one of: token cas chain"),
     "a method twice": (["--methods", "cas,cas"], "--methods: cas is listed twice"),
-    "no method": (["--methods", ""], "--methods: none is given; available: token cas chain"),
-    "no turn": (["--turns", "0"], "--turns: 0 is not in 1 .. 1000000"),
-    "no address": (["--addresses", "0"], "--addresses: 0 is not in 1 .. 64"),
-    "tiny chain": (["--chain-bytes", "64"], "--chain-bytes: 64 is not in 4096 .. 16777216"),
+    "no method": (["--methods", ""], "--methods: select at least one of: token cas chain"),
+    "no turn": (["--turns", "0"], "--turns: 0 is not between 1 and 1000000"),
+    "no address": (["--addresses", "0"], "--addresses: 0 is not between 1 and 64"),
+    "tiny chain": (["--chain-bytes", "64"], "--chain-bytes: 64 is not between 4096 and 16777216"),
     "unknown option": (["--turn", "9"], "unknown option --turn, did you mean --turns?"),
 }
 
@@ -46,7 +46,7 @@ def rest(stderr: str, message: str) -> str:
 
 def test_one_cpu_ends_with_3(pingpong: Path) -> None:
     cpu = str(CPUS[0])
-    message = f"pingpong: two CPUs are needed, but only cpu {cpu} is available\n"
+    message = f"pingpong: two CPUs are needed, but only CPU {cpu} is available\n"
     for command in ([str(pingpong), "--cpus", cpu], ["taskset", "-c", cpu, str(pingpong)]):
         ran = run(command, *QUICK)
         assert (ran.status, ran.lines, ran.stderr) == (3, [], message)
@@ -56,14 +56,14 @@ def test_a_cpu_that_is_not_there_ends_with_3(pingpong: Path) -> None:
     ran = run(pingpong, "--cpus", f"{CPUS[0]},8191")
     assert ran.status == 3 and ran.lines == []
     present = Path("/sys/devices/system/cpu/present").read_text().strip()
-    assert ran.stderr == f"pingpong: cpu 8191 does not exist (present: {present})\n"
+    assert ran.stderr == f"pingpong: CPU 8191 does not exist (present: {present})\n"
 
 
 def test_a_cpu_outside_of_the_mask_ends_with_3(pingpong: Path) -> None:
     first, second = CPUS[:2]
     ran = run(["taskset", "-c", str(first), str(pingpong)], "--cpus", f"{first},{second}")
     assert ran.status == 3 and ran.lines == []
-    assert f"cpu {second} is not in the affinity mask of this process (1 cpus)" in ran.stderr
+    assert f"CPU {second} is not in the affinity mask of this process (1 CPUs)" in ran.stderr
 
 
 def test_a_node_that_is_not_there_ends_with_3(pingpong: Path) -> None:

@@ -26,7 +26,7 @@ BUS = dict(zip(WORDS, [(1, 0), (3, 1), (2, 1), (1, 1), (2, 1), (1, 1), (2, 1), (
 QUICK = ("--pages", "4k", "--time-cap-ms", "5")
 WRONG_USE = {
     "a CPU twice": (["--cpus", f"{BOTH},{CPUS[0]}"], 2, f"--cpus: {CPUS[0]} is listed twice"),
-    "a CPU that is not there": (["--cpus", "8191"], 3, "cpu 8191 "),
+    "a CPU that is not there": (["--cpus", "8191"], 3, "CPU 8191 "),
     "a node that is not there": (["--nodes", "1023"], 3, "memory cannot be bound to node 1023"),
     "nodes that do not fit": (["--cpus", BOTH, "--nodes", "0,0,0"], 2, f"--nodes: 3 nodes for {len(CPUS)} CPUs"),
     "too small": (["--sizes", "1024", "--traffic", "triad", "--width", "16"], 2, "--sizes: 1024 bytes are too few for"),
@@ -218,4 +218,4 @@ def test_what_cannot_be_done_is_refused_with_the_reason(case: str, stream: Path)
 def test_a_cpu_outside_of_the_mask_ends_with_3(stream: Path) -> None:
     assert len(CPUS) > 1, "needs two CPUs"
     ran = run(["taskset", "-c", str(CPUS[0]), str(stream)], "--cpus", BOTH, *QUICK)
-    assert ran.status == 3 and ran.lines == [] and f"cpu {CPUS[1]} " in ran.stderr
+    assert ran.status == 3 and ran.lines == [] and f"CPU {CPUS[1]} " in ran.stderr
