@@ -20,9 +20,9 @@ def note(name: str, records: list[Any]) -> str:
 def test_a_limit_of_requests_and_of_bytes_over_sizes() -> None:
     told = note("block_size", published("block_size", SIZES))
     assert told.startswith(
-        "This looks like a provisioned limit of 3,050 IOPS (equal to within 0.2 % at block_size 4K to 32K)"
+        "This looks like a provisioned limit of 3,050 IOPS (all rates equal to within 0.2 % at block_size 4K to 32K)"
     )
-    assert "and 133 MB/s = 127 MiB/s (equal to within 0.1 % at block_size 64K to 128K)" in told
+    assert "and 133 MB/s = 127 MiB/s (all rates equal to within 0.1 % at block_size 64K to 128K)" in told
 
 
 def test_a_limit_of_gigabytes_is_written_without_an_exponent() -> None:
@@ -34,13 +34,13 @@ def test_a_limit_of_gigabytes_is_written_without_an_exponent() -> None:
 
 def test_a_limit_over_depths_that_were_not_kept() -> None:
     told = note("iodepth", published("iodepth", DEPTHS))
-    assert "3,050 IOPS (equal to within 0.1 % at iodepth 1 to 128)" in told
+    assert "3,050 IOPS (all rates equal to within 0.1 % at iodepth 1 to 128)" in told
     assert "latency did not grow with iodepth: 4 requests were in flight at every setting" in told
 
 
 def test_a_limit_over_processes_that_brought_one_request_each() -> None:
     told = note("numjobs", published("numjobs", PROCESSES))
-    assert "3,050 IOPS (equal to within 0.1 % at numjobs 2 to 16)" in told
+    assert "3,050 IOPS (all rates equal to within 0.1 % at numjobs 2 to 16)" in told
     assert "2 to 16 requests were in flight instead of 32 to 256" in told
 
 
@@ -93,7 +93,7 @@ def test_short_runs_are_allowed_what_was_in_flight_at_their_ends() -> None:
     for depth, rate in ((1, 500.0), (4, 500.0), (16, 485.0)):
         values = side(rate, 4096, 4 * depth / rate)
         records += point({"iodepth": depth}, values | {"ios": 3 * rate})
-    assert "limit of 500 IOPS (equal to within 3.1 % at iodepth 1 to 16)" in note("iodepth", records)
+    assert "limit of 500 IOPS (all rates equal to within 3.1 % at iodepth 1 to 16)" in note("iodepth", records)
     longer = [one.model_copy(update={"value": 60 * 500.0}) if one.metric == "ios" else one for one in records]
     assert note("iodepth", longer) == ""
 

@@ -37,7 +37,7 @@ def test_points_of_a_curve_that_bends() -> None:
     rows = named(curve())
     assert rows["90 % of the maximum"]["iodepth"] == 32
     assert rows["saturation (98 % of the maximum)"]["iodepth"] == 128
-    assert rows["knee (highest rate / latency)"]["iodepth"] == 4
+    assert rows["knee (rate / latency is highest)"]["iodepth"] == 4
     assert rows["90 % of the maximum"]["share"] == pytest.approx(0.913, abs=0.01)
     best = rows["saturation (98 % of the maximum)"]
     assert best["iops"] * best["lat_mean"] == pytest.approx(128, rel=0.01)

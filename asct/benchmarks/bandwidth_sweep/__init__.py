@@ -92,8 +92,8 @@ FLAGS: Final = {
     **STREAM_FLAGS,
     **SET_FLAGS,
     **LIMIT_FLAGS,
-    BELOW_CURVE: "the cache level is more than 5 % slower than the fastest point of the curve whose size fits in the "
-    "level: a disturbance, for example a program on the other hyperthread, slowed the measurement of the level",
+    BELOW_CURVE: "the cache level is more than 5 % slower than the fastest size on the curve that fits in the level: a "
+    "disturbance, such as a program on the other hyperthread, slowed the measurement of the level",
     FEW_LINES: "fewer than 64 lines per thread: starting and ending the loop takes a large part of the time",
 }
 COUNTING: Final = (
@@ -143,8 +143,8 @@ class BandwidthSweepParams(OneWidthParams):
         0.2,
         "",
         max_s=60,
-        help="Time limit for each access pattern at each level or at each of `sizes`; a size on the curve gets a "
-        "fifth of this time",
+        help="Time limit per access pattern and level, or per item of `sizes`; a size on the curve gets a fifth of "
+        "this time",
     )
 
 
@@ -155,7 +155,7 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
     name = "bandwidth-sweep"
     title = "Memory bandwidth sweep"
     version = "3"
-    summary = "Bandwidth of each cache level, of memory and over a range of working set sizes, with one or many threads"
+    summary = "Bandwidth of each cache level and of memory, and by working set size, with one or many threads"
     aliases = ("bs",)
     keywords = ("memory", "bandwidth", "sweep")
     default = True

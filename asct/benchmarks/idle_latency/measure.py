@@ -105,8 +105,8 @@ FLAGS: Final[dict[str, str]] = {
     "switched": "more than a quarter of the batches were dropped because the thread was descheduled",
     "small-working-set": "the working set is smaller than twice the size of the last-level cache, so some loads "
     "hit the cache",
-    "smaller-memory": "the node has less free memory than the working set that latency-sweep suggests; the largest "
-    "one that fits was used",
+    "smaller-memory": "the node has less free memory than the working set that latency-sweep suggests, so asct used "
+    "the largest one that fits",
 }
 """All flags that a pair can have, with their meanings."""
 

@@ -98,7 +98,7 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
         "unlike-reported": "the cache ends at less than half or more than 1.3 times the size that the host "
         "reports, because other programs use part of the cache or the hypervisor reports an "
         "arbitrary size",
-        "coarse-bound": "the next measured size is more than 2.5 % beyond this bound",
+        "coarse-bound": "the next measured size is more than 2.5 % larger than this bound",
         **PAGE_FLAGS,
     }
     results = _results()

@@ -67,9 +67,9 @@ class LatencySweepParams(VisitedParams):
     )
     max_size: AutoSize = setting(
         None,
-        "Largest working set, which determines how much memory is mapped; auto means four times the largest cache "
-        "that the host reports, rounded up to a power of two, but at least 512 MiB (1 GiB if the caches are unknown), "
-        "or less if too little memory is free",
+        "Largest working set; auto means four times the largest cache that the host reports, rounded up to a power of "
+        "two, but at least 512 MiB (1 GiB if the caches are unknown). auto selects a smaller size if too little memory "
+        "is free",
         aliases=("max_data_size",),
         ge=1024,
         le=MAX_SIZE,
@@ -100,7 +100,7 @@ class LatencySweepParams(VisitedParams):
     memory_node: int | None = memory_node_setting("NUMA node of the memory; if unset, the node of the CPU")
     target_interval: Share = target_interval_setting(0.1, "a level")
     time_cap: Duration = setting(
-        0.1, "Time limit for each size in each visit; normally reached only on a busy host", ge=1e-3, le=60
+        0.1, "Time limit per size and visit; normally reached only on a busy host", ge=1e-3, le=60
     )
     cycle_base: bool = cycle_base_setting()
 

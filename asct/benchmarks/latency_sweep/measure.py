@@ -41,8 +41,8 @@ NOTES: Final = {
     "ends-in-cache": "the largest size still fits into a cache that the host reports: raise max_size to reach DRAM",
     "smaller-memory": "there is too little free memory for the largest working set, so the sweep ends at the "
     "largest size that fits",
-    "cache-without-plateau": "a cache that the host reports shows no plateau: it is shared with other programs, or "
-    "hidden by another level",
+    "cache-without-plateau": "the curve has no plateau for a cache that the host reports: the cache is shared with "
+    "other programs, or hidden by another level",
 }
 """The reasons why no levels were found, and notes about the search."""
 

@@ -53,7 +53,7 @@ FLAGS: Final[dict[str, str]] = {
     "no-knee": "bandwidth grew in proportion to the load: the memory was not saturated, so there is no knee",
     "no-latency-at-80": "the bandwidth of every level is at least 80 % of the peak; add larger numbers of NOPs",
     "no-bandwidth-at-115": "the latency did not rise to 115 % of the idle latency",
-    "coarse-levels": "the next level below or above this value is more than a quarter of the peak bandwidth away",
+    "coarse-levels": "on one side of this value, the nearest level is more than a quarter of the peak bandwidth away",
     **ABOVE_THEORETICAL_FLAGS,
 }
 """All flags, with their meanings."""

@@ -80,7 +80,7 @@ class LoadedLatencyParams(VisitedParams):
     )
     duration: Duration = setting(
         0.15,
-        "Time limit for each level in each visit; normally reached only on a busy host",
+        "Time limit per level and visit; normally reached only on a busy host",
         aliases=("time_cap",),
         ge=0.01,
         le=600,
@@ -111,7 +111,7 @@ class LoadedLatencyParams(VisitedParams):
         max_length=8192,
     )
     bw_cpu_blocklist: Annotated[tuple[_Cpu, ...], INTEGERS] = setting(
-        (), "CPUs that must not generate load; the CPU that measures latency never does", max_length=8192
+        (), "CPUs that must not generate load, in addition to the CPU that measures latency", max_length=8192
     )
     pages: PageKind = pages_setting()
     theoretical_bandwidth: Annotated[Bandwidth | None, AUTO] = theoretical_bandwidth_setting()

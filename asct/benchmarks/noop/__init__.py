@@ -37,7 +37,7 @@ class Noop(Benchmark[NoopParams]):
     hidden = True
     params_model = NoopParams
     flags: ClassVar[Mapping[str, str]] = {
-        "at-most": "the value is an upper limit, because the host measured the point without a connection and with "
+        "at-most": "the value is an upper limit: the connection was lost, and the host itself measured the point with "
         "a clock resolution of 10 ms"
     }
     metrics = (

@@ -86,7 +86,7 @@ class StorageCompositeWorkload(Qualification[CompositeParams]):
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
         """Return tables of the operating points, the matrix, the steady states and the drive."""
-        form = " (fast: short form)" if any(FAST in record.flags for record in records) else ""
+        form = " (fast profile)" if any(FAST in record.flags for record in records) else ""
         tables = demand_tables(records, self.name, form)
         shown = [replace(table, notes=(*table.notes, *self._notes(records))) for table in tables[:1]]
         return (*(table for table in (*shown, *tables[1:]) if table.rows), *device_table(records, self.name))

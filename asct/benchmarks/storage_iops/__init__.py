@@ -35,8 +35,8 @@ class IopsParams(MatrixParams):
     )
     steady_volume: float = setting(
         2.3,
-        "Number of times the active range must have been written since the purge, including preconditioning, before "
-        "a window is accepted; a window is also accepted after the rate has fallen by half",
+        "How many times the active range must have been written since the purge (including preconditioning) before a "
+        "window is accepted; a window is also accepted once the rate has fallen by half",
         ge=0,
         le=100,
         pitfalls="Random writes to a preconditioned drive are fast until its spare area (7 to 28 %) is exhausted. "

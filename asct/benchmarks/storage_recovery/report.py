@@ -61,7 +61,7 @@ UNITS_NOTE: Final = "MB = 1,000,000 bytes"
 def all_tables(records: Sequence[Record]) -> tuple[Table, ...]:
     """Return all non-empty tables."""
     fast = any("fast" in record.flags for record in records)
-    form = " (fast: short form)" if fast else ""
+    form = " (fast profile)" if fast else ""
     tables = (
         _table("storage-recovery-idle", f"Host idle recovery{form}", _PAUSES, records, ("wait",)),
         _spell_table(records, form),

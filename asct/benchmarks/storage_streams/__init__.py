@@ -43,7 +43,7 @@ class StorageStreams(Qualification[StreamParams]):
     name = "storage-streams"
     title = "Concurrent streams of a drive"
     version = "1"
-    summary = "Sequential and random streams at the same time and alone (SNIA RWSW Multi-WSAT, Individual Streams-WSAT)"
+    summary = "Sequential and random streams, run together and alone (SNIA RWSW Multi-WSAT, Individual Streams-WSAT)"
     aliases = ("sstreams", "rwsw")
     keywords = ("ssd", "qualification", "long-runtime")
     params_model = StreamParams
@@ -51,7 +51,7 @@ class StorageStreams(Qualification[StreamParams]):
         Highlight("bandwidth", "All streams together", {"stream": ALL, "load": TOGETHER}),
         Highlight(
             "kept_bandwidth",
-            "Bandwidth that a stream keeps alongside the others",
+            "Share of its bandwidth that a stream keeps while the others run",
             {"stream": None},
             subject="storage bandwidth",
         ),

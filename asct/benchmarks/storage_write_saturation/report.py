@@ -98,7 +98,7 @@ def _settings_note(record: Record) -> str:
     mix = f" with {run['rwmixread']} % reads" if run["rw"] in ("randrw", "rw") else ""
     each, size = format_duration(float(run["round_time"])), format_size(int(run["block_size"]))
     load = f"{counted(int(run['numjobs']), 'job')} at queue depth {run['iodepth']}"
-    return f"Rounds of {each}: {run['rw']} of {size}{mix}, {load}, direct"
+    return f"Rounds of {each}: {run['rw']} of {size}{mix}, {load}, direct I/O"
 
 
 _LATENCIES: Final = {

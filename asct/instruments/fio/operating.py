@@ -68,7 +68,7 @@ def operating_points(rows: Sequence[PointRow], over: str) -> list[OperatingPoint
         return []
     choices = {name: _reaching(metric, share) for name, share in MOST_SHARES.items()}
     if over in LOADS:
-        choices["knee (highest rate / latency)"] = _knee
+        choices["knee (rate / latency is highest)"] = _knee
         choices |= _bounded(usable, metric)
     most = max(row.value(metric) or 0.0 for row in usable)
     found = []
@@ -202,7 +202,7 @@ def _cells(curve: LoadCurve, point: OperatingPoint) -> dict[str, Scalar | None]:
 
 def _notes(found: Sequence[LoadCurve], over: str) -> list[str]:
     rate = "requests" if objective(over) == "iops" else "bytes"
-    notes = [f"Measured points, selected by {rate} per second; latencies are total latencies"]
+    notes = [f"Each row is a measured point, selected by its {rate} per second; latencies are total latencies"]
     dropped = sum(row.doubtful for curve in found for row in curve.rows)
     if dropped:
         excluded = counted(dropped, "unreliable point is", "unreliable points are")
@@ -295,7 +295,7 @@ def _limit_text(limit: Limit, over: str) -> str:
     if limit.metric == "bandwidth":
         amount = f"{_rounded(limit.value / 1e6)} MB/s = {_rounded(limit.value / 2**20)} MiB/s"
     first, last = (shown(over, row.setting(over)) for row in (limit.rows[0], limit.rows[-1]))
-    return f"{amount} (equal to within {max(limit.spread * 100, 0.1):.1f} % at {over} {first} to {last})"
+    return f"{amount} (all rates equal to within {max(limit.spread * 100, 0.1):.1f} % at {over} {first} to {last})"
 
 
 def _rounded(value: float) -> str:

@@ -103,8 +103,8 @@ class RateParams(Params):
         "Issue rate-limited requests at regular or at random intervals"
     )
     thinktime: Duration | None = passed("Pause of a job between requests", time=True)
-    thinktime_spin: Duration | None = passed("Part of thinktime that is spent computing instead of sleeping", time=True)
-    thinktime_blocks: Count | None = passed("Number of requests before each thinktime", ge=1)
+    thinktime_spin: Duration | None = passed("Part of `thinktime` spent computing instead of sleeping", time=True)
+    thinktime_blocks: Count | None = passed("Number of requests before each pause of `thinktime`", ge=1)
     latency_target: Duration | None = passed(
         "Latency target: fio searches for the largest queue depth that meets it", time=True
     )

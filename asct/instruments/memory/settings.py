@@ -88,7 +88,7 @@ def iterations_setting(default: int, unit: str) -> Any:
     """Declare the setting for the number of windows for one `unit` in each visit."""
     return setting(
         default,
-        f"Number of 100 us windows for each {unit} in each visit; there are fewer if `duration` ends first",
+        f"Number of 100 us windows per {unit} and visit; there are fewer if the `duration` limit is reached first",
         ge=1,
         le=10**9,
     )
@@ -96,7 +96,7 @@ def iterations_setting(default: int, unit: str) -> Any:
 
 def duration_setting(default_s: float, unit: str, *, max_s: float = 600, help: str = "") -> Any:
     """Declare the setting for the time limit of each value (`unit`) in each visit."""
-    text = help or f"Time limit for each {unit} in each visit; normally reached only on a busy host"
+    text = help or f"Time limit per {unit} and visit; normally reached only on a busy host"
     return setting(default_s, text, aliases=("time_cap",), ge=1e-3, le=max_s)
 
 

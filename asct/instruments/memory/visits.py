@@ -44,9 +44,9 @@ class VisitedParams(Params):
 
     visits: Annotated[int | None, AUTO] = setting(
         None,
-        "Number of processes that measure each value, one after another and each in freshly allocated memory; auto "
-        f"means {VISITS_MIN}, or up to {VISITS_MOST} if more than a fifth of the values vary too much for "
-        f"target_interval in the first {VISITS_MIN}",
+        "Number of visits, which are processes that measure each value one after another, each in freshly allocated "
+        f"memory; auto means {VISITS_MIN}, or up to {VISITS_MOST} if more than a fifth of the values vary too much "
+        f"for target_interval in the first {VISITS_MIN}",
         ge=1,
         le=1000,
         pitfalls=f"With fewer than {VISITS_MIN} visits, there is no interval.",

@@ -119,14 +119,14 @@ FLAGS: Final[Mapping[str, str]] = FIO_FLAGS | {
     NOT_PURGED: "the target was not purged (a file, a drive that cannot be purged, or purge: none)",
     UNVERIFIED: "the purge reported success, but blocks that were read back were not empty",
     INCOMPLETE: "preconditioning wrote less than intended: reads may hit unwritten blocks",
-    NOT_STEADY: "the steady state was not reached: the values are averages over rounds in which they were still "
+    NOT_STEADY: "the steady state was not reached, so the values are averages over rounds in which they were still "
     "changing; another flag gives the reason",
     "not-steady-excursion": "the values in the window differ too much",
     "not-steady-slope": "the values in the window rise or fall",
-    "not-steady-volume": "too little has been written since the purge, so the values may be those of a burst",
+    "not-steady-volume": "too little has been written since the purge, so the values may come from a burst",
     BURST: "the values are steady, but the rate has not fallen by half since the purge (during "
-    "preconditioning or the rounds): they may be those of a burst (from a cache or from the credits of a volume) that "
-    "lasts longer than the test",
+    "preconditioning or the rounds): they may come from a burst that outlasts the test (served from a cache, or by the "
+    "credits of a volume)",
     "not-steady-pause": "the test was interrupted within the window; the drive may have recovered while idle",
     FAST: "measured with the `fast` profile: each workload ran once, until its rate settled",
     MOVED: "`fast` profile: in every pass, the tracked workloads changed while the others were measured",

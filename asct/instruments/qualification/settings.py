@@ -168,8 +168,8 @@ class QualificationParams(RaidParams):
     )
     steady_volume: float = setting(
         1.0,
-        "Number of times the active range must have been written since the purge, including preconditioning, "
-        "before a window is accepted; a window is also accepted after the rate has fallen by half",
+        "How many times the active range must have been written since the purge (including preconditioning) before a "
+        "window is accepted; a window is also accepted once the rate has fallen by half",
         ge=0,
         le=100,
         pitfalls="With 0, the plateau of a burst may be mistaken for the steady state.",

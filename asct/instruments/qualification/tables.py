@@ -195,7 +195,7 @@ def notes_of(view: QualificationView) -> tuple[str, ...]:
 def _phase_notes(view: QualificationView, phase: str) -> list[str]:
     run = view.run(phase)
     seconds = format_duration(float(run["round_time"]))
-    load = f"{counted(int(run['numjobs']), 'job')} at queue depth {run['iodepth']}, engine {run['engine']}, direct"
+    load = f"{counted(int(run['numjobs']), 'job')} at queue depth {run['iodepth']}, engine {run['engine']}, direct I/O"
     where = f"{phase_label(phase)}: " if phase_label(phase) else ""
     first, last = view.window_rounds(phase)
     if run["profile"] == "fast":
@@ -210,7 +210,7 @@ def _phase_notes(view: QualificationView, phase: str) -> list[str]:
     if not view.steady(phase):
         notes.append(f"{where}The steady state was NOT reached: the values are still changing")
     elif any(BURST in record.flags for record in at(view.first_repeat, "steady", phase=phase)):
-        notes.append(f"{where}The rate has not fallen by half since the purge: a longer burst would look the same")
+        notes.append(f"{where}The rate has not fallen by half since the purge: the values may come from a long burst")
     method = at(view.first_repeat, "purged", phase=phase)[0].coords["method"]
     purged = "NOT purged" if method == "none" else f"Purged by {method}"
     notes.append(f"{where}{purged}, then written {run['precondition']} times before the rounds")
