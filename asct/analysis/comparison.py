@@ -156,7 +156,7 @@ class Change:
                 if self.runs >= LEAST_RUNS
                 else f"one of the values is flagged {self.noisy}, and the spread of unchanged runs is unknown"
                 if self.noisy
-                else "visits do not show what varies from run to run, and the spread of unchanged runs is unknown"
+                else "visits do not show how much values vary between runs, and the spread of unchanged runs is unknown"
             )
             wanted = LEAST_RUNS if self.runs < LEAST_RUNS and not self.noisy else _ENOUGH_RUNS
             added = f"add unchanged runs of the plan ({wanted} in total)"

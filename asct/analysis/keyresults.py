@@ -134,7 +134,7 @@ def _of_hosts(items: Sequence[HeadlineMetric], unit: str) -> Iterator[str]:
     """Yield the text that all hosts share, and then the value of each host or, if there are many, only the extremes.
     `unit` is not repeated."""
     place, count = _shared([item.place for item in items]), _shared([item.count for item in items])
-    yield _joined(place, f"{count} each" if count else "")
+    yield _joined(place, f"{count} per host" if count else "")
     items = [replace(item, place="" if place else item.place, count="" if count else item.count) for item in items]
     if len(items) <= _MOST_HOSTS:
         yield from (_line(item, unit) for item in items)

@@ -112,7 +112,7 @@ def _doubts(part: HostPart) -> list[str]:
 
 def _failures(part: HostPart) -> Iterable[str]:
     for failure in part.failures:
-        message = f"{escape(failure.status)}: {escape(failure.label)}: {prose(failure.message)}"
+        message = f"{escape(failure.status)} ({escape(failure.label)}): {prose(failure.message)}"
         where = f" ({code(failure.folder)})" if failure.folder else ""
         yield f"- {SIGNS[failure.tone]} {message}{where}"
     if part.failures_left:

@@ -187,7 +187,7 @@ def _remarks(item: RepeatView) -> list[str]:
 
 
 def _several(labels: Sequence[str]) -> str:
-    return labels[0] if len(labels) == 1 else f"{labels[0]} and {len(labels) - 1} more"
+    return labels[0] if len(labels) == 1 else f"{labels[0]}, and {len(labels) - 1} more"
 
 
 def failures_of(root: Path, job: JobView) -> list[Failure]:

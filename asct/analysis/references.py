@@ -74,7 +74,9 @@ def reference_grid(found: Sequence[RatedValue]) -> TextTable | None:
     titles = ("Metric", "At", "Host", "Measured", "Reference", "Share")
     heads = tuple(ColumnHead(title, "right" if number > 2 else "left") for number, title in enumerate(titles))
     several = len({item.place.host for item in found}) > 1
-    grid = TextTable("references", "References", heads, tuple(map(_row, found)), ("References are not judged.",))
+    grid = TextTable(
+        "references", "References", heads, tuple(map(_row, found)), ("Reference values do not affect verdicts.",)
+    )
     return grid if several else with_columns(grid, (0, 1, 3, 4, 5))
 
 

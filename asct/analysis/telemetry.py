@@ -12,12 +12,32 @@ from asct.store.model import JobEntry, Reason
 from asct.values.grouping import grouped
 
 _WORST_FIRST: Final = ("invalid", "noisy")
+_NAMES: Final = {
+    "clock": "CPU frequency",
+    "clock-limit": "CPU frequency limit",
+    "clock-source": "clock source",
+    "drive-errors": "drive errors",
+    "drive-heat": "drive temperature",
+    "drive-warning": "drive warning",
+    "heat": "thermal throttling",
+    "memory-pressure": "memory pressure",
+    "online": "online CPUs",
+    "others": "other programs",
+    "quota": "CPU quota",
+    "steal": "steal time",
+    "swap": "swapping",
+}
+"""The words that reports use for reasons in telemetry documents, if they differ from the keywords."""
+
+
+def _name(what: str) -> str:
+    return _NAMES.get(what, plain(what))
 
 
 def reason_text(reason: Reason) -> str:
-    """Describe a reason: `steal 3.4 % (quiet limit 1 %)`."""
+    """Describe a reason: `steal time: 3.4 %, limit 1 %`."""
     unit = f" {reason.unit}" if reason.unit else ""
-    return plain(f"{reason.what} {reason.seen:.3g}{unit} (quiet limit {reason.limit:.3g}{unit})")
+    return f"{_name(reason.what)}: {plain(f'{reason.seen:.3g}{unit}, limit {reason.limit:.3g}{unit}')}"
 
 
 def host_remarks(job: JobView) -> list[str]:
@@ -26,14 +46,14 @@ def host_remarks(job: JobView) -> list[str]:
     lines = []
     for (state, _), places in sorted(found.items(), key=lambda entry: _WORST_FIRST.index(entry[0][0])):
         reason, item = max(places, key=lambda place: place[0].seen)
-        label = item.label if len(places) == 1 else f"{len(places)} repeats, worst {item.label}"
-        lines.append(f"{plain(label)}: {state} host, {reason_text(reason)}")
+        label = item.label if len(places) == 1 else f"{len(places)} repeats (worst: {item.label})"
+        lines.append(f"{plain(label)}: {state} host ({reason_text(reason)})")
     return lines
 
 
 def meanings(jobs: Iterable[JobView]) -> dict[str, str]:
     """Return how each reason affects the values, in order of first appearance."""
-    groups = grouped((reason for job in jobs for reason, _ in _reasons(job)), lambda reason: plain(reason.what))
+    groups = grouped((reason for job in jobs for reason, _ in _reasons(job)), lambda reason: _name(reason.what))
     return {what: plain(reasons[0].means) for what, reasons in groups.items()}
 
 
@@ -51,15 +71,17 @@ def mark_of(item: RepeatView) -> str:
 
 
 def hosts_line(jobs: Iterable[JobEntry]) -> str:
-    """Return `12 of 40 measurements ran while the host was noisy (others, steal)`; empty if none was noisy."""
+    """Return `12 of 40 measurements ran while the host was noisy (other programs, steal time)`; empty if none was."""
     states: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
     for job in jobs:
         states.update(job.host_states)
         reasons.update(job.host_reasons)
     total = states.total()
-    parts = [f"{states['noisy']} of {total} measurements ran while the host was noisy"] if states["noisy"] else []
+    number = states["noisy"] or states["invalid"]
+    lead = "1 measurement" if total == 1 else f"{number} of {total} measurements"
+    parts = [f"{lead} ran while the host was noisy"] if states["noisy"] else []
     if states["invalid"]:
-        lead = f"{states['invalid']} of {total} "
-        parts.append(lead + ("while it" if parts else "measurements ran while the host") + " was throttled or limited")
-    return f"{', '.join(parts)} ({', '.join(plain(what) for what, _ in reasons.most_common())})" if parts else ""
+        start = f"{states['invalid']} of {total} while it" if parts else f"{lead} ran while the host"
+        parts.append(f"{start} was throttled or limited")
+    return f"{', '.join(parts)} ({', '.join(_name(what) for what, _ in reasons.most_common())})" if parts else ""

@@ -130,7 +130,7 @@ def _doubts(view: RunView) -> Iterator[Problem]:
 
 def _could_not(part: int, whole: int, noun: str, verb: str) -> str:
     if 1 < part == whole:
-        return f"none of the {whole} {noun}s could be {verb}"
+        return f"{f'neither {noun}' if whole == 2 else f'none of the {whole} {noun}s'} could be {verb}"
     return f"{share(part, whole, noun)} could not be {verb}"
 
 
@@ -138,8 +138,8 @@ def _all_good(counting: Sequence[Verdict], total: int) -> str:
     if counting:
         held = sum(1 for item in counting if item.outcome == "pass")
         if held < len(counting):
-            return f"{held} of {len(counting)} expectations held, and none failed"
-        return "The expectation held" if held == 1 else _sentence(f"{share(held, held, 'expectation')} held")
+            return f"{held} of {len(counting)} expectations were met, and none failed"
+        return "The expectation was met" if held == 1 else _sentence(f"{share(held, held, 'expectation')} were met")
     if total == 1:
         return "The measurement is complete"
     return _sentence(f"{share(total, total, 'measurement')} are complete")

@@ -171,7 +171,7 @@ def _part(report: RunReport, job_id: str, part: HostPart, width: int) -> list[st
     blocks += [_wrapped(remark, width) for remark in part.remarks]
     blocks += [_titled(grid, width) for grid in part.grids]
     for failure in part.failures:
-        lines = [_wrapped(f"{failure.status}: {failure.label}: {failure.message}", width)]
+        lines = [_wrapped(f"{failure.status} ({failure.label}): {failure.message}", width)]
         lines += [f"    {line}" for line in failure.tail.splitlines()[-3:]]
         blocks.append("\n".join([*lines, *([f"    {failure.folder}"] if failure.folder else [])]))
     return blocks

@@ -75,7 +75,7 @@ def test_nothing_fails_before_the_spread_of_unchanged_runs_is_known(unchanged: i
     base, place = baseline(sampled(around(100e-9)), unchanged=unchanged), sampled(around(120e-9, seed=2))
     [verdict] = judge([CHECK], [place], run_of(), {}, baseline=base)
     assert verdict.outcome == outcome
-    why = "visits do not show what varies from run to run, and the spread of unchanged runs is unknown"
+    why = "visits do not show how much values vary between runs, and the spread of unchanged runs is unknown"
     told = f"may be due to chance, because {why}: add unchanged runs of the plan (5 in total)"
     assert (told in verdict.reason) is (outcome == "unknown")
     faster = judge([CHECK], [sampled(around(80e-9, seed=2))], run_of(), {}, baseline=base)

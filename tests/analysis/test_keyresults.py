@@ -69,11 +69,11 @@ def test_several_hosts_keep_spread_count_and_place() -> None:
     few = key_results([value("", "x", "v", number, host) for host, number in (("n1", 1e-9), ("n2", 3e-9))])
     [[_, [item]]] = few.groups
     assert (item.value, item.unit) == ("1 to 3", "ns")
-    assert item.lines == ("at depth 4, 5 visits each", "n1: 1 ±1 %", "n2: 3 ±1 %")
+    assert item.lines == ("at depth 4, 5 visits per host", "n1: 1 ±1 %", "n2: 3 ±1 %")
     many = key_results([value("", "x", "v", None if n == 9 else n * 1e-9, f"n{n}") for n in range(1, 10)])
     [[_, [item]]] = many.groups
     assert (item.value, item.unit) == ("1 to 8", "ns")
-    starts = ("at depth 4, 5 visits each", "median of 8 hosts: ", "min on n1 ±1 %", "max on n8 ±1 %")
+    starts = ("at depth 4, 5 visits per host", "median of 8 hosts: ", "min on n1 ±1 %", "max on n8 ±1 %")
     assert all(line.startswith(start) for line, start in zip(item.lines, starts, strict=True))
     lone = key_results([value("", "x", "v", None if n > 1 else n * 1e-9, f"n{n}") for n in range(1, 6)])
     assert lone.groups[0][1][0].lines[1].startswith("median of 1 host: ")
@@ -114,7 +114,7 @@ def test_the_runs_whose_spread_an_interval_covers_are_counted(tmp_path: Path) ->
     (folder / "records.jsonl").write_text("".join(json.dumps(body) + "\n" for body in bodies))
     found = build(open_view(folder, Fakes())).headlines
     [latency] = [item for item in found if item.label == "DRAM latency"]
-    assert latency.count == "6 visits across sizes, spread of 4 runs"
+    assert latency.count == "6 visits over several sizes, spread of 4 runs"
 
 
 def test_no_valid_value_is_no_number() -> None:

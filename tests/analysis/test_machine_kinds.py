@@ -22,7 +22,7 @@ def test_cores_of_several_models() -> None:
     clocks = [FrequencyPolicy(cpus=[0, 1], current_hz=1e9), FrequencyPolicy(cpus=[2, 3], current_hz=2e9)]
     told = rows(Cpu(model="Cortex-A55", kinds=kinds, policies=[*clocks, FrequencyPolicy(cpus=[4], current_hz=3e9)]))
     assert told["Processor"] == "4 x Cortex-A55, 1 x Cortex-X1"
-    assert told["Clock before the run"] == "Cortex-A55 1.5 GHz (1 GHz to 2 GHz); Cortex-X1 3 GHz"
+    assert told["Current clock"] == "Cortex-A55 1.5 GHz (1 GHz to 2 GHz); Cortex-X1 3 GHz"
 
 
 def test_a_hybrid_processor_has_one_model() -> None:
@@ -35,5 +35,5 @@ def test_a_hybrid_processor_has_one_model() -> None:
 def test_one_kind_is_the_model_alone() -> None:
     policies = [FrequencyPolicy(cpus=[0], current_hz=2e9), FrequencyPolicy(cpus=[1])]
     told = rows(Cpu(model="A chip", kinds=[kind("X", "A chip", [0, 1], 2)], policies=policies))
-    assert (told["Processor"], told["Clock before the run"]) == ("A chip", "2 GHz")
-    assert "Clock before the run" not in rows(Cpu(model="A chip"))
+    assert (told["Processor"], told["Current clock"]) == ("A chip", "2 GHz")
+    assert "Current clock" not in rows(Cpu(model="A chip"))

@@ -74,7 +74,9 @@ def test_text_and_markdown_list_references(tmp_path: Path) -> None:
         write_sample(tmp_path, Sample(checks=(rated(f"{DEPTH}.read_iops", 130_000.0, iodepth=32),))), Fakes()
     )
     for document in (text(view), markdown(view)):
-        assert "130k ops/s" in document and "42.2 %" in document and "References are not judged" in document
+        assert (
+            "130k ops/s" in document and "42.2 %" in document and "Reference values do not affect verdicts" in document
+        )
 
 
 @pytest.mark.parametrize("damaged", [None, {}, {"reference": 3.0}, rated("a.b", "x"), rated("a.b", None), [1]])

@@ -26,21 +26,20 @@ def entry(**states: int) -> JobEntry:
 
 def test_a_reason_says_how_much() -> None:
     reason = Reason(what="others", state="noisy", seen=1.48112, limit=0.1, unit="CPUs", means="other programs used")
-    assert reason_text(reason) == "others 1.48 CPUs (quiet limit 0.1 CPUs)"
+    assert reason_text(reason) == "other programs: 1.48 CPUs, limit 0.1 CPUs"
     plain = Reason(what="drive-warning", state="invalid", seen=4, limit=0, unit="", means="\x1b[31mx")
-    assert reason_text(plain) == "drive-warning 4 (quiet limit 0)"
+    assert reason_text(plain) == "drive warning: 4, limit 0"
 
 
 def test_the_line_of_all_jobs() -> None:
     assert hosts_line([]) == hosts_line([entry(), entry(stable=9, unknown=1)]) == ""
     assert (
         hosts_line([entry(stable=2, noisy=3), entry(noisy=1)])
-        == "4 of 6 measurements ran while the host was noisy (others)"
+        == "4 of 6 measurements ran while the host was noisy (other programs)"
     )
-    told = hosts_line([entry(stable=2, noisy=3, invalid=1)])
-    assert (
-        told
-        == "3 of 6 measurements ran while the host was noisy, 1 of 6 while it was throttled or limited (others, quota)"
+    assert hosts_line([entry(stable=2, noisy=3, invalid=1)]) == (
+        "3 of 6 measurements ran while the host was noisy, 1 of 6 while it was throttled or limited "
+        "(other programs, CPU quota)"
     )
 
 
@@ -50,8 +49,8 @@ QUIET = {"schema": "asct.telemetry/1", "steps": 1, "elapsed_s": 1.0, "before": {
 def test_repeats_are_told_together_with_the_worst(tmp_path: Path) -> None:
     latency, depths = open_view(write_sample(tmp_path), Fakes()).jobs
     assert host_remarks(latency) == []
-    assert host_remarks(depths) == ["2 repeats, worst iodepth 4, repeat 2: noisy host, steal 3 % (quiet limit 1 %)"]
-    assert meanings([latency, depths]) == {"steal": "the hypervisor ran other guests"}
+    assert host_remarks(depths) == ["2 repeats (worst: iodepth 4, repeat 2): noisy host (steal time: 3 %, limit 1 %)"]
+    assert meanings([latency, depths]) == {"steal time": "the hypervisor ran other guests"}
     assert [item.label for item in depths.repeats if mark_of(item)] == ["iodepth 4, repeat 1", "iodepth 4, repeat 2"]
 
 
@@ -63,9 +62,9 @@ def test_what_is_invalid_comes_first(tmp_path: Path) -> None:
     body["telemetry"]["verdict"] = {"state": "invalid", "reasons": [heat]}
     (folder / "status.json").write_text(json.dumps(body))
     _, depths = open_view(root, Fakes()).jobs
-    assert [line.partition(",")[0] for line in host_remarks(depths)] == ["iodepth 8", "2 repeats"]
-    assert "invalid host, heat 2 times (quiet limit 0 times)" in host_remarks(depths)[0]
-    assert meanings([depths])["heat"] == "too warm"
+    assert [line.partition(",")[0] for line in host_remarks(depths)] == ["iodepth 8", "2 repeats (worst: iodepth 4"]
+    assert "invalid host (thermal throttling: 2 times, limit 0 times)" in host_remarks(depths)[0]
+    assert meanings([depths])["thermal throttling"] == "too warm"
 
 
 def label(path: Path) -> str:
@@ -77,8 +76,8 @@ def test_every_report_tells_it(tmp_path: Path, name: str) -> None:
     text = render(open_view(write_sample(tmp_path), Fakes()), name)
     assert isinstance(text, str)
     words = " ".join(text.replace("\\", "").split())
-    assert "worst iodepth 4, repeat 2: noisy host, steal 3 %" in words
-    assert "2 of 24 measurements ran while the host was noisy (steal)" in words
+    assert "worst: iodepth 4, repeat 2): noisy host (steal time: 3 %" in words
+    assert "2 of 24 measurements ran while the host was noisy (steal time)" in words
     if name == "html":
         assert text.count('<span class="chip doubt">noisy host</span>') == 2
 
@@ -115,7 +114,7 @@ def test_headlines_tell_that_the_host_was_noisy(tmp_path: Path) -> None:
     doubts = {item.label: item.doubt for item in report.headlines}
     assert (
         doubts["DRAM latency"] == ""
-        and "2 of 24 measurements ran while the host was noisy (steal)" in report.summary.details
+        and "2 of 24 measurements ran while the host was noisy (steal time)" in report.summary.details
     )
     root = write_sample(tmp_path / "other")
     for path in root.glob("jobs/*/latency-sweep/*/r1/status.json"):

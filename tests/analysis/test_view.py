@@ -100,7 +100,7 @@ def test_the_report_says_first_what_went_wrong(tmp_path: Path) -> None:
     assert report.expectations is not None
     assert [row[0].text for row in report.expectations.rows] == ["fail", "unknown", "pass"]
     failures = report.sections[1].parts[0].failures
-    assert [item.label for item in failures] == ["iodepth 64, repeat 1 and 2 more"]
+    assert [item.label for item in failures] == ["iodepth 64, repeat 1, and 2 more"]
     assert failures[0].tail == "fio: pid=0, err=28/file:filesetup.c"
 
 
@@ -125,7 +125,7 @@ def test_headlines_are_levels_and_best_places(tmp_path: Path) -> None:
     assert ("DRAM latency", "98.1 ns") in texts
     assert ("Highest bandwidth", "240 MB/s") in texts
     level = next(item for item in found if item.label == "DRAM latency")
-    assert level.detail == "±0.4\N{NO-BREAK SPACE}%, 31 samples across sizes"
+    assert level.detail == "±0.4\N{NO-BREAK SPACE}%, 31 samples over several sizes"
     best = next(item for item in found if item.label == "Highest IOPS")
     assert best.detail == "at iodepth 128; range 6\N{NO-BREAK SPACE}%, 3 repeats"
 

@@ -46,7 +46,7 @@ def test_counts_are_told_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     _, err = ended(viewed(tmp_path, verdicts=False, quiet=True), capsys)
     assert [line for line in err if line] == [
         "complete: All 25 measurements are complete",
-        "  2 of 24 measurements ran while the host was noisy (steal)",
+        "  2 of 24 measurements ran while the host was noisy (steal time)",
         "  The plan has no expectations",
         "exit code 0",
     ]
@@ -109,10 +109,10 @@ def test_key_results_have_value_spread_count_and_place(tmp_path: Path, capsys: p
     out, _ = ended(viewed(tmp_path, verdicts=False, quiet=True), capsys)
     assert out[:9] == [
         "Memory latency (latency-sweep)",
-        "  L1 latency                 1.18 ns  ±0.4\N{NO-BREAK SPACE}%, 31 samples across sizes",
-        "  L2 latency                 4.12 ns  ±0.4\N{NO-BREAK SPACE}%, 31 samples across sizes",
-        "  LLC latency                21.6 ns  ±0.4\N{NO-BREAK SPACE}%, 31 samples across sizes",
-        "  DRAM latency               98.1 ns  ±0.4\N{NO-BREAK SPACE}%, 31 samples across sizes",
+        "  L1 latency                 1.18 ns  ±0.4\N{NO-BREAK SPACE}%, 31 samples over several sizes",
+        "  L2 latency                 4.12 ns  ±0.4\N{NO-BREAK SPACE}%, 31 samples over several sizes",
+        "  LLC latency                21.6 ns  ±0.4\N{NO-BREAK SPACE}%, 31 samples over several sizes",
+        "  DRAM latency               98.1 ns  ±0.4\N{NO-BREAK SPACE}%, 31 samples over several sizes",
         "Storage bandwidth (storage-io-depth-sweep)",
         "  Highest bandwidth         240 MB/s  at iodepth 128, range 6\N{NO-BREAK SPACE}%, 3 repeats",
         "Storage IOPS (storage-io-depth-sweep)",
@@ -163,4 +163,4 @@ def test_every_judged_expectation_counts(
     run = view.run.model_copy(update={"verdicts": verdicts, "exit_code": int(failed)})
     _, err = ended(replace(view, run=run), capsys)
     assert f"complete: {sentence}" in err
-    assert failed or "  1 of 3 expectations held, and none failed" in err
+    assert failed or "  1 of 3 expectations were met, and none failed" in err

@@ -260,7 +260,7 @@ def test_markdown_leaves_out_the_facts_of_many_hosts(view: Viewer) -> None:
     assert "40 hosts: n\\[000:039\\]\n" in many
     assert all(f"| n{number:03} | " in many for number in range(40)), "a row of headline numbers for each"
     assert "| 24.99M |" in few and "| 24.99M |" not in many and "The other reports contain" in many
-    assert "noisy host, steal" in many and len(many) < 1000 * 40, "what is the matter with a host stays"
+    assert "noisy host (steal" in many and len(many) < 1000 * 40, "what is the matter with a host stays"
 
 
 def test_markdown_stays_below_a_mebibyte_and_says_so(view: Viewer, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,8 +46,8 @@ def test_key_results_are_grouped_and_link_to_their_benchmarks(view: Viewer) -> N
     assert found.count('<span class="label">') <= 8
     assert set(re.findall(r'class="of" href="#([^"]*)"', found)) == {"latency-sweep", "storage-io-depth-sweep"}
     text = text_of(found)
-    assert "98.1 to 133 ns 31 samples across sizes each median of 4 hosts: 116 ns min on n1 ±0.4" in text
-    assert "at iodepth 128, 3 repeats each" in text
+    assert "98.1 to 133 ns 31 samples over several sizes per host median of 4 hosts: 116 ns min on n1 ±0.4" in text
+    assert "at iodepth 128, 3 repeats per host" in text
 
 
 def test_expectations_that_held_are_folded(view: Viewer) -> None:

@@ -203,7 +203,7 @@ def test_noisy_is_never_green_and_says_that_the_expectations_held() -> None:
     view = view_of([job_of("j0", ["noisy"] * 6 + ["ok"] * 2)], [verdict("pass")] * 4)
     found = summarize(view)
     assert (view.run.exit_code, found.tone, found.sentence) == (0, "doubt", "6 of 8 measurements are noisy")
-    assert "All 4 expectations held" in found.details
+    assert "All 4 expectations were met" in found.details
 
 
 def test_a_run_that_failed_outside_its_points_is_red() -> None:

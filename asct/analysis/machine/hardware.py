@@ -110,7 +110,7 @@ def _cpu(cpu: Cpu) -> Iterator[Row]:
     yield "CPU limit", phrase("{:g} CPUs (control group)", cpu.quota)
     yield "SMT", _smt(cpu)
     yield "Clock", clock(cpu.frequency_hz)
-    yield "Clock before the run", _now(cpu)
+    yield "Current clock", _now(cpu)
     yield "Governor", cpu.governor or ""
     yield "Boost", yes(cpu.boost, "on", "off")
     yield "Idle states", _idle(cpu)

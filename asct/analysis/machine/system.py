@@ -126,8 +126,8 @@ def _state(facts: HostFacts) -> MachineSection:
     pressures = {"CPU": load.cpu_pressure_avg10, "memory": load.memory_pressure_avg10, "I/O": load.io_pressure_avg10}
     pressure = listed(*(f"{name} {value:g} %" for name, value in pressures.items() if value is not None))
     rows = [
-        ("Load before the run", " ".join(f"{value:.2f}" for value in averages)),
-        ("Pressure before the run", pressure),
+        ("Load average", " ".join(f"{value:.2f}" for value in averages)),
+        ("Pressure", pressure),
     ]
     details = [
         ("Running tasks", phrase("{}", load.running)),
