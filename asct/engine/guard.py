@@ -194,11 +194,11 @@ def refused_check(host: str, check: TargetCheck) -> Diagnostic:
     """Return the refusal for a check that failed."""
     named = CHECKS.get(check.name, UNCHECKED)
     if check.ok is None:
-        why = f"cannot be checked: {one_line(check.detail)}" if check.detail else "cannot be checked"
-        named = UNREADABLE
+        named, outcome = UNREADABLE, "could not be completed"
     else:
-        why = one_line(check.detail) or "failed"
-    message = f"host {host}: refused to use {one_line(check.path)}: check `{check.name}`: {why}"
+        outcome = "failed"
+    why = f": {one_line(check.detail)}" if check.detail else ""
+    message = f"host {host}: refused to use {one_line(check.path)}: check `{check.name}` {outcome}{why}"
     return Diagnostic(named.code, message, hint=named.hint)
 
 

@@ -132,7 +132,7 @@ class HostSession:
         """Return the error. If the run has already waited, the hint no longer suggests adding `--wait`."""
         if not self._run.wait_s:
             return error
-        hint = f"`--wait {format_duration(self._run.wait_s)}` was too short for that run; wait longer, or stop it"
+        hint = f"`--wait {format_duration(self._run.wait_s)}` was too short for that run; wait longer, or stop that run"
         return HostLocked(error.host, error.owner, replace(error.diagnostics[0], hint=hint))
 
     def _read_facts(self, host: Host) -> HostFacts:

@@ -154,7 +154,7 @@ def _needed_failed(job: Job, job_id: str, cause: str) -> Diagnostic:
     return Diagnostic(
         "E611",
         f"{message}: {cause}" if cause else message,
-        hint=f"remove the cause, or set the values that {job_id} would have measured",
+        hint=f"fix the cause, or set the values that {job_id} would have measured",
     )
 
 

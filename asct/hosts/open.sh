@@ -49,7 +49,7 @@ for place in "$base" "$base-$uid" "$base/asct-$uid"; do
         break
     fi
 done
-[ -n "$found" ] || fail "the account cannot make a folder at $base"
+[ -n "$found" ] || fail "the account cannot create a folder at $base"
 cd -P -- "$found" || fail "cannot enter the folder $found"
 found=$PWD
 
@@ -79,17 +79,17 @@ if [ -f "$root/.session" ]; then
     script=
 else
     mine=1
-    mkdir -p -- "$root${owner:+/.queue}" 2>/dev/null || fail "cannot make the folder $root"
+    mkdir -p -- "$root${owner:+/.queue}" 2>/dev/null || fail "cannot create the folder $root"
 fi
 new=$root/.runner
 [ -n "$mine" ] || new=$root/.runner.new # other shells may be reading it
-printf '%s' "via='$via'$nl$runner" 2>/dev/null >"$new" || fail "cannot write in $root"
-[ -n "$mine" ] || mv -f -- "$new" "$root/.runner" || fail "cannot write in $root"
-[ -z "$script" ] || printf '%s' "$script" 2>/dev/null >"$root/.script" || fail "cannot write in $root"
+printf '%s' "via='$via'$nl$runner" 2>/dev/null >"$new" || fail "cannot write to $root"
+[ -n "$mine" ] || mv -f -- "$new" "$root/.runner" || fail "cannot write to $root"
+[ -z "$script" ] || printf '%s' "$script" 2>/dev/null >"$root/.script" || fail "cannot write to $root"
 
 if [ -z "$cache" ] || ! usable "$cache"; then
     cache=$found/cache
-    usable "$cache" || fail "cannot make the cache folder $cache"
+    usable "$cache" || fail "cannot create the cache folder $cache"
 fi
 case $mode_of in
 ????------*) ;;

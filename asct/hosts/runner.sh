@@ -100,8 +100,8 @@ leads_group() {
 begin() {
     cd /
     command -v flock >/dev/null && command -v setsid >/dev/null || fail "flock and setsid are missing (util-linux)"
-    [ -p "$root/.control" ] || mkfifo "$root/.control" "$root/.go" || fail "cannot make a FIFO in $root"
-    printf '' 2>/dev/null >>"$root/.session" || fail "cannot write in $root"
+    [ -p "$root/.control" ] || mkfifo "$root/.control" "$root/.go" || fail "cannot create a FIFO in $root"
+    printf '' 2>/dev/null >>"$root/.session" || fail "cannot write to $root"
     exec 6<>"$root/.session" 8<>"$root/.control"
     if ! flock -n 6; then
         if alive "$root/.hear" && alive "$root/.pid"; then
@@ -114,7 +114,7 @@ begin() {
         end_leftovers # of a runner that no longer listens
     fi
     mine=1
-    printf '%s\n' "$boot" >&6 || fail "cannot write in $root"
+    printf '%s\n' "$boot" >&6 || fail "cannot write to $root"
     exec 3<&0 # this shell ends with the runner, which closes the connection
     ( exec <&3 >/dev/null 2>&1 3<&- 4>&- 6<&-; hand_on ) & # not redirections of the function: dash keeps copies for those
     $via setsid sh -c 'root=$1 mode=serve attach=$2 owner=$3 find=$4 keep=$5 cache=$6 script=$7; . "$root/.runner"' \
@@ -249,7 +249,7 @@ serve() {
     show_card
     journal=1
     [ ! -e "$root/.stop" ] || rm -f -- "$root/.stop"
-    [ -p "$root/.go" ] || mkfifo "$root/.go" || fail "cannot make a FIFO in $root"
+    [ -p "$root/.go" ] || mkfifo "$root/.go" || fail "cannot create a FIFO in $root"
     exec 8<>"$root/.go"
     : >"$root/.told"
     note "$root/.pid" "$$"
@@ -451,7 +451,7 @@ line)
     exec 4>&1 3<&0 </dev/null
     journal= live=1 key=- mine=
     if ! leads_group; then
-        [ -z "$ASCT_SETSID" ] && command -v setsid >/dev/null || fail "the shell leads no process group, and setsid is missing"
+        [ -z "$ASCT_SETSID" ] && command -v setsid >/dev/null || fail "the shell is not the leader of a process group, and setsid is missing"
         ASCT_SETSID=1 exec setsid sh -c 'root=$1 mode=line; . "$root/.runner"' sh "$root" <&3 >&4
     fi
     unset ASCT_SETSID

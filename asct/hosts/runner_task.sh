@@ -85,13 +85,13 @@ over() {
 # enter EMPTY FOLDER: make the folder and enter it; EMPTY 1 removes it first (each program costs a millisecond)
 enter() {
     if [ "$1" = 1 ]; then rm -rf -- "$2" || fail "cannot empty $2"; fi
-    [ -d "$2" ] || mkdir -p -- "$2" 2>/dev/null || fail "cannot make the folder $2"
+    [ -d "$2" ] || mkdir -p -- "$2" 2>/dev/null || fail "cannot create the folder $2"
     cd -- "$2" || fail "cannot enter the folder $2"
 }
 
 # file NAME TEXT
 file() {
-    case $1 in */*) mkdir -p -- "${1%/*}" || fail "cannot make the folder of $1" ;; esac
+    case $1 in */*) mkdir -p -- "${1%/*}" || fail "cannot create the folder of $1" ;; esac
     printf '%s' "$2" 2>/dev/null >"$1" || fail "cannot write $1"
 }
 

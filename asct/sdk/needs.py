@@ -94,7 +94,7 @@ class Needs:
         written = {path for path, _ in self.writes_bytes} | set(self.purges)
         devices = [path for path in dict.fromkeys((*self.targets, *written)) if is_device_path(path)]
         return self.privileges + tuple(
-            Privilege(f"{'writes' if path in written else 'reads'} the device {path}", GUARD, path in written)
+            Privilege(f"{'writes to' if path in written else 'reads'} the device {path}", GUARD, path in written)
             for path in devices
         )
 

@@ -237,7 +237,7 @@ def test_over_ssh_an_account_that_may_not_look_may_not_write(loop: Loop, sshd: S
     found = json.loads((latest(tmp_path) / "jobs/server/job/audit.json").read_text())
     assert [look["decision"] for look in found["looks"]] == ["refused"]
     if account:
-        refused(loop, tmp_path, plan, account, "cannot be checked")
+        refused(loop, tmp_path, plan, account, "could not be completed")
     assert leftovers(sshd) == []
 
 

@@ -71,7 +71,7 @@ def test_a_device_is_written_by_root_alone_and_its_results_come_back(sshd: Sshd,
     with sudoers(f"{ACCOUNT} ALL=(root) ALL"):  # with a password: refused at once, as nobody is asked
         refused = apply(plan, tmp_path)
         assert refused.code == 3, refused.err
-        assert "a password is required); as root, it writes the device" in " ".join(refused.err.split())
+        assert "a password is required); it needs root because it writes to the device" in " ".join(refused.err.split())
         assert loop.backing.read_bytes() == before
         grant(*offered(refused.err))
         ended = apply(plan, tmp_path)
@@ -177,7 +177,7 @@ def test_the_preview_says_what_runs_through_sudo_and_why(tmp_path: Path) -> None
     shown = asct("plan", "plan.yaml", cwd=tmp_path)
     assert shown.code == 0, shown.err
     assert "privileges: sudo -n chase: reserves 2 MiB pages if the pool has too few free pages" in shown.out
-    assert "privileges: sudo -n guard: writes the device /dev/disk/by-id/x" in shown.out
+    assert "privileges: sudo -n guard: writes to the device /dev/disk/by-id/x" in shown.out
     typed = asct("plan", "plan.yaml", "--show-commands", cwd=tmp_path).out
     assert "sudo -n -- chase --" in typed and "sudo -n -- guard --" in typed
     assert json.loads(asct("plan", "plan.yaml", "--json", cwd=tmp_path).out)["hosts"][0]["sudo"] is True

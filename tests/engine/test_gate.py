@@ -103,7 +103,7 @@ def test_a_step_that_is_refused_ends_its_job(tmp_path: Path) -> None:
     assert len(guard.calls) == 4, "a refusal is not tried again"
     status = done.status(number=1)
     assert status.diagnostic["code"] == "E442"
-    assert "check `exclusive`: busy" in status.diagnostic["message"]
+    assert "check `exclusive` failed: busy" in status.diagnostic["message"]
     assert [look["occasion"] for look in audit(done)["looks"]] == ["preflight", "start", "step"]
     assert verify(done.stored) == []
 
@@ -167,7 +167,7 @@ def test_the_limit_holds_over_repeats_and_jobs(tmp_path: Path) -> None:
     assert limits(guard) == [1000, 600, 200]
     assert (done.code, done.stored.run.counts) == (4, {"ok": 2, "refused": 2})
     diagnostic = done.status("b").diagnostic
-    assert (diagnostic["code"], "`safety.max_written` allows 1000 B" in diagnostic["message"]) == ("E446", True)
+    assert (diagnostic["code"], "of a program to 1000 B" in diagnostic["message"]) == ("E446", True)
     assert audit(done, "b")["targets"][0]["written_bytes"] == 200
 
 
@@ -221,6 +221,6 @@ def test_a_refused_program_is_no_failed_self_check() -> None:
     end = {"t": "end", "ok": False, "error": "refused: swap: it is swap"}
     found = failure("".join(json.dumps(item) + "\n" for item in (check, end)), 4)
     assert found is not None
-    assert (found.code, found.message) == ("E442", f"host h: refused to use {DEVICE}: check `swap`: it is swap")
+    assert (found.code, found.message) == ("E442", f"host h: refused to use {DEVICE}: check `swap` failed: it is swap")
     other = failure('{"t":"end","ok":false,"error":"it broke"}\n', 4)
     assert other is not None and other.code == "E606"

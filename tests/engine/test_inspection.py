@@ -45,8 +45,8 @@ def test_all_refusals_are_told_with_their_names() -> None:
     text = lines(*passed(), check("mounted", False, "on /mnt"), check("data", None), {"t": "end", "ok": False})
     found = inspection_result("h", [TARGET], 4, text)
     assert [item.code for item in found.refusals] == ["E442", "E444"]
-    assert found.refusals[0].message == "host h: refused to use /dev/loop7: check `mounted`: on /mnt"
-    assert "cannot be checked" in found.refusals[1].message
+    assert found.refusals[0].message == "host h: refused to use /dev/loop7: check `mounted` failed: on /mnt"
+    assert "could not be completed" in found.refusals[1].message
     assert all(item.hint for item in found.refusals)
 
 
@@ -104,7 +104,7 @@ def test_a_target_that_is_read_is_not_judged_here() -> None:
 def test_why_a_step_was_refused() -> None:
     text = lines(check("identity", False, "gone"), {"t": "end", "ok": False, "error": "refused: identity: gone"})
     found = refusal("h", text)
-    assert found is not None and found.message == "host h: refused to use /dev/loop7: check `identity`: gone"
+    assert found is not None and found.message == "host h: refused to use /dev/loop7: check `identity` failed: gone"
     assert refusal("h", lines({"t": "end", "ok": False, "error": "no such option"})) is None
     assert refusal("h", "garbage") is None
 

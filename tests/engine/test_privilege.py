@@ -22,7 +22,7 @@ from asct.sdk.step import Kernel, Step, Tool
 from tests.engine import plant
 
 PAGES = Privilege("reserves 2 MiB pages", "chase")
-WRITE = Privilege("writes the device /dev/x", "guard", needed=True)
+WRITE = Privilege("writes to the device /dev/x", "guard", needed=True)
 READ = Privilege("reads the device /dev/x", "guard")
 
 
@@ -80,8 +80,8 @@ def test_what_is_only_useful_is_told_once_and_what_is_needed_each_time() -> None
     first = ask(rights, host, PAGES, WRITE, READ)
     assert [severity for severity, _ in first] == ["warning", "error", "warning"]
     assert first[0][1] == (
-        "host h: sudo refuses to run chase (sudo: a password is required); as root, it reserves 2 MiB pages; "
-        "the measurement runs without root"
+        "host h: sudo refuses to run chase (sudo: a password is required); it needs root because it reserves "
+        "2 MiB pages; the measurement runs without root"
     )
     assert ask(rights, host, PAGES, WRITE, READ) == [first[1]]
     assert host.asked == ["/c/chase", "/c/guard"] and rights.granted == set()
@@ -119,7 +119,7 @@ def test_devices_among_the_targets_want_root() -> None:
     )
     found = {item.why: item.needed for item in needs.rights}
     assert found.pop("reads the device /dev/a") is False
-    assert found == {"writes the device /dev//b": True, "writes the device /dev/c": True}
+    assert found == {"writes to the device /dev//b": True, "writes to the device /dev/c": True}
     fio = Step("s", Tool("fio"))
     for path, root in (("/dev/a", True), ("/dev/shm/f", False), ("/data/f", False)):
         assert guarded(fio, "/usr/bin/fio", [Target(path, "read")]).as_root is root

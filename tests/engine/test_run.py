@@ -326,7 +326,7 @@ def test_a_run_that_waited_long_enough_is_refused(lab: Lab) -> None:
         holder.close()
     assert done.code == 4
     assert {*done.codes()} == {"E334"}
-    hint = "`--wait 10ms` was too short for that run; wait longer, or stop it"
+    hint = "`--wait 10ms` was too short for that run; wait longer, or stop that run"
     assert done.stored.run.findings[-1]["hint"] == hint
 
 

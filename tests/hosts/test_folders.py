@@ -86,7 +86,7 @@ def test_another_accounts_folder_is_not_used(make: Maker, tmp_path: Path) -> Non
 
 
 def test_no_place(make: Maker) -> None:
-    with pytest.raises(OSError, match="cannot make a folder"):
+    with pytest.raises(OSError, match="cannot create a folder"):
         make(Path("/proc/asct"))
 
 

@@ -57,7 +57,7 @@ def refused(ended: Ended, device: str, check: str) -> None:
     """It ended with 4 and says of this device that this check did not pass."""
     text = " ".join(ended.err.split())
     assert ended.code == 4, ended.err
-    assert f"refused to use {device}: check `{check}`" in text, ended.err
+    assert f"refused to use {device}: check `{check}` failed" in text, ended.err
 
 
 def test_what_is_in_use_is_refused_all_at_once_and_not_touched(lab: Guest, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Hosts reached over ssh, with Fabric: strict host keys, jump hosts, agent and keys.
+"""Hosts reached over ssh (Fabric), with strict host key checking, jump hosts, and login by agent or key.
 
 The host needs a POSIX shell and sftp.
 """
