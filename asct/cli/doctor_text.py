@@ -38,7 +38,7 @@ def disturbance_lines(report: HostReport, width: int, *, verbose: bool) -> Itera
     if others and not verbose and report.subjects is not None:
         yield ""
         titles = ", ".join(item.title for item in others)
-        yield from wrapped(f"not affecting the plan (details with -v): {titles}", width)
+        yield from wrapped(f"not affecting the plan (-v shows details): {titles}", width)
     if report.unseen:
         yield ""
         yield from _unchecked(report.unseen, width)

@@ -198,7 +198,7 @@ def _facts_lines(facts: HostFacts, width: int, network: bool) -> list[str]:
         told = (line for text in facts.contradictions for line in wrapped(plain(text), width))
         found += ["", "Contradictions", *told]
     gaps = unknown(facts, "network" if network else "")
-    missing = [line for reason, names in gaps for line in wrapped(f"{reason}: {names}", width)]
+    missing = [line for reason, names in gaps for line in wrapped(f"{names}: {reason}", width)]
     return [*found, *(["", "Unknown", *missing] if missing else [])]
 
 

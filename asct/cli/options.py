@@ -26,7 +26,7 @@ FORMAT = click.option(
     "-f", "--format", "form", type=click.Choice(["stdout", "csv", "json"]), default="stdout", show_default=True,
     help="Output format.",
 )  # fmt: skip
-FORCE_HELP = "Allow an output directory that is not empty."
+FORCE_HELP = "Write to the output directory even if it is not empty."
 CI = click.option(
     "--ci",
     is_flag=True,
@@ -64,7 +64,7 @@ class GlobalOptions(OutputStyle):
 
 _LEVELS = click.Choice(["debug", "info", "warning", "error", "critical"], case_sensitive=False)
 _SHARED: tuple[Callable[[F], F], ...] = (
-    click.option("-v", "--verbose", "verbosity", count=True, help="Print more; -vv implies --log-level debug."),
+    click.option("-v", "--verbose", "verbosity", count=True, help="Print more details; -vv implies --log-level debug."),
     click.option("-q", "--quiet", is_flag=True, help="Print only errors and output that is not written to files."),
     click.option("--json", is_flag=True, help="Print JSON instead of text."),
     click.option(
@@ -256,8 +256,8 @@ plan_options: Callable[[F], F] = _gathered("selection", PlanSelection, (
         "--profile", metavar="P", help="Apply this profile from the plan.", shell_complete=completing_from(profiles)
     ),
     click.option(
-        "--set", "sets", multiple=True, metavar="PATH=VALUE", help="Override a value, e.g. vars.runtime=5s.",
-        shell_complete=completing_from(assignments),
+        "--set", "sets", multiple=True, metavar="PATH=VALUE", shell_complete=completing_from(assignments),
+        help="Override a value in the plan, e.g. vars.runtime=5s.",
     ),
 ))  # fmt: skip
 """A decorator that adds `--host --benchmark --tag --profile --set` to a command, which receives them as `selection`, a

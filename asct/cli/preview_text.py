@@ -125,7 +125,7 @@ def _print_host(console: Console, host: HostPreview) -> None:
 
 
 def _size_of(job: Job) -> str:
-    repeats = f" x {job.repeats}" if job.repeats > 1 else ""
+    repeats = f" x {counted(job.repeats, 'repeat')}" if job.repeats > 1 else ""
     warmup = f" + {counted(job.warmup, 'warm-up')} each" if job.warmup else ""
     return f"{counted(len(job.points), 'point')}{repeats}{warmup}"
 
@@ -189,7 +189,7 @@ def _say(console: Console, text: str) -> None:
 def _destroyed(item: Destroyed) -> list[str]:
     """Describe what happens to a device that the plan allows asct to overwrite."""
     if not item.written:
-        return [f"may be overwritten, but no job writes to it: {item.device}"]
+        return [f"{item.device} may be overwritten, but no job writes to it"]
     lines = [f"DESTROYS the content of {item.device}", f"  serial {item.serial}, checked on the host before each job"]
     if item.reason:
         lines.append(f"  reason: {item.reason}")

@@ -355,7 +355,7 @@ def describe(event: events.Event) -> str:
     if isinstance(event, events.HostReady):
         return f"{event.host}  {event.text}"
     if isinstance(event, events.KernelBuilt):
-        how = "from the cache" if event.cached else f"built by {event.compiler} in {event.elapsed_s:.1f} s"
+        how = "taken from the cache" if event.cached else f"built by {event.compiler} in {event.elapsed_s:.1f} s"
         return f"{event.host}  kernel {event.kernel} {how}"
     if isinstance(event, events.JobStarted):
         about = f", about {short_time(event.estimated_s)}" if event.estimated_s >= 1 else ""

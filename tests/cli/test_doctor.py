@@ -54,7 +54,7 @@ def test_the_hosts_of_a_plan_and_what_it_gives_up(asct: Asct, tmp_path: Path) ->
     (item,) = hosts[0]["consents"]
     assert (item["device"], item["refusals"][0]["code"]) == ("/dev/loop7", "E445")
     text = asct("doctor", "plan.yaml")
-    assert "/dev/loop7, which the plan may overwrite: would be refused:" in text.out
+    assert "/dev/loop7, which the plan may overwrite: asct would refuse to write to it:" in text.out
     assert "E445" in text.err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["plan.yaml"], "nothing is made"
 

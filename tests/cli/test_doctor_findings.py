@@ -75,7 +75,7 @@ def test_a_plan_puts_first_what_touches_it(asct: Asct, tmp_path: Path) -> None:
     ended = asct("doctor", "plan.yaml", "--host", "one")
     assert ended.code == 0
     assert "governor powersave, schedutil\n" in ended.out
-    assert "not affecting the plan (details with -v): " in ended.out
+    assert "not affecting the plan (-v shows details): " in ended.out
     head, _, folded_away = ended.out.partition("not affecting the plan")
     for title in ("clock source hpet", "hardware counters not accessible"):
         assert title not in head and title in " ".join(folded_away.split())

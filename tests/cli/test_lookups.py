@@ -91,7 +91,7 @@ def test_list_writes_files_only_when_asked(asct: Asct, tmp_path: Path) -> None:
     [
         ("latency-sweep", ["HOW", "PITFALLS", "SOURCE"]),
         ("sids", ["HOW", "PITFALLS"]),
-        ("latency", ["metric `latency` in s", "in: latency-sweep"]),
+        ("latency", ["metric `latency` in s", "benchmarks: latency-sweep"]),
         ("storage-fio.iodepth", ["setting `iodepth`", "default 16"]),
         ("storage-fio.bs", ["setting `block_size`", "aliases:"]),
         ("noisy-pressure", ["flag `noisy-pressure`, marks the value as doubtful", "other processes", "loaded-latency"]),

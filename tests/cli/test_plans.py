@@ -314,7 +314,7 @@ def test_plan_shows_what_is_destroyed(asct: Asct, tmp_path: Path) -> None:
     assert "DESTROYS the content of /dev/loop7" in shown
     assert "serial /img, checked on the host before each job" in shown and "reason: scratch" in shown
     assert any(line.startswith("writes: about") and line.endswith("to /dev/loop7") for line in shown)
-    assert "may be overwritten, but no job writes to it: /dev/loop8" in shown
+    assert "/dev/loop8 may be overwritten, but no job writes to it" in shown
     assert "E253" in ended.err
     assert asct("plan", "plan.yaml", "--show-commands").code == 0
 

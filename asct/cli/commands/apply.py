@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from asct.planner.model import ResolvedPlan
 
 
-@click.command("apply", short_help="Run a plan: measure, judge the results, write the reports.")
+@click.command("apply", short_help="Run plans: measure, judge the results, and write the reports.")
 @click.argument("plans", nargs=-1, metavar="PLAN...", type=click.Path())
 @results_option()
 @click.option("--dry-run", is_flag=True, help="Show the same preview as `asct plan` and measure nothing.")

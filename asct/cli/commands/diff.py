@@ -43,7 +43,7 @@ def _repeated(args: list[str]) -> list[str]:
     return found
 
 
-@click.command("diff", cls=_DiffCommand, short_help="Compare runs: what differs, and which values changed.")
+@click.command("diff", cls=_DiffCommand, short_help="Compare runs: show what differs and which values changed.")
 @click.argument("runs", nargs=-1, metavar="[BASE] [NEW...]", shell_complete=completing_from(run_names))
 @click.option("-b", "--baseline", metavar="RUN", help="Compare with RUN instead of the first run.")
 @click.option(
@@ -54,7 +54,7 @@ def _repeated(args: list[str]) -> list[str]:
 @click.option("-s", "--sort-by", metavar="RUN", help="Sort values by the size of their change in RUN.")
 @click.option(
     "--fail-on", metavar="CONDITION",
-    help='Exit with 1 if a value has regressed by more than a limit: "regression>3%".',
+    help='Exit with code 1 if a value has regressed by more than a limit, e.g. "regression>3%".',
 )  # fmt: skip
 @click.option(
     "-f", "--format", "form", type=click.Choice(_FORMATS), default="stdout", show_default=True, help="Output format."
@@ -72,8 +72,8 @@ def command(options: GlobalOptions, runs: tuple[str, ...], form: str, fail_on: s
     The base is the first run, or the one given with --baseline. A single run (default: the latest) is compared with
     the baseline that its plan specifies.
 
-    RUN is a directory, a run id or the beginning of one, a label, or `latest`. Anything but a directory can be prefixed
-    with a plan (PLAN/latest).
+    RUN is a directory, a run id (or its first characters), a label, or `latest`. To select a run of a particular plan,
+    write PLAN/ID, PLAN/LABEL or PLAN/latest.
 
     A value has regressed or improved if its visits differ by more than chance and noise can explain. With --fail-on,
     the exit code is 1 if a value has regressed, and 3 if that cannot be ruled out. It is always 3 if no value can be

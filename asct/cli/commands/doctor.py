@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _UNREADABLE = 3
 
 
-@click.command("doctor", short_help="Find conditions that disturb measurements; changes nothing on the hosts.")
+@click.command("doctor", short_help="Find conditions that disturb measurements, without changing the hosts.")
 @click.argument("plan", metavar="[PLAN]", required=False, type=click.Path())
 @click.option(
     "--host",
@@ -150,7 +150,7 @@ def _print(console: Console, report: HostReport) -> None:
     for part in disk_lines(report.disks, console.width):
         console.result(part)
     for item in report.consents:
-        verdict = "would be written" if not item.refusals else "would be refused:"
+        verdict = "asct would refuse to write to it:" if item.refusals else "all checks passed"
         console.result("")
         console.result(f"  {item.device}, which the plan may overwrite: {verdict}")
         console.diagnostics(item.refusals)

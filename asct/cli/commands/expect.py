@@ -50,9 +50,9 @@ def command(
 ) -> None:
     """Propose expectations based on the values measured in runs of a plan (default: the latest run).
 
-    The output is an `expect` section to copy into the plan. Each bound is the worst end of the intervals of a value in
-    all runs and on all hosts, plus a margin. Measure several runs first, because one run does not show how much values
-    vary between runs.
+    The output is an `expect` section to copy into the plan. For each bound, asct takes the worst interval end of the
+    value across all runs and hosts, and adds a margin. Measure several runs first, because one run does not show how
+    much values vary between runs.
     """
     from asct.analysis.proposals import metrics_of, proposals
     from asct.cli.reports import view_of

@@ -89,7 +89,7 @@ def _part(name: str) -> tuple[str, str] | None:
                 texts.setdefault(text, []).append(item.name)
     if not texts:
         return None
-    body = "\n\n".join(f"{text}\n* in: {', '.join(owners)}" for text, owners in texts.items())
+    body = "\n\n".join(f"{text}\n* benchmarks: {', '.join(owners)}" for text, owners in texts.items())
     return part, body
 
 

@@ -44,8 +44,8 @@ _DEFAULT = ("html", "markdown")
 def command(options: GlobalOptions, runs: tuple[str, ...], names: tuple[str, ...], **given: Any) -> None:
     """Render the reports of runs again (default: html and markdown of the latest run).
 
-    RUN is a directory, a run id or the beginning of one, a label, or `latest`. Anything but a directory can be prefixed
-    with a plan (PLAN/latest).
+    RUN is a directory, a run id (or its first characters), a label, or `latest`. To select a run of a particular plan,
+    write PLAN/ID, PLAN/LABEL or PLAN/latest.
     """
     from asct.cli.reports import print_tables, published
     from asct.store.find import open_run
@@ -57,7 +57,7 @@ def command(options: GlobalOptions, runs: tuple[str, ...], names: tuple[str, ...
         raise click.UsageError(f"`--bundle` packs one run, but {len(runs)} are given; run the command once for each")
     if redact and not (bundle or printed or folder):
         raise click.UsageError(
-            "`--redact` would replace the complete reports in the run's folder; add `--output-dir DIRECTORY` or "
+            "`--redact` would overwrite the complete reports in the run's folder; add `--output-dir DIRECTORY` or "
             "`--bundle`"
         )
     roots = [open_run(Path(given["results"]), name).layout.root for name in runs or ("latest",)]

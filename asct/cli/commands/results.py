@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 def command() -> None:
     """Inspect, repair and delete runs, and choose baselines.
 
-    RUN is a directory, a run id or the beginning of one, a label, or `latest`. Anything but a directory can be prefixed
-    with a plan (PLAN/latest).
+    RUN is a directory, a run id (or its first characters), a label, or `latest`. To select a run of a particular plan,
+    write PLAN/ID, PLAN/LABEL or PLAN/latest.
     """
 
 
@@ -121,13 +121,13 @@ def _show_head(options: GlobalOptions, stored: StoredRun) -> None:
         console.result(f"  {finding.get('severity', 'note'):8} {finding.get('code', '')} {finding.get('message', '')}")
 
 
-@command.command("query", short_help="Run an SQL query over the values of runs.")
+@command.command("query", short_help="Run an SQL query on the values of runs.")
 @click.argument("sql")
 @click.argument("runs", metavar="[RUN]...", nargs=-1, shell_complete=completing_from(run_names))
 @results_option(file_okay=False)
 @shared_options
 def query_(options: GlobalOptions, sql: str, runs: tuple[str, ...], results: str) -> int:
-    """Run an SQL query over the values of runs; without RUN, over those of the latest run.
+    """Run an SQL query on the values of runs (default: the latest run).
 
     SQL is one SELECT statement of SQLite. The table `records` has one row per value, in base units. Its columns are
     run, plan, host, id, benchmark, metric, value, unit, ci95_low, ci95_high, flags and others, "at.NAME" for each
@@ -188,12 +188,12 @@ def verify_(options: GlobalOptions, run: str, results: str) -> int:
     return 3 if bad else 0
 
 
-@command.command("rebuild", short_help="Derive records.jsonl of a run from its raw files.")
+@command.command("rebuild", short_help="Rebuild the records.jsonl of a run from its raw files.")
 @click.argument("run", default="latest", shell_complete=completing_from(run_names))
 @results_option(file_okay=False)
 @shared_options
 def rebuild_(options: GlobalOptions, run: str, results: str) -> int:
-    """Derive records.jsonl of a run from its raw files.
+    """Rebuild the records.jsonl of a run from its raw files.
 
     Records that match their checksum are kept. All others are parsed from the raw files again, which requires the
     benchmark version that measured them. The exit code is 3 if some records cannot be rebuilt.

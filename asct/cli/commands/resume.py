@@ -24,8 +24,8 @@ def command(options: GlobalOptions, run: str, results: str, forks: int, wait: fl
 
     The run continues with the plan that it started with.
 
-    RUN is a directory, a run id or the beginning of one, a label, or `latest`. Anything but a directory can be prefixed
-    with a plan (PLAN/latest).
+    RUN is a directory, a run id (or its first characters), a label, or `latest`. To select a run of a particular plan,
+    write PLAN/ID, PLAN/LABEL or PLAN/latest.
     """
     from asct.cli.ci import reporting
     from asct.cli.execution import resume_run

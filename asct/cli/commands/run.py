@@ -229,7 +229,7 @@ def _without_large(
     by_all = [item.info for item in chosen.values() if list(item.words) == ["all"]]
     large = [info.name for info in by_all if too_large(jobs[info.name]) or UNNAMED in info.keywords]
     if large:
-        title = f"`all` leaves out {counted(len(large), 'benchmark')}; specify one to include it"
+        title = f"`all` leaves out {counted(len(large), 'benchmark')}; name a benchmark to include it"
         options.console.line(f"{title}, e.g. `asct run all {large[0]}`:")
     for name in large:
         written = format_quantity(sum(jobs[name].cost.likely_writes.values()), "B")

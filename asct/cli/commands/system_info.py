@@ -11,7 +11,7 @@ from asct.cli.options import GlobalOptions, ReportRequest, report_options, share
 
 @click.command("system-info", short_help="Show the hardware, firmware, Linux kernel and tools of a machine.")
 @report_options("system_info.csv", "report.json", several=True)
-@click.option("--topology", is_flag=True, help="Draw the topology; with --output-dir also as topology.svg.")
+@click.option("--topology", is_flag=True, help="Draw the topology. With --output-dir, also write topology.svg.")
 @click.option(
     "--compare", "base", metavar="BASE", type=click.Path(),
     help="Show only the differences from BASE: a snapshot, the facts of a run (facts/HOST.json), or a run.",
