@@ -11,7 +11,7 @@ from asct.plan.model import Entry, Node, Retry
 from asct.plan.sections import filled
 from asct.plan.templates import Condition
 from asct.planner.context import ANY, NOWHERE, JobDraft, ResolveContext
-from asct.planner.identity import canonical_json, frozen_key, point_id
+from asct.planner.identity import PointIds, canonical_json, frozen_key
 from asct.planner.layers import SET_RANK, SettingValue, ValueReader, layered
 from asct.planner.model import Job, Origin, Point
 from asct.planner.needs import needed_benchmarks
@@ -259,7 +259,7 @@ def _materialised(sweep: _EntrySweep, rows: Sequence[Row]) -> tuple[Point, ...]:
     found: dict[str, Point] = {}
     for varying, span in _candidates(sweep, rows):
         try:
-            params, values = maker.make(varying)
+            params, values, identity = maker.make(varying)
         except InvalidSettings as error:
             for problem in error.problems:
                 if problem.setting not in sweep.rejected:
@@ -270,7 +270,6 @@ def _materialised(sweep: _EntrySweep, rows: Sequence[Row]) -> tuple[Point, ...]:
                 _report(sweep, settings.spellings.get(name, name), message, "", varying)
         if sweep.rejected:
             continue
-        identity = point_id(benchmark.name, benchmark.version, values)
         if identity in found:
             if not sweep.pinned:  # otherwise, --set made the points equal, and one of them is enough
                 text = ", ".join(f"{name} {value}" for name, value in varying.items())
@@ -331,22 +330,24 @@ class PointMaker:
         self._settings = settings
         self._shared = shared
         self._waiting = waiting
-        self._first: dict[frozenset[str], tuple[Params, dict[str, Any]]] = {}
+        self._first: dict[frozenset[str], tuple[Params, dict[str, Any], PointIds]] = {}
 
-    def make(self, varying: Mapping[str, Any]) -> tuple[Params, dict[str, Any]]:
-        """Return the benchmark's settings object for a point, and all of its settings as plain JSON. Raises
+    def make(self, varying: Mapping[str, Any]) -> tuple[Params, dict[str, Any], str]:
+        """Return the benchmark's settings object for a point, all of its settings as plain JSON, and its id. Raises
         InvalidSettings if the model rejects a value."""
         names = frozenset(varying)
         first = self._first.get(names)
         if first is not None:
             params = copied(first[0], varying) or self._settings.whole({**self._shared, **varying})
-            return params, {**first[1], **varying}
+            return params, {**first[1], **varying}, first[2].of(varying)
         params = self._settings.whole({**self._shared, **varying})
         values = plain_settings(params)
         for name in self._settings.steps:
             del values[name]
         values.update({name: value for name, value in self._waiting.items() if name not in names})
+        benchmark = self._settings.benchmark
+        ids = PointIds(benchmark.name, benchmark.version, values)
         if not self._settings.separate:
-            return params, values
-        self._first[names] = params, values
-        return params, {**values, **varying}
+            return params, values, ids.of({})
+        self._first[names] = params, values, ids
+        return params, {**values, **varying}, ids.of(varying)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asct.plan.model import HostSpec, Retry, Safety
-from asct.planner.identity import canonical_json, frozen_key, plan_hash, point_id
+from asct.planner.identity import PointIds, canonical_json, digest, frozen_key, plan_hash, point_id
 from asct.planner.model import Job
 from tests.planner.building import job, resolved
 
@@ -35,6 +35,15 @@ def test_other_settings_have_another_id(one: dict[str, Any], other: dict[str, An
     assert (point_id("disk", "1", one) == point_id("disk", "1", other)) is (
         canonical_json(one) == canonical_json(other)
     )
+
+
+@given(settings, st.lists(st.one_of(scalars, st.lists(scalars, max_size=3)), max_size=8))
+def test_an_id_is_the_hash_of_the_canonical_json_however_the_settings_are_divided(
+    values: dict[str, Any], others: list[Any]
+) -> None:
+    varying = dict(zip(values, others, strict=False))
+    expected = digest(["disk", "1", {**values, **varying}])[:12]
+    assert PointIds("disk", "1", values).of(varying) == expected
 
 
 def test_benchmark_and_version_are_part_of_it() -> None:
