@@ -34,7 +34,7 @@ class KeyResult:
     unit: str
     lines: tuple[str, ...]
     doubts: tuple[str, ...]
-    """The doubts about this key result, excluding those that all shown key results share."""
+    """The doubts about this key result, the gravest first, excluding those that all shown key results share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,12 @@ def _result(items: Sequence[HeadlineMetric], shared: set[str], several: bool) ->
     host = f"on {first.host}" if several else ""
     lines = (_joined(host, first.place, first.spread, first.count),) if len(items) == 1 else _of_hosts(items, unit)
     return KeyResult(
-        plain(first.id), plain(first.label), value, unit, tuple(plain(line) for line in lines if line), tuple(doubts)
+        plain(first.id),
+        plain(first.label),
+        value,
+        unit,
+        tuple(plain(line) for line in lines if line),
+        tuple(sorted(doubts, key=lambda doubt: "invalid" not in doubt)),
     )
 
 

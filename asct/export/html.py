@@ -50,6 +50,13 @@ SUMMARY = "a single page with figures and tables that works offline"
 
 _MOST_FIGURES = 24
 """Maximum number of figures per section that are shown expanded, with a table of their values."""
+_MOST_DOUBTS = 3
+"""Maximum number of doubts that a key result shows unfolded."""
+_MOST_WARNINGS = 10
+"""Maximum number of warnings that are shown unfolded."""
+_MOST_HOSTS = 4
+"""Maximum number of hosts whose facts, commands and failures are shown unfolded. If there are more, only unusable hosts
+are, up to this number."""
 _MOST_EXACT = 20_000
 """Maximum number of records that the page stores with all digits."""
 _MOST_VISITS = 20_000
@@ -89,6 +96,9 @@ def render(view: RunView, linked: bool = False) -> str:
         linked=linked,
         figure_grids=figure_grids(shown),
         most_figures=_MOST_FIGURES,
+        most_doubts=_MOST_DOUBTS,
+        most_warnings=_MOST_WARNINGS,
+        most_hosts=_MOST_HOSTS,
         digits=digits,
         host_data=_packed(script_json({"figures": later, "hosts": _by_host(report.sections)}), 9) if later else "",
         run_data=_packed(document(view, digits)),
@@ -248,6 +258,7 @@ class _Column:
         names += ["long"] if self.breaks and len(cell.text) > (14 if flags else 24) else []
         label = f' data-label="{_unbroken(self.head.title)}"' if self.stack else ""
         text = ", ".join(f"<b>{_escaped(one)}</b>" for one in cell.text.split(", ")) if flags else _prose(cell.text)
+        text = text.replace(".", ".<wbr>") if self.head.title == "Metric" else text
         text = f"<span>{text}</span>" if cell.text and (self.stack or cell.tone == "refused") else text
         style = f' class="{" ".join(names)}"' if names else ""
         return f"<td{style}{self._key(cell)}{label}>{text if cell.text else ''}"

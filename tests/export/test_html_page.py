@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
 from asct.analysis.grid import ColumnHead, TableCell, TextTable
+from asct.analysis.report import Caution, build
 from asct.analysis.view import RunView, open_view
 from asct.export import html
 from tests.analysis.test_report_sections import second_run
@@ -48,6 +51,51 @@ def test_key_results_are_grouped_and_link_to_their_benchmarks(view: Viewer) -> N
     text = text_of(found)
     assert "98.1 to 133 ns 31 samples over several sizes per host median of 4 hosts: 116 ns min on n1 ±0.4" in text
     assert "at iodepth 128, 3 repeats per host" in text
+
+
+def test_a_key_result_shows_three_doubts_and_folds_the_others(view: Viewer) -> None:
+    report = build(one := view())
+    subject, [first, *others] = report.key_results.groups[0]
+    doubted = replace(first, doubts=("two states", "drift", "noisy host", "burst possible"))
+    results = replace(report.key_results, groups=((subject, (doubted, *others)),))
+    with patch.object(html, "build", lambda _: replace(report, key_results=results)):
+        tile = part(html.render(one), "headlines").partition("</li>")[0]
+    shown, folded, rest = tile.partition("<details")
+    assert shown.count('class="chip doubt"') == 3 and folded
+    assert "<summary>1 more doubt</summary>" in rest and "burst possible" in rest
+
+
+@pytest.mark.parametrize(("count", "folded"), [(10, ""), (11, "1 more warning"), (15, "5 more warnings")])
+def test_only_ten_warnings_are_unfolded(view: Viewer, count: int, folded: str) -> None:
+    report = build(one := view())
+    warnings = tuple(Caution("warning", "E999", "", f"warning {number}") for number in range(count))
+    with patch.object(html, "build", lambda _: replace(report, warnings=warnings)):
+        section = part(html.render(one), "warnings")
+    assert section.count('<li class="warning">') == count
+    shown, _, rest = section.partition("<details>")
+    assert shown.count('<li class="warning">') == min(count, 10)
+    assert f"<summary>{folded}</summary>" in rest if folded else not rest
+
+
+def test_hosts_beyond_the_fourth_unusable_one_are_folded(view: Viewer) -> None:
+    report = build(one := view(hosts=tuple(f"n{number}" for number in range(9))))
+    hosts = tuple(replace(host, status="unreachable") if n < 6 else host for n, host in enumerate(report.hosts))
+    with patch.object(html, "build", lambda _: replace(report, hosts=hosts)):
+        shown, *folded = part(html.render(one), "hosts").split("<details><summary>")
+    found = re.findall(r'<article class="host" id="host-n(\d)"', "".join([shown, *folded]))
+    assert found == [str(number) for number in range(9)]
+    assert len(re.findall("<article", shown)) <= 4
+    assert "2 more unusable hosts</summary>" in "".join(folded)
+    assert "3 usable hosts</summary>" in "".join(folded)
+
+
+def test_hosts_with_failures_are_folded_and_say_so(view: Viewer) -> None:
+    hosts = tuple(f"n{number}" for number in range(5))
+    section = part(html.render(view(hosts=hosts, fail_depth=64)), "storage-io-depth-sweep")
+    parts = re.findall(r'<details class="part"[^>]*>\s*<summary>.*?</summary>', section)
+    assert len(parts) == 5
+    assert all(" open" not in one for one in parts)
+    assert all('<span class="chip bad">failed</span>' in one for one in parts)
 
 
 def test_expectations_that_held_are_folded(view: Viewer) -> None:
