@@ -7,10 +7,10 @@ there are several repeats, each one is a single sample, regardless of its number
 unchanged runs shows how much repeats differ. A value has regressed if these conditions hold: it is worse than `limit`
 allows, according to a Mann-Whitney test against the base's values made worse by `limit`; if there are several unchanged
 runs, it is worse than could be expected of another unchanged run; both tests account for all values that are compared
-together (Holm); and the change exceeds the noise floor. The noise floor combines the intervals of both values (see
-`_noise`) and, with ten or more unchanged runs, is at least the change that the spread of these runs explains. Sources:
-see `statistics/ranks.py`, `statistics/shift.py`, `statistics/prediction.py` and, for the interval of a median,
-`statistics/quantiles.py`.
+together (Holm); and the change exceeds the noise floor. The noise floor combines the intervals of both values or, for
+samples that are all equal, the resolution of the values (see `_noise`), and, with ten or more unchanged runs, is at
+least the change that the spread of these runs explains. Sources: see `statistics/ranks.py`, `statistics/shift.py`,
+`statistics/prediction.py` and, for the interval of a median, `statistics/quantiles.py`.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from asct.statistics.bootstrap import Nested, ratio_interval
 from asct.statistics.prediction import Prior, next_p
 from asct.statistics.quantiles import median_interval
 from asct.statistics.ranks import can_reach, greater_p, holm, least_each
+from asct.statistics.rounding import resolution
 from asct.statistics.shift import ratio
 from asct.statistics.visits import t_975
 from asct.values.grouping import grouped
@@ -211,7 +212,8 @@ def compare(base: MetricGroup | None, new: MetricGroup, limit: float, unchanged:
     )
     by_visits = rises if better == "lower" else falls
     known = len(unchanged) >= _ENOUGH_RUNS
-    noise = math.hypot(*(_noise(group, known=known) for group in (base, new)))
+    step = resolution((base.value, new.value, *unchanged))
+    noise = math.hypot(*(_noise(group, step, known=known) for group in (base, new)))
     spread = stdev(unchanged) / fmean(unchanged) if len(unchanged) > 1 else 0.0
     noisy = sorted({flag for flag in (*base.doubts, *new.doubts) if flag.startswith("noisy")})
     if len(unchanged) >= LEAST_RUNS:
@@ -349,18 +351,23 @@ def _values(group: MetricGroup) -> list[float]:
     return [group.value, *_flat(_nested(group))]
 
 
-def _noise(group: MetricGroup, *, known: bool) -> float:
+def _noise(group: MetricGroup, step: float, *, known: bool) -> float:
     """Return half the width of the value's interval, relative to the value.
 
     The interval of a single repeat allows for differences between runs, and that of several repeats is their range. If
     the spread of unchanged runs is `known`, the interval only has to show how precisely the samples determine the
     value, which is their median. A few disturbed visits do not move the median, so they must not widen its interval.
     The median's interval is not used if there are fewer than 6 samples or they are flagged as not independent, or if
-    its width is zero: then most samples are equal, which is due to rounding and does not show how precise they are.
+    its width is zero: then most samples are equal, which is due to rounding and does not show how precise they are. If
+    all of several samples are equal, half the width is at least `step`, the resolution with which the values were
+    printed: a printed value may be off by that much if its program truncates it.
     """
     interval = _median_interval(group) if known else None
     low, high = interval if interval and interval[0] < interval[1] else group.span
-    return (high - low) / 2.0 / abs(group.value)
+    half, samples = (high - low) / 2.0, _samples(group)
+    if len(samples) > 1 and len(set(samples)) == 1:
+        half = max(half, step)
+    return half / abs(group.value)
 
 
 def _median_interval(group: MetricGroup) -> tuple[float, float] | None:
@@ -368,4 +375,9 @@ def _median_interval(group: MetricGroup) -> tuple[float, float] | None:
     of them, or if they are not independent."""
     if any(flag in record.flags for record in group.records for flag in _DEPENDENT):
         return None
-    return median_interval(_of_repeats(group) if len(group.records) > 1 else _flat(_nested(group)))
+    return median_interval(_samples(group))
+
+
+def _samples(group: MetricGroup) -> list[float]:
+    """Return the repeats or, of a single repeat, its visits."""
+    return _of_repeats(group) if len(group.records) > 1 else _flat(_nested(group))

@@ -254,6 +254,30 @@ def test_equal_samples_do_not_make_a_value_precise() -> None:
     assert found.p_worse > found.p_visits, "another run might be rounded up"
 
 
+@pytest.mark.parametrize("unchanged", [[], [98.1e-9] * 10])
+def test_the_noise_floor_of_equal_samples_is_their_resolution(unchanged: list[float]) -> None:
+    """Values that are printed as 98.1 and 98.2 ns may differ by much less than 0.1 ns."""
+
+    def found(new: float, count: int = 12) -> Change:
+        (change,) = adjusted([compare(group([98.1e-9] * count), group([new] * count), 0.0, unchanged)])
+        return change
+
+    assert found(98.2e-9).noise == pytest.approx(2**0.5 * 0.1 / 98.1, rel=0.01)
+    assert found(98.2e-9).outcome == "same"
+    assert found(99.1e-9).outcome == "regressed"
+    assert found(98.123456e-9).noise < 1e-7, "the base was printed with as many digits, which happen to be zeros"
+    assert compare(group([98.1e-9]), group([98.2e-9]), 0.0).noise == 0.0, "a single sample has no known noise"
+    repeats = [repeated([[value] for value in 12 * [middle]]) for middle in (98.1e-9, 98.2e-9)]
+    assert adjusted([compare(*repeats, 0.0)])[0].outcome == "same"
+
+
+def test_equal_samples_do_not_hide_the_spread_of_runs() -> None:
+    wide = Stats(n=12, median=98.1e-9, mad=0.0, ci95=(97e-9, 99e-9), min=98.1e-9, max=98.1e-9, visits=12,
+                 visit_values=(98.1e-9,) * 12)  # fmt: skip
+    found = compare(group([98.1e-9] * 12, stats=wide), group([98.2e-9] * 12), 0.0)
+    assert found.noise > 1 / 98.1
+
+
 @pytest.mark.parametrize("flag", ["drift", "two-states"])
 def test_the_noise_floor_spans_visits_that_are_not_independent(flag: str) -> None:
     def value(middle: float, *flags: str) -> MetricGroup:
