@@ -18,8 +18,7 @@ from typing import Any, Final
 from asct.diagnostics.model import Diagnostic, Span
 from asct.diagnostics.suggest import did_you_mean
 from asct.errors import PlanError
-from asct.plan.calculation import Run, compiled
-from asct.plan.expressions import Expression, ExpressionError, Seconds, parse_expression, paths
+from asct.plan.expressions import Expression, ExpressionError, Run, Seconds, compiled, parse_expression, paths
 from asct.plan.findings import Findings
 from asct.plan.model import REJECTED, Node, PendingValue
 from asct.plan.names import identifier
