@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from asct.analysis.baseline import newest_fit
-from asct.analysis.grid import slug
+from asct.analysis.pictures import picture_folders
 from asct.errors import StoreError
 from asct.sdk.benchmark import Catalog
 from asct.store.accepted import read_acceptances
@@ -94,7 +94,8 @@ def _why_kept(item: ListedRun, needed: Mapping[Path, str], catalog: Catalog) -> 
             return f"labeled {', '.join(labels)}"
         if root in needed:
             return needed[root]
-        if strange := foreign(root, _report_names(item.run, catalog), {slug(job.id) for job in item.run.jobs}):
+        folders = picture_folders(dict.fromkeys(job.id for job in item.run.jobs))
+        if strange := foreign(root, _report_names(item.run, catalog), folders):
             return f"contains {strange}, which asct did not write"
         return next((finding.message for finding in unexpected(StoredRun(item.layout, item.run))), "")
     except StoreError as error:

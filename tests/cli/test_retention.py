@@ -213,6 +213,21 @@ def test_a_file_that_asct_did_not_write_keeps_its_run(asct: Asct, path: str, own
     assert bool(kept) is old.exists() is own, kept
 
 
+@pytest.mark.parametrize(
+    ("folder", "own"),
+    [("a-b", False), ("a-b-2", False), ("facts-2", False), ("main-2", False), ("a-b-3", True), ("a-c-2", True)],
+)
+def test_folders_of_pictures_that_were_renamed_are_known(asct: Asct, folder: str, own: bool) -> None:
+    """Two entries may have the same slug, and some names are reserved."""
+    names = ("a.b", "a-b", "facts", "main")
+    jobs = [JobEntry(host="h", id=name, benchmark="b", version="1", points=1, repeats=1) for name in names]
+    old = run(50, jobs=jobs)
+    run(40)
+    (old / folder).mkdir()
+    (old / folder / "curve.png").touch()
+    assert bool(fates(asct, "--keep", "1", "--yes")[str(old)]) is old.exists() is own
+
+
 def test_a_link_in_a_run_is_known_before_it_is_deleted(asct: Asct) -> None:
     old = run(50)
     run(40)
