@@ -2,7 +2,7 @@
   "use strict";
   const info = document.getElementById("downloads");
 
-  // ---- the data of the page ----
+  // ---- page data ----
   async function inflate(id) {
     const coded = document.getElementById(id).textContent;
     const bytes = Uint8Array.from(atob(coded), (mark) => mark.charCodeAt(0));
@@ -10,8 +10,8 @@
     return new Response(stream).text();
   }
 
-  // ---- CSV, as in the CSV report ----
-  // an apostrophe precedes a cell that a spreadsheet would treat as a formula
+  // ---- CSV, in the same form as in the CSV report ----
+  // A cell that a spreadsheet would treat as a formula gets an apostrophe in front.
   const FORMULA = /^(?:[=@\t\n＝＋－＠]|[+-](?![\d.]*(?:e[+-]?\d+)?$)[\s\S])/;
   const visible = (mark) => ({ "\n": mark, "\t": mark, "\r": " " })[mark] || "�";
   function csvCell(value) {
@@ -21,7 +21,7 @@
   }
   const csv = (rows) => rows.map((row) => `${row.map(csvCell).join(",")}\n`).join("");
 
-  // as Python writes a float: 1.0, 9.81e-08
+  // Writes a number as Python writes a float: 1.0, 9.81e-08.
   function float(value) {
     if (value === null || value === undefined) return "";
     const [digits, power] = value.toExponential().split("e");
@@ -80,12 +80,12 @@
       try {
         await download(button);
       } catch (error) {
-        document.getElementById("announce").textContent = `The file could not be made: ${error.message}`;
+        document.getElementById("announce").textContent = `The file could not be created: ${error.message}`;
       }
     });
   }
 
-  // ---- raw files: links only where the page lies in the folder of its run ----
+  // ---- raw files: links, if the page is in the folder of its run ----
   const folder = decodeURIComponent(location.pathname).split("/").at(-2);
   if (info && info.dataset.run && (folder === info.dataset.run || folder === "latest")) {
     for (const place of document.querySelectorAll("[data-raw]")) {

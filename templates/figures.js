@@ -9,16 +9,16 @@
   };
   const narrowBelow = 480;
   const paperWidth = 660;
-  // the height of a sheet without the texts and the legend of a figure, and without the heading of the section
+  // The height that is left for a plot on a sheet of paper, without legend, texts and section heading.
   const paperHeight = { first: 680, next: 860 };
-  const mostLabels = 12; // of a matrix or of categories; beyond that, some have no label
-  const character = 6.4; // mean width of a character of a label in pixels
+  const mostLabels = 12; // A matrix or category axis with more entries may omit some labels.
+  const character = 6.4; // The mean width of a character in a label, in pixels.
   let page;
   let printing = false;
 
   const isDark = () => !printing && (root.dataset.theme ? root.dataset.theme === "dark" : systemDark.matches);
 
-  // ---- legend: above the figure, so that it covers nothing ----
+  // ---- legend: above the figure, where it covers nothing ----
   const shapes = {
     circle: "M4 0a4 4 0 1 0-8 0a4 4 0 1 0 8 0", square: "M-4-4h8v8h-8z", diamond: "M0-5 5 0 0 5-5 0z",
     "triangle-up": "M-5 4 0-5 5 4z", x: "M-5-3-3-5 0-2 3-5 5-3 2 0 5 3 3 5 0 2-3 5-5 3-2 0z",
@@ -58,7 +58,7 @@
     legend = document.createElement("div");
     legend.className = "legend js-only";
     legend.setAttribute("role", "group");
-    legend.setAttribute("aria-label", "Series; a button shows or hides one");
+    legend.setAttribute("aria-label", "Series; each button shows or hides one");
     plot.before(legend);
     return legend;
   }
@@ -70,7 +70,7 @@
     const decode = document.createElement("textarea");
     legend.replaceChildren(...named.map((trace) => {
       const button = document.createElement("button");
-      decode.innerHTML = trace.name; // the names are escaped for plotly
+      decode.innerHTML = trace.name; // The names are escaped, because plotly interprets HTML.
       button.type = "button";
       button.append(sample(trace), decode.value);
       button.title = decode.value;
@@ -78,7 +78,7 @@
       button.addEventListener("click", () => toggle(plot, trace.legendgroup));
       return button;
     }));
-    const least = 4 * legend.offsetHeight; // the legend takes at most a fifth of the figure
+    const least = 4 * legend.offsetHeight; // The legend takes up at most a fifth of the figure.
     plot.style.minHeight = least > plot.clientHeight ? `${least}px` : "";
   }
   const hiddenNames = (plot) => plot.hiddenNames || (plot.hiddenNames = new Set());
@@ -88,7 +88,7 @@
     draw(plot);
   }
 
-  // ---- texts for the actual width ----
+  // ---- labels that fit the actual width ----
   const widthOf = (label) => label.length * 6.9 + 5;
   function places(axis, width) {
     const [low, high] = axis.range;
@@ -100,7 +100,7 @@
     return { ...axis, tickvals: left(axis.tickvals), ticktext: left(axis.ticktext) };
   }
   function numbers(axis, width, every, beside) {
-    // keep every label for which there is room, but at least three; turn labels of which none may be omitted
+    // Keeps each label for which there is room, but at least three. Labels that must not be omitted are rotated instead.
     const size = axis.ticktext.map(widthOf);
     const at = places(axis, width);
     const kept = [];
@@ -119,7 +119,7 @@
     Object.assign(trace.colorbar, { tickvals, ticktext });
   }
   function lines(axis, height) {
-    // a low axis labels every second tick, or every third, and at least three
+    // On a short axis, only every second or third tick has a label, but at least three ticks have one.
     const at = places(axis, height);
     for (let step = 1; ; step += 1) {
       const kept = at.map((place, index) => index).filter((index) => index % step === 0);
@@ -128,7 +128,7 @@
     }
   }
   function spaced(axis, width) {
-    // keep every label of a matrix or, if there is no room, every second one and so on
+    // Keeps all labels of a matrix or, if there is not enough room, every second one, every third one and so on.
     const step = Math.ceil(((Math.max(...axis.ticktext.map(widthOf)) + 7) * axis.ticktext.length) / width);
     return only(axis, axis.ticktext.map((label, index) => index).filter((index) => index % step === 0));
   }
@@ -141,7 +141,7 @@
     return lines.map((line) => line.trimEnd());
   }
   function categories(axis, width) {
-    // labels are broken into lines or, if their words are too long, turned; some of many are left out instead
+    // Breaks labels into lines or, if words are too long, rotates them. If there are many labels, some are omitted instead.
     const slot = width / axis.ticktext.length;
     const texts = axis.ticktext.map((label) => wrapped(label, Math.floor((slot - 6) / 6)));
     const sizes = texts.map((lines) => Math.max(...lines.map((line) => line.length)) * character);
@@ -166,7 +166,7 @@
     return 34 + 15 * Math.max(1, ...texts.map((text) => text.split("<br>").length));
   }
   function fitMarks(layout, data, inside) {
-    // a mark across a bar, which is 1.4 times as long as its size, is no wider than the bar
+    // Keeps the marks across bars no wider than the bars; a mark is 1.4 times as long as its size.
     const groups = new Set(data.filter((one) => one.type === "bar").map((one) => one.offsetgroup)).size;
     if (!groups) return;
     const [from, to] = layout.xaxis.domain || [0, 1];
@@ -176,12 +176,12 @@
     }
   }
   function shortenRated(layout, width) {
-    // on a narrow page, where a value applies is left out: the table of references says it
+    // On a narrow page, labels omit the coordinates of the rated value, which the table of references shows.
     const notes = (layout.annotations || []).filter((note) => note.name === "rated");
     for (const note of notes) if (note.text.length * character > width / 2) [note.text] = note.text.split(" at ");
   }
   function restack(layout, notes, width) {
-    // the labels of vertical lines were distributed for a usual page
+    // Rearranges the labels of vertical lines, which were placed for a page of the usual width.
     const [low, high] = layout.xaxis.range;
     const ends = [];
     for (const note of notes) {
@@ -208,7 +208,7 @@
   }
   function fitAxes(layout, inside, map) {
     const grid = layout.meta && layout.meta.grids;
-    const beside = grid ? Math.max(6, 0.02 * inside - 4) : layout.margin.r; // panels are 4 % apart
+    const beside = grid ? Math.max(6, 0.02 * inside - 4) : layout.margin.r; // The gap between panels is 4 %.
     for (const name of Object.keys(layout).filter((key) => key.startsWith("xaxis"))) {
       const [from, to] = layout[name].domain || [0, 1];
       const width = inside * (to - from);
@@ -219,7 +219,7 @@
     }
     const more = roomBelow(layout.xaxis) - 49;
     if (!grid || more <= 0 || map) return;
-    // the panels keep their height
+    // The figure grows, so that the panels keep their height.
     const [before, bottom] = [layout.height - layout.margin.t - layout.margin.b, layout.margin.b];
     layout.margin.b += more;
     layout.height = before + layout.margin.t + bottom + more;
@@ -237,7 +237,7 @@
     shortenRated(layout, inside);
     fitMarks(layout, data, inside);
     if (width < narrowBelow) {
-      layout.margin.t -= 20; // a narrow page has no buttons
+      layout.margin.t -= 20; // There are no plotly buttons on a narrow page.
       for (const trace of data) if (trace.meta) Object.assign(trace, trace.meta);
     }
     const tall = (layout.height || plot.clientHeight + extra) - layout.margin.t;
@@ -268,7 +268,7 @@
     const extra = fit(plot, layout, data);
     if (printing) layout.height = layout.height || (plot.classList.contains("square") ? paperWidth : 320) + extra;
     if (layout.height || extra) plot.style.height = `${layout.height || plot.clientHeight + extra}px`;
-    plot.style.maxWidth = printing ? "none" : ""; // a square is larger on paper than on the page
+    plot.style.maxWidth = printing ? "none" : ""; // A square plot is larger on paper than on the screen.
     plot.style.width = printing ? `${paperWidth}px` : "";
     Object.assign(layout, { width: printing ? paperWidth : plot.clientWidth, height: layout.height || plot.clientHeight });
     const displayModeBar = plot.clientWidth < narrowBelow ? false : "hover";
@@ -279,7 +279,7 @@
     plot.on("plotly_doubleclick", () => draw(plot));
   }
   function ticksOf(plot, name) {
-    // there is nothing between two rounds
+    // Counts, such as rounds, must not get ticks between whole numbers.
     const { layout } = plot;
     const [low, high] = layout[name].range;
     const whole = layout.meta && (layout.meta.whole || []).includes(name[0]) && layout[name].type === "linear";
@@ -287,7 +287,7 @@
     return { [`${name}.tickmode`]: "linear", [`${name}.tick0`]: 0, [`${name}.dtick`]: 1 };
   }
   function zoomed(plot, change) {
-    // the ticks are those of the whole axis: let plotly choose them for a part
+    // The given ticks are those of the whole axis, so plotly chooses new ones for the visible part.
     const parts = Object.keys(change).filter((key) => /^[xy]axis\d*\.range\[0\]$/.test(key));
     const axes = parts.map((key) => key.split(".")[0]).filter((name) => plot.layout[name].type !== "category");
     if (axes.length) Plotly.relayout(plot, Object.assign({}, ...axes.map((name) => ticksOf(plot, name))));
@@ -303,7 +303,7 @@
       await pause();
     }
   }
-  // the figures in and near the viewport, which change while the reader scrolls, are drawn before all others
+  // The figures in or near the viewport are drawn first; which ones these are changes as the reader scrolls.
   const near = new Set();
   let watcher;
   const watching = new Promise((resolve) => {
@@ -318,12 +318,12 @@
     if (!window.Plotly) return;
     const mine = (round += 1);
     root.dataset.figures = "drawing";
-    const left = plots.filter((plot) => !folded(plot)); // the others are drawn when their section is opened
+    const left = plots.filter((plot) => !folded(plot)); // Folded figures are drawn when their section is opened.
     while (left.length) {
       const [plot] = left.splice(Math.max(0, left.findIndex((one) => near.has(one))), 1);
       await draw(plot);
       await pause();
-      if (mine !== round) return; // a later call draws the rest
+      if (mine !== round) return; // A later call draws the remaining figures.
     }
     root.dataset.figures = "drawn";
   }
@@ -332,7 +332,7 @@
     plot.closest("figure").classList.toggle("panels", Boolean(meta && meta.grids));
   }
   function fillRows(box) {
-    // of an odd number of figures between wide ones, one fills a row: the first that is not square
+    // If the number of figures between two wide ones is odd, one of them fills a row: the first that is not square.
     let run = [];
     const end = () => {
       const free = run.findIndex((one, index) => index % 2 === 0 && !one.querySelector(".square"));
@@ -343,7 +343,7 @@
     end();
   }
 
-  // ---- figures of one of many hosts: read and drawn only when they are asked for ----
+  // ---- figures of a single host: loaded and drawn only on request ----
   let hosts;
   function figureOf({ slug, title, caption, square }) {
     const figure = document.createElement("figure");
@@ -419,7 +419,7 @@
       page = JSON.parse(await window.asct.inflate("page-data-gzip"));
       script.textContent = await window.asct.inflate("plotly-gzip");
       document.head.append(script);
-      if (!window.Plotly) throw new Error("the figure library did not start");
+      if (!window.Plotly) throw new Error("the plotting library did not start");
       plots.forEach(widen);
       document.querySelectorAll(".figures").forEach(fillRows);
       await watching;
@@ -438,9 +438,9 @@
   let resized;
   window.addEventListener("resize", () => {
     clearTimeout(resized);
-    resized = setTimeout(drawAll, 200); // ticks and labels depend on the width
+    resized = setTimeout(drawAll, 200); // Ticks and labels depend on the width.
   });
-  document.addEventListener("toggle", drawOpened, true); // this event does not bubble
+  document.addEventListener("toggle", drawOpened, true); // `toggle` does not bubble, so it must be captured.
   document.addEventListener("asct-colors", drawAll);
   systemDark.addEventListener("change", drawAll);
   window.addEventListener("beforeprint", () => {

@@ -17,17 +17,17 @@
     try {
       localStorage.setItem("asct-theme", choice);
     } catch (error) {
-      // the choice is not remembered
+      // Without access to storage, the choice is lost when the page is closed.
     }
     showChoice();
-    document.dispatchEvent(new Event("asct-colors")); // the figures are drawn again
+    document.dispatchEvent(new Event("asct-colors")); // Redraws the figures.
   }
   for (const button of document.querySelectorAll("[data-theme-choice]")) {
     button.addEventListener("click", () => choose(button.dataset.themeChoice));
   }
   showChoice();
 
-  // ---- tables: sort, filter, copy, and a link that keeps all three ----
+  // ---- tables: sort, filter, copy, and keep order and filter in the link ----
   const cellText = (cell) => cell.textContent.trim().replace(/\s+/g, " ");
   function sortKey(row, index) {
     const cell = row.cells[index];
@@ -91,7 +91,7 @@
     return rows.map((row) => Array.from(row.cells, cellText));
   }
   function toMarkdown(rows) {
-    // as in the Markdown report: mentions, issue numbers and addresses must not become links
+    // As in the Markdown report, mentions, issue numbers and addresses must not turn into links.
     const cell = (text) => text.replace(/([\\`*_{}[\]<>#|~!$@&])/g, "\\$1")
       .replace(/\\@(?=[\p{L}\p{N}_])|(?:\\#|\bGH-)(?=\d)/giu, "$&<!-- -->")
       .replace(/\bwww\./gi, "www\\.").replace(/\b(https?|ftp):\/\//gi, "$1:\\/\\/");
@@ -144,7 +144,7 @@
     }
   }
   function showMore(block) {
-    // say how many columns are hidden to the right, because a table may seem to end at the edge
+    // Shows how many columns are hidden on the right, because otherwise the table may seem to end at the edge.
     const box = block.querySelector(".scroll");
     const edge = box.getBoundingClientRect().right;
     const heads = Array.from(block.querySelector("table").tHead.rows[0].cells);
@@ -166,10 +166,10 @@
   window.addEventListener("hashchange", restore);
   restore();
 
-  // ---- tables on paper: what is wider than a page is split by columns ----
-  const PAPER_WIDTH = 680; // CSS pixels of the text on A4
+  // ---- printed tables: a table that is wider than the page is split by columns ----
+  const PAPER_WIDTH = 680; // The width of the text area on A4, in CSS pixels.
   function columnWidths(table) {
-    // lay out one row with the longest text of each column, as it will be printed
+    // Lays out one row, in its printed form, with the longest text of each column.
     const rows = Array.from(table.rows);
     const probe = document.createElement("table");
     probe.className = "probe";
@@ -192,7 +192,7 @@
     return widths;
   }
   function columnGroups(widths, keys, most) {
-    // the columns that name a row are repeated in every group
+    // Every group repeats the columns that name a row.
     const named = widths.slice(0, keys).reduce((sum, width) => sum + width, 0);
     const groups = [[]];
     let used = named;
@@ -207,7 +207,7 @@
     return groups;
   }
   function evenGroups(widths, keys) {
-    // as few groups as possible, of about the same width
+    // Returns as few groups as possible, all of about the same width.
     const groups = columnGroups(widths, keys, PAPER_WIDTH);
     for (let most = PAPER_WIDTH; ; most -= 10) {
       const narrower = columnGroups(widths, keys, most - 10);

@@ -6,6 +6,6 @@
     const choice = localStorage.getItem("asct-theme");
     if (choice === "light" || choice === "dark") root.dataset.theme = choice;
   } catch (error) {
-    // this page has no access to storage: use the system's colors
+    // Without access to storage, the page uses the system's colors.
   }
 })();

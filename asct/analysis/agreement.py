@@ -204,7 +204,7 @@ def _of_curve(
 ) -> Iterator[_Sighting]:
     """For each level whose bounds are known, yield the values of the curve at sizes that belong to the level."""
     lowest, highest = (_by_level(mine, metric) for metric in quantity.curve or ())
-    for level in (level for level in lowest if level in highest):  # in the order of the records
+    for level in (level for level in lowest if level in highest):  # keeps the order of the records, unlike a set
         low, high = lowest[level], highest[level]
         low, high = (low / _NEAR_SIZE, high * _NEAR_SIZE) if low == high else (low, high)
         inside = [record for record in own if low <= float(record.coords["size"]) <= high]

@@ -281,7 +281,7 @@ def _undecided(stored: StoredRun) -> int:
         if (verdict.outcome, verdict.severity) == ("unknown", "fail") and base is not None and base.change is not None:
             found.append((verdict, base.change, base.limit or 0.0))
     if not any(abs(change) > limit for _, change, limit in found):
-        return 0  # most runs: their records need not be read
+        return 0  # this applies to most runs, so their records need not be read
     signs = {(item.host, item.id, item.metric): 1.0 if item.better == "lower" else -1.0 for item in stored.records()}
     return sum(
         change * signs.get((item.host or "", item.id, item.metric), 1.0) > limit for item, change, limit in found
@@ -324,7 +324,7 @@ def _before(current: Path) -> list[Path]:
 def _without(fault: Callable[[StoredRun], str], folders: Iterable[Path]) -> Iterator[StoredRun]:
     """Yield the runs in which `fault` finds nothing wrong."""
     for folder in folders:
-        with suppress(StoreError):  # a damaged run cannot be one
+        with suppress(StoreError):  # a damaged run is skipped
             stored = read_run(folder)
             if not fault(stored):
                 yield stored
@@ -391,7 +391,7 @@ def _unchanged(baseline: StoredRun, current: StoredRun, before: Sequence[Path]) 
     newer = [folder for folder in before if age(folder.name) > start]
     nearest = _without(lambda stored: _fault(stored.run), chain(reversed(older), newer))
     for stored in islice(nearest, MOST_RUNS - 1):
-        with suppress(StoreError):  # a damaged run says nothing about the spread
+        with suppress(StoreError):  # a damaged run does not contribute to the spread
             yield _values_of(stored, _hardware(current))
 
 

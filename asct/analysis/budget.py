@@ -44,7 +44,7 @@ def fit(parts: Sequence[Part], most: int, note: Callable[[Sequence[str]], str]) 
     for number in reversed(ranked):
         if len(document().encode()) <= most:
             break
-        texts[number] = ""  # the note became longer, because it names other parts
+        texts[number] = ""  # needed because each part that is shortened makes the note longer
     return document()
 
 

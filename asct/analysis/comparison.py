@@ -217,7 +217,7 @@ def compare(base: MetricGroup | None, new: MetricGroup, limit: float, unchanged:
     spread = stdev(unchanged) / fmean(unchanged) if len(unchanged) > 1 else 0.0
     noisy = sorted({flag for flag in (*base.doubts, *new.doubts) if flag.startswith("noisy")})
     if len(unchanged) >= LEAST_RUNS:
-        # Half this noise is about one standard deviation, known from all repeats or, of one repeat, all visits.
+        # Half of the noise is about one standard deviation, estimated from all repeats, or all visits of one repeat.
         count = len(before) + len(after) if nested else len(first) + len(second)
         prior = Prior(noise / 2.0, count - 2)
         rises = max(rises, _next_p(unchanged, new.value / up, prior))
@@ -245,7 +245,7 @@ def compare(base: MetricGroup | None, new: MetricGroup, limit: float, unchanged:
 def _percent(share: float) -> str:
     """Return a fraction as a percentage with three significant digits, or with all integer digits if there are more;
     never in exponential notation. A percentage between -0.001 and 0.001 is returned as `<0.001`, unless it is 0."""
-    percent = 100.0 * share + 0.0  # which turns -0.0 into 0.0
+    percent = 100.0 * share + 0.0  # adding 0.0 turns -0.0 into 0.0
     if 0.0 < abs(percent) < _LEAST_PERCENT:
         return f"<{_LEAST_PERCENT}"
     return f"{percent:.3g}" if abs(percent) < 999.5 else f"{percent:,.0f}"
@@ -271,7 +271,7 @@ def _interval(before: Nested, after: Nested) -> tuple[float, float] | None:
 
 def _next_p(unchanged: Sequence[float], value: float, prior: Prior) -> float:
     """Return the probability that an unchanged run measures `value` or more."""
-    if value <= 0.0:  # with a limit of 100 % or more, nothing is that much lower
+    if value <= 0.0:  # with a limit of 100 % or more, no value can be low enough
         return 1.0
     return next_p([math.log(item) for item in unchanged], math.log(value), prior)
 

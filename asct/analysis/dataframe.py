@@ -59,7 +59,7 @@ def document(view: RunView, digits: int | None = None) -> str:
     names = view.ids() if digits is None else ()
     body = {
         "schema": "asct.report/1",
-        # a run is sealed after its reports have been written: a report that is rendered again must be equal
+        # `sealed` is set after the reports have been written, so it would make a re-rendered report differ.
         "run": view.run.model_dump(mode="json", by_alias=True, exclude={"sealed"}),
         "facts": {host: facts.model_dump(mode="json", by_alias=True) for host, facts in sorted(view.facts.items())},
         "disturbances": {

@@ -180,7 +180,7 @@ def _rejected(check: Check, place: MetricGroup, strict: Collection[str]) -> tupl
     """Return the reason why the value is treated as not measured (empty if it is treated as measured), and how a
     missing value affects the run."""
     if any(flag.startswith("invalid") for flag in place.doubts):
-        # a value was measured, so `if_missing` does not apply; only the severity does
+        # `if_missing` does not apply, because a value was measured; only the severity matters.
         return f"{_doubt(place)}, so it is treated as not measured", "fail" if check.severity == "fail" else "warn"
     if place.doubts and f"{place.host}/{place.id}" in strict:
         return f"{_doubt(place)}, which `strict` rejects", check.if_missing
@@ -367,7 +367,7 @@ def _gaps(check: Check, host: str, matching: Sequence[MetricGroup], ended: Outco
             continue
         swept = {key for place in matching if place.id == job.id for key in place.records[0].point}
         if swept and swept <= set(check.at):
-            continue  # the check selects one place, which was measured
+            continue  # the check selects a single place, and it was measured
         reason = f"part of the job is missing: {', '.join(lost)}{ended.cause(check, host, job.id)}"
         verdicts.append(_verdict(check, host, reason, id=job.id))
     return verdicts

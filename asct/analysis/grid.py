@@ -75,7 +75,7 @@ def cell(column: Column, value: Any) -> TableCell:
         return size_cell(value) if column.format == "size" else TableCell(shown(value), float(value))
     digits = 0 if column.format == "integer" else column.digits
     text = f"{value / column.scale:.{digits}f}"
-    if value and not float(text):  # a small value is not 0
+    if value and not float(text):  # a small value must not be shown as 0
         text = f"{value / column.scale:.1g}"
     return TableCell(text, float(value))
 

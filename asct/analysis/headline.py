@@ -263,7 +263,7 @@ def _count(place: MetricGroup, metric: Metric) -> str:
         text = f"{len(place.records)} repeats"
     elif stats is not None and (stats.visits is not None or stats.n > 1):
         text = counted(stats.n, "sample") if stats.visits is None else counted(stats.visits, "visit")
-    # the interval of a median over the sizes of a level includes differences between the sizes
+    # If a value is a median over several sizes, its interval also covers the differences between these sizes.
     text += " over several sizes" if text and "size" in metric.coords and "size" not in place.at else ""
     return f"{text}, spread of {stats.runs} runs" if text and stats is not None and stats.runs else text
 

@@ -169,7 +169,7 @@ def _joined(*texts: str) -> str:
 
 
 def _number(item: HeadlineMetric) -> float:
-    assert item.number is not None  # checked by the callers
+    assert item.number is not None  # guaranteed by the callers
     return item.number
 
 

@@ -41,7 +41,7 @@ def query(records: Sequence[Record], sql: str) -> QueryResult:
         if found.description is None:
             raise sqlite3.ProgrammingError("it contains no statement")
         return QueryResult([item[0] for item in found.description], found.fetchall())
-    except (sqlite3.Error, sqlite3.Warning, ValueError) as error:  # ValueError: a character that SQLite cannot store
+    except (sqlite3.Error, sqlite3.Warning, ValueError) as error:  # ValueError: SQLite cannot store a character
         raise UsageError(Diagnostic("E712", f"the query failed: {error}", hint=_hint(str(error), columns))) from error
     finally:
         database.close()

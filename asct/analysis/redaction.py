@@ -156,7 +156,7 @@ def _any_of(texts: Iterable[str]) -> str:
 def redactor(view: RunView) -> Callable[[str], str]:
     """Return a function that removes addresses, serial numbers and kernel command lines from texts about a run."""
     names = {host.name for host in view.run.hosts}
-    # an ordinary word would be replaced everywhere
+    # Words without a digit, dot or colon are excluded: an ordinary word would be replaced wherever it occurs.
     particular = ((text, word) for text, word in _known(view) if len(text) >= 4 and re.search(r"[\d.:]", text))
     known = {text: word for text, word in particular if text not in names}
     numbered = _numbered(view)

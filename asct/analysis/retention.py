@@ -64,7 +64,7 @@ def old_runs(results: Path, keep: int, before: str | None, catalog: Catalog) -> 
         if ranks[root.parent] > keep and (before is None or root.name < before):
             found[root] = _why_kept(item, needed, catalog)
     referring = [item for item in runs if found.get(item.layout.root) != ""]
-    while referring:  # what a kept run refers to is kept, too
+    while referring:  # runs to which a kept run refers are kept, too
         item = referring.pop(0)
         why = f"{item.layout.root.parent.name}/{item.layout.root.name} refers to it"
         starts = tuple(_references(item))
@@ -87,7 +87,7 @@ def _why_kept(item: ListedRun, needed: Mapping[Path, str], catalog: Catalog) -> 
         return "cannot be read"
     if lock_holder(item.layout.lock):
         return "in progress"
-    if item.run.status == "running":  # it may be in progress on a file system without locks
+    if item.run.status == "running":  # the run may be in progress on a file system without locks
         return "has not ended"
     try:
         if labels := sorted({*label_links(root), *item.labels}):
@@ -132,6 +132,6 @@ def _text(path: Path) -> str:
 def _names(stored: StoredRun) -> Iterator[str]:
     yield from (source.run for job in stored.run.jobs for source in job.reused)
     yield str(stored.resolved().get("baseline") or "")
-    if stored.run.status == "running":  # run.json does not list them yet
+    if stored.run.status == "running":  # run.json does not list the reused runs yet
         headlines = (str(event.get("headline", "")) for event in stored.journal())
         yield from (text.removeprefix(_REUSED) for text in headlines if text.startswith(_REUSED))

@@ -102,7 +102,8 @@ def _repeats(lost: Mapping[Tone, int], run: Run, tones: Sequence[Tone]) -> Itera
         if number := lost.get(tone, 0):
             one, several = _OF_REPEATS[tone]
             told = f"{share(number, planned(run.jobs), 'measurement')} {one if number == 1 else several}"
-            yield "invalid" if tone == "doubt" else tone, told  # the color of doubt is for runs with exit code 0
+            # The color for doubt is reserved for runs with exit code 0.
+            yield "invalid" if tone == "doubt" else tone, told
 
 
 def _doubts(view: RunView) -> Iterator[Problem]:
@@ -165,7 +166,7 @@ def _regressed(view: RunView) -> Iterator[str]:
     """Yield a text about the regressed values that no expectation compares with the baseline, if there are any."""
     try:
         found = diff_of(view)
-    except StoreError:  # the section about the comparison says why
+    except StoreError:  # the comparison section of the report gives the reason
         return
     if found is None:
         return

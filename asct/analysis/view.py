@@ -206,7 +206,7 @@ def _kept(read: Callable[[], dict[str, _T]], notes: list[Diagnostic]) -> dict[st
 def _plan_text(stored: StoredRun, notes: list[Diagnostic]) -> str:
     try:
         path = stored.inside(stored.layout.plan)
-        if path.exists() and not path.is_file():  # reading a pipe would block
+        if path.exists() and not path.is_file():  # the path may be a pipe, and reading from it would block
             raise OSError(0, "not a regular file")
         text = path.read_text(encoding="utf-8", errors="replace")
         return plain(text, keep_lines=True)

@@ -96,7 +96,7 @@ def _schema(benchmark: Benchmark[Any], name: str) -> dict[str, Any]:
 
 def _items(schema: dict[str, Any], text: str) -> list[Any]:
     if schema.get("type") == "integer" and schema.get("unit") is None and "-" in text.strip("-"):
-        with suppress(ValueError):  # the planner reports the error with its location
+        with suppress(ValueError):  # invalid text is kept, because the planner reports it with its location
             return parse_integers(text)
     inner = text.strip().removeprefix("[").removesuffix("]")
     return [_scalar(schema, part.strip()) for part in inner.split(",") if part.strip()]

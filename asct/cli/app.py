@@ -127,12 +127,13 @@ def name_variables(command: click.Command, prefix: str) -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code."""
-    options = GlobalOptions(json="--json" in arguments)  # so that usage errors are printed as JSON too
+    # Known before parsing, so that usage errors are printed as JSON, too.
+    options = GlobalOptions(json="--json" in arguments)
     code = _run(arguments, options)
     lost = lost_output() if code != BROKEN_PIPE else None
     if lost is None:
         return code
-    options.json = False  # only stderr is left
+    options.json = False  # JSON would go to stdout, but only stderr still works
     kept = "the run itself is complete in its folder" if options.kept else "free some space, or write elsewhere"
     message = f"cannot write to stdout: {lost.strerror}; the output is incomplete"
     options.console.diagnostics([Diagnostic("E912", message, hint=kept)])
@@ -152,13 +153,14 @@ def _run(arguments: Sequence[str], options: GlobalOptions) -> int:
         return 2
     except click.ClickException as problem:
         return _usage(problem, options)
-    except (KeyboardInterrupt, click.Abort) as problem:  # click turns the first into the second
+    except (KeyboardInterrupt, click.Abort) as problem:  # click converts KeyboardInterrupt to Abort
         options.console.line("interrupted")
         terminated = isinstance(problem, Terminated) or isinstance(problem.__cause__, Terminated)
         return 128 + (signal.SIGTERM if terminated else signal.SIGINT)
     except BrokenPipeError:
         return _closed_pipe()
-    except SystemExit as end:  # click and rich exit with 1 if the pipe is closed; here 1 is a failed expectation
+    except SystemExit as end:
+        # click and rich exit with 1 if the pipe is closed, but in asct, 1 means a failed expectation.
         return _closed_pipe() if end.code else 0
     except AsctError as problem:
         _report(options, problem.diagnostics)

@@ -79,7 +79,7 @@ def publish(console: Console, view: RunView) -> None:
     console.annotations(annotate(problems_of(view), "see summary.md and junit.xml of the run"))
     _append(console, "GITHUB_STEP_SUMMARY", lambda room: within(view, room - 1) + "\n")
     folder = str(view.root)
-    if folder.isprintable():  # a line break would set further outputs
+    if folder.isprintable():  # a line break in the path would set further outputs
         _append(console, "GITHUB_OUTPUT", lambda _: f"run={folder}\n")
 
 

@@ -190,7 +190,7 @@ class Console:
         """Print progress or a remark to stderr if `tells("info")` is true or `always` is set."""
         if not (always or self.tells("info")):
             return
-        if isinstance(text, str) and not style and "err" not in vars(self):  # rich, once loaded, may show progress
+        if isinstance(text, str) and not style and "err" not in vars(self):  # rich, if loaded, may be showing progress
             _write(sys.stderr, f"{harmless(text)}\n")
         else:
             self.err.print(harmless(text), style=style or None)
@@ -233,7 +233,7 @@ def discard_closed_outputs() -> None:
     """Discard output to a closed pipe or terminal so that a run can finish."""
     for stream in (sys.stdout, sys.stderr):
         poller = select.poll()
-        poller.register(stream.fileno(), 0)  # poll always reports hang-ups and errors
+        poller.register(stream.fileno(), 0)  # an empty mask suffices: poll always reports hang-ups and errors
         if poller.poll(0):
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 

@@ -79,7 +79,7 @@ def execute(
         for name in report_names(resolved.report.formats) if ci else dict.fromkeys(resolved.report.formats):
             try:
                 paths = write_report(view, name, layout.root)
-            except (AsctError, MemoryError) as problem:  # it must not hide the results
+            except (AsctError, MemoryError) as problem:  # a failed report must not hide the results
                 known = problem if isinstance(problem, AsctError) else exhausted(problem)
                 options.console.diagnostics(known.diagnostics if known else ())
             else:  # a run without values has no CSV files and no pictures
@@ -200,7 +200,7 @@ class RunLog(AbstractContextManager["RunLog"]):
         self._log.log(level, "%s", printable(text))
 
     def _open(self, path: Path) -> None:
-        if path.resolve() in open_logs():  # as `--log-file`
+        if path.resolve() in open_logs():  # `--log-file` already writes to this file
             return
         try:
             self._handler = logging.FileHandler(path, encoding="utf-8")

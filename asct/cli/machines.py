@@ -67,7 +67,7 @@ def read_machines(options: GlobalOptions, request: ReportRequest) -> MachineFact
     with ThreadPoolExecutor(min(FORKS, len(specs))) as pool:
         try:
             answers = list(pool.map(_read_host, hosts, specs))
-        except BaseException:  # stop the hosts, because the pool waits for them
+        except BaseException:  # the pool waits for its threads, so stop their hosts first
             for host in hosts:
                 host.interrupt()
             raise

@@ -274,7 +274,7 @@ class Duration(click.ParamType):  # type: ignore[type-arg]  # is generic for typ
         from asct.values.duration import parse_duration, require_unit
 
         number = value
-        for kind in (float, int):  # `require_unit` rejects a bare number
+        for kind in (float, int):  # `require_unit` then rejects a bare number
             with suppress(ValueError, TypeError):
                 number = kind(value)
         try:

@@ -83,7 +83,8 @@ def option_node(item: str, number: int, value: Any) -> Node:
         parts = text.split(",")
         starts = [start + sum(len(part) + 1 for part in parts[:index]) for index in range(len(parts))]
         spans = [Span(OPTION, number + 1, at, max(1, len(part))) for at, part in zip(starts, parts, strict=True)]
-        spans = spans if len(spans) == len(value) else [whole] * len(value)  # a range such as `1-9` has more values
+        # A range such as `1-9` has more values than parts.
+        spans = spans if len(spans) == len(value) else [whole] * len(value)
         value = [Node(one, span) for one, span in zip(value, spans, strict=True)]
     return Node(value, whole, key)
 

@@ -172,7 +172,7 @@ class _Ticking(Progress):
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def __enter__(self) -> Self:
-        with suppress(RuntimeError):  # the system cannot start another thread; a run needs no display
+        with suppress(RuntimeError):  # raised if the system cannot start another thread; a run works without a display
             self._thread.start()
         return self
 

@@ -52,7 +52,7 @@ def published(root: Path, *, redact: bool) -> Iterator[RunView]:
         try:
             found = view_of(copy)
         except StoreError:
-            view_of(root)  # fails as well, and names the damaged file of the run instead of that of the copy
+            view_of(root)  # raises the same error, but with the path in the run instead of the copy
             raise
         yield replace(found, sources=redacted(sources, redaction.text))
 

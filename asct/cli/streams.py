@@ -65,14 +65,14 @@ def protect_streams() -> None:
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # POSIX: open returns the lowest number that is free
+            os.open(os.devnull, os.O_RDWR)  # POSIX: open returns the lowest free descriptor, which is `number`
     sys.stdout = _protected(sys.stdout, 1)
     sys.stderr = _protected(sys.stderr, 2)
 
 
 def _protected(stream: TextIO | None, number: int) -> TextIO:
     buffer = io.BufferedWriter(OutputFile(number, "wb", closefd=False))
-    if stream is None:  # it was closed when the interpreter started
+    if stream is None:  # the stream was closed when the interpreter started
         return io.TextIOWrapper(buffer, encoding="utf-8", errors="replace")
     errors = stream.errors if stream.encoding.lower().startswith("utf") else SIMILAR
     return io.TextIOWrapper(buffer, stream.encoding, errors, line_buffering=number == 2 or stream.isatty())

@@ -52,9 +52,8 @@ def _idle(seen: RuleInput) -> Evaluations:
         longest = max(longest, state.latency_us)
     if not settings:
         return
-    mixed = (
-        len(cpu.kinds) > 1
-    )  # a state number then means different states on different cores, and the facts contain no numbers
+    # With several kinds of cores, one state number stands for different states, and the facts contain no state numbers.
+    mixed = len(cpu.kinds) > 1
     values = {"longest": longest, "named": "; ".join(named), "least": LONG_US}
     yield Evaluation(values, [] if mixed else settings, "mixed" if mixed else "")
 
@@ -169,7 +168,7 @@ def _boost(seen: RuleInput) -> Evaluations:
     drivers = {policy.driver for policy in cpu.policies}
     intel = bool(drivers & set(_INTEL))
     setting = Setting(path="/sys/devices/system/cpu/cpufreq/boost", value="0", was="1")
-    if intel:  # inverted: 1 switches boost off
+    if intel:  # `no_turbo` is inverted: 1 switches boost off
         setting = Setting(path="/sys/devices/system/cpu/intel_pstate/no_turbo", value="1", was="0")
     yield Evaluation({}, [setting])
 

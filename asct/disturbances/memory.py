@@ -46,7 +46,7 @@ def _pool(seen: RuleInput) -> Evaluations:
     found = pools.get(_HUGE) or pools.get(memory.default_huge_page_bytes or 0)
     pool = seen.known(found, "pools of huge pages", "memory.huge_pages")
     if seen.facts.system.uid == 0 or sum(one.free * one.page_bytes for one in memory.huge_pages) >= _POOL_BYTES:
-        return  # as root, the benchmarks themselves reserve and release huge pages
+        return  # as root, the benchmarks reserve and release huge pages on their own
     size, missing = pool.page_bytes, -(-_POOL_BYTES // pool.page_bytes) - pool.free
     path = f"/sys/kernel/mm/hugepages/hugepages-{size >> 10}kB/nr_hugepages"
     setting = Setting(path=path, value=str(pool.total + missing), was=str(pool.total))

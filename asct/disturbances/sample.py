@@ -122,7 +122,7 @@ def _shares(before: tuple[int, ...], after: tuple[int, ...]) -> tuple[float, flo
     """
     grown = [max(0, late - early) for early, late in zip(before[:8], after[:8], strict=False)]
     total = sum(grown)
-    if total == 0:  # the CPU slept without a timer tick
+    if total == 0:  # the CPU slept, and its timer tick was off
         return None
     steal = grown[_STEAL] if len(grown) > _STEAL else 0
     return (total - grown[_IDLE] - grown[_IOWAIT] - steal) / total, steal / total

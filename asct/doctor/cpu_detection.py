@@ -95,7 +95,7 @@ def detect(
     if located:
         try:
             instruments.keep(file_name(snapshot), kept)
-        except HostError as error:  # show the result even if it cannot be cached
+        except HostError as error:  # the result is shown even if it cannot be cached
             problems = error.diagnostics
     return Detection(len(cpus), located, kept, stop.requested, problems)
 

@@ -82,7 +82,8 @@ def _point_case(suite: ET.Element, job: JobView, point_id: str, repeats: Sequenc
     swept = coordinates_text(next((item.command.swept for item in repeats if item.command), {}))
     seconds = sum(item.status.elapsed_s for item in repeats if item.status)
     case = _case(suite, swept or job.entry.id, job.key, seconds)
-    bad = [item for item in repeats if item.repeat >= 1 and not item.measured]  # a failed warm-up changes nothing
+    # A failed warm-up (repeat 0 or lower) does not affect the outcome of a point.
+    bad = [item for item in repeats if item.repeat >= 1 and not item.measured]
     words = Counter(item.word for item in repeats)
     counts = ", ".join(f"{number} {word}" for word, number in words.items())
     if bad:

@@ -186,7 +186,7 @@ def _take(archive: tarfile.TarFile, bounded: _Bounded, tree: MemoryTree, notes: 
             tree.add(path, TreeEntry("file"), data)
         elif member.issym():
             tree.add(path, TreeEntry("link", member.linkname))
-        elif member.islnk():  # another name for an earlier file
+        elif member.islnk():  # a hard link to an earlier file
             tree.add(path, TreeEntry("file"), tree.data.get(_path(member.linkname) or ()))
         else:
             tree.add(path, TreeEntry("folder" if member.isdir() else "other"))

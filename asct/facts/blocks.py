@@ -19,7 +19,7 @@ from asct.facts.unknown import LATE, NEEDS_ROOT, UnknownFacts, chosen, folders, 
 from asct.instruments.nvme import UNIT_BYTES
 from asct.sdk.facts import BlockDevice, NvmeHealth
 
-_SECTOR = 512  # the unit of /sys/block/*/size, whatever the block size of the drive
+_SECTOR = 512  # the unit of /sys/block/*/size, regardless of the drive's block size
 _KINDS = {"loop": "loop", "md": "md", "dm-": "dm", "sr": "rom", "zram": "zram"}
 _VIRTUAL = re.compile(r"(ram|nbd|nullb|drbd|bcache|rnbd|ublkb)\d+", re.ASCII)
 _UDEV = re.compile(r"/run/udev/data/b(\d+:\d+):E:ID_([A-Z_]+)=(.*)", re.ASCII)

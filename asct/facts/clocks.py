@@ -155,7 +155,7 @@ def frequency(
     highest = next((policy.highest_hz for policy in found if first in policy.cpus and policy.highest_hz), None)
     if highest:
         return highest
-    # x86 and LoongArch, s390, Power (`3800.000000MHz`)
+    # The field names on x86, LoongArch, s390 and Power (`3800.000000MHz`), in this order.
     for name in ("cpu MHz", "CPU MHz", "cpu MHz static", "clock"):
         number = _NUMBER.match(printed.get(name, ""))
         if number and (mhz := real(number[0])):

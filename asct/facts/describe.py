@@ -12,7 +12,7 @@ def describe(facts: HostFacts) -> str:
     cpu, memory, system = facts.cpu, facts.memory, facts.system
     parts = [
         system.arch,
-        ", ".join(dict.fromkeys(kind.model for kind in cpu.kinds if kind.model)) or cpu.model,  # big.LITTLE has several
+        ", ".join(dict.fromkeys(kind.model for kind in cpu.kinds if kind.model)) or cpu.model,  # several on big.LITTLE
         counted(cpu.cpus, "CPU"),
         counted(len(facts.nodes) or None, "node"),
         format_quantity(memory.total_bytes, "B") if memory.total_bytes else None,

@@ -151,7 +151,7 @@ def other(values: Texts) -> Design:
     return Design(values.get("vendor_id") or values.get("vendor") or None, model or None)
 
 
-_ARROW_LAKE_U = 0xB5  # has the cores of Meteor Lake
+_ARROW_LAKE_U = 0xB5  # despite its name, it has the same cores as Meteor Lake
 
 
 def x86(values: Texts) -> Design:

@@ -45,7 +45,7 @@ def kinds(snapshot: Snapshot, cpus: Cpus, policies: list[FrequencyPolicy]) -> Co
     for cpu in cpus.online:
         values, midr, apart = cpus.info.of(cpu), cpus.of(cpu).get(MIDR), lists.get(cpu)
         alike = (midr, *(values.get(name) for name in data(__file__, "kernel.yaml")["identity"]))
-        if alike not in known:  # hundreds of CPUs report the same values
+        if alike not in known:  # cached, because hundreds of CPUs may report the same values
             known[alike] = design(values, midr)
         if apart is None and midr is None and cpu not in cpus.info.own:
             apart = cpus.of(cpu).get("cpu_capacity")

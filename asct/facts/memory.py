@@ -58,7 +58,7 @@ def _summed(devices: Sequence[MemoryDevice], virtualization: str | None, gaps: U
 def _module(one: MemoryDevice, devices: Sequence[MemoryDevice]) -> MemoryModule:
     channel = None
     if one.populated:
-        with suppress(ValueError):  # the reason is reported for `channels`
+        with suppress(ValueError):  # the reason is already reported for the field `channels`
             channel = " ".join(smbios.channel_of(one, devices))
     return MemoryModule(
         slot=one.locator or "?",

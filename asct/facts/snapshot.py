@@ -149,7 +149,7 @@ class _SnapshotReader:
         self._taken: datetime | None = None
 
     def mark(self, kind: str, name: str, rest: str) -> None:
-        if kind == "taken":  # appended to a stored exchange by reading.collect
+        if kind == "taken":  # `reading.collect` appends this line to a stored exchange
             self._taken = _moment(name)
         if kind == "left":
             self._left[name] = self._left.get(name, 0) + (int(rest) if rest.isdecimal() and len(rest) < 20 else 1)
@@ -209,7 +209,7 @@ class _SnapshotReader:
             except ValueError:
                 continue
             self._copies += len(owners)
-            if self._copies > _MOST_COPIES:  # no machine has so many, so this is not output of the script
+            if self._copies > _MOST_COPIES:  # no machine prints so many, so the text is not output of the script
                 break
             found += [(number, line) for number in owners]
         return found

@@ -143,7 +143,7 @@ def cloud(snapshot: Snapshot, gaps: UnknownFacts) -> tuple[str | None, str | Non
     if name is not None:
         kind = dmi(snapshot, "product_name") if name in _NAMES["product_is_instance_type"] else None
         return name, gaps.known("system.instance_type", kind, _UNASKED)
-    if (dmi(snapshot, "bios_version") or "").endswith(".amazon"):  # EC2 on Xen, before Nitro
+    if (dmi(snapshot, "bios_version") or "").endswith(".amazon"):  # older EC2 instances run on Xen instead of Nitro
         gaps.note("system.instance_type", _UNASKED)
         return "aws", None
     for field in ("cloud", "instance_type"):
@@ -167,7 +167,7 @@ _FIRST_NAMESPACES = {"pid:[4026531836]", "uts:[4026531838]", "ipc:[4026531839]"}
 
 def system(snapshot: Snapshot, gaps: UnknownFacts) -> System:
     """Return the system facts, based on uname, os-release(5), the firmware and the Linux kernel."""
-    answer = snapshot.commands.get("uname")  # unstripped: a dump may have an empty first line
+    answer = snapshot.commands.get("uname")  # not stripped, because the first line of a dump may be empty
     names = answer.text.split("\n") if answer is not None and answer.status == 0 else []
     arch, hostname, kernel, version = [name.strip() or None for name in (names + [""] * 4)[:4]]
     release = os_release(snapshot.text("/etc/os-release") or snapshot.text("/usr/lib/os-release"))
@@ -237,7 +237,8 @@ def _virtualization(snapshot: Snapshot, gaps: UnknownFacts) -> str | None:
     detected = _detected(snapshot, "hypervisor")
     if detected is not None:
         return detected
-    metal = (dmi(snapshot, "product_name") or "").endswith(".metal")  # Amazon EC2, without a hypervisor
+    # On Amazon EC2, this suffix marks instances without a hypervisor.
+    metal = (dmi(snapshot, "product_name") or "").endswith(".metal")
     names = [] if metal else [dmi(snapshot, name) for name in ("product_name", "sys_vendor", "bios_vendor")]
     known = snapshot.text("/sys/hypervisor/type") or next(filter(None, map(_NAMES["hypervisors"].get, names)), None)
     if known:
@@ -246,7 +247,7 @@ def _virtualization(snapshot: Snapshot, gaps: UnknownFacts) -> str | None:
         return "none"
     if re.search(r"(?:^| )(?:qemu,|linux,dummy-virt\b)", device_tree(snapshot).get("compatible", "")):
         return "qemu"
-    for line in (snapshot.text("/proc/bus/pci/devices") or "").split("\n"):  # from dumps only
+    for line in (snapshot.text("/proc/bus/pci/devices") or "").split("\n"):  # available only in dumps
         if found := _NAMES["hypervisor_functions"].get("".join(line.split()[1:2])):
             return str(found)
     flags = fields(snapshot.text("/proc/cpuinfo")).get("flags")

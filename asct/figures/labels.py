@@ -192,7 +192,8 @@ def _place(text: str, mark: Point, taken: list[Box], lines: Sequence[Segment], s
         inside = box[0] >= 0 and box[1] >= 0 and box[2] <= size[0] and box[3] <= size[1]
         free = inside and not any(_overlap(box, other) for other in taken)
         if free and not any(_crosses(line, _grown(box)) for line in lines):
-            taken.append((box[0] - CHARACTER, box[1], box[2] + CHARACTER, box[3]))  # two numbers must not read as one
+            # The gap keeps two numbers from looking like one.
+            taken.append((box[0] - CHARACTER, box[1], box[2] + CHARACTER, box[3]))
             return Placed(text, position)
     return Placed("", "top center")
 

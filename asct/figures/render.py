@@ -225,7 +225,7 @@ class _Drawn:
             (x, y)
             for x, y in zip(series.backdrop.x, series.backdrop.y, strict=True)
             if self.x.kind != "category" or category_label(x, self.chart.x) in self.x.labels
-        ]  # others would become further categories
+        ]  # any other value would add a category to the axis
         behind = Series(series.backdrop.name, tuple(x for x, _ in pairs), tuple(y for _, y in pairs))
         trace: dict[str, Any] = {
             **self._common(series), **group, "type": "scatter", "x": self._xs(behind), "y": self._ys(behind.y),

@@ -94,7 +94,7 @@ def _memory(info: _Info) -> Iterable[Row]:
     pools = _POOL.findall(info.text("kern_cfg.huge_pages"))
     yield "Huge pages", ", ".join(f"{number} x {size_text(1024 * int(size))}" for size, number in pools)
     mode = info.text("kern_cfg.thp")
-    yield "Transparent huge pages", mode if mode in _MODES else ""  # ASCT takes an unknown mode for `disabled`
+    yield "Transparent huge pages", mode if mode in _MODES else ""  # ASCT reports an unknown mode as `disabled`
 
 
 def _software(info: _Info) -> Iterable[Row]:

@@ -143,7 +143,8 @@ def _bandwidth_sweep(recipe: ArmRecipe) -> Iterator[ArmValue]:
         at: dict[str, Scalar] = {"level": level or "", "traffic": "all-reads"}
         for column in levels.named("Bandwidth [") if level else ():
             value = levels.number(row, column)
-            if value is not None:  # from memory, whole lines are transferred, however many of their bytes are loaded
+            if value is not None:
+                # DRAM values are comparable: memory transfers whole lines, even if few of their bytes are loaded.
                 yield _bandwidth("bandwidth", value, _unit(column), coords=at, unlike="" if level == "DRAM" else _LINES)
 
 
@@ -270,7 +271,7 @@ def _of_point(table: ArmTable, row: str) -> Iterator[ArmValue]:
             continue
         yield ArmValue(f"{prefix}iops", rate * 1e3, {})
         bandwidth = table.number(row, f"{title or 'Total '}BW (MB/s)")
-        if bandwidth is not None:  # the unit is MiB/s, whatever the name of the column
+        if bandwidth is not None:  # the values are in MiB/s, even if the column name states another unit
             yield ArmValue(f"{prefix}bandwidth", bandwidth * _MEBI, {})
         latency = table.number(row, f"{title}Lat. (us)")
         if latency is not None:

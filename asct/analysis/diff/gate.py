@@ -31,7 +31,7 @@ def limit_of(text: str) -> float:
     Raises UsageError (E705) with the location of the first mistake.
     """
     found = _CONDITION.fullmatch(text)
-    assert found is not None  # every part may be empty or anything
+    assert found is not None  # the pattern matches any text
     if found["what"] != "regression":
         raise _mistake(text, found.start("what"), found["what"], "the condition must begin with `regression`")
     if found["sign"] != ">":

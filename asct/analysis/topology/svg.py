@@ -161,7 +161,7 @@ def _rows(inner: list[_Rectangle], widest: float) -> list[list[_Rectangle]]:
 def _core(part: Box, lines: int) -> _Rectangle:
     """Lay out a core with its CPU numbers. An outer box and a tooltip show its details."""
     texts = _cpu_lines(part)
-    if len(texts) < lines == len(part.cpus):  # other cores have their numbers below one another
+    if len(texts) < lines == len(part.cpus):  # one number per line, as in the other cores
         texts = [str(cpu) for cpu in sorted(part.cpus)]
     return _Rectangle(part, tuple((line, "") for line in texts), _CORE, _LINE * lines + 8)
 

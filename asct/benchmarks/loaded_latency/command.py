@@ -83,7 +83,7 @@ def arguments(params: LoadedLatencyParams, facts: HostFacts, chain: int) -> tupl
     _check_load(params, facts, where)
     one_node = len(set(where.load_nodes)) == 1
     named = {
-        "delays": params.injected_nops,  # passed even if empty, because `load` has a default list
+        "delays": params.injected_nops,  # passed even if empty; otherwise, `load` would use its default list
         "traffic": params.traffic,
         "width": params.width,
         "touch": params.touch,

@@ -144,7 +144,7 @@ def summary(levels: Sequence[LoadLevel], idle: float | None, of_latency: tuple[s
     """
     valid = [level for level in levels if NO_LOAD not in level.flags]
     gaps = (GAPS,) if len(valid) < len(levels) else ()
-    # increasing load means fewer NOPs
+    # The fewer NOPs, the higher the load.
     rising = sorted(valid, key=lambda level: level.delay or 0, reverse=True)
     curve = [(level, level.bandwidth.median * level.bus_share) for level in rising if level.bandwidth is not None]
     if not curve:

@@ -54,7 +54,7 @@ def fio(options: GlobalOptions, files: tuple[str, ...], **given: Any) -> int:
 
     repeats, versions = _read(options, files)
     benchmark = installed().get("storage-fio")
-    assert benchmark is not None  # it is part of asct
+    assert benchmark is not None  # storage-fio is part of asct
     results = Path(given["results"])
     target = ImportTarget(
         results=results,

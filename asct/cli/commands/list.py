@@ -147,7 +147,7 @@ def _print(options: GlobalOptions, listing: Listing) -> None:
         _print_blocks(console, listing)
     elif listing.name == "benchmarks":
         _print_benchmarks(console, listing)
-    else:  # the coordinates of a metric follow its help text
+    else:  # the column `at` is not needed, because the help text of a metric ends with its coordinates
         shown = [key for key in listing.columns if key != "at" and any(row[key] for row in listing.rows)]
         _print_folded(console, listing, shown)
 

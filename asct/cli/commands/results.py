@@ -236,7 +236,7 @@ def label_(options: GlobalOptions, run: str, label: str, results: str) -> int:
     if fault:
         accepting = "label another run, or make an intended change the baseline with `asct results accept`"
         raise _no_baseline(stored, f"it {fault}", _completing(stored) or accepting)
-    with held(stored.layout.lock):  # `prune` deletes no run while its lock is held
+    with held(stored.layout.lock):  # while the lock is held, `prune` cannot delete the run
         link = link_label(stored.layout.root, label)
     document = {"schema": "asct.label/1", "label": label, "run": str(stored.layout.root)}
     _show(options, document, f"{link}: {stored.layout.root.name}")
@@ -271,7 +271,7 @@ def accept_(options: GlobalOptions, run: str, metric: str, because: str, results
             else did_you_mean(metric, map(".".join, known), f"`asct results show {run}` lists the metrics")
         )
         raise _no_baseline(stored, fault, _completing(stored) or hint)
-    with held(stored.layout.lock):  # as in `label`
+    with held(stored.layout.lock):  # while the lock is held, `prune` cannot delete the run (as in `label`)
         accept(stored.layout.root.parent, item)
     _show(options, item.model_dump(mode="json", by_alias=True), f"{metric}: accepted from {stored.layout.root}")
     return 0

@@ -24,9 +24,9 @@ _SHARPNESS: Final = 1.5
 """Number of PNG pixels per CSS pixel."""
 _SETTINGS: Final[dict[Any, Any]] = {
     "font.family": ["sans-serif"],
-    "text.parse_math": False,  # a dollar sign in a name is a dollar sign
-    "svg.fonttype": "none",  # text stays text, which can be searched and selected
-    "svg.hashsalt": "asct",  # ids would be random otherwise
+    "text.parse_math": False,  # keeps matplotlib from reading dollar signs in names as TeX
+    "svg.fonttype": "none",  # keeps text as text, so that it can be searched and selected
+    "svg.hashsalt": "asct",  # makes ids reproducible; without a salt, they are random
     "hatch.linewidth": 0.8,
 }
 _OMITTED: Final[Mapping[str, Mapping[str, Any]]] = {
@@ -52,7 +52,8 @@ def picture(spec: Mapping[str, Any], title: str, caption: str, source: str, form
         spec, title, caption, source = (with_codes(one, left) for one in (dict(spec), title, caption, source))
         source += "; codes such as U+4E2D stand for characters that no installed font contains"
     with matplotlib.rc_context(_SETTINGS | {"font.sans-serif": [DEJAVU, *names]}), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # in SVG, where it does not matter
+        # Only SVG files can still lack a glyph here, and the program that shows them chooses another font.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         sheet = Sheet(title, caption, source, spec)
         draw_plot(sheet, spec)
         stream = io.BytesIO()

@@ -164,7 +164,8 @@ class _Frame(NamedTuple):
 def _label(note: Mapping[str, Any], frame: _Frame) -> None:
     scales = frame.axes.get_xscale(), frame.axes.get_yscale()
     x, y = (
-        10.0 ** note[name] if scale == "log" and in_data else note[name]  # plotly expects exponents in labels only
+        # On a logarithmic axis, plotly expects the positions of labels, and only these, as exponents.
+        10.0 ** note[name] if scale == "log" and in_data else note[name]
         for name, scale, in_data in zip("xy", scales, frame.in_data, strict=True)
     )
     font = {**STYLE["annotationdefaults"]["font"], **note.get("font", {})}

@@ -36,7 +36,7 @@ def draw_heatmap(axes: Axes, bar: Axes, trace: Mapping[str, Any], blank: str) ->
         for middle in range(1, rows):
             axes.axhline(middle - 0.5, color="white", linewidth=trace["ygap"] * POINT)
     if "texttemplate" in trace:
-        texts = trace.get("text")  # of a matrix whose z is logarithmic
+        texts = trace.get("text")  # only set if the matrix is logarithmic, because `z` then contains logarithms
         for row, line in enumerate(cells):
             for column, value in enumerate(line):
                 if math.isfinite(value):

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from asct.figures import theme
 
-logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it warns of a home folder that is not writable
+logging.getLogger("matplotlib").setLevel(logging.ERROR)  # hides the warning about a read-only home folder
 
 PIXELS_PER_INCH: Final = 96.0
 POINT: Final = 72 / PIXELS_PER_INCH

@@ -39,7 +39,7 @@ def draw_scatter(axes: Axes, trace: Mapping[str, Any], place: tuple[Place, Place
     xs, ys = ([at(value) for value in trace[name]] for name, at in zip("xy", place, strict=True))
     xs = [x + shift for x in xs]
     if trace.get("fill", "none") == "toself":
-        # the axes already have their limits, which add_patch would compute from every point
+        # The limits of the axes are already set. Unlike `add_patch`, `add_artist` does not update them for every point.
         axes.add_artist(Polygon(list(zip(xs, ys, strict=True)), facecolor=colour(trace["fillcolor"]), linewidth=0))
     elif "fill" in trace:
         raise ValueError(f"pictures cannot show a fill `{trace['fill']}`")
