@@ -33,7 +33,7 @@ def write_page(name: str, seed: Original, view: RunView) -> Path:
     lines = [
         f"# {escape(seed.title)}",
         "",
-        f"Written by `python -m tests.seeds {name}`; do not edit. Plan: [{plan}](../../{plan}).",
+        f"This page was written by `python -m tests.seeds {name}`; do not edit it. Plan: [{plan}](../../{plan}).",
         "",
         *_circumstances(seed, view),
         *_contents(seed),
@@ -52,12 +52,12 @@ def _circumstances(seed: Original, view: RunView) -> Iterator[str]:
     target = "; ".join(map(_limited, seed.drives))
     if not seed.drives and any(entry.benchmark.startswith("storage-") for entry in seed.entries.values()):
         target = "a temporary file"
-    changed = ", with changes that are not committed" if _git("status", "--porcelain", *_MEASURING) else ""
+    changed = ", with uncommitted changes" if _git("status", "--porcelain", *_MEASURING) else ""
     facts = [
         ("Original", seed.source),
-        ("Measured there", seed.machine),
-        ("Measured here", "; ".join(host.description for host in run.hosts)),
-        ("Target here", target),
+        ("Original machine", seed.machine),
+        ("This machine", "; ".join(host.description for host in run.hosts)),
+        ("Target", target),
         ("Profile", seed.profile),
         ("Started", run.started_at),
         ("asct", f"{run.tool_version}, commit {_git('rev-parse', '--short=12', 'HEAD')}{changed}"),
@@ -73,7 +73,7 @@ def _circumstances(seed: Original, view: RunView) -> Iterator[str]:
     known = {**dict(report.facts), **dict(report.hosts[0].rows)}
     yield from ("| fact | original | here |", "| --- | --- | --- |") if seed.facts else ()
     for fact in seed.facts:
-        ours = known.get(fact.ours, f"not known ({fact.only})")
+        ours = known.get(fact.ours, f"unknown (reported only by {fact.only})")
         yield f"| {escape(fact.name)} | {escape(fact.value)} | {escape(fact.ours)}: {escape(ours)} |"
     yield ""
 
@@ -83,8 +83,9 @@ def _git(*words: str) -> str:
 
 
 def _limited(drive: Drive) -> str:
-    limits = ", ".join(f"{value:,} {_LIMITS[key]}" for key, value in drive.limits.items())
-    return f"a loop device of {drive.mib} MiB" + (f", limited to {limits} a second" if limits else "")
+    limits = [f"{value:,} {_LIMITS[key]}" for key, value in drive.limits.items()]
+    text = " and ".join(filter(None, (", ".join(limits[:-1]), *limits[-1:])))
+    return f"a loop device of {drive.mib} MiB" + (f", limited to {text} per second" if limits else "")
 
 
 def _contents(seed: Original) -> Iterator[str]:
@@ -104,7 +105,7 @@ def _table(item: OriginalTable, view: RunView) -> Iterator[str]:
     yield ""
     found = table_of(view, item)
     yield table(paired(item, found), most=_MOST_ROWS)
-    yield from ("Here: no such table, because this machine has one NUMA node.", "") if found is None else ()
+    yield from ("This run has no such table, because the machine has only one NUMA node.", "") if found is None else ()
     yield from (item.why, "") if item.why else ()
 
 
@@ -120,14 +121,14 @@ def _figures(seed: Original, view: RunView, drawn: dict[tuple[str, str], str]) -
         yield from (item.why, "") if item.why else ()
         found, picture = figure_of(view, item), drawn.get((item.entry, item.figure), "")
         if found is None:
-            yield f"Here: not drawn, because this machine has fewer than {item.cpus} CPUs."
+            yield f"This run has no such figure, because the machine has fewer than {item.cpus} CPUs."
         elif picture in shown:
-            yield f"Here: in the figure “{found.title}” above."
+            yield f"In this run, the figure “{found.title}” above shows these values."
         elif picture:
             shown.add(picture)
             yield f"![{escape(found.title)}: {escape(found.caption)}](pictures/{picture})"
         else:
-            yield f"Here: in the report, the figure “{found.title}” of `{item.entry}`."
+            yield f"This run's report shows these values in the figure “{found.title}” of `{item.entry}`."
         yield ""
 
 
