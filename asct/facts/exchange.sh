@@ -1,6 +1,6 @@
 # The script that reads all facts of a host: `sh -s TOKEN WORK CACHE`. exchange.script() completes it. WORK is the work
 # folder of a session, and CACHE is the account's cache folder. Without CACHE, the script only reads from the host: WORK
-# need not exist, and the script finds the cache by itself.
+# need not exist, and the script finds the cache on its own.
 #
 # grep prints each line after its path, so that one process reads all files (-a is necessary because some values end
 # with a zero byte). One awk process packs and limits the lines (pack.awk). Querying all programs for their versions
