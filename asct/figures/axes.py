@@ -68,7 +68,7 @@ class AxisView:
 def section_scales(figures: Iterable[Figure]) -> Scales:
     """Return the scales of neighboring figures, such as those of one section of a report.
 
-    Axes with the same unit share a prefix, except those whose values it does not suit. Axes with the same unit and
+    Axes with the same unit share a prefix, unless it does not suit the values of an axis. Axes with the same unit and
     title always share a prefix.
     """
     guides: dict[tuple[str, str], list[float]] = {}

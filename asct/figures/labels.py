@@ -1,4 +1,4 @@
-"""Where a figure's texts go: beside the marks of a line, above vertical lines and beside horizontal lines, without
+"""Place the texts of a figure: beside the marks of a line, above vertical lines and beside horizontal lines, without
 overlapping."""
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def _beside(place: Beside, level: float, text: str, size: tuple[float, float]) -
 
 
 def _covered(box: Box, taken: Sequence[Box], data: Sequence[Segment], size: tuple[float, float]) -> tuple[int, int]:
-    """Return how many texts a text would cover, counting the edges of the plot, and how many parts of the data."""
+    """Return how many texts and how many parts of the data a text would cover. Edges of the plot count as texts."""
     outside = box[1] < -_TEXT_HEIGHT / 2 or box[3] > size[1]
     return outside + sum(_overlap(box, other) for other in taken), sum(_crosses(line, box) for line in data)
 

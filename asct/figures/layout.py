@@ -79,7 +79,7 @@ def _axis(view: AxisView) -> Json:
 
 
 def _meta(x: AxisView, y: AxisView) -> Json:
-    """Return what the page has to know when it chooses other ticks: whether none of those on the x axis may be omitted,
+    """Return what the page needs to know to choose other ticks: whether none of those on the x axis may be omitted,
     and which axes show only whole numbers."""
     whole = [name for name, view in (("x", x), ("y", y)) if view.whole]
     return ({"every": True} if x.every else {}) | ({"whole": whole} if whole else {})
