@@ -1,4 +1,4 @@
-/* One size from start to end: chain, self-check, timing. */
+/* Measures one size completely: builds the chain, checks it, and times it. */
 #ifndef CHASE_BENCH_H
 #define CHASE_BENCH_H
 
@@ -23,7 +23,7 @@ struct bench {
 /* Measures a working set of `bytes`. Ends the program with 4 if the chain is not a single cycle. */
 void bench_size(struct bench *bench, uint64_t bytes, bool refined, struct record *record);
 
-/* Measures the same size again: its batches are added to those of the record. */
+/* Measures the same size again and adds the batches to the record. */
 void bench_again(struct bench *bench, struct record *record);
 
 /* Removes the chain line by line to verify that nothing changed it; ends the program with 4 otherwise. */

@@ -10,7 +10,7 @@
 #define LOADS_MAX 16384
 #define WARM_LOADS 1024   /* untimed, before each batch: getrusage and reading the clock evict lines of the first-level cache */
 #define CYCLE_REACH 2      /* batches before and after whose adds are used for a batch */
-#define CAP_FACTOR 20     /* on a machine too busy for the least number of batches, measure for this many caps, */
+#define CAP_FACTOR 20     /* if the machine is too busy for the minimum number of batches, measure for this many time limits, */
 #define BUSY_NS 5000000000u /* and at least this long if there is no batch at all */
 #define TRIALS 8          /* batches discarded to find their length, */
 #define TRIALS_UP 3       /* of which the first ones may lengthen it */
@@ -36,8 +36,8 @@ static struct batch one_batch(const struct timer *timer, uint64_t turns, struct 
     return (struct batch){timer_net(timer, t2, t3), timer_net(timer, t0, t1)};
 }
 
-/* Iterations of the loop for a batch of about BATCH_NS. The first estimate may hit lines that the warm-up left in a near cache,
- * so it is reduced until a batch fits. */
+/* Returns the number of loop iterations for a batch of about BATCH_NS. The first estimate may be too large, because it may read
+ * lines that the warm-up left in a near cache. It is therefore reduced until a batch fits. */
 static uint64_t batch_turns(const struct timer *timer, struct node **at)
 {
     uint64_t turns = LOADS_MIN / LOOP_LOADS_PER_TURN, least = turns, most = LOADS_MAX / LOOP_LOADS_PER_TURN;
@@ -59,8 +59,8 @@ static struct stats load_stats(const struct measured *measured, const struct tim
     return stats_of(values, measured->count);
 }
 
-/* Nanoseconds of a core cycle around batch i: the fastest adds of it and its neighbors. Disturbances only make adds longer, and
- * the clock changes within milliseconds, not from batch to batch. */
+/* Returns the duration of a core cycle around batch i in nanoseconds, from the fastest adds of this batch and its neighbors.
+ * Disturbances only lengthen adds, and the clock changes within milliseconds, not from batch to batch. */
 static double cycle_ns_at(const struct measured *measured, uint64_t i, const struct timer *timer)
 {
     uint64_t from = i > CYCLE_REACH ? i - CYCLE_REACH : 0, to = i + CYCLE_REACH, fastest = UINT64_MAX;
@@ -106,7 +106,7 @@ static bool given_up(const struct measured *measured, const struct effort *effor
     return elapsed_ns > (measured->count < MEASURE_BATCHES_MIN ? busy_ns : effort->cap_ns);
 }
 
-/* Takes the batches of the size, or fewer if the time is over. Returns the ticks of the fastest one. */
+/* Measures the batches of the size, or fewer if the time is over. Returns the ticks of the fastest one. */
 static uint64_t collect(struct measured *measured, const struct timer *timer, const struct effort *effort, struct node **at)
 {
     uint64_t turns = measured->loads / LOOP_LOADS_PER_TURN, started = timer_monotonic_ns(), fastest = UINT64_MAX;

@@ -1,4 +1,4 @@
-/* Timing one working set in short batches. */
+/* Times one working set in short batches. */
 #ifndef CHASE_MEASURE_H
 #define CHASE_MEASURE_H
 
@@ -35,8 +35,9 @@ struct measured {
     double least_cycle_ns;
 };
 
-/* Measures the current chain: adds `effort->batches` batches to `measured`, which is zero before the first time, and computes the
- * values of all its batches. Ends the program with 3 if all batches were interrupted, and with 4 if the walk left the chain. */
+/* Measures the current chain: adds `effort->batches` batches to `measured`, which must be zeroed before the first call, and
+ * computes the values from all batches in it. Ends the program with 3 if all batches were interrupted, and with 4 if the walk left
+ * the chain. */
 void measure_more(const struct chain *chain, const struct timer *timer, const struct effort *effort, struct measured *measured);
 
 #endif

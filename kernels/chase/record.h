@@ -8,7 +8,7 @@
 #include "chase/measure.h"
 #include "kit/timer.h"
 
-#define RECORD_LISTED_MAX 64 /* batches in the sample: all in the order of time, or an evenly spaced subset of them, sorted */
+#define RECORD_LISTED_MAX 64 /* batches in the sample: all of them in chronological order, or an evenly spaced subset, sorted */
 
 struct record {
     bool refined;

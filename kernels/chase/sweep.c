@@ -8,7 +8,7 @@
 #define POINTS_MAX 4096
 #define HELD_MAX 512
 #define LOOKS_MAX 5
-#define ROUND_MAX 8 /* bisected between two evaluations of the curve, in order of size, so that the chain grows or shrinks only once */
+#define ROUND_MAX 8 /* bisections per evaluation of the curve, in order of size, so that the chain grows or shrinks only once */
 
 struct point {
     uint64_t bytes;
@@ -50,7 +50,7 @@ static void print(const struct sweep *sweep, struct sweep_result *result, const 
     result->refined += record->refined;
 }
 
-/* Removes sizes with the same lines as the one before; the sizes are ascending. */
+/* Removes each size that has the same number of lines as the previous one; the sizes are ascending. */
 static void drop_equal(struct curve *curve, uint64_t stride)
 {
     size_t kept = 0;
@@ -82,8 +82,8 @@ static void plan_coarse(const struct sweep *sweep, struct curve *curve)
     drop_equal(curve, stride);
 }
 
-/* The latency of each size, or that of a larger one if it is lower: more lines are not faster, so a peak comes from other
- * programs and is not a step of the curve. */
+/* Returns the latency of each size, or that of a larger size if it is lower. A larger working set is never faster, so a peak is
+ * caused by other programs and is not a step of the curve. */
 static void envelope(const struct curve *curve, double *latency)
 {
     double lowest = curve->points[curve->count - 1].median;
@@ -172,7 +172,7 @@ static const char *refine(struct sweep *sweep, struct sweep_result *result, stru
     }
 }
 
-/* Repeats disturbed ones of the near sizes `first` .. `first + count` and prints all of them. */
+/* Repeats the disturbed sizes among the near sizes `first` .. `first + count`, and prints all of them. */
 static void release(struct sweep *sweep, struct sweep_result *result, struct point *first, struct record *held, size_t count)
 {
     quiet_settle(&sweep->bench, held, count, &sweep->patience_ns);

@@ -1,4 +1,4 @@
-/* cmn: reads the configuration registers of a coherent mesh and prints them. See README.md. */
+/* cmn: reads and prints the configuration registers of a coherent mesh. See README.md. */
 #include <unistd.h>
 
 #include "cpu.h"

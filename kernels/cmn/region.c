@@ -15,15 +15,16 @@ static const volatile uint8_t *mapped;
 static uint64_t mapped_bytes;
 static sigjmp_buf answered;
 
-/* A bus that answers a read with an error: on arm64 a synchronous external abort, which the kernel hands on as SIGBUS. */
+/* Handles a bus error during a read. On arm64, it is a synchronous external abort, which the Linux kernel delivers as SIGBUS. */
 static void on_bus_error(int signal)
 {
     (void)signal;
     siglongjmp(answered, 1);
 }
 
-/* Linux: drivers/char/mem.c. A kernel that is locked down lets nobody open /dev/mem, and what CONFIG_STRICT_DEVMEM and
- * CONFIG_IO_STRICT_DEVMEM keep for the kernel and its drivers cannot be mapped: both are EPERM. */
+/* Source: Linux, drivers/char/mem.c. A Linux kernel in lockdown mode does not allow anyone to open /dev/mem. Ranges that
+ * CONFIG_STRICT_DEVMEM and CONFIG_IO_STRICT_DEVMEM reserve for the Linux kernel and its drivers cannot be mapped. Both cases result
+ * in EPERM. */
 static const char *why(void)
 {
     if (errno != EPERM)
@@ -58,7 +59,7 @@ void region_map(uint64_t base, uint64_t size)
 void region_map_file(const char *path, uint64_t size)
 {
     struct stat found;
-    int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a pipe without a writer would be waited for */
+    int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* otherwise, opening a pipe would wait for a writer */
     if (file < 0 || fstat(file, &found) != 0)
         fail(EXIT_ENVIRONMENT, "%s cannot be read: %s", path, strerror(errno));
     if (!S_ISREG(found.st_mode) || found.st_size == 0)

@@ -23,8 +23,8 @@
 #define CHILD_ISOLATED (UINT64_C(1) << 30) /* CMN S3 from r2p0: Arm, cmn-tools, cmn_devmem.py: discover_children */
 #define CHILD_EXTERNAL (UINT64_C(1) << 31)
 
-/* The pointers to children lie at 0x100 to 0x900: Arm, CMN-600 TRM (100180), por_cfgm_child_pointer_0-255. An XP of the later
- * meshes has 32 of them, 0x100 to 0x200. A count beyond that is not one. */
+/* The pointers to children are at 0x100 to 0x900 (Arm, CMN-600 TRM (100180), por_cfgm_child_pointer_0-255). In later meshes, an XP
+ * has 32 pointers at 0x100 to 0x200. A count that exceeds this range is invalid. */
 #define ROOT_CHILDREN_MAX 256
 #define CROSSPOINT_CHILDREN_MAX 32
 
@@ -56,7 +56,8 @@ static struct out begin_node(uint64_t offset, int64_t parent)
     return out;
 }
 
-/* What is not touched: an external node may be without power, one behind a port that is isolated may stop the machine. */
+/* Prints a node that is not read: an external node may have no power, and reading a node behind an isolated port may stop the
+ * machine. */
 static void print_skipped(uint64_t offset, int64_t parent, const char *why)
 {
     struct out out = begin_node(offset, parent);
@@ -83,7 +84,7 @@ static void print_registers(struct out *out, uint64_t offset, uint32_t type)
     out_close_array(out);
 }
 
-/* Prints a node; where its children are. */
+/* Prints a node, and returns the location of its children. */
 static struct children print_node(uint64_t offset, int64_t parent)
 {
     struct children children = {0};
@@ -111,7 +112,7 @@ static void print_device(uint64_t pointer, uint64_t crosspoint)
     uint64_t offset = pointer & CHILD_ADDRESS;
     bool first_mesh = tree.part == PART_CMN600 || tree.part == PART_CMN600AE;
     if (pointer == 0 && !first_mesh)
-        return; /* AmpereOneX, erratum AC04_MESH_1: more are counted than there are. Only in a CMN-600 one can stand at 0. */
+        return; /* AmpereOneX, erratum AC04_MESH_1: the count is too high. Only CMN-600 may have a device at 0. */
     if (pointer & CHILD_EXTERNAL)
         print_skipped(offset, (int64_t)crosspoint, "external");
     else if (tree.isolation || pointer & CHILD_ISOLATED)

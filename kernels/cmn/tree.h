@@ -1,4 +1,5 @@
-/* The tree of nodes that a mesh describes itself by: the root, below it the crosspoints, below each of them its devices. */
+/* The tree of nodes with which a mesh describes itself: the root, the crosspoints below it, and the devices below each
+ * crosspoint. */
 #ifndef CMN_TREE_H
 #define CMN_TREE_H
 
@@ -7,8 +8,8 @@
 
 #include "wanted.h"
 
-/* Prints a line for the mesh and one for each node, with the registers that are wanted of it. `root` is the offset of the root.
- * Ends the kernel if there is no root. Returns how many nodes were read. */
+/* Prints one line for the mesh and one for each node, with the requested registers of that node. `root` is the offset of the root.
+ * Ends the program if there is no root. Returns the number of nodes that were read. */
 int64_t tree_print(uint64_t root, const struct wanted *wanted, size_t count);
 
 #endif

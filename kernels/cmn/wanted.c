@@ -9,7 +9,7 @@
 #define TYPE_MAX 0xffff
 #define OFFSET_MAX 0xffff /* a node has 64 KiB of registers at most */
 
-/* A hexadecimal number up to `most` at `*text`, which moves behind it. */
+/* Parses a hexadecimal number of at most `most` at `*text`, and advances `*text` past it. */
 static bool take_number(const char **text, uint32_t most, uint32_t *value)
 {
     const char *digits = "0123456789abcdef", *found, *start = *text;
@@ -28,7 +28,7 @@ static bool take_word(const char **text, char word)
     return found;
 }
 
-/* One `PART/TYPE:OFFSET,...`; false if it is odd. */
+/* Parses one `PART/TYPE:OFFSET,...`; returns false if it is malformed. */
 static bool take_group(const char **text, struct wanted *wanted, size_t *count)
 {
     struct wanted one = {0};

@@ -1,4 +1,4 @@
-/* Which registers of which nodes to read, as --registers names them. */
+/* The registers to read from each type of node, as specified by --registers. */
 #ifndef CMN_WANTED_H
 #define CMN_WANTED_H
 
@@ -12,8 +12,8 @@ struct wanted {
     unsigned width; /* bytes */
 };
 
-/* Takes `PART/TYPE:OFFSET,OFFSET;PART/TYPE:...`, all numbers hexadecimal; an offset with a w behind it is of a register of 32
- * bits. Ends the kernel if it is anything else. Returns how many there are. */
+/* Parses `PART/TYPE:OFFSET,OFFSET;PART/TYPE:...`, in which all numbers are hexadecimal. A `w` after an offset marks a 32-bit
+ * register. Ends the program if the text is malformed. Returns the number of items. */
 size_t wanted_parse(const char *text, struct wanted *wanted);
 
 #endif

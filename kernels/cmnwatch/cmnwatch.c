@@ -1,4 +1,5 @@
-/* cmnwatch: which events of a mesh's monitor follow a load that is put on one CPU after the other. It judges nothing. */
+/* cmnwatch: shows which events of a mesh's performance monitor respond to a load that runs on one CPU after another. It draws no
+ * conclusions. */
 #include <string.h>
 #include <time.h>
 
@@ -44,7 +45,7 @@ static uint64_t read_all(size_t first, size_t count, struct reading *into)
     return timer_monotonic_ns();
 }
 
-/* A window under load and one without, for `count` events from `first` on. */
+/* Measures a window with the load and one without, for `count` events starting at `first`. */
 static void watch(struct range *range, int64_t cpu, size_t first, size_t count)
 {
     events_open(&events, first, count);

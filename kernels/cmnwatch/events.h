@@ -1,4 +1,4 @@
-/* Events of performance monitors that count for the whole system, opened a few at a time. */
+/* Events of system-wide performance monitors, a few of which are open at a time. */
 #ifndef CMNWATCH_EVENTS_H
 #define CMNWATCH_EVENTS_H
 
@@ -8,7 +8,8 @@
 
 #define EVENTS_MAX 2048
 
-/* What perf_event_open(2) is asked for: the monitor's type, the CPU that its events are opened on, and three words. */
+/* The arguments of perf_event_open(2): the type of the monitor, the CPU on which its events are opened, and three configuration
+ * words. */
 struct event {
     uint32_t type;
     int on;
@@ -17,7 +18,7 @@ struct event {
     int error; /* why it cannot be opened, or 0 */
 };
 
-/* What an event has counted, and for how long it was enabled and did count (ns). */
+/* The count of an event, and the times in nanoseconds for which it was enabled and actually counted. */
 struct reading {
     uint64_t value, enabled, running;
 };
@@ -27,23 +28,24 @@ struct events {
     struct event list[EVENTS_MAX];
 };
 
-/* Reads a file of lines `TYPE ON CONFIG CONFIG1 CONFIG2`, each decimal or 0x hexadecimal. Anything else ends the program with 2. */
+/* Reads a file with lines `TYPE ON CONFIG CONFIG1 CONFIG2`, in which each number is decimal or, after 0x, hexadecimal. Ends the
+ * program with 2 if the file contains anything else. */
 void events_load(struct events *events, const char *path);
 
-/* Opens each once and marks those that the monitor refuses. That the account may not watch at all, or that none can be opened, ends
- * the program with 3. */
+/* Opens each event once and marks those that the monitor rejects. Ends the program with 3 if the account lacks permission to
+ * monitor or if no event can be opened. */
 void events_try(struct events *events);
 
-/* Prints a line for each that was refused. */
+/* Prints a line for each event that was rejected. */
 void events_tell(const struct events *events);
 
-/* Opens `count` events from the one at `first` on. One that cannot be opened now is left closed. */
+/* Opens `count` events starting at `first`. An event that cannot be opened now stays closed. */
 void events_open(struct events *events, size_t first, size_t count);
 void events_close(struct events *events, size_t first, size_t count);
 
 struct reading event_read(const struct event *event);
 
-/* What an event counted between two readings; -1 if it did not count all the time. */
+/* Returns the count of an event between two readings, or -1 if it did not count all the time. */
 int64_t event_counted(const struct event *event, const struct reading *before, const struct reading *after);
 
 #endif

@@ -8,7 +8,7 @@
 #include "kit/timer.h"
 #include "walk.h"
 
-#define LINES_A_TURN 4096 /* between two looks at the clock */
+#define LINES_A_TURN 4096 /* between two readings of the clock */
 
 struct walker {
     struct range *range;
@@ -22,7 +22,7 @@ struct range range_map(size_t bytes)
     range.start = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (range.start == MAP_FAILED)
         fail(EXIT_ENVIRONMENT, "%zu bytes cannot be mapped: %s", bytes, strerror(errno));
-    madvise(range.start, bytes, MADV_HUGEPAGE); /* walks of page tables are traffic of their own */
+    madvise(range.start, bytes, MADV_HUGEPAGE); /* page-table walks cause additional traffic */
     memset(range.start, 1, bytes);
     return range;
 }

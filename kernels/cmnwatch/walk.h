@@ -1,4 +1,4 @@
-/* A load of one CPU that its caches do not hold: it reads a line of every 64 bytes of a range far larger than they are. */
+/* A load on one CPU that does not fit into the CPU's caches: it reads a far larger range, one load per 64 bytes. */
 #ifndef CMNWATCH_WALK_H
 #define CMNWATCH_WALK_H
 
@@ -8,18 +8,18 @@
 struct range {
     char *start;
     size_t bytes, line_bytes;
-    size_t at; /* where the next walk goes on, so that it meets lines that were read longest ago */
+    size_t at; /* where the next walk continues, so that it reads the least recently used lines */
 };
 
-/* What a walk did: lines read, and how long it took. */
+/* The result of a walk: the number of lines read, and its duration. */
 struct walked {
     int64_t lines, ns;
 };
 
-/* Maps and populates a range; too little memory ends the program with 3. */
+/* Maps and populates a range. Ends the program with 3 if there is too little memory. */
 struct range range_map(size_t bytes);
 
-/* Binds a thread to `cpu`, lets it read for `window_ns`, and waits for it. A CPU that may not be used ends the program with 3. */
+/* Binds a thread to `cpu`, lets it read for `window_ns`, and waits for it. Ends the program with 3 if the CPU cannot be used. */
 struct walked walk(struct range *range, int64_t cpu, int64_t window_ns);
 
 #endif

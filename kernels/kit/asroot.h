@@ -1,10 +1,11 @@
-/* A kernel that runs as root by sudo, and ends with the account's process that asked for it.
+/* A measurement kernel that runs as root through sudo, and ends when the account's process that started it ends.
  *
- * What sudo starts belongs to root: the account can send it no signal, and sudo outlives whoever started it. So the kernel is
- * started twice. With `--sudo FILES` in front it stays the account's: it makes FILES (so that what root writes there remains the
- * account's to read), and starts itself through `sudo -n` with `--lifeline` in front. The lifeline is that one's standard input: a
- * pipe whose other end the account's process alone holds. When it closes (a signal, SIGKILL, the death of its parent) the kernel
- * of root gets SIGTERM. No thread and no poll is spent on it, so that nothing is measured with it. */
+ * A process started by sudo belongs to root: the account cannot send it signals, and it continues even if the process that started
+ * it ends. Therefore, the kernel is started twice. With `--sudo FILES` as its first options, it runs under the account: it creates
+ * FILES, so that the account can read what root writes there, and restarts itself through `sudo -n` with `--lifeline` as the first
+ * option. The lifeline is the standard input of the new process: a pipe whose other end is open only in the account's process. When
+ * that end closes (because of a signal, SIGKILL, or the end of the parent), the process running as root receives SIGTERM. This
+ * requires neither a thread nor polling, so it does not affect the measurement. */
 #ifndef KIT_ASROOT_H
 #define KIT_ASROOT_H
 
@@ -82,7 +83,7 @@ static inline int asroot_wait(pid_t child, int lifeline, const sigset_t *awaited
     }
 }
 
-/* The account's part, until the end of the program. */
+/* The process that runs under the account, until the program ends. */
 __attribute__((noreturn)) static inline void asroot_run(char **argv)
 {
     static const int awaited[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP};
@@ -117,7 +118,7 @@ __attribute__((noreturn)) static inline void asroot_run(char **argv)
     exit(WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_ENVIRONMENT);
 }
 
-/* Root's part: SIGTERM once the other end of standard input is closed. */
+/* The process that runs as root receives SIGTERM once the other end of its standard input is closed. */
 static inline void asroot_hold(void)
 {
     struct stat input;

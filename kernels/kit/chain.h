@@ -1,14 +1,15 @@
 /* The chain: one random cycle through the lines of a working set, or through one window of them after another, which grows and
  * shrinks in place.
  *
- * Line k is put behind a random one of the k lines before it. Each of the (n-1)! ways to draw gives another cycle, and there
- * are (n-1)! cycles, so every cycle is equally likely, as with Sattolo's shuffle (Inf. Proc. Letters 22, 1986), but a longer
- * chain costs only its new lines. Draws are a function of (seed, k): the newest line can be taken out again, and taking it out
- * checks that it stands where it was put.
+ * Line k is inserted after a random one of the k lines before it. The (n-1)! possible sequences of random choices produce (n-1)!
+ * different cycles, so every cycle is equally likely, as with Sattolo's shuffle (Inf. Proc. Letters 22, 1986). Unlike with that
+ * shuffle, a longer chain costs only the insertion of its new lines. Each choice is a function of (seed, k), so the newest line can
+ * be removed again, and its removal verifies that it is still where it was inserted.
  *
- * With windows, a line is put behind a random one of its window, but never behind the last one, which is the second that was put
- * in; the first line of a window is put behind the last one of a random window before. So each window is walked from its first
- * to its last line without leaving it, in random order, and the windows follow one another in random order. */
+ * With windows, a line is inserted after a random line of its window, but never after the window's last line, which is the second
+ * one that was inserted. The first line of a window is inserted after the last line of a random earlier window. Therefore, each
+ * window is walked completely before the next one, in random order from its first line to its last, and the windows follow one
+ * another in random order. */
 #ifndef KIT_CHAIN_H
 #define KIT_CHAIN_H
 
@@ -32,7 +33,7 @@ struct chain {
     uint64_t seed;
     uint64_t window;     /* lines of a window, 2 or more; 0: no windows */
     uint64_t lines;      /* currently in the cycle */
-    uint64_t cell;       /* 1: every line of the span. n: one of each n lines, at random */
+    uint64_t cell;       /* 1: every line of the span; n: one random line out of each n */
 };
 
 struct extent {
@@ -126,7 +127,7 @@ static inline bool chain_shrink(struct chain *chain, uint64_t lines)
     return whole && (lines > 1 || first->next == first);
 }
 
-/* Changes the cycle to that of `extent`. False if the chain is found broken when lines are removed. */
+/* Changes the cycle to that of `extent`. Returns false if the removal of a line shows that the chain was damaged. */
 static inline bool chain_resize(struct chain *chain, struct extent extent)
 {
     if (extent.cell != chain->cell)

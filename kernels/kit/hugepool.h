@@ -1,12 +1,13 @@
-/* Pages added to the pools of huge pages for the life of this process, and taken out again whatever ends it.
+/* Pages that are added to the pools of huge pages for the life of this process, and are removed again however the process ends.
  *
- * A small child process, the guardian, adds them and keeps the account. It lives in a session of its own and waits for the end of
- * its socket, which comes when this process ends in whatever way, SIGKILL included, and after its memory is gone. It adds to and
- * subtracts from what a pool holds at that moment, so that others who change it keep their share. The guardian is started
- * before the first page is added; arenas are not inherited (MADV_DONTFORK), so it keeps none of them alive.
+ * A small child process, the guardian, adds the pages and records how many it added. It leads a separate session and waits for its
+ * socket to close, which happens when this process ends for any reason, including SIGKILL, and after its memory has been released.
+ * The guardian changes a pool relative to its current size, so that changes made by other processes are preserved. It is started
+ * before the first page is added. It does not keep arenas alive, because they are not inherited (MADV_DONTFORK).
  *
- * Pages in use that are taken out of a pool become surplus: they are gone when they are free, unless the pool grows before, which
- * makes them lasting again. nr_hugepages counts them too. What is owed is therefore by how much the lasting pages grew. */
+ * If pages in use are removed from a pool, they become surplus pages. They disappear once they are free, unless the pool grows
+ * first, which makes them persistent again. nr_hugepages also counts surplus pages, so the guardian records by how much the number
+ * of persistent pages has grown. */
 #ifndef KIT_HUGEPOOL_H
 #define KIT_HUGEPOOL_H
 
@@ -64,7 +65,8 @@ static inline int64_t hugepool_number(const char *file, int64_t page_bytes, int6
     return *text ? strtoll(text, NULL, 10) : -1;
 }
 
-/* Free pages that no mapping has reserved, on the node if one is given; -1 if the system has no such pages. */
+/* Returns the number of free pages that no mapping has reserved, on the given node if there is one; -1 if the system has no such
+ * pages. */
 static inline int64_t hugepool_free(int64_t page_bytes, int64_t node)
 {
     int64_t pages = hugepool_number("free_hugepages", page_bytes, -1);
@@ -100,8 +102,8 @@ static inline void hugepool_set(int64_t page_bytes, int64_t node, int64_t pages)
     }
 }
 
-/* Two processes that read, add and write at once would lose pages, and one would map the other's pages; the lock covers the time
- * from counting free pages to mapping them. Closing it releases the lock. */
+/* Takes the lock that is held from counting free pages until they are mapped. Otherwise, two processes that change the pool at the
+ * same time could lose pages, or map each other's pages. Closing the descriptor releases the lock. */
 static inline int hugepool_lock(int64_t page_bytes)
 {
     char path[HUGEPOOL_PATH_MAX];
@@ -141,8 +143,8 @@ static inline struct hugepool_reply hugepool_add(const struct hugepool_request *
     return (struct hugepool_reply){before, done ? lasting - lasted : 0, done};
 }
 
-/* Surplus pages that nobody uses: a page given up in the moment when it becomes free stays, for the kernel counts those in use, lets
- * go of its lock, and makes surplus of as many as it counted. */
+/* Returns the number of surplus pages that are not in use. They exist because the Linux kernel counts the pages in use, releases
+ * its lock, and then makes that number of pages surplus: a page that becomes free in between stays in the pool. */
 static inline int64_t hugepool_stranded(int64_t page_bytes, int64_t node)
 {
     int64_t surplus = hugepool_number("surplus_hugepages", page_bytes, node), unused = hugepool_free(page_bytes, node);
@@ -187,7 +189,7 @@ __attribute__((noreturn)) static inline void hugepool_guard(int socket)
     for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
         signal(ignored[i], SIG_IGN);
     int null = open("/dev/null", O_RDWR);
-    for (int fd = 0; fd < 3; fd++) /* otherwise a reader of the kernel's output would wait for the end of the guardian */
+    for (int fd = 0; fd < 3; fd++) /* otherwise, a reader of this program's output would wait until the guardian ends */
         dup2(null, fd);
     for (int fd = 3; fd < 1024; fd++) /* but not what the program has inherited: the host stays locked until the pages are back */
         if (fd != socket && (fcntl(fd, F_GETFD) & FD_CLOEXEC))

@@ -1,13 +1,13 @@
-/* What else happened on the CPUs of a kernel while it measured: the member `noise` of the `end` line.
+/* Other activity on the CPUs of a measurement kernel while it measured: the member `noise` of the `end` line.
  *
  *     struct noise noise;
  *     noise_begin(&noise, cpus, count);     right before `ready`; `cpus` must live on
  *     noise_clock(&noise, cycle_fs);        for each sample its shortest core cycle, if any is measured; by one thread
  *     noise_report(&noise, &out);           within the `end` line
  *
- * Everything is the difference between begin and report; what the system does not tell is null. Times of CPUs come in ticks of
- * 10 ms, so a short run shows none or much: judge shares with that in mind. `others_ns` is therefore not cut off at zero: the errors
- * of many short runs cancel out when they are added. */
+ * Every value is the difference between begin and report, or null if the system does not provide it. CPU times have a resolution of
+ * 10 ms, so in a short run they may be zero or far too large. For this reason, `others_ns` is not limited to values of at least
+ * zero: the errors of many short runs cancel out when they are added. */
 #ifndef KIT_NOISE_H
 #define KIT_NOISE_H
 
@@ -26,7 +26,7 @@
 
 #define NOISE_ASKED 8 /* limit of CPUs whose frequency is read, because reading it takes milliseconds on some systems */
 
-/* Counts since boot, or -1. */
+/* Counters since boot; -1 if unknown. */
 struct noise_moment {
     int64_t ns, own_ns, voluntary, involuntary; /* of this process, all threads */
     int64_t steal_ns, busy_ns, throttles;       /* summed over the CPUs */
@@ -156,14 +156,15 @@ static inline void noise_known(struct out *out, const char *key, int64_t value)
         out_integer(out, key, value);
 }
 
-/* A difference; null if an end is unknown, 0 if the count ran backwards (iowait and steal may, a little). */
+/* Adds a difference: null if either value is unknown, and 0 if the counter decreased (iowait and steal may decrease slightly). */
 static inline void noise_grown(struct out *out, const char *key, int64_t before, int64_t after)
 {
     bool known = before >= 0 && after >= 0;
     noise_known(out, key, !known ? -1 : after > before ? after - before : 0);
 }
 
-/* Time of the CPUs that other work had, to within a tick; never more than this process left to it. */
+/* Returns the CPU time used by other processes, with a resolution of one tick. It never exceeds the time that this process did not
+ * use. */
 static inline int64_t noise_others(const struct noise *noise, const struct noise_moment *after)
 {
     const struct noise_moment *before = &noise->begin;

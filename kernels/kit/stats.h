@@ -1,13 +1,14 @@
-/* Median and interval of values that came one after the other: batches, windows, turns.
+/* The median and interval of values that were measured one after another: batches, windows, turns.
  *
  *     struct stats stats = stats_of(values, count);        in the order in which they were measured, not sorted
  *     stats_print(&out, "ps", &stats, 1e3);                 median_ps, ci_low_ps, ci_high_ps, min_ps, max_ps, effective
  *
- * The interval comes from order statistics, so no distribution is assumed. Neighbours in time are alike when something slow is at
- * work (a clock that moves, another program's bursts), and then n values tell less than n independent ones. They count as
- * n (1 - r) / (1 + r), where r is the correlation of neighbours (Bayley and Hammersley, Journal of the Royal Statistical Society
- * Supplement 8, 1946, for a series whose memory fades geometrically). r is the quadrant correlation, which outliers cannot hide:
- * from how often neighbours lie on the same side of the median (Blomqvist, Annals of Mathematical Statistics 21, 1950). */
+ * The interval is computed from order statistics, so no distribution is assumed. If something changes slowly (the clock, or bursts
+ * of another program), neighbors in time are similar, and n values contain less information than n independent ones. They count as
+ * n (1 - r) / (1 + r) values, where r is the correlation of neighbors (Bayley and Hammersley, Journal of the Royal Statistical
+ * Society Supplement 8, 1946, for a series whose correlation decays geometrically). r is the quadrant correlation, which is robust
+ * to outliers: it is computed from how often neighbors are on the same side of the median (Blomqvist, Annals of Mathematical
+ * Statistics 21, 1950). */
 #ifndef KIT_STATS_H
 #define KIT_STATS_H
 

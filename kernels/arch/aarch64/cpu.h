@@ -1,4 +1,4 @@
-/* What differs between processors: aarch64. The same names stand in arch/x86_64/cpu.h. */
+/* Code that depends on the processor: aarch64. arch/x86_64/cpu.h defines the same names. */
 #ifndef CPU_H
 #define CPU_H
 
@@ -6,7 +6,7 @@
 
 #define CPU_ARCH "aarch64"
 
-/* The generic timer. Without the barriers it may be read out of order (Arm ARM, CNTVCT_EL0). */
+/* Reads the generic timer. Without the barriers, the processor may read it out of order (Arm ARM, CNTVCT_EL0). */
 static inline uint64_t cpu_ticks(void)
 {
     uint64_t ticks;
@@ -14,7 +14,8 @@ static inline uint64_t cpu_ticks(void)
     return ticks;
 }
 
-/* The same counter without the barriers: for a loop that must not wait for its loads, and where some hundred cycles do not matter. */
+/* Reads the same counter without the barriers, for loops that must not wait for their loads and where a few hundred cycles do not
+ * matter. */
 static inline uint64_t cpu_ticks_loose(void)
 {
     uint64_t ticks;
@@ -28,7 +29,7 @@ static inline void cpu_relax(void)
     __asm__ volatile("yield" : : : "memory");
 }
 
-/* Nothing after it starts before all before it is done. */
+/* No later instruction starts before all earlier ones have completed. */
 static inline void cpu_serialise(void)
 {
     __asm__ volatile("dsb sy\n\tisb" : : : "memory");
@@ -36,8 +37,8 @@ static inline void cpu_serialise(void)
 
 #define CPU_ADDS_PER_TURN 64
 
-/* `turns` times 64 adds, each waiting for the one before: 64 * turns core cycles. Registers on both sides, since an add of an
- * immediate may be folded. The count of turns is another chain and runs beside this one. */
+/* Executes `turns` times 64 adds. Each waits for the previous one, so they take 64 * turns core cycles. Both operands are
+ * registers, because the processor may fold adds of an immediate. The loop counter is a separate chain that runs in parallel. */
 static inline uint64_t cpu_dependent_adds(uint64_t turns)
 {
     uint64_t sum = turns, one = 1;
@@ -46,7 +47,7 @@ static inline uint64_t cpu_dependent_adds(uint64_t turns)
     return sum;
 }
 
-/* Bytes of the smallest data cache line (CTR_EL0.DminLine is log2 of words). */
+/* The size of the smallest data cache line in bytes (CTR_EL0.DminLine is the log2 of its number of words). */
 static inline uint64_t cpu_line_bytes(void)
 {
     uint64_t type;

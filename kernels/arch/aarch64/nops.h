@@ -1,7 +1,7 @@
-/* A number of NOP instructions: aarch64. The names are those of arch/x86_64/nops.h, which tells what they do.
+/* Runs of NOP instructions: aarch64. arch/x86_64/nops.h defines the same names and describes them.
  *
- * The way into the sled leads over a landing pad, since a computed branch that ends at anything else is a fault where the system checks
- * branches (Arm ARM, Branch Target Identification); `hint #36` is `bti j`, and nothing on a core without it. */
+ * The NOPs are entered through a landing pad: if the system checks branches, a computed branch to any other instruction causes a
+ * fault (Arm ARM, Branch Target Identification). `hint #36` is `bti j`, which has no effect on cores without this feature. */
 #ifndef NOPS_H
 #define NOPS_H
 

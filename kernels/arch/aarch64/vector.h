@@ -1,8 +1,8 @@
-/* Vector registers that the processor and the system offer, and what a loop does with a unit of memory: aarch64. The names are
- * those of arch/x86_64/vector.h, which tells what they do; the sets of instructions are NEON and SVE.
+/* The vector registers that the processor and the system support, and the operations of a loop on a unit of memory: aarch64.
+ * arch/x86_64/vector.h defines the same names and describes them. The instruction sets are NEON and SVE.
  *
- * A unit of NEON is a line of 64 bytes. A unit of SVE is one register, so that one text serves every vector length; SVE_BEGIN
- * makes p0 cover all of it, and a loop that wants less of each unit sets p0 behind SVE_BEGIN. */
+ * A unit of NEON is a line of 64 bytes. A unit of SVE is one register, so that the same code works with every vector length.
+ * SVE_BEGIN makes p0 cover the whole register; a loop that accesses only part of each unit sets p0 after SVE_BEGIN. */
 #ifndef VECTOR_H
 #define VECTOR_H
 
@@ -27,13 +27,13 @@ static inline const char *vector_name(enum vector_isa isa)
     return isa == VECTOR_SVE ? "sve" : "neon";
 }
 
-/* The word of --width that stands for the set. */
+/* The word of --width that selects the instruction set. */
 static inline const char *vector_word(enum vector_isa isa)
 {
     return isa == VECTOR_SVE ? "sve" : "16";
 }
 
-/* Bytes of a register, 0 if the processor or the system lacks it (Linux, elf_hwcaps; Arm ARM, RDVL). */
+/* The size of a register in bytes, or 0 if the processor or the system does not support it (Linux, elf_hwcaps; Arm ARM, RDVL). */
 static inline unsigned vector_bytes(enum vector_isa isa)
 {
     uint64_t bytes;
@@ -45,7 +45,7 @@ static inline unsigned vector_bytes(enum vector_isa isa)
     return (unsigned)bytes;
 }
 
-/* All stores before it are done when it is done; those around the caches too. */
+/* Waits until all earlier stores have completed, including those that bypass the caches. */
 static inline void vector_fence(void)
 {
     __asm__ volatile("dsb st" : : : "memory");
@@ -53,7 +53,7 @@ static inline void vector_fence(void)
 
 #define VECTOR_MOVE(p) "add %[" p "], %[" p "], %[step]\n\t"
 #define VECTOR_AGAIN "subs %[n], %[n], #1\n\tb.ne 1b\n\t"
-/* Behind a pass of all turns: back to the start, and again until all passes are done. */
+/* After all iterations of a pass, returns to the start and repeats until all passes are complete. */
 #define VECTOR_BACK(p) "sub %[" p "], %[" p "], %[bytes]\n\t"
 #define VECTOR_PASS "mov %[n], %[turns]\n\tsubs %[passes], %[passes], #1\n\tb.ne 1b\n\t"
 

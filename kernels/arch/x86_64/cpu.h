@@ -1,4 +1,4 @@
-/* What differs between processors: x86-64. The same names stand in arch/aarch64/cpu.h. */
+/* Code that depends on the processor: x86-64. arch/aarch64/cpu.h defines the same names. */
 #ifndef CPU_H
 #define CPU_H
 
@@ -7,7 +7,7 @@
 
 #define CPU_ARCH "x86_64"
 
-/* The time stamp counter. The fences keep loads and adds before it and after it on their side (Intel SDM vol. 2, RDTSC). */
+/* Reads the time stamp counter. The fences prevent loads and adds from moving across it (Intel SDM vol. 2, RDTSC). */
 static inline uint64_t cpu_ticks(void)
 {
     uint32_t low, high;
@@ -15,7 +15,8 @@ static inline uint64_t cpu_ticks(void)
     return (uint64_t)high << 32 | low;
 }
 
-/* The same counter without the fences: for a loop that must not wait for its loads, and where some hundred cycles do not matter. */
+/* Reads the same counter without the fences, for loops that must not wait for their loads and where a few hundred cycles do not
+ * matter. */
 static inline uint64_t cpu_ticks_loose(void)
 {
     uint32_t low, high;
@@ -29,7 +30,7 @@ static inline void cpu_relax(void)
     __asm__ volatile("pause" : : : "memory");
 }
 
-/* Nothing after it starts before all before it is done. */
+/* No later instruction starts before all earlier ones have completed. */
 static inline void cpu_serialise(void)
 {
     __asm__ volatile("lfence" : : : "memory");
@@ -37,8 +38,9 @@ static inline void cpu_serialise(void)
 
 #define CPU_ADDS_PER_TURN 64
 
-/* `turns` times 64 adds, each waiting for the one before: 64 * turns core cycles. Registers on both sides: Golden Cove and
- * later execute `add r, imm` at rename, five in one cycle. The count of turns is another chain and runs beside this one. */
+/* Executes `turns` times 64 adds. Each waits for the previous one, so they take 64 * turns core cycles. Both operands are
+ * registers, because Golden Cove and later cores execute `add r, imm` at rename, five per cycle. The loop counter is a separate
+ * chain that runs in parallel. */
 static inline uint64_t cpu_dependent_adds(uint64_t turns)
 {
     uint64_t sum = turns, one = 1;
@@ -47,7 +49,7 @@ static inline uint64_t cpu_dependent_adds(uint64_t turns)
     return sum;
 }
 
-/* Bytes of a cache line (the unit of clflush, CPUID leaf 1). */
+/* The size of a cache line in bytes (the unit of clflush, CPUID leaf 1). */
 static inline uint64_t cpu_line_bytes(void)
 {
     uint32_t a, b, c, d;

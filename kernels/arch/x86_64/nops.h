@@ -1,8 +1,8 @@
-/* A number of NOP instructions: x86-64. The same names stand in arch/aarch64/nops.h.
+/* Runs of NOP instructions: x86-64. arch/aarch64/nops.h defines the same names.
  *
- * Texts for an asm statement with the registers [entry], [rounds] and [left]. NOPS_PREPARE makes of a rest in [entry] (0 to 63) the
- * place where the sled is entered for it; NOPS_RUN then runs that rest and [rounds] times 64 NOPs, as often as it is come by. What
- * runs around them, a few instructions and two a round, does not depend on the rest. */
+ * Text for an asm statement with the registers [entry], [rounds] and [left]. NOPS_PREPARE replaces the remainder in [entry] (0 to
+ * 63) with the address at which that number of NOPs is left to run. Each NOPS_RUN then executes the remainder and [rounds] times 64
+ * NOPs. The overhead, a few instructions and two per round, does not depend on the remainder. */
 #ifndef NOPS_H
 #define NOPS_H
 
@@ -19,7 +19,7 @@
     "82:\tsubq $1, %[left]\n\t"              \
     "jns 81b\n\t"
 
-/* A loop of [steps] steps around a loop of [n] turns, [units] in each step. */
+/* A loop of [steps] steps around a loop with the counter [n], which runs [units] iterations in each step. */
 #define NOPS_STEP "2:\tmovq %[units], %[n]\n"
 #define NOPS_STEP_AGAIN "decq %[steps]\n\tjnz 2b\n\t"
 

@@ -1,10 +1,11 @@
-/* Vector registers that the processor and the system offer, and what a loop does with a line of memory: x86-64. The same names
- * stand in arch/aarch64/vector.h.
+/* The vector registers that the processor and the system support, and the operations of a loop on a line of memory: x86-64.
+ * arch/aarch64/vector.h defines the same names.
  *
- * A set of instructions X (SSE2, AVX2, AVX512) has the asm texts X_BEGIN, X_LOAD(p, k) ..., X_END, for one asm statement with
- * the operands [constant] (a register with the address of a double) and those named by `p`, and with VECTOR_CLOBBERS. `p` is
- * a text, the name of an operand that holds an address, a multiple of 64; `k` is a text too, the unit (a line of 64 bytes) behind
- * it: "3". Registers 0 to 4 are scratch, 15 holds the constant, and the accumulators are 0 to 7: XOR goes with nothing else.
+ * Each instruction set X (SSE2, AVX2, AVX512) defines the asm text X_BEGIN, X_LOAD(p, k) ..., X_END. The text is part of one asm
+ * statement with VECTOR_CLOBBERS, the operand [constant] (a register that contains the address of a double) and the operands named
+ * by `p`. `p` is a string: the name of an operand that contains an address, a multiple of 64. `k` is also a string: the number of a
+ * unit (a line of 64 bytes) after that address, such as "3". Registers 0 to 4 are scratch registers, and register 15 contains the
+ * constant. The accumulators are registers 0 to 7, so XOR cannot be combined with other operations.
  *
  *   LOAD       the line to registers                  STORE      from those registers
  *   ADD        the line is added to the registers     STREAM     from those registers, non-temporally
@@ -19,8 +20,8 @@
 #include <cpuid.h>
 #include <stdint.h>
 
-#define VECTOR_UNIT_BYTES(isa) ((void)(isa), 64u) /* of one unit, whatever the registers */
-#define VECTOR_UNITS 8             /* accumulators, and the units that a loop usually takes in a turn */
+#define VECTOR_UNIT_BYTES(isa) ((void)(isa), 64u) /* of one unit, regardless of the register size */
+#define VECTOR_UNITS 8             /* number of accumulators, and of the units that a loop usually processes per iteration */
 #define VECTOR_AHEAD 2048
 #define VECTOR_EACH(X) X(SSE2) X(AVX2) X(AVX512)
 #define VECTOR_CLOBBERS                                                                                                          \
@@ -35,14 +36,14 @@ static inline const char *vector_name(enum vector_isa isa)
     return names[isa];
 }
 
-/* The word of --width that stands for the set. */
+/* The word of --width that selects the instruction set. */
 static inline const char *vector_word(enum vector_isa isa)
 {
     static const char *const words[] = {"16", "32", "64"};
     return words[isa];
 }
 
-/* Parts of the processor's state that the system saves (XCR0); 0 if it saves none. */
+/* The parts of the processor's state that the system saves (XCR0), or 0 if it saves none. */
 static inline uint64_t vector_saved_state(void)
 {
     uint32_t a, b, c = 0, d;
@@ -52,7 +53,8 @@ static inline uint64_t vector_saved_state(void)
     return (uint64_t)d << 32 | a;
 }
 
-/* Bytes of a register, 0 if the processor or the system lacks it (Intel SDM vol. 1, 14.3 and 15.2: CPUID and XCR0). */
+/* The size of a register in bytes, or 0 if the processor or the system does not support it (Intel SDM vol. 1, 14.3 and 15.2: CPUID
+ * and XCR0). */
 static inline unsigned vector_bytes(enum vector_isa isa)
 {
     uint32_t a, b = 0, c = 0, d, fma;
@@ -66,16 +68,17 @@ static inline unsigned vector_bytes(enum vector_isa isa)
     return (b & bit_AVX512F) && (state & zmm) == zmm ? 64 : 0;
 }
 
-/* All stores before it are on their way to memory or to a cache when it is done; those around the caches too. */
+/* Waits until all earlier stores, including those that bypass the caches, are on their way to memory or to a cache. */
 static inline void vector_fence(void)
 {
     __asm__ volatile("sfence" : : : "memory");
 }
 
-/* Four lines a page apart can be named by one register: a displacement reaches that far. */
+/* A single register can address four lines that are a page apart, because displacements are large enough. */
 #define VECTOR_PAGES
 
-/* Stores and copies by one instruction, whose steps the processor chooses (Intel Optimization Reference Manual, 3.7.6). */
+/* Stores and copies that a single instruction performs in steps chosen by the processor (Intel Optimization Reference Manual,
+ * 3.7.6). */
 #define VECTOR_STRING
 
 static inline void vector_string_set(char *to, uint64_t bytes, double value)
@@ -90,10 +93,10 @@ static inline void vector_string_copy(char *to, const char *from, uint64_t bytes
     __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(bytes) : : "memory");
 }
 
-/* Text of a loop: [n] turns, each of which ends with pointers moved by [step] bytes. */
+/* The text of a loop with [n] iterations, each of which advances the pointers by [step] bytes at its end. */
 #define VECTOR_MOVE(p) "add %[step], %[" p "]\n\t"
 #define VECTOR_AGAIN "dec %[n]\n\tjnz 1b\n\t"
-/* Behind a pass of all turns: back to the start, and again until all passes are done. */
+/* After all iterations of a pass, returns to the start and repeats until all passes are complete. */
 #define VECTOR_BACK(p) "sub %[bytes], %[" p "]\n\t"
 #define VECTOR_PASS "mov %[turns], %[n]\n\tdec %[passes]\n\tjnz 1b\n\t"
 
