@@ -24,8 +24,7 @@ from asct.plan.changes import (
 from asct.plan.entries import collect_entries, extended, read_entries
 from asct.plan.fields import ParseContext, Section, kind_of
 from asct.plan.findings import Findings
-from asct.plan.groups import read_groups, with_group_vars
-from asct.plan.hosts import LOCAL, HostMaps, read_hosts, split_hosts
+from asct.plan.hosts import LOCAL, HostMaps, read_groups, read_hosts, split_hosts, with_group_vars
 from asct.plan.includes import FileMerger, MergedFiles, inherited
 from asct.plan.model import REJECTED, Execution, Loaded, Node, Plan
 from asct.plan.names import folder_name
