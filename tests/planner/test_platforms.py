@@ -23,7 +23,7 @@ WITHOUT_BANDWIDTH = {"generic", "ampereone", "axion", "cobalt"}
 """Plans that know no theoretical bandwidth."""
 PRODUCT = re.compile(r"# (\d+) \w+ x ([\d.]+e\d+) \S+(?: x (\d+) bytes)? = ([\d.]+e9) B/s")
 """Matches the arithmetic behind a bandwidth, such as `# 8 channels x 3200e6 transfers/s x 8 bytes = 204.8e9 B/s`."""
-SOURCE = re.compile(r"# Source: .+, .*[\w-]+\.\w{2,3}\b.* \(seen \d{4}-\d\d-\d\d\)")
+SOURCE = re.compile(r"# Source: .+, .*[\w-]+\.\w{2,3}\b.* \(accessed \d{4}-\d\d-\d\d\)")
 K, M, G = 1 << 10, 1 << 20, 1 << 30
 FOUND = {
     "dram.optimum_size": 512 * M,
