@@ -22,8 +22,8 @@ COMMON_FLAGS: Final[Mapping[str, str]] = {
     NOISY_HOST: "other activity on the host may have disturbed the repeat: see `telemetry` in its status.json",
     INVALID_HOST: "the host did not reach its full performance during the repeat (thermal throttling, a CPU "
     "quota, a CPU or clock that changed, a drive warning); see `telemetry` in its status.json",
-    DISAGREES: "another value of the same quantity in this run, named after the colon, differs by more than 5 %, and "
-    "the intervals do not overlap",
+    DISAGREES: "another value of the same quantity in this run (named after the colon) differs by more than 5 %, and "
+    "the intervals of the two values do not overlap",
 }
 """Flags that the values of any benchmark can have, and their meanings."""
 _MOST_DOUBTFUL: Final = 0.1

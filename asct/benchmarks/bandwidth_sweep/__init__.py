@@ -110,7 +110,7 @@ class BandwidthSweepParams(OneWidthParams):
     )
     threads: Literal["one", "all"] = setting(
         "one",
-        "one: a thread on the last usable CPU of the memory node; all: a thread on each usable CPU",
+        "Threads: one (on the last usable CPU of the memory node), or all (one on each usable CPU)",
         pitfalls="Sizes are per thread; threads that share a cache divide it among themselves.",
     )
     cpus: Annotated[tuple[Cpu, ...], INTEGERS] = setting(

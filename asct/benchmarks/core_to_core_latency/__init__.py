@@ -60,10 +60,20 @@ class CoreToCoreLatency(VisitedBenchmark[CoreToCoreLatencyParams]):
     quantities = (transfers("one_way"), transfers("latency"))
     metrics = (
         Metric("latency", "s", "lower", "chain: time for CPU A to read one line that CPU B wrote", _ANYWHERE),
-        Metric("one_way", "s", "lower", "token, cas: half a round trip of a message", _ANYWHERE),
-        Metric("round_trip", "s", "lower", "token, cas: a message and its reply", {**_METHOD, **_NODES}),
-        Metric("latency_cycles", "cycles", "lower", "latency in core cycles (only if cycle_base is set)", _ANYWHERE),
-        Metric("one_way_cycles", "cycles", "lower", "one_way in core cycles (only if cycle_base is set)", _ANYWHERE),
+        Metric(
+            "one_way",
+            "s",
+            "lower",
+            "token and cas: time for a message from one CPU to the other (half a round trip)",
+            _ANYWHERE,
+        ),
+        Metric("round_trip", "s", "lower", "token and cas: time for a message and its reply", {**_METHOD, **_NODES}),
+        Metric(
+            "latency_cycles", "cycles", "lower", "`latency` in core cycles (only if `cycle_base` is set)", _ANYWHERE
+        ),
+        Metric(
+            "one_way_cycles", "cycles", "lower", "`one_way` in core cycles (only if `cycle_base` is set)", _ANYWHERE
+        ),
         Metric(
             "interference",
             "1",
@@ -72,19 +82,26 @@ class CoreToCoreLatency(VisitedBenchmark[CoreToCoreLatencyParams]):
             _RUN,
             False,
         ),
-        Metric("missing", "1", "lower", "Number of pairs whose batches were all disturbed", _RUN, False),
+        Metric(
+            "missing",
+            "1",
+            "lower",
+            "Number of pairs without a value, because all of their batches were disturbed",
+            _RUN,
+            False,
+        ),
         Metric(
             "address_spread",
             "1",
             "neither",
-            "Latency ratio between the slowest and the fastest memory address of a pair",
+            "Latency of a pair at its slowest memory address, relative to its fastest",
             _RUN,
             False,
         ),
         Metric("core_clock", "Hz", "neither", "Core clock during the measurement", {"memory_node": None}),
         Metric("page_size", "B", "neither", "Page size in use", {"memory_node": None}, False),
         Metric("core", "1", "neither", "First CPU of the core to which a CPU belongs", _CPU, False),
-        Metric("cluster", "1", "neither", "First CPU that shares the last-level cache", _CPU, False),
+        Metric("cluster", "1", "neither", "First CPU that shares the last-level cache with a CPU", _CPU, False),
     )
 
     def check(self, params: CoreToCoreLatencyParams) -> Iterable[tuple[str, str]]:

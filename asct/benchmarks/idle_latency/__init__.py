@@ -73,7 +73,7 @@ class IdleLatency(VisitedBenchmark[IdleLatencyParams]):
             "distance", "1", "neither", "Distance between nodes, as reported by the system; 10 means local", PAIR, False
         ),
         Metric("data_size", "B", "neither", "Working set", PAIR, comparable=False),
-        Metric("core_clock", "Hz", "neither", "Core clock during the measurement, from dependent additions"),
+        Metric("core_clock", "Hz", "neither", "Core clock during the measurement, derived from dependent additions"),
         Metric("page_size", "B", "neither", "Page size of the memory", PAIR, comparable=False),
         LEFT_OUT,
     )

@@ -115,9 +115,7 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
             _AT_SIZE,
             comparable=False,
         ),
-        Metric(
-            "local_latency_cycles", "cycles", "lower", "The same latency in core cycles", _AT_SIZE, comparable=False
-        ),
+        Metric("local_latency_cycles", "cycles", "lower", "`local_latency` in core cycles", _AT_SIZE, comparable=False),
         Metric(
             "lower_bound", "B", "neither", "Smallest working set that belongs to the level", _AT_LEVEL, comparable=False
         ),
@@ -135,7 +133,7 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
         ),
         Metric("optimum_size", "B", "neither", "Working set well inside the level", _AT_LEVEL, comparable=False),
         Metric("levels", "1", "neither", "Number of levels found", comparable=False),
-        Metric("core_clock", "Hz", "neither", "Core clock during the measurement, from dependent additions"),
+        Metric("core_clock", "Hz", "neither", "Core clock during the measurement, derived from dependent additions"),
         Metric("page_size", "B", "neither", "Page size of the memory", comparable=False),
         Metric(
             "cache_size", "B", "neither", "Size of each data cache, as reported by the host", {"level": None}, False

@@ -116,7 +116,11 @@ class PeakBandwidth(BandwidthBenchmark[PeakBandwidthParams]):
         *bandwidth_metrics(_TRAFFIC),
         Metric("share_of_theoretical", "%", "higher", "Bus bandwidth relative to the theoretical peak", _TRAFFIC),
         Metric(
-            "variant_bandwidth", "B/s", "higher", "Bandwidth of each loop (useful bytes)", {**_TRAFFIC, "variant": None}
+            "variant_bandwidth",
+            "B/s",
+            "higher",
+            "Bandwidth of each loop variant (useful bytes)",
+            {**_TRAFFIC, "variant": None},
         ),
         THEORETICAL,
         THREADS,

@@ -64,13 +64,20 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
         Metric("latency", "s", "lower", "Mean latency in the last rounds"),
         Metric("cliffs", "1", "neither", "1 if the rate fell by half at any time, otherwise 0", comparable=False),
         Metric("burst_iops", "ops/s", "higher", "IOPS before the rate first fell by half"),
-        Metric("cliff_written", "B", "higher", "Bytes written when the rate first fell by half"),
-        Metric("cliff_fills", "1", "higher", "Bytes written until the cliff, relative to the active range"),
+        Metric("cliff_written", "B", "higher", "Bytes written by the time the rate first fell by half"),
+        Metric(
+            "cliff_fills",
+            "1",
+            "higher",
+            "How many times the active range had been written when the rate first fell by half",
+        ),
         Metric("cliff_time", "s", "higher", "Time under load until the rate first fell by half"),
-        Metric("cliff_ratio", "1", "lower", "Rate before the fall, relative to the rate after it"),
+        Metric("cliff_ratio", "1", "lower", "Rate before it first fell by half, relative to the rate afterward"),
         *response_metrics(),
-        Metric("written", "B", "neither", "Bytes written in all rounds", comparable=False),
-        Metric("drive_fills", "1", "neither", "Bytes written relative to the active range", comparable=False),
+        Metric("written", "B", "neither", "Bytes written in all rounds combined", comparable=False),
+        Metric(
+            "drive_fills", "1", "neither", "How many times the active range was written in all rounds", comparable=False
+        ),
         Metric("load_time", "s", "neither", "Time under load in all rounds", comparable=False),
         Metric(
             "rounds",
@@ -83,7 +90,7 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
         Metric("round_iops", "ops/s", "higher", "IOPS in one round", _ROUND),
         Metric("round_bandwidth", "B/s", "higher", "Bytes per second in one round", _ROUND),
         Metric("round_latency", "s", "lower", "Mean latency in one round", _ROUND),
-        Metric("round_latency_p99_9", "s", "lower", "99.9 % of the requests in a round took at most this time", _ROUND),
+        Metric("round_latency_p99_9", "s", "lower", "99.9th percentile of the latency in one round", _ROUND),
         Metric("round_latency_max", "s", "lower", "Maximum latency in one round", _ROUND),
         Metric("round_written", "B", "neither", "Bytes written by the end of a round", _ROUND, comparable=False),
         Metric(

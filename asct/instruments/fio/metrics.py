@@ -27,16 +27,17 @@ PERCENTILES: Final = {
 BODY: Final = {"p1": 1.0, "p5": 5.0, "p10": 10.0, "p25": 25.0, "p75": 75.0}
 """Additional percentiles of the completion latency, for the figure of its distribution."""
 LATENCIES: Final = {
-    "slat": "from the call until the Linux kernel accepts the request (submission)",
-    "clat": "from submission until completion",
-    "lat": "from the call until completion (submission and completion)",
+    "slat": ("submission latency", "time until the Linux kernel accepts the request"),
+    "clat": ("completion latency", "time from submission to completion"),
+    "lat": ("total latency", "submission plus completion"),
 }
+"""The name and the meaning of each kind of latency."""
 STAGE: Final = "stage"
 """Coordinate that identifies the stage of a value if a job file has several stages."""
 CONTEXT: Final = ("rw", "rwmixread", "block_size", "iodepth", "numjobs", "engine")
 """Coordinates of `queue_depth`."""
 Coords = dict[str, tuple[str, ...] | None]
-_MOMENTS: Final = {"mean": "Mean", "min": "Lowest", "max": "Highest", "stddev": "Standard deviation of the"}
+_MOMENTS: Final = {"mean": "Mean", "min": "Minimum", "max": "Maximum", "stddev": "Standard deviation of the"}
 _CPU: Final[dict[str, str]] = {
     "usr": "in user space", "sys": "in the Linux kernel",
     "iowait": "idle with I/O requests pending (not counted as load)",
@@ -57,23 +58,28 @@ def _rates(prefix: str) -> tuple[Metric, ...]:
     return (
         Metric(f"{prefix}bandwidth", "B/s", "higher", f"{_BYTES[prefix]} per second, all jobs combined"),
         Metric(f"{prefix}iops", "ops/s", "higher", f"{_REQUESTS[prefix]} completed per second, all jobs combined"),
-        Metric(f"{prefix}latency", "s", "lower", f"Mean completion latency{side}: the same as {prefix}clat_mean"),
+        Metric(f"{prefix}latency", "s", "lower", f"Mean completion latency{side}, the same as `{prefix}clat_mean`"),
         _info(f"{prefix}ios", "1", "neither", f"Number of {_REQUESTS[prefix].lower()} completed"),
     )
 
 
 def _latencies(prefix: str) -> tuple[Metric, ...]:
-    side, requests = PREFIXES[prefix], _REQUESTS[prefix].lower()
+    side = PREFIXES[prefix]
     texts = {
-        f"{prefix}{kind}_{name}": f"{text} time{side} {what}"
-        for kind, what in LATENCIES.items()
+        f"{prefix}{kind}_{name}": f"{text} {latency}{side} ({meaning})"
+        for kind, (latency, meaning) in LATENCIES.items()
         for name, text in _MOMENTS.items()
     } | {
-        f"{prefix}{kind}_{name}": f"{percent:g} % of {requests} took at most this time {what}"
-        for kind, what in LATENCIES.items()
+        f"{prefix}{kind}_{name}": f"{percentile_text(percent)} of the {latency}{side} ({meaning})"
+        for kind, (latency, meaning) in LATENCIES.items()
         for name, percent in percentiles_of(kind).items()
     }
     return tuple(Metric(name, "s", "lower", text) for name, text in texts.items())
+
+
+def percentile_text(percent: float) -> str:
+    """Return the name of a percentile: `1st percentile`, `99.9th percentile`."""
+    return f"{percent:g}{'st' if percent == 1 else 'th'} percentile"
 
 
 _info = partial(Metric, comparable=False)
@@ -84,7 +90,13 @@ _DEVICE: Final[Coords] = {"path": None, "when": ("before", "after")}
 DEVICE_METRICS: Final = (
     _info("device_size", "B", "neither", "Size and type of a target", {"path": None, **dict.fromkeys(IDENTITY)}),
     _info("device_temperature", "degC", "lower", "Temperature of the drive", _DEVICE),
-    _info("device_percentage_used", "%", "neither", "Wear that the drive reports", _DEVICE),
+    _info(
+        "device_percentage_used",
+        "%",
+        "neither",
+        "Share of the drive's rated life used, as reported by the drive",
+        _DEVICE,
+    ),
     _info("device_available_spare", "%", "neither", "Remaining spare blocks, relative to the initial number", _DEVICE),
     _info("device_media_errors", "1", "neither", "Uncorrectable media errors", _DEVICE),
     _info("device_data_units_written", "1", "neither", f"Data written by the host {_UNITS}", _DEVICE),
@@ -98,7 +110,9 @@ _BY_STAGE: Final[tuple[Metric, ...]] = (
     *(metric for prefix in PREFIXES for metric in _rates(prefix)),
     *(metric for prefix in PREFIXES for metric in _latencies(prefix)),
     *(
-        Metric(f"cpu_{kind}", "%", "lower", f"Time that all online CPUs spent {_CPU[kind]}, measured with mpstat")
+        Metric(
+            f"cpu_{kind}", "%", "lower", f"Share of time spent {_CPU[kind]} by all online CPUs, measured with mpstat"
+        )
         for kind in KINDS
     ),
     *(
@@ -106,29 +120,41 @@ _BY_STAGE: Final[tuple[Metric, ...]] = (
             f"used_cpu_{kind}",
             "%",
             "lower",
-            f"Time that the CPUs used by the jobs spent {_CPU[kind]}, measured with mpstat",
+            f"Share of time spent {_CPU[kind]} by the CPUs that the jobs use, measured with mpstat",
         )
         for kind in KINDS
     ),
-    Metric("cpu_time_per_io", "s", "lower", "CPU time of fio and its kernel threads per request"),
-    Metric("host_cpu_time_per_io", "s", "lower", "CPU time of the whole host per request"),
-    Metric("iops_per_core", "ops/s", "higher", "Requests per CPU-second used by fio and its kernel threads"),
+    Metric("cpu_time_per_io", "s", "lower", "CPU time per request, used by fio and its kernel threads"),
+    Metric("host_cpu_time_per_io", "s", "lower", "CPU time per request, used by the whole host"),
+    Metric("iops_per_core", "ops/s", "higher", "Requests per second of CPU time used by fio and its kernel threads"),
     _info("in_flight", "1", "neither", "Average number of requests in flight: IOPS x latency"),
     _info(
         "queue_depth", "1", "neither", "Maximum number of requests in flight, all jobs combined", dict.fromkeys(CONTEXT)
     ),
-    _info("coverage", "1", "neither", "Bytes counted by the drive relative to those counted by fio"),
-    Metric("section_iops", "ops/s", "higher", "Requests per second of one section of the job file", _SECTION),
-    Metric("section_bandwidth", "B/s", "higher", "Bytes per second of one section of the job file", _SECTION),
-    Metric("section_latency", "s", "lower", "Mean completion latency of one section of the job file", _SECTION),
-    Metric("section_clat_p99", "s", "lower", "99 % of the section's requests took at most this time", _SECTION),
+    _info("coverage", "1", "neither", "Bytes that the drive counted, relative to those that fio counted"),
+    Metric("section_iops", "ops/s", "higher", "Requests completed per second by one section of the job file", _SECTION),
     Metric(
-        "target_bandwidth", "B/s", "higher", "Bytes per second of one of several targets, counted by its drive", _TARGET
+        "section_bandwidth", "B/s", "higher", "Bytes per second transferred by one section of the job file", _SECTION
     ),
-    _info("second_iops", "ops/s", "higher", "Requests per second within the interval", _SECOND),
-    _info("second_bandwidth", "B/s", "higher", "Bytes per second within the interval", _SECOND),
-    _info("second_clat_p50", "s", "lower", "Median completion time within the interval", _SECOND),
-    _info("second_clat_p99", "s", "lower", "99 % of the interval's requests took at most this time", _SECOND),
+    Metric("section_latency", "s", "lower", "Mean completion latency of one section of the job file", _SECTION),
+    Metric(
+        "section_clat_p99",
+        "s",
+        "lower",
+        "99th percentile of the completion latency of one section of the job file",
+        _SECTION,
+    ),
+    Metric(
+        "target_bandwidth",
+        "B/s",
+        "higher",
+        "Bytes per second transferred by one of several targets, as counted by its drive",
+        _TARGET,
+    ),
+    _info("second_iops", "ops/s", "higher", "Requests completed per second within the interval", _SECOND),
+    _info("second_bandwidth", "B/s", "higher", "Bytes per second transferred within the interval", _SECOND),
+    _info("second_clat_p50", "s", "lower", "Median completion latency within the interval", _SECOND),
+    _info("second_clat_p99", "s", "lower", "99th percentile of the completion latency within the interval", _SECOND),
     _info("second_share", "%", "neither", f"Share of the interval's requests with {_OCTAVE}", _SECOND_OCTAVE),
 )
 METRICS: Final[tuple[Metric, ...]] = (
@@ -148,8 +174,8 @@ FLAGS: Final = RAID_FLAGS | {
     "flight; use powers of two, set engine to libaio (with direct), or install fio 3.39 or newer",
     "submission-blocks": "jobs spend most of their time submitting requests, so the drive receives one request "
     "at a time",
-    "short-runtime": "fio measured less than 95 % of duration",
-    "brief-run": "fio measured less than 0.2 s, so the start and the end of the run have too much weight",
+    "short-runtime": "fio measured for less than 95 % of `duration`",
+    "brief-run": "fio measured for less than 0.2 s, so the start and the end of the run carry too much weight",
     "short-ios": "some requests were incomplete or dropped",
     "not-from-device": "the drive transferred fewer bytes than fio counts: the file is sparse or unwritten, or a "
     "cache served the requests",

@@ -20,10 +20,10 @@ _REASONS: Final = {
 NOISE_FLAGS: Final[dict[str, str]] = {f"noisy-{word}": text for word, text in _REASONS.items()}
 """All flags that `noise_flags` may return, with their meanings, for the table notes and READMEs of the benchmarks."""
 PAGE_FLAGS: Final = {
-    "unverified-pages": "the kernel could not verify the page size (an emulator hides it)",
+    "unverified-pages": "the measurement kernel could not verify the page size (an emulator hides it)",
     "other-pages": "the memory does not have pages of the requested size",
-    "smaller-pages": "larger pages were not available (see `pages_lost` in the kernel's output), so the value includes "
-    "more TLB misses",
+    "smaller-pages": "larger pages were not available (see `pages_lost` in the measurement kernel's output), so the "
+    "value includes more TLB misses",
 }
 """The flags that `page_flags` may return, with their meanings."""
 MOVED: Final = "moved"

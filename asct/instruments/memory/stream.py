@@ -46,7 +46,7 @@ STREAM_FLAGS: Final[dict[str, str]] = {
 }
 """All flags that a bandwidth measured by the kernel may have, with their meanings."""
 CIRCUMSTANCES: Final = (
-    Metric("core_clock", "Hz", "neither", "Core clock during the measurement, from dependent additions"),
+    Metric("core_clock", "Hz", "neither", "Core clock during the measurement, derived from dependent additions"),
     Metric("page_size", "B", "neither", "Page size of the memory", comparable=False),
 )
 """The metrics whose values `circumstances` returns."""
@@ -207,8 +207,11 @@ def bandwidths(
 def bandwidth_metrics(coords: Mapping[str, tuple[str, ...] | None]) -> tuple[Metric, ...]:
     """Return the metrics whose values `bandwidths` returns, with the coordinates `coords`."""
     texts: dict[str, tuple[Unit, str]] = {
-        "bandwidth": ("B/s", "Bytes that the program loads and stores"),
-        "bus_bandwidth": ("B/s", "Useful bytes, plus the cache lines read for ownership before a store"),
+        "bandwidth": ("B/s", "Bytes that the program loads and stores per second"),
+        "bus_bandwidth": (
+            "B/s",
+            "Bytes on the memory bus per second: useful bytes, plus the cache lines read for ownership before a store",
+        ),
         "bandwidth_cycles": ("B/cycle", "Useful bytes per core cycle, all threads combined"),
         "bus_bandwidth_cycles": ("B/cycle", "Bytes on the memory bus per core cycle, all threads combined"),
     }

@@ -257,10 +257,10 @@ METRICS: Final[tuple[Metric, ...]] = (
         "round_iops", "ops/s", "higher", "IOPS in a round of the writes before the matrix, or of a load in the matrix",
         {**_STAGE, **_LOAD, "round": None}, False,
     ),
-    Metric("window_excursion", "%", "lower", "Largest minus smallest value, relative to the average",
+    Metric("window_excursion", "%", "lower", "Largest minus smallest value in the window, relative to the average",
            {**_STAGE, "window": None, "excursion": None}, False),
     Metric(
-        "window_slope", "%", "neither", "Change in the fitted line over the window, relative to the average",
+        "window_slope", "%", "neither", "Change in the line fitted to the window, relative to the average",
         _STAGE, False,
     ),
     Metric("steady", "1", "higher", "1 if the steady state was reached before the test, otherwise 0", {}, False),

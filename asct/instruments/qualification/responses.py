@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from asct.instruments.fio.histogram import NS, Latency, percentile_values
+from asct.instruments.fio.metrics import percentile_text
 from asct.sdk.figure import Axis, Bars, Figure
 from asct.sdk.metric import Metric
 from asct.sdk.record import Measurement, Record, Scalar
@@ -29,7 +30,9 @@ def response_metrics(coords: Coords | None = None) -> tuple[Metric, ...]:
     return (
         Metric("response_mean", "s", "lower", "Mean latency in the histogram run", at),
         *(
-            Metric(f"response_{name}", "s", "lower", f"{percent:g} % of the requests took at most this time", at)
+            Metric(
+                f"response_{name}", "s", "lower", f"{percentile_text(percent)} of the latency in the histogram run", at
+            )
             for name, percent in PERCENTILES.items()
         ),
         Metric("response_max", "s", "lower", "Maximum latency in the histogram run", at),

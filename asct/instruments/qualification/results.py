@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from asct.instruments.fio.histogram import NS, LatencyCourse, merged, percentile_values
-from asct.instruments.fio.metrics import DEVICE_METRICS
+from asct.instruments.fio.metrics import DEVICE_METRICS, percentile_text
 from asct.instruments.fio.point import FioPoint
 from asct.instruments.fio.sections import chosen_engine
 from asct.instruments.qualification.journal import FioSummary, StepJournal
@@ -39,29 +39,30 @@ TARGET: Final[tuple[Metric, ...]] = (
 """Metrics that every qualification reports about its target."""
 
 METRICS: Final[tuple[Metric, ...]] = (
-    Metric("iops", "ops/s", "higher", "IOPS: average of the rounds in the window", CELL),
-    Metric("bandwidth", "B/s", "higher", "Bytes per second: average of the rounds in the window", CELL),
-    Metric("latency", "s", "lower", "Mean latency of all requests in the window", CELL),
-    Metric("latency_max", "s", "lower", "Maximum latency in the window", CELL),
+    Metric("iops", "ops/s", "higher", "IOPS, averaged over the rounds in the measurement window", CELL),
+    Metric("bandwidth", "B/s", "higher", "Bytes per second, averaged over the rounds in the measurement window", CELL),
+    Metric("latency", "s", "lower", "Mean latency of all requests in the measurement window", CELL),
+    Metric("latency_max", "s", "lower", "Maximum latency in the measurement window", CELL),
     *(
-        Metric(f"latency_{name}", "s", "lower", f"{percent:g} % of the requests in the window took at most this "
-                                                "time", CELL)
+        Metric(f"latency_{name}", "s", "lower", f"{percentile_text(percent)} of the latency in the measurement window",
+               CELL)
         for name, percent in PERCENTILES.items()
     ),
     Metric("round_iops", "ops/s", "higher", "IOPS in a round", {**CELL, "round": None}, False),
     Metric("round_bandwidth", "B/s", "higher", "Bytes per second in a round", {**CELL, "round": None}, False),
     Metric("round_latency", "s", "lower", "Mean latency in a round", {**CELL, "round": None}, False),
     Metric("steady", "1", "higher", "1 if the steady state was reached, otherwise 0", _PHASE, False),
-    Metric(
-        "rounds", "1", "neither", "Rounds until the steady state was reached", _PHASE | dict.fromkeys(SETTINGS), False
-    ),
-    Metric("window_excursion", "%", "lower", "Largest minus smallest value, relative to the average",
+    Metric("rounds", "1", "neither", "Number of rounds until the steady state was reached",
+           _PHASE | dict.fromkeys(SETTINGS), False),
+    Metric("window_excursion", "%", "lower", "Largest minus smallest value in the window, relative to the average",
            _TRACKED, False),
-    Metric("window_slope", "%", "neither", "Change in the fitted line over the window, relative to the average",
+    Metric("window_slope", "%", "neither", "Change in the line fitted to the window, relative to the average",
            _TRACKED, False),
-    Metric("sentinel_drift", "%", "neither", "`fast` profile: change during a pass", {**_TRACKED, "pass": None}, False),
+    Metric("sentinel_drift", "%", "neither", "`fast` profile: change in the tracked workload during a pass",
+           {**_TRACKED, "pass": None}, False),
     Metric("written_volume", "B", "neither", "Bytes written since the purge", _PHASE, False),
-    Metric("purged", "1", "higher", "1 if the target was purged with `method`", {**_PHASE, "method": None}, False),
+    Metric("purged", "1", "higher", "1 if the target was purged (with `method`), otherwise 0",
+           {**_PHASE, "method": None}, False),
     *TARGET,
 )  # fmt: skip
 
