@@ -54,7 +54,7 @@ class _BlockContext:
     def reason(self) -> str:
         """The reason to record for a missing value that udev could have reported."""
         whole = "block_devices.udev" not in self.snapshot.left
-        return "neither the kernel nor udev reports it" if whole else "only part of the udev database was read"
+        return "reported by neither the Linux kernel nor udev" if whole else "only part of the udev database was read"
 
 
 def block_devices(snapshot: Snapshot, gaps: UnknownFacts) -> list[BlockDevice]:

@@ -134,8 +134,8 @@ def cache_levels(caches: Caches, gaps: UnknownFacts) -> list[CacheLevel]:
     gaps.known("cache_levels", caches, f"{CPU} lists no caches")
     for kind, instances in caches.items():
         name = f"cache_levels.L{kind.level}.{kind.type}"
-        gaps.known(f"{name}.size_bytes", kind.size or None, f"{CPU} does not report it")
-        gaps.known(f"{name}.instances", instances, "the kernel does not report which CPUs share them")
+        gaps.known(f"{name}.size_bytes", kind.size or None, f"not reported by {CPU}")
+        gaps.known(f"{name}.instances", instances, "the Linux kernel does not report which CPUs share them")
     return [
         CacheLevel(
             level=kind.level,

@@ -26,9 +26,9 @@ def idle(snapshot: Snapshot, what: str, gaps: UnknownFacts) -> str | None:
     texts = [snapshot.line(f"{CPU}/cpuidle/current_{what}{suffix}") for suffix in ("", "_ro")]
     said = next((text for text in texts if text and text != "none"), None)
     if said is None and "none" in texts:
-        gaps.not_applicable(f"cpu.idle_{what}", "the kernel has no cpuidle driver or governor")
+        gaps.not_applicable(f"cpu.idle_{what}", "the Linux kernel has no cpuidle driver or governor")
         return None
-    return gaps.known(f"cpu.idle_{what}", said, "the kernel has no cpuidle support")
+    return gaps.known(f"cpu.idle_{what}", said, "the Linux kernel has no cpuidle support")
 
 
 def idle_states(cpus: Cpus, gaps: UnknownFacts) -> list[IdleState]:
@@ -50,7 +50,7 @@ def idle_states(cpus: Cpus, gaps: UnknownFacts) -> list[IdleState]:
                 key = first.get(number, _NONE)
             if whole(state.get("disable")):
                 disabled.setdefault(key, []).append(cpu)
-    gaps.known("cpu.idle_states", texts, "the kernel has no cpuidle support")
+    gaps.known("cpu.idle_states", texts, "the Linux kernel has no cpuidle support")
     return [
         IdleState(
             name=name,
@@ -96,7 +96,7 @@ def policies(snapshot: Snapshot, cpus: Cpus, gaps: UnknownFacts) -> list[Frequen
     for number, texts in sorted(folders.items()):
         if policy := _policy(number, texts, cpus):
             made.setdefault(tuple(policy.cpus), policy)
-    gaps.known("cpu.policies", made, "the kernel has no cpufreq support")
+    gaps.known("cpu.policies", made, "the Linux kernel has no cpufreq support")
     return [made[key] for key in sorted(made)]
 
 
@@ -143,7 +143,7 @@ def _word(text: str | None) -> str | None:
 def governor(found: list[FrequencyPolicy], gaps: UnknownFacts) -> str | None:
     """Return the governor or, if the policies differ, all governors (`performance, powersave`)."""
     governors = sorted({policy.governor for policy in found if policy.governor})
-    return gaps.known("cpu.governor", ", ".join(governors) or None, "the kernel has no cpufreq support")
+    return gaps.known("cpu.governor", ", ".join(governors) or None, "the Linux kernel has no cpufreq support")
 
 
 def frequency(
@@ -160,7 +160,7 @@ def frequency(
         number = _NUMBER.match(printed.get(name, ""))
         if number and (mhz := real(number[0])):
             return mhz * 1e6
-    gaps.note("cpu.frequency_hz", "neither cpufreq nor /proc/cpuinfo reports it")
+    gaps.note("cpu.frequency_hz", "reported by neither cpufreq nor /proc/cpuinfo")
     return None
 
 
@@ -177,4 +177,4 @@ def boost(snapshot: Snapshot, cpus: Cpus, gaps: UnknownFacts) -> bool | None:
     values += [whole(text) for _, text in snapshot.matching(rf"{CPU}/cpufreq/policy[0-9]+/boost")]
     values += [whole(cpus.of(cpu).get(f"cpufreq/{name}")) for cpu in cpus.online for name in ("boost", "cpb")]
     known = [value for value in values if value is not None]
-    return gaps.known("cpu.boost", any(known) if known else None, "the clock driver does not report it")
+    return gaps.known("cpu.boost", any(known) if known else None, "not reported by the clock driver")

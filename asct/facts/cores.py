@@ -137,9 +137,9 @@ def places(snapshot: Snapshot, cpus: Cpus, shared: Collection[Set], gaps: Unknow
         clusters = numbered(packages)
     cores = numbered(_cores(cpus, sockets))
     for name, known in (("sockets", sockets), ("cores", cores), ("threads_per_core", cores)):
-        gaps.known(f"cpu.{name}", known, f"neither {CPU} nor /proc/cpuinfo reports it")
+        gaps.known(f"cpu.{name}", known, f"reported by neither {CPU} nor /proc/cpuinfo")
     for name, known in (("dies", dies), ("clusters", clusters)):
-        gaps.known(f"cpu.{name}", known, f"{CPU} does not report them")
+        gaps.known(f"cpu.{name}", known, f"not reported by {CPU}")
     threads = max(Counter(cores.values()).values(), default=None)
     return CpuTopology(cores, clusters, dies, sockets, nodes_of(snapshot), threads)
 

@@ -117,7 +117,7 @@ def _names(what: CoreKinds, gaps: UnknownFacts) -> dict[str, str | None]:
     names = {name: ", ".join(dict.fromkeys(one for one in said if one)) or None for name, said in of_all.items()}
     found = {"vendor": designs[0].vendor, "model": designs[0].model, **names}
     numbers = ", ".join(f"{name} 0x{value:x}" for name, value in designs[0].numbers)
-    why = f"no table entry for {numbers}" if numbers else "/proc/cpuinfo does not report it"
+    why = f"no table entry for {numbers}" if numbers else "not reported by /proc/cpuinfo"
     return {name: gaps.known(f"cpu.{name}", value, why) for name, value in found.items()}
 
 
@@ -143,15 +143,15 @@ def _sve(snapshot: Snapshot, flags: list[str], gaps: UnknownFacts) -> int | None
     (Documentation/arch/arm64/sve.rst).
     """
     if flags and "sve" not in flags:
-        gaps.not_applicable("cpu.sve_bits", "the kernel does not support SVE")
+        gaps.not_applicable("cpu.sve_bits", "the Linux kernel does not support SVE")
         return None
     file = "/proc/sys/abi/sve_default_vector_length"
-    return gaps.known("cpu.sve_bits", (whole(snapshot.text(file)) or 0) * 8 or None, f"{file} does not report it")
+    return gaps.known("cpu.sve_bits", (whole(snapshot.text(file)) or 0) * 8 or None, f"not reported by {file}")
 
 
 def _bogomips(printed: Mapping[str, str], gaps: UnknownFacts) -> float | None:
     said = next((text for name in _BOGOMIPS if (text := printed.get(name))), None)
-    return gaps.known("cpu.bogomips", real(said), "/proc/cpuinfo does not report it")
+    return gaps.known("cpu.bogomips", real(said), "not reported by /proc/cpuinfo")
 
 
 def _address_bits(printed: Mapping[str, str], gaps: UnknownFacts) -> dict[str, int | None]:
@@ -162,9 +162,9 @@ def _address_bits(printed: Mapping[str, str], gaps: UnknownFacts) -> dict[str, i
     fields = ("physical_address_bits", "virtual_address_bits")
     for field in fields:
         if match is None and printed and not said:
-            gaps.not_applicable(f"cpu.{field}", "the kernel does not report it on this architecture")
+            gaps.not_applicable(f"cpu.{field}", "not reported by the Linux kernel on this architecture")
         elif match is None:
-            gaps.note(f"cpu.{field}", "/proc/cpuinfo does not report it")
+            gaps.note(f"cpu.{field}", "not reported by /proc/cpuinfo")
     return {field: int(match[at]) if match else None for at, field in enumerate(fields, 1)}
 
 
@@ -173,15 +173,15 @@ def _microcode(printed: Mapping[str, str], gaps: UnknownFacts) -> str | None:
     contains the field `flags`."""
     revision = printed.get("microcode") or None
     if not revision and printed and "flags" not in printed:
-        gaps.not_applicable("cpu.microcode", "the kernel reports microcode revisions only on x86")
+        gaps.not_applicable("cpu.microcode", "the Linux kernel reports microcode revisions only on x86")
         return None
-    return gaps.known("cpu.microcode", revision, "/proc/cpuinfo does not report it")
+    return gaps.known("cpu.microcode", revision, "not reported by /proc/cpuinfo")
 
 
 def _kernel_list(snapshot: Snapshot, name: str, gaps: UnknownFacts) -> list[int]:
     """Return the CPUs in one of the Linux kernel's lists. Some versions print `(null)` for an empty list."""
     text = snapshot.text(f"{CPU}/{name}")
     if text is None and name == "nohz_full" and snapshot.text(f"{CPU}/isolated") is not None:
-        gaps.not_applicable(f"cpu.{name}", "the kernel was built without it")  # drivers/base/cpu.c
+        gaps.not_applicable(f"cpu.{name}", "the Linux kernel was built without it")  # drivers/base/cpu.c
         return []
     return [] if text and text.strip() == "(null)" else gaps.cpus(f"cpu.{name}", text, f"{CPU}/{name}")

@@ -44,7 +44,7 @@ def allowed(snapshot: Snapshot, gaps: UnknownFacts) -> list[int]:
     if cpus is None:
         texts = (listed(snapshot.text(path)) for path in _cpusets(snapshot))
         cpus = next((text for text in texts if text), None)
-    return sorted(gaps.known("cpu.allowed", cpus, "neither /proc/self/status nor a cpuset reports it") or ())
+    return sorted(gaps.known("cpu.allowed", cpus, "reported by neither /proc/self/status nor a cpuset") or ())
 
 
 def quota(snapshot: Snapshot, gaps: UnknownFacts) -> float | None:

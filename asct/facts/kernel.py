@@ -47,11 +47,11 @@ def kernel(snapshot: Snapshot, container: str | None, gaps: UnknownFacts) -> dic
     clock = snapshot.line(f"{CLOCKS}/current_clocksource")
     irqs = cpu_mask(snapshot.text("/proc/irq/default_smp_affinity"))  # Documentation/core-api/irq/irq-affinity.rst
     if irqs is None:
-        gaps.note("system.irq_default_affinity", "/proc/irq/default_smp_affinity does not report it")
+        gaps.note("system.irq_default_affinity", "not reported by /proc/irq/default_smp_affinity")
     return {
         "kernel_options": _options(snapshot, gaps),
-        "command_line": gaps.known("system.command_line", line, "/proc/cmdline does not report it"),
-        "clock_source": gaps.known("system.clock_source", clock, f"{CLOCKS} does not report it"),
+        "command_line": gaps.known("system.command_line", line, "not reported by /proc/cmdline"),
+        "clock_source": gaps.known("system.clock_source", clock, f"not reported by {CLOCKS}"),
         "clock_sources": (snapshot.text(f"{CLOCKS}/available_clocksource") or "").split(),
         "security_modules": _security_modules(snapshot, gaps),
         "lockdown": _lockdown(snapshot, gaps),
@@ -71,7 +71,7 @@ def _options(snapshot: Snapshot, gaps: UnknownFacts) -> dict[str, str]:
     for line in (snapshot.command_output("kernel-options") or "").split("\n"):
         if match := _OPTION.fullmatch(line.strip()):
             made[match[1]] = "n" if match[2] is None else match[2].strip('"')
-    why = "neither /proc/config.gz nor a file in /boot or /lib/modules reports it"
+    why = "reported by neither /proc/config.gz nor a file in /boot or /lib/modules"
     return dict(sorted(gaps.known("system.kernel_options", made, why).items()))
 
 
@@ -86,7 +86,7 @@ def _lockdown(snapshot: Snapshot, gaps: UnknownFacts) -> str | None:
     """Return `none`, `integrity` or `confidentiality` (kernel_lockdown(7))."""
     mode = chosen(snapshot.text(f"{SECURITY}/lockdown"))
     if mode is None and snapshot.text(f"{SECURITY}/lsm") is not None:
-        gaps.not_applicable("system.lockdown", "the kernel has no lockdown support")
+        gaps.not_applicable("system.lockdown", "the Linux kernel has no lockdown support")
     elif mode is None:
         gaps.note("system.lockdown", _SECURITYFS)
     return mode
@@ -121,5 +121,5 @@ def _irqbalance(snapshot: Snapshot, container: str | None, gaps: UnknownFacts) -
         return True
     if answer in ("stopped", "absent") and container == "none":
         return False
-    gaps.note("system.irqbalance", "neither a service manager nor a PID file reports it")
+    gaps.note("system.irqbalance", "reported by neither a service manager nor a PID file")
     return None

@@ -37,7 +37,7 @@ def described(snapshot: Snapshot, virtualization: str | None, gaps: UnknownFacts
         for field in _FIELDS:
             gaps.note(f"memory.{field}", str(error))
         return {}
-    gaps.known("memory.ecc", ecc, "the firmware does not report it (SMBIOS type 16)")
+    gaps.known("memory.ecc", ecc, "not reported by the firmware (SMBIOS type 16)")
     ram = [one for one in devices if one.ram]
     return {"modules": [_module(one, ram) for one in ram], "ecc": ecc, **_summed(devices, virtualization, gaps)}
 
@@ -100,7 +100,7 @@ def memory(snapshot: Snapshot, virtualization: str | None, gaps: UnknownFacts) -
     info = fields(snapshot.text("/proc/meminfo"))
     sizes = {field: _kib(info.get(name)) for field, name in _FROM_MEMINFO.items()}
     for field, value in sizes.items():
-        gaps.known(f"memory.{field}", value, "/proc/meminfo does not report it")
+        gaps.known(f"memory.{field}", value, "not reported by /proc/meminfo")
     page = _kib(fields(snapshot.command_output("page-size")).get("KernelPageSize"))
     limited = _groups(groups.memory(snapshot, gaps))
     available, total = sizes["available_bytes"], sizes["total_bytes"]
@@ -109,7 +109,7 @@ def memory(snapshot: Snapshot, virtualization: str | None, gaps: UnknownFacts) -
     balancing = _sysctl(snapshot, "numa_balancing", "/proc/sys/kernel/numa_balancing", gaps)
     return Memory(
         **sizes,
-        page_bytes=gaps.known("memory.page_bytes", page, "/proc/self/smaps does not report it"),
+        page_bytes=gaps.known("memory.page_bytes", page, "not reported by /proc/self/smaps"),
         huge_pages=pools({path: text for path, text in snapshot.files.items() if path.startswith(f"{MM}/hugepages/")}),
         thp=_thp(snapshot, "thp", "enabled", gaps),
         thp_defrag=_thp(snapshot, "thp_defrag", "defrag", gaps),
@@ -213,7 +213,7 @@ def _node(number: int, texts: dict[str, str], gaps: UnknownFacts) -> NumaNode:
     memory = {name: int(kib) * 1024 for name, kib in _NODE_MEMORY.findall(texts.get("meminfo", ""))}
     distances = [whole(one) for one in texts.get("distance", "").split()]
     for field, value in (("memory_bytes", memory.get("MemTotal")), ("distances", distances)):
-        gaps.known(f"nodes.{number}.{field}", value, f"{NODE}/node{number} does not report it")
+        gaps.known(f"nodes.{number}.{field}", value, f"not reported by {NODE}/node{number}")
     free = memory.get("MemFree")
     return NumaNode(
         id=number,

@@ -12,7 +12,7 @@ from asct.resources import data
 from asct.sdk.facts import Mount
 
 _OF_THE_KERNEL = frozenset(data(__file__, "kernel.yaml")["file_systems"].split())
-_UNSIZED = "df does not report it (network file systems are not queried, because they might not respond)"
+_UNSIZED = "not reported by df (network file systems are not queried, because they might not respond)"
 _CUT = "the output of df was truncated, because there are too many file systems"
 _ADDRESS = re.compile(r"(?:client|mount)?addr=.*")
 _SERVER = re.compile(r"\d+(?:\.\d+){3}|\[[0-9a-fA-F:.%]+\]", re.ASCII)

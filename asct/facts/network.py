@@ -82,7 +82,7 @@ def _interface(
     driver = re.search(r"^DRIVER=(\S+)$", files.get("device/uevent", ""), re.MULTILINE)
     if hardware and not speed:
         up = files.get("operstate") == "up"
-        why = "the driver does not report it, as is typical of virtual interfaces" if up else "there is no link"
+        why = "not reported by the driver, as is typical of virtual interfaces" if up else "there is no link"
         gaps.note(f"network.interfaces.{name}.speed", why)
     return Interface(
         name=name,

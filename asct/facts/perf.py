@@ -65,7 +65,7 @@ def _user_access(snapshot: Snapshot, gaps: UnknownFacts) -> bool | None:
     ]
     values = [whole(text) for text in (*texts, snapshot.text("/proc/sys/kernel/perf_user_access"))]
     known = [value > 0 for value in values if value is not None]
-    why = "neither rdpmc nor perf_user_access reports it"
+    why = "reported by neither rdpmc nor perf_user_access"
     return gaps.known("perf.user_access", all(known) if known else None, why)
 
 
@@ -82,7 +82,7 @@ def counters(snapshot: Snapshot, gaps: UnknownFacts) -> int | None:
     known = [number for number in numbers if number]
     if not known:
         denied = "not permitted" in said and whole(snapshot.command_output("id")) != 0
-        reason = "no file reports it, and the entry in the kernel log has been overwritten"
+        reason = "no file reports it, and the entry in the Linux kernel log has been overwritten"
         gaps.note("perf.counters", NEEDS_ROOT if denied else reason)
     return min(known, default=None)
 
@@ -92,7 +92,7 @@ def _bpf(snapshot: Snapshot, kernel_options: dict[str, str], gaps: UnknownFacts)
     if snapshot.text("/proc/sys/kernel/unprivileged_bpf_disabled") is not None:
         return True
     option = kernel_options.get("CONFIG_BPF_SYSCALL")
-    why = "neither a sysctl nor the kernel configuration reports it"
+    why = "reported by neither a sysctl nor the Linux kernel configuration"
     return gaps.known("perf.bpf", None if option is None else option == "y", why)
 
 
@@ -114,7 +114,7 @@ def thermal(snapshot: Snapshot, gaps: UnknownFacts) -> list[Thermal]:
         place = where.get(f"{HWMON}/{name}")
         if place is None or "/thermal_zone" not in place.path:
             made += _chip(files)
-    gaps.known("thermal", made, "the kernel reports no temperature sensors")
+    gaps.known("thermal", made, "the Linux kernel reports no temperature sensors")
     return sorted(made, key=lambda one: one.name)
 
 

@@ -42,7 +42,7 @@ def limits(snapshot: Snapshot, gaps: UnknownFacts) -> dict[str, int | None]:
             made[_NAMES[match[1]]] = None if match[2] == "unlimited" else int(match[2])
     for name in _NAMES.values():
         if name not in made:
-            gaps.note(f"limits.{name}", "/proc/self/limits does not report it")
+            gaps.note(f"limits.{name}", "not reported by /proc/self/limits")
     return dict(sorted(made.items()))
 
 
@@ -57,10 +57,10 @@ def load(snapshot: Snapshot, gaps: UnknownFacts) -> Load:
     one, five, fifteen = ([real(word) for word in words[:3]] + [None] * 3)[:3]
     running = whole(words[3].partition("/")[0]) if len(words) > 3 and _RUNNING.fullmatch(words[3]) else None
     for field, value in (("load1", one), ("load5", five), ("load15", fifteen), ("running", running)):
-        gaps.known(f"load.{field}", value, "/proc/loadavg does not report it")
+        gaps.known(f"load.{field}", value, "not reported by /proc/loadavg")
     pressures = {f"{name}_pressure_avg10": _pressure(snapshot, name) for name in ("cpu", "memory", "io")}
     for field, value in pressures.items():
-        gaps.known(f"load.{field}", value, "/proc/pressure does not report it: the kernel does not track pressure")
+        gaps.known(f"load.{field}", value, "not reported by /proc/pressure: the Linux kernel does not track pressure")
     return Load(load1=one, load5=five, load15=fifteen, running=running, **pressures)
 
 

@@ -92,7 +92,7 @@ def work_folder(snapshot: Snapshot, gaps: UnknownFacts) -> tuple[int | None, str
     last = (snapshot.command_output("df") or "").split("\n")[-1].split(None, 5)
     free = whole(last[3]) if len(last) == 6 else None
     if free is None:
-        why = f"df {LATE}" if snapshot.late("df") else "df does not report it"
+        why = f"df {LATE}" if snapshot.late("df") else "not reported by df"
         gaps.note("work_free_bytes", why)
         gaps.note("work_filesystem", why)
         return None, None

@@ -23,7 +23,7 @@ from asct.resources import data
 from asct.sdk.facts import Firmware, Product, System
 
 HIDDEN = "hidden by the container"
-_SILENT = "the firmware does not report it"
+_SILENT = "not reported by the firmware"
 _NO_DMI = f"there is no SMBIOS ({DMI})"
 _NAMES: Mapping[str, Any] = data(__file__, "firmware.yaml")
 _PRODUCT = {
@@ -77,7 +77,7 @@ def _of_device_tree(snapshot: Snapshot, container: str | None, gaps: UnknownFact
     tree = device_tree(snapshot)
     maker, comma, _ = (tree.get("compatible") or "").split(" ")[0].partition(",")
     made = Product(manufacturer=maker if comma else None, name=tree.get("model"), serial=tree.get("serial-number"))
-    reason = "the device tree does not report it" if tree else _no_dmi(container)
+    reason = "not reported by the device tree" if tree else _no_dmi(container)
     for field in Product.model_fields:
         gaps.known(f"system.product.{field}", getattr(made, field), reason)
     return made
@@ -93,8 +93,8 @@ def firmware(snapshot: Snapshot, arch: str | None, container: str | None, gaps: 
     bmc = next((text.strip() for _, text in snapshot.matching(_BMC) if text.strip()), None)
     reasons = dict.fromkeys(_FIRMWARE, silent) | {
         "bmc_version": "no IPMI driver reports a BMC",
-        "description": "the kernel has neither ACPI nor a device tree",
-        "boot": "nothing in /sys/firmware reports it",
+        "description": "the Linux kernel has neither ACPI nor a device tree",
+        "boot": "not reported in /sys/firmware",
     }
     made = Firmware(
         **{field: dmi(snapshot, name) for field, name in _FIRMWARE.items()},
@@ -192,7 +192,7 @@ def system(snapshot: Snapshot, gaps: UnknownFacts) -> System:
         **of_kernel(snapshot, container, gaps),
     )
     for field, source in _SOURCES.items():
-        gaps.known(f"system.{field}", getattr(made, field), f"{source} does not report it")
+        gaps.known(f"system.{field}", getattr(made, field), f"not reported by {source}")
     return made
 
 
@@ -211,7 +211,7 @@ def libc(said: str | None, gaps: UnknownFacts) -> str | None:
         return match[0]
     if text.startswith("musl") and (match := re.search(r"^Version ([\d.]{1,20})", text, re.MULTILINE | re.ASCII)):
         return f"musl {match[1]}"
-    gaps.note("system.libc", "neither getconf nor ldd reports it")
+    gaps.note("system.libc", "reported by neither getconf nor ldd")
     return None
 
 
@@ -252,7 +252,8 @@ def _virtualization(snapshot: Snapshot, gaps: UnknownFacts) -> str | None:
             return str(found)
     flags = fields(snapshot.text("/proc/cpuinfo")).get("flags")
     if flags is None:
-        gaps.note("system.virtualization", "systemd-detect-virt is missing, and nothing in /sys reports it")
+        why = "systemd-detect-virt is missing, and nothing in /sys identifies the hypervisor"
+        gaps.note("system.virtualization", why)
         return None
     return "vm" if "hypervisor" in flags.split() else "none"
 

@@ -295,7 +295,7 @@ def test_idle_states() -> None:
 def test_no_idle_driver() -> None:
     gaps = UnknownFacts()
     assert cpu({f"{CPU}/cpuidle/current_driver": "none"}, gaps).idle_driver is None
-    assert gaps.absent["cpu.idle_driver"] == "the kernel has no cpuidle driver or governor"
+    assert gaps.absent["cpu.idle_driver"] == "the Linux kernel has no cpuidle driver or governor"
 
 
 @pytest.mark.parametrize(

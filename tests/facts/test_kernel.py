@@ -118,7 +118,7 @@ def test_a_kernel() -> None:
 def test_a_kernel_that_says_nothing() -> None:
     made, unknown = made_of({})
     assert set(unknown) == {f"system.{name}" for name in made if name != "clock_sources"}
-    assert made_of({f"{SECURITY}/lsm": "yama"})[1]["system.lockdown"] == "the kernel has no lockdown support"
+    assert made_of({f"{SECURITY}/lsm": "yama"})[1]["system.lockdown"] == "the Linux kernel has no lockdown support"
     assert made_of({"/proc/cmdline": "a token=b"})[0]["command_line"] == "a token=***"
     assert made_of({}, present="readable /dev/mem")[0]["resctrl"] is False
 

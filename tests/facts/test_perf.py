@@ -72,7 +72,7 @@ def test_the_log_may_be_for_root() -> None:
     denied = CommandOutput(0, "dmesg: read kernel buffer failed: Operation not permitted\n")
     for uid, reason in (
         ("1000", NEEDS_ROOT),
-        ("0", "no file reports it, and the entry in the kernel log has been overwritten"),
+        ("0", "no file reports it, and the entry in the Linux kernel log has been overwritten"),
     ):
         gaps = UnknownFacts()
         assert counters(Snapshot({}, {"counters": denied, "id": CommandOutput(0, uid)}), gaps) is None

@@ -127,14 +127,14 @@ def test_serial_and_uuid_need_root() -> None:
     made, unknown = made_of(files, uid="1000")
     assert (made.product.name, made.product.serial, made.product.uuid) == ("R152-P30-00", None, None)
     assert unknown["system.product.serial"] == unknown["system.product.uuid"] == NEEDS_ROOT
-    assert made_of(files, uid="0")[1]["system.product.serial"] == "the firmware does not report it"
+    assert made_of(files, uid="0")[1]["system.product.serial"] == "not reported by the firmware"
 
 
 def test_what_makers_have_not_filled_in_is_unknown() -> None:
     files = dmi(sys_vendor="Supermicro", product_name="To be filled by O.E.M.", product_serial="Default string")
     made, unknown = made_of(files, uid="1000")
     assert (made.product.manufacturer, made.product.name, made.product.serial) == ("Supermicro", None, None)
-    assert unknown["system.product.serial"] == "the firmware does not report it"
+    assert unknown["system.product.serial"] == "not reported by the firmware"
 
 
 def test_a_machine_with_a_device_tree() -> None:
@@ -144,7 +144,7 @@ def test_a_machine_with_a_device_tree() -> None:
     made, unknown = made_of({}, commands={"device-tree": CommandOutput(0, tree)})
     assert made.product == Product(manufacturer="raspberrypi", name="Raspberry Pi 5 Model B Rev 1.0", serial="10a1")
     assert (made.firmware.description, made.firmware.boot) == ("device-tree", "other")
-    assert unknown["system.product.uuid"] == "the device tree does not report it"
+    assert unknown["system.product.uuid"] == "not reported by the device tree"
 
 
 @pytest.mark.parametrize(

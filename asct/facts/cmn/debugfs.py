@@ -83,7 +83,7 @@ def mesh_of_map(text: str, instance: int) -> Mesh | None:
     if missing or reading.odd:
         gaps.note("crosspoints", f"the driver's map is truncated or malformed: {missing} crosspoints are missing")
     for name in ("node_id", "registers", "slc_bytes", "sf_bytes", "chi", "multiple_dtm"):
-        gaps.note(name, "the driver's map does not report it")
+        gaps.note(name, "not reported by the driver's map")
     rows = sorted(reading.places.items(), key=lambda item: item[0][::-1])
     return Mesh(
         width=width,

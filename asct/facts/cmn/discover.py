@@ -122,7 +122,7 @@ def mesh_of(item: MeshSources) -> Mesh:
     for name, value, why in (
         ("kind", kind, "not reported by the registers, the driver or the firmware"),
         ("revision", revision, _no_revision(item.pmu)),
-        ("base", base, "/proc/iomem does not report it; it shows addresses only to root"),
+        ("base", base, "not reported by /proc/iomem; it shows addresses only to root"),
     ):
         if value is None:
             unknown.setdefault(name, why)
