@@ -92,7 +92,8 @@ def _unchecked(items: Iterable[Unseen], width: int) -> Iterator[str]:
 def disk_lines(disks: Sequence[Disk], width: int) -> Iterator[str]:
     """Yield the block devices: size, model, the names to use in a plan, and whether a job could write to the device."""
     writable = sum(disk.with_overwrite for disk in disks)
-    yield from wrapped(f"{counted(len(disks), 'block device')}, {writable} of them writable with consent", width)
+    count = f"{counted(len(disks), 'block device')}, {writable or 'none'} of them writable with consent"
+    yield from wrapped(count, width)
     for disk in disks:
         size = decimal_size(disk.bytes) or "unknown size"
         yield ""

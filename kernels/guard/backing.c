@@ -50,7 +50,7 @@ void backing_check(const struct target *target)
         return;
     }
     if (own->drive) {
-        check(target, "multipath", UNSAFE, "it is backed by the block device %s, which can be used at the same time: name that device instead",
+        check(target, "multipath", UNSAFE, "it is backed by the block device %s, which can be used at the same time; name that device instead",
               blockdev_name(own->drive, name));
         return;
     }
@@ -63,7 +63,7 @@ void backing_check(const struct target *target)
             continue;
         enum verdict verdict = compare(name, own);
         if (verdict != SAFE) {
-            check(target, "multipath", verdict, verdict == UNSAFE ? "%s uses the same file: detach it (losetup -d)"
+            check(target, "multipath", verdict, verdict == UNSAFE ? "%s uses the same file; detach it (losetup -d)"
                   : "the backing file of %s is not visible", name);
             return;
         }

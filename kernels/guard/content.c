@@ -68,7 +68,7 @@ static void check_data(const struct target *target, int fd, const char *signatur
     if (place == -2)
         check(target, "data", UNKNOWN, "it cannot be read: %s", strerror(errno));
     else if (place >= 0)
-        check(target, "data", UNSAFE, "it contains unknown data, at %s%" PRId64 ": set `overwrite: true` to allow overwriting it",
+        check(target, "data", UNSAFE, "it contains unknown data, at %s%" PRId64 "; set `overwrite: true` to allow overwriting it",
               place ? "byte " : "one of its ends, byte ", place);
     else if (target->bytes <= WHOLE_BYTES)
         check(target, "data", SAFE, "zeros, read completely");

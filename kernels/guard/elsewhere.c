@@ -71,7 +71,7 @@ void use_check_open(const struct target *target)
         seen = look(target);
     }
     if (*seen.who)
-        check(target, "open-elsewhere", UNSAFE, "process %s has it open: end that process first", seen.who);
+        check(target, "open-elsewhere", UNSAFE, "process %s has it open; end that process first", seen.who);
     else if (seen.unread && target_is_private(target))
         check(target, "open-elsewhere", SAFE, "no process of this account has it open, and no other account can enter its folder");
     else if (seen.unread)

@@ -107,7 +107,7 @@ void serial_check_paths(const struct target *target)
         bool path = strchr(blockdev_name(device, name), 'c') != NULL && strncmp(name, "nvme", 4) == 0; /* nvme0c1n1, the device of a path */
         if (path || device == disk || blockdev_disk(device) != device || strcmp(serial_worldwide(device, other), own) != 0)
             continue;
-        check(target, "multipath", UNSAFE, "%s is the same drive (%s): use the device that combines the paths", name, own);
+        check(target, "multipath", UNSAFE, "%s is the same drive (%s); use the device that combines the paths", name, own);
         return;
     }
     int controllers = controllers_of(disk);

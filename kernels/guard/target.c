@@ -136,7 +136,7 @@ static bool take_block(struct target *target)
         blockdev_add_partitions(target->device, &target->family);
     devset_add(&target->counted, target->device);
     if (target->write && !named_well(target))
-        check(target, "identity", UNSAFE, "%s may be a different drive after a reboot: specify it as " LINKS_FOLDER "..., or a loop device"
+        check(target, "identity", UNSAFE, "%s may be a different drive after a reboot; specify it as " LINKS_FOLDER "..., or a loop device"
               " as /dev/loopN", target->path);
     else
         check(target, "identity", SAFE, "%s is %s", target->path, name);

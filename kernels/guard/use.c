@@ -48,7 +48,7 @@ static void check_mounted(const struct target *target)
         mounts_add_devices(mounts->list[i].device, &carriers);
         for (size_t k = 0; k < carriers.count; k++)
             if (stands_on(carriers.devices[k], target, &below)) {
-                check(target, "mounted", UNSAFE, "%s (%s) is mounted on %s: unmount it", blockdev_name(carriers.devices[k], name),
+                check(target, "mounted", UNSAFE, "%s (%s) is mounted on %s; unmount it", blockdev_name(carriers.devices[k], name),
                       mounts->list[i].type, mounts->list[i].point);
                 return;
             }
@@ -75,7 +75,7 @@ static void check_system(const struct target *target)
         for (size_t k = 0; k < carriers.count; k++)
             stack_add_below(carriers.devices[k], true, &below);
         if (devset_meet(&below, &own)) {
-            check(target, "system", UNSAFE, "it is the disk of %s: select another disk", system_places[i][0] == '.'
+            check(target, "system", UNSAFE, "it is the disk of %s; select another disk", system_places[i][0] == '.'
                   ? "the work folder" : i + 1 == sizeof system_places / sizeof *system_places ? "this program" : system_places[i]);
             return;
         }
@@ -100,7 +100,7 @@ static void check_swap(const struct target *target)
         if (sscanf(line, "%4095s", path) != 1 || stat(path, &found) != 0) {
             unknown = true;
         } else if (file_stands_on(&found, target, &below)) {
-            check(target, "swap", UNSAFE, "it is used as swap space (%s): run swapoff first", path);
+            check(target, "swap", UNSAFE, "it is used as swap space (%s); run swapoff first", path);
             fclose(file);
             return;
         }
@@ -127,7 +127,7 @@ static void check_holders(const struct target *target)
                     file_stands_on(&found, target, &below);
         if (!same && (devset_has(&target->family, all.devices[i]) || !stands_on(all.devices[i], target, &below)))
             continue;
-        check(target, "holders", UNSAFE, "%s is built on it: remove that first", name);
+        check(target, "holders", UNSAFE, "%s is built on it; remove that first", name);
         return;
     }
     check(target, "holders", all.partial || all.count == 0 ? UNKNOWN : SAFE, all.partial || all.count == 0
@@ -160,7 +160,7 @@ static void check_raid(const struct target *target)
     while (fgets(line, sizeof line, file)) {
         if (sscanf(line, "md%60[^ ] : ", array) == 1 && is_member(line, target)) {
             bool left = superblock_left_on(target);
-            check(target, "raid", UNSAFE, "it is a member of the array md%s%s: run mdadm --stop /dev/md%s%s", array,
+            check(target, "raid", UNSAFE, "it is a member of the array md%s%s; run mdadm --stop /dev/md%s%s", array,
                   left ? ", which asct created but could not remove because it was killed" : "", array,
                   left ? ", then mdadm --zero-superblock on each member" : " first");
             fclose(file);

@@ -132,7 +132,7 @@ def test_a_set_that_nobody_could_remove_is_told_at_the_next_start(lab: Guest, tm
     ended, _ = measured(plan([raid("set", 1)], CONSENTS), [lab], tmp_path)
     refused(ended, GOOD.disk(), "raid")
     text = " ".join(ended.err.split())
-    assert "the array md127, which asct created but could not remove because it was killed: run mdadm --stop" in text
+    assert "the array md127, which asct created but could not remove because it was killed; run mdadm --stop" in text
     lab.sh("mdadm --stop /dev/md127 2>/dev/null")
     consents = [consent(drive.disk(), drive.serial) for drive in MEMBERS]
     ended, _ = measured(plan([raid("set", 1)], consents), [lab], tmp_path)
