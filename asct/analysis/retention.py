@@ -1,4 +1,4 @@
-"""Decide which old runs of a results tree may be deleted (`asct results prune`).
+"""Decide which old runs of a results tree may be deleted (`asct results prune`), and whether a run may be replaced.
 
 A run is kept as long as something refers to it: a label, an acceptance, a kept run that reused its points, or a kept
 run whose plan names it as the baseline. The newest run of each plan that can be a baseline is also kept, so that the
@@ -94,12 +94,18 @@ def _why_kept(item: ListedRun, needed: Mapping[Path, str], catalog: Catalog) -> 
             return f"labeled {', '.join(labels)}"
         if root in needed:
             return needed[root]
-        folders = picture_folders(dict.fromkeys(job.id for job in item.run.jobs))
-        if strange := foreign(root, _report_names(item.run, catalog), folders):
-            return f"contains {strange}, which asct did not write"
-        return next((finding.message for finding in unexpected(StoredRun(item.layout, item.run))), "")
+        return unwritten(StoredRun(item.layout, item.run), catalog)
     except StoreError as error:
         return error.diagnostics[0].message
+
+
+def unwritten(stored: StoredRun, catalog: Catalog) -> str:
+    """Return what the folder of a run contains that asct did not write, or the damage that could hide such files; an
+    empty string if there is neither. Raises StoreError if the folder cannot be read."""
+    folders = picture_folders(dict.fromkeys(job.id for job in stored.run.jobs))
+    if strange := foreign(stored.layout.root, _report_names(stored.run, catalog), folders):
+        return f"contains {strange}, which asct did not write"
+    return next((finding.message for finding in unexpected(stored)), "")
 
 
 def _report_names(run: Run, catalog: Catalog) -> set[str]:

@@ -14,13 +14,11 @@ FORKS: Final = 32
 class RunOptions:
     """Options of a run.
 
-    `folder` replaces results/<plan>/<run id>/. It must be empty; with `force`, it may also contain a run, which is
-    removed.
+    `folder` replaces results/<plan>/<run id>/. It must be empty.
     """
 
     results: Path = Path("results")
     folder: Path | None = None
-    force: bool = False
     forks: int = FORKS
     timeout_s: float | None = None
     fail_fast: bool = False

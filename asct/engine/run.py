@@ -44,7 +44,6 @@ from asct.plan.model import HostSpec
 from asct.planner.freeze import freeze
 from asct.planner.model import Job, ResolvedPlan
 from asct.sdk.disturbance import subjects
-from asct.store.folders import clear_run
 from asct.store.layout import PointKey, RunLayout, run_id
 from asct.store.model import HostEntry, HostStatus, JobEntry, Run, Verdict
 from asct.store.reader import read_run
@@ -157,8 +156,6 @@ def _open_writer(
 ) -> tuple[RunWriter, EarlierResults]:
     if resume is not None:
         return reopen(resolved, resume, services)
-    if options.folder is not None and options.force:
-        clear_run(options.folder)
     begun = datetime.now(UTC)
     plan_file = Path(resolved.path) if resolved.path else None
     head = Run(

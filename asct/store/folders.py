@@ -1,4 +1,4 @@
-"""Create, clear and lock run folders, and link files from other runs into them."""
+"""Create and lock run folders, and link files from other runs into them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from asct.store.documents import unreadable
 from asct.store.files import is_full, reason_of, write_error, writing
 from asct.store.layout import RUN_ID, run_id, safe_name
 from asct.store.model import Run
-from asct.store.outputs import occupant, open_logs
+from asct.store.outputs import log_names, occupant
 
 
 def new_folder(results: Path, run: Run) -> Path:
@@ -66,46 +66,17 @@ _OWN = ("run.json", "plan.yaml", "plan.resolved.json", "journal.jsonl", "records
 _SINGLE = ("report.json", "report.jsonl", "report.txt", "annotations.txt", "records.parquet", "comment.md",
            "gl-code-quality-report.json",
           )  # fmt: skip
-_REPORTS = ("*.csv", "*.png", "*.svg", "report.*", *_SINGLE)
-"""Files that `asct report` and `asct run` write to the run folder."""
+"""Files that `asct report` and `asct run` write to the run folder, apart from tables and pictures."""
 _PICTURES = ("*.png", "*.svg")
 """Files that these commands write to the folders of the benchmark entries."""
-
-
-def clear_run(folder: Path) -> None:
-    """Remove an earlier run from `folder` (`--force`). Only files that asct writes are removed (except the log of this
-    command), and only if there is a run.json.
-
-    Raises StoreError if there are files but no run.json; in that case, nothing is removed.
-    """
-    if not (folder / "run.json").is_file():
-        if folder.is_dir() and occupant(folder):
-            message = f"{folder}: the folder contains files but no asct run; nothing was replaced"
-            raise StoreError(Diagnostic("E516", message, hint="use a new or empty folder"))
-        return
-    try:
-        logs = open_logs()
-        reports = [path for pattern in _REPORTS for path in folder.glob(pattern)]
-        for path in [folder / name for name in _OWN] + reports:
-            if path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path)
-            elif path.resolve() not in logs:
-                path.unlink(missing_ok=True)
-        for entry in [path for path in folder.iterdir() if path.is_dir() and not path.is_symlink()]:
-            for path in (path for pattern in _PICTURES for path in entry.glob(pattern)):
-                path.unlink()
-            with suppress(OSError):  # it contains other files
-                entry.rmdir()
-    except OSError as error:
-        raise write_error(folder, error) from error
 
 
 def foreign(folder: Path, reports: Collection[str], entries: Collection[str]) -> str:
     """Return the name of a file or folder next to run.json that asct did not write, or an empty string if there is
     none. asct recognizes what it writes by name: tables and pictures begin with one of `reports`, and the folders
-    `entries` contain only pictures."""
+    `entries` contain only pictures. The log of this command is ignored."""
     tables = re.compile(rf"({'|'.join(map(re.escape, reports))})([.-].+)?\.(csv|png|svg)")
-    known = {*_OWN, *_SINGLE}
+    known = {*_OWN, *_SINGLE, *log_names(folder)}
     try:
         others = sorted(path for path in folder.iterdir() if path.name not in known and not path.match(".*.tmp"))
         files = [path for path in others if not (path.is_file() and tables.fullmatch(path.name))]

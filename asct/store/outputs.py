@@ -79,8 +79,14 @@ def output_folder(path: Path) -> None:
 def occupant(folder: Path) -> str:
     """Return the name of some file or folder in `folder`, or an empty string if it contains nothing but the log of this
     command (`--log-file`). Raises OSError."""
-    logs = {log.relative_to(folder.resolve()).parts[0] for log in open_logs() if log.is_relative_to(folder.resolve())}
+    logs = log_names(folder)
     return next((path.name for path in folder.iterdir() if path.name not in logs), "")
+
+
+def log_names(folder: Path) -> set[str]:
+    """Return the names of the files and folders directly in `folder` that are or contain a log of this command."""
+    root = folder.resolve()
+    return {log.relative_to(root).parts[0] for log in open_logs() if log.is_relative_to(root)}
 
 
 def open_logs() -> set[Path]:

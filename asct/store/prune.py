@@ -1,9 +1,9 @@
-"""Delete runs from a results tree (`asct results prune`)."""
+"""Delete runs: old ones from a results tree (`asct results prune`), and the one that `asct run --force` replaces."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -12,11 +12,13 @@ from asct.diagnostics.model import Diagnostic
 from asct.errors import AsctError, SafetyError, StoreError
 from asct.store.accepted import read_acceptances
 from asct.store.checksums import scan
-from asct.store.files import reason_of, sync_folder
+from asct.store.documents import unreadable
+from asct.store.files import reason_of, sync_folder, write_error
 from asct.store.find import label_links, run_folders
 from asct.store.folders import held, link_latest
 from asct.store.layout import RUN_ID, RunLayout
-from asct.store.reader import real_folders
+from asct.store.outputs import log_names, occupant
+from asct.store.reader import StoredRun, read_run, real_folders
 
 _DELETED: Final = ".{}.deleted"
 """The name of a run's folder while it is being deleted. No command takes it for a run, and the next `remove_runs`
@@ -36,6 +38,43 @@ def remove_runs(results: Path, roots: Iterable[Path]) -> dict[Path, AsctError]:
             if not isinstance(error.__cause__, FileNotFoundError):
                 failed[root] = error
     return failed
+
+
+def clear_run(folder: Path, unwritten: Callable[[StoredRun], str]) -> None:
+    """Remove an earlier run from `folder` (`--force`), but not the folder itself and the log of this command.
+
+    `unwritten` returns what the folder contains that asct did not write, or an empty string. Raises StoreError (E516)
+    if there is anything, or if the folder contains no run that can be read, and SafetyError (E504) if the run is in
+    progress. Nothing is removed then.
+    """
+    try:
+        if not folder.is_dir() or not occupant(folder):
+            return
+    except OSError as error:
+        raise unreadable(folder, error) from error
+    if not (folder / "run.json").is_file():
+        raise _irreplaceable(folder, "contains files but no asct run")
+    try:
+        stored = read_run(folder)
+    except StoreError as error:
+        why = f"contains a run that cannot be read ({error.diagnostics[0].code}), so its files are unknown"
+        raise _irreplaceable(folder, why) from error
+    with held(stored.layout.lock):
+        if why := unwritten(stored):
+            raise _irreplaceable(folder, why)
+        logs = log_names(folder)
+        try:
+            # Without run.json, the rest of an interrupted removal would not be recognized as a run.
+            for path in sorted(folder.iterdir(), key=lambda path: path.name == "run.json"):
+                if path.name not in logs:
+                    shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+        except OSError as error:
+            raise write_error(folder, error) from error
+
+
+def _irreplaceable(folder: Path, why: str) -> StoreError:
+    hint = "use a new or empty folder, or remove the files yourself"
+    return StoreError(Diagnostic("E516", f"{folder}: {why}; nothing was replaced", hint=hint))
 
 
 def _interrupted(results: Path) -> list[Path]:

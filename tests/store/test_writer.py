@@ -13,13 +13,16 @@ from pathlib import Path
 
 import pytest
 
-from asct.errors import SafetyError, StoreError
+from asct.analysis import retention
+from asct.errors import AsctError, SafetyError, StoreError
 from asct.store.files import LineFile, write_atomic
-from asct.store.folders import clear_run
+from asct.store.folders import held
 from asct.store.layout import RunLayout, run_id, safe_name
-from asct.store.model import CommandDocument, Status
-from asct.store.reader import read_run
+from asct.store.model import CommandDocument, JobEntry, Status
+from asct.store.prune import clear_run
+from asct.store.reader import StoredRun, read_run
 from asct.store.writer import RunWriter
+from tests.export.fakes import Fakes
 from tests.store.make import head, record
 
 
@@ -68,26 +71,81 @@ def test_a_given_folder_must_be_empty(tmp_path: Path) -> None:
     with pytest.raises(StoreError) as caught:
         RunWriter.create(tmp_path, head(), "", "{}", folder)
     assert caught.value.diagnostics[0].code == "E516"
-    clear_run(folder)
+    clear_run(folder, lambda _: "")
     RunWriter.create(tmp_path, head(), "", "{}", folder).close()
+
+
+def unwritten(stored: StoredRun) -> str:
+    """What a run's folder contains that asct did not write; the benchmark `b` has no pictures of its own."""
+    return retention.unwritten(stored, Fakes())
+
+
+def written(folder: Path) -> None:
+    """Write a run of one job with its reports and pictures."""
+    writer = RunWriter.create(folder.parent, head(), "", "{}", folder)
+    writer.finish(status="complete", jobs=[JobEntry(host="h", id="a", benchmark="b", version="1", points=1, repeats=1)])
+    (folder / "a").mkdir()
+    for name in ("report.html", "report.json", "b.csv", "b-curve.png", "a/curve.svg"):
+        (folder / name).touch()
+    writer.seal()
+    writer.close()
 
 
 def test_force_touches_only_what_a_run_wrote(tmp_path: Path) -> None:
     folder = tmp_path / "data"
+    clear_run(folder, unwritten)
+    written(folder)
+    assert unwritten(read_run(folder)) == ""
+    clear_run(folder, unwritten)
+    assert [*folder.iterdir()] == []
+    clear_run(folder, unwritten)
     RunWriter.create(tmp_path, head(), "", "{}", folder).close()
-    (folder / "mine.txt").write_text("mine")
-    (tmp_path / "elsewhere").mkdir()
-    (folder / "link").symlink_to(tmp_path / "elsewhere")
-    for name in ("latency-sweep.png", "depth/rate.svg", "mixed/rate.png", "mixed/mine.txt", "link/mine.png"):
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_text("")
-    clear_run(folder)
-    kept = ["link", "mine.txt", "mixed", "mixed/mine.txt"]
-    assert sorted(str(path.relative_to(folder)) for path in folder.rglob("*")) == kept
-    assert (tmp_path / "elsewhere" / "mine.png").exists()
-    with pytest.raises(StoreError, match="no asct run"):
-        clear_run(folder)
-    clear_run(tmp_path / "absent")
+
+
+@pytest.mark.parametrize(
+    "path", ["mine.txt", "mine.csv", "photo.png", "report.docx", "scans/rack.png", "a/notes.txt", "jobs/notes.txt"]
+)
+def test_force_removes_nothing_if_a_file_is_not_of_the_run(tmp_path: Path, path: str) -> None:
+    folder = tmp_path / "data"
+    written(folder)
+    (folder / path).parent.mkdir(exist_ok=True)
+    (folder / path).write_text("mine")
+    refused(folder)
+
+
+def test_force_removes_nothing_through_a_link(tmp_path: Path) -> None:
+    folder, elsewhere = tmp_path / "data", tmp_path / "elsewhere"
+    written(folder)
+    elsewhere.mkdir()
+    (elsewhere / "mine.png").touch()
+    (folder / "link").symlink_to(elsewhere)
+    refused(folder)
+    assert (elsewhere / "mine.png").exists()
+
+
+@pytest.mark.parametrize("text", [None, "{", '{"schema": "asct.run/9"}'])
+def test_force_removes_nothing_without_a_run_that_can_be_read(tmp_path: Path, text: str | None) -> None:
+    folder = tmp_path / "data"
+    written(folder)
+    (folder / "run.json").unlink() if text is None else (folder / "run.json").write_text(text)
+    refused(folder)
+
+
+def test_force_does_not_remove_a_run_in_progress(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    written(folder)
+    with held(RunLayout(folder).lock):
+        refused(folder, "E504")
+
+
+def refused(folder: Path, code: str = "E516") -> None:
+    """The run in the folder is not replaced, and its folder keeps every file."""
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.name != ".lock"}
+    with pytest.raises(AsctError) as caught:
+        clear_run(folder, unwritten)
+    assert caught.value.diagnostics[0].code == code
+    after = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.name != ".lock"}
+    assert after == before
 
 
 def test_one_writer_at_a_time(tmp_path: Path) -> None:

@@ -73,12 +73,15 @@ def command(
     asct also runs the benchmarks that the selected ones need. The output directory has the layout of a run in the
     results tree, and contains a picture of each figure (PNG).
     """
+    from asct.analysis.retention import unwritten
     from asct.cli.execution import execute
     from asct.cli.files import check_folder
     from asct.cli.preview_text import dry_run, require_confirmation
     from asct.cli.reports import view_of, write_pictures
     from asct.engine.options import RunOptions
     from asct.plan.findings import Findings
+    from asct.registry import installed
+    from asct.store.prune import clear_run
 
     selected = tuple(word for word in words if not _names_setting(word))
     assignments = (*more["assignments"], *(word for word in words if _names_setting(word)))
@@ -94,7 +97,9 @@ def command(
         return dry_run(options, [resolved], more["show_commands"])
     if not more["yes"]:
         require_confirmation([resolved])
-    how = RunOptions(folder=folder, force=more["force"], wait_s=more["wait"] or 0.0)
+    if more["force"]:
+        clear_run(folder, lambda stored: unwritten(stored, installed()))
+    how = RunOptions(folder=folder, wait_s=more["wait"] or 0.0)
     outcome = execute(options, resolved, how, results=form != "stdout")
     view = view_of(outcome.folder)
     _print_results(options, view, form)
