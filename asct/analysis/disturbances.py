@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from asct.analysis.grid import distinct, plain
-from asct.analysis.outcomes import short_names
+from asct.analysis.outcomes import name_ranges, short_names
 from asct.analysis.view import JobView, RunView
 from asct.sdk.disturbance import CERTAINTIES, EVERYTHING, Certainty, Disturbance, subjects
 from asct.values.grouping import grouped, shortened
 
 Rows = tuple[tuple[str, str], ...]
+_MOST_HOSTS: Final = 6
+"""Maximum number of hosts, or ranges of hosts, that the title of a finding names. Its rows name all of them."""
 _MOST_TITLES: Final = 3
 """Maximum number of titles per finding. Titles may differ between hosts, for example with 1 GB and 2 GB of dirty
 pages."""
@@ -96,13 +98,14 @@ def _card(slug: str, places: list[_Place]) -> DisturbanceCard:
     items = [item for _, item in places]
     titles = list(dict.fromkeys(plain(item.title) for item in items))
     ways = grouped(places, lambda one: (one[1].advice, *one[1].fix, "", *one[1].undo))
+    every, few = _names(places), shortened(name_ranges([host for host, _ in places]), _MOST_HOSTS)
     return DisturbanceCard(
         slug=slug,
         title=shortened(titles, _MOST_TITLES),
-        hosts=_names(places),
+        hosts=few,
         sure=min((item.sure for item in items), key=CERTAINTIES.index),
         effect=plain(items[0].effect),
-        rows=tuple(_rows(places)),
+        rows=(*([("Hosts", every)] if every != few else []), *_rows(places)),
         ways=tuple(_way(group) for group in ways.values() if group[0][1].advice or group[0][1].fix),
     )
 

@@ -130,13 +130,18 @@ def _badness(row: HostRow) -> tuple[bool, tuple[int, ...]]:
 
 def short_names(names: Sequence[str]) -> str:
     """Shorten consecutive names to ranges, as in a plan: `n[001:016], n[018:100], gw`."""
+    return ", ".join(name_ranges(names))
+
+
+def name_ranges(names: Sequence[str]) -> list[str]:
+    """Return the ranges of `short_names` as a list."""
     runs: list[list[str]] = []
     for name in names:
         if runs and _follows(runs[-1][-1], name):
             runs[-1].append(name)
         else:
             runs.append([name])
-    return ", ".join(plain(run[0] if len(run) == 1 else _range(run)) for run in runs)
+    return [plain(run[0] if len(run) == 1 else _range(run)) for run in runs]
 
 
 def _follows(before: str, after: str) -> bool:

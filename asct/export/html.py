@@ -15,7 +15,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,15 +30,18 @@ from asct.analysis.dataframe import document, visible
 from asct.analysis.earlier import with_earlier_run
 from asct.analysis.fleet import without_visits
 from asct.analysis.grid import ColumnHead, TableCell, TextTable, plain
-from asct.analysis.outcomes import short_names
+from asct.analysis.hostnames import short_forms, with_short_hosts
+from asct.analysis.keyresults import key_results
+from asct.analysis.outcomes import name_ranges
 from asct.analysis.provenance import checksums, versions_grid
-from asct.analysis.report import ReportSection, build
+from asct.analysis.report import ReportSection, RunReport, build
 from asct.analysis.view import RunView
 from asct.figures.heat import square
 from asct.figures.render import plotly_javascript, render_sections
 from asct.figures.theme import substitutions, templates
 from asct.resources import folder as resource
 from asct.sdk.figure import Figure
+from asct.values.grouping import shortened
 from asct.values.text import counted, unbroken
 
 if TYPE_CHECKING:
@@ -57,6 +60,8 @@ _MOST_WARNINGS = 10
 _MOST_HOSTS = 4
 """Maximum number of hosts whose facts, commands and failures are shown unfolded. If there are more, only unusable hosts
 are, up to this number."""
+_MOST_NAMES = 6
+"""Maximum number of hosts, or ranges of hosts, that are named below the title."""
 _MOST_EXACT = 20_000
 """Maximum number of records that the page stores with all digits."""
 _MOST_VISITS = 20_000
@@ -69,7 +74,7 @@ _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 def render(view: RunView, linked: bool = False) -> str:
     """Return the HTML page. `linked` is true if it is stored in the run's folder, so that it can link to raw files."""
-    report, comparison = build(view), comparison_of(view)
+    report, comparison = _with_short_hosts(build(view)), comparison_of(view)
     report = replace(report, sections=tuple(with_earlier_run(view, report.sections)))
     shown = [figure for section in report.sections for figure in section.figures[:_MOST_FIGURES]]
     digits = _DIGITS if len(view.records) > _MOST_EXACT else None
@@ -92,7 +97,7 @@ def render(view: RunView, linked: bool = False) -> str:
         slugs={section.id: section.slug for section in report.sections},
         versions=versions_grid(view),
         checksums=checksums(view),
-        host_names=short_names([host.name for host in report.hosts]),
+        host_names=shortened(name_ranges([host.name for host in report.hosts]), _MOST_NAMES),
         linked=linked,
         figure_grids=figure_grids(shown),
         most_figures=_MOST_FIGURES,
@@ -104,6 +109,22 @@ def render(view: RunView, linked: bool = False) -> str:
         run_data=_packed(document(view, digits)),
         plan_data=_packed(view.plan_text),
         plan_text=view.plan_text,
+    )
+
+
+def _with_short_hosts(report: RunReport) -> RunReport:
+    """Return the report with short forms of the host names in key results and tables. The cells of the tables have
+    the full names as notes; the section about the hosts shows them."""
+    forms = short_forms([host.name for host in report.hosts])
+    if all(name == short for name, short in forms.items()):
+        return report
+    shown = partial(with_short_hosts, forms=forms)
+    return replace(
+        report,
+        key_results=key_results([replace(item, host=forms.get(item.host, item.host)) for item in report.headlines]),
+        headline_grids=tuple(map(shown, report.headline_grids)),
+        expectations=None if report.expectations is None else shown(report.expectations),
+        sections=tuple(replace(one, grids=tuple(map(shown, one.grids))) for one in report.sections),
     )
 
 
@@ -245,10 +266,9 @@ class _Column:
         """Return the first cell of a row, which names the row."""
         names = [name for name, fits in (("right", self.head.align == "right"), ("long", len(cell.text) > 16)) if fits]
         style = f' class="{" ".join(names)}"' if names else ""
-        note = f' title="{_escaped(cell.note)}"' if cell.note else ""
         shown = _unbroken(cell.text)
         text = f'<span class="chip {cell.tone}">{shown}</span>' if cell.tone else shown
-        return f'<th scope="row"{style}{self._key(cell)}{note}>{text}'
+        return f'<th scope="row"{style}{self._key(cell)}{_title(cell)}>{text}'
 
     def cell(self, cell: TableCell) -> str:
         """Return a cell that is not the first in its row."""
@@ -258,16 +278,21 @@ class _Column:
         names += ["long"] if self.breaks and len(cell.text) > (14 if flags else 24) else []
         label = f' data-label="{_unbroken(self.head.title)}"' if self.stack else ""
         text = ", ".join(f"<b>{_escaped(one)}</b>" for one in cell.text.split(", ")) if flags else _prose(cell.text)
-        text = text.replace(".", ".<wbr>") if self.head.title == "Metric" else text
+        if self.head.title == "Metric":  # a line may end after the name of the entry, but nowhere else
+            text = "<wbr>".join(f"<b>{part}</b>" for part in re.split(r"(?<=\.)(?=[^.]+$)", text))
         text = f"<span>{text}</span>" if cell.text and (self.stack or cell.tone == "refused") else text
         style = f' class="{" ".join(names)}"' if names else ""
-        return f"<td{style}{self._key(cell)}{label}>{text if cell.text else ''}"
+        return f"<td{style}{self._key(cell)}{label}{_title(cell)}>{text if cell.text else ''}"
 
     def _key(self, cell: TableCell) -> str:
         if self.by_text:
             return ""
         key = cell.sort if isinstance(cell.sort, str) else f"{cell.sort:.9g}"
         return f' data-sort="{_escaped(key)}"'
+
+
+def _title(cell: TableCell) -> str:
+    return f' title="{_escaped(cell.note)}"' if cell.note else ""
 
 
 def _prose(text: str) -> str:

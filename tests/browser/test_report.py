@@ -180,6 +180,7 @@ def test_many_hosts_are_folded_and_drawn_when_they_are_opened(reports: Reports, 
         assert plot.locator(".main-svg").count() == 0
         folded.locator("> summary").first.click()
         plot.locator(".main-svg").first.wait_for(state="attached")
+        page.locator("details:has(> details.part) > summary").first.click()
         part = page.locator("details.part").first
         assert not part.locator("details").first.is_visible()
         part.locator("> summary").click()

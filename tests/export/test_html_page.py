@@ -90,12 +90,34 @@ def test_hosts_beyond_the_fourth_unusable_one_are_folded(view: Viewer) -> None:
 
 
 def test_hosts_with_failures_are_folded_and_say_so(view: Viewer) -> None:
-    hosts = tuple(f"n{number}" for number in range(5))
-    section = part(html.render(view(hosts=hosts, fail_depth=64)), "storage-io-depth-sweep")
+    hosts = tuple(f"n{number}" for number in range(6))
+    body = html.render(view(hosts=hosts, fail_depth=64))
+    section = part(body, "storage-io-depth-sweep")
     parts = re.findall(r'<details class="part"[^>]*>\s*<summary>.*?</summary>', section)
-    assert len(parts) == 5
+    assert len(parts) == 6
     assert all(" open" not in one for one in parts)
     assert all('<span class="chip bad">failed</span>' in one for one in parts)
+    shown, folded, _ = section.partition("<summary>2 more hosts with failures</summary>")
+    assert folded and shown.count('<details class="part"') == 4
+    healthy, _, others = part(body, "latency-sweep").partition("<summary>6 hosts without failures</summary>")
+    assert others.count('<details class="part"') == 6 and 'class="part"' not in healthy
+
+
+def test_long_host_names_are_shortened_and_can_be_read_in_full(view: Viewer) -> None:
+    names = tuple(f"rack07-node-{number}.lab.example.com" for number in (1, 2))
+    body = html.render(view(hosts=names))
+    tile = text_of(part(body, "headlines").partition("</li>")[0])
+    assert "\N{HORIZONTAL ELLIPSIS}node-1: " in tile and "rack07" not in tile
+    cells = re.findall(
+        r'<(?:td|th scope="row")[^>]*title="([^"]*)"[^>]*>(?:<span>)?\N{HORIZONTAL ELLIPSIS}node-\d', body
+    )
+    assert set(cells) == set(names)
+    assert all(f"<h3>{name} </h3>" in part(body, "hosts") for name in names)
+
+
+def test_only_six_ranges_of_hosts_are_named_below_the_title(view: Viewer) -> None:
+    body = html.render(view(hosts=tuple(f"n{number}" for number in range(1, 20, 2))))
+    assert "10 hosts n1, n3, n5, n7, n9, n11 and 4 more" in text_of(body.partition("</header>")[0])
 
 
 def test_expectations_that_held_are_folded(view: Viewer) -> None:

@@ -1,0 +1,64 @@
+"""Short forms of the host names of a fleet, for tables and key results."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import takewhile
+from typing import Final
+
+from asct.analysis.grid import TableCell, TextTable
+
+_LONG: Final = 16
+"""Maximum length of the names of a fleet that is not shortened."""
+_PREFIX: Final = re.compile(r".*[-_.]")
+
+
+def short_forms(names: Sequence[str]) -> dict[str, str]:
+    """Return a short form of each name, without the domain and the beginning that all names share:
+    `rack07-node-01.lab.example.com` becomes `…node-01`.
+
+    All names are kept if they are short, and IP addresses are kept in any case.
+    """
+    if len(names) < 2 or max(map(len, names)) <= _LONG:
+        return {name: name for name in names}
+    domain = _domain(names)
+    hosts = [name.removesuffix(domain) for name in names]
+    start = _start(hosts)
+    lead = "\N{HORIZONTAL ELLIPSIS}" if start else ""
+    return {name: f"{lead}{host.removeprefix(start)}" for name, host in zip(names, hosts, strict=True)}
+
+
+def _domain(names: Sequence[str]) -> str:
+    """Return the domain that all names share, with its leading dot; empty if there is none. A name is never only a
+    domain, and the last label of a domain is not a number."""
+    shared = _shared([name.split(".")[:0:-1] for name in names])
+    return f".{'.'.join(reversed(shared))}" if shared and not shared[0].isdigit() else ""
+
+
+def _start(hosts: Sequence[str]) -> str:
+    """Return the longest common beginning that ends with a separator and is followed by a letter in every name."""
+    start = "".join(_shared(hosts))
+    while found := _PREFIX.match(start):
+        if all(host[found.end() : found.end() + 1].isalpha() for host in hosts):
+            return found[0]
+        start = start[: found.end() - 1]
+    return ""
+
+
+def _shared(texts: Iterable[Sequence[str]]) -> list[str]:
+    """Return the items with which all sequences begin."""
+    return [same[0] for same in takewhile(lambda same: len(set(same)) == 1, zip(*texts, strict=False))]
+
+
+def with_short_hosts(grid: TextTable, forms: Mapping[str, str]) -> TextTable:
+    """Return a table whose column of hosts contains short forms, with the full names as notes."""
+    columns = {number for number, head in enumerate(grid.heads) if head.title == "Host"}
+
+    def shown(number: int, cell: TableCell) -> TableCell:
+        short = forms.get(cell.text, cell.text) if number in columns else cell.text
+        return cell if short == cell.text else replace(cell, text=short, note=cell.text)
+
+    rows = tuple(tuple(shown(number, cell) for number, cell in enumerate(row)) for row in grid.rows)
+    return replace(grid, rows=rows) if columns else grid

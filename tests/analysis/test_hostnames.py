@@ -1,0 +1,40 @@
+"""Short forms of host names: what all names share is left out, and each name remains recognizable."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from asct.analysis.grid import ColumnHead, TableCell, TextTable
+from asct.analysis.hostnames import short_forms, with_short_hosts
+
+
+@pytest.mark.parametrize(
+    ("names", "short"),
+    [
+        (("rack07-node-01.lab.example.com", "rack07-node-02.lab.example.com"), ("…node-01", "…node-02")),
+        (("gpu-a100-cluster-01", "gpu-a100-cluster-02"), ("…cluster-01", "…cluster-02")),
+        (("database.example.com", "web.lab.example.com"), ("database", "web.lab")),
+        (("192.168.100.101", "192.168.101.101"), ("192.168.100.101", "192.168.101.101")),
+        (("192.168.100.101-old", "192.168.100.101-new"), ("…old", "…new")),
+        (("rack-1-a", "rack-1-b"), ("rack-1-a", "rack-1-b")),
+        (("node-01.lab.example.com",), ("node-01.lab.example.com",)),
+    ],
+)  # fmt: skip
+def test_shared_domains_and_beginnings_are_left_out(names: tuple[str, ...], short: tuple[str, ...]) -> None:
+    assert short_forms(names) == dict(zip(names, short, strict=True))
+
+
+@given(st.lists(st.text("ab1-.", min_size=1, max_size=30), min_size=1, max_size=5, unique=True))
+def test_short_forms_are_unique_and_not_empty(names: list[str]) -> None:
+    forms = short_forms(names)
+    assert len(set(forms.values())) == len(names)
+    assert all(forms.values())
+
+
+def test_only_the_column_of_hosts_is_changed() -> None:
+    heads = (ColumnHead("Level"), ColumnHead("Host"))
+    grid = TextTable("g", "Grid", heads, ((TableCell("one.x"), TableCell("one.x", "one.x")),))
+    [[level, host]] = with_short_hosts(grid, {"one.x": "one"}).rows
+    assert (level, host) == (TableCell("one.x"), TableCell("one", "one.x", note="one.x"))
