@@ -13,11 +13,13 @@ from asct.analysis.grid import TableCell, TextTable
 _LONG: Final = 16
 """Maximum length of the names of a fleet that is not shortened."""
 _PREFIX: Final = re.compile(r".*[-_.]")
+_SUFFIX: Final = re.compile(r"[-_.].*")
+_CUT: Final = "\N{HORIZONTAL ELLIPSIS}"
 
 
 def short_forms(names: Sequence[str]) -> dict[str, str]:
-    """Return a short form of each name, without the domain and the beginning that all names share:
-    `rack07-node-01.lab.example.com` becomes `…node-01`.
+    """Return a short form of each name, without the domain, the beginning and the end that all names share:
+    `rack07-node-01-mem.lab.example.com` becomes `…node-01…`.
 
     All names are kept if they are short, and IP addresses are kept in any case.
     """
@@ -26,8 +28,10 @@ def short_forms(names: Sequence[str]) -> dict[str, str]:
     domain = _domain(names)
     hosts = [name.removesuffix(domain) for name in names]
     start = _start(hosts)
-    lead = "\N{HORIZONTAL ELLIPSIS}" if start else ""
-    return {name: f"{lead}{host.removeprefix(start)}" for name, host in zip(names, hosts, strict=True)}
+    rests = [host.removeprefix(start) for host in hosts]
+    end = _end(rests)
+    shown = (f"{_CUT * bool(start)}{rest.removesuffix(end)}{_CUT * bool(end)}" for rest in rests)
+    return dict(zip(names, shown, strict=True))
 
 
 def _domain(names: Sequence[str]) -> str:
@@ -45,6 +49,12 @@ def _start(hosts: Sequence[str]) -> str:
             return found[0]
         start = start[: found.end() - 1]
     return ""
+
+
+def _end(rests: Sequence[str]) -> str:
+    """Return the longest common end that begins with a separator; empty if it would be the whole of a name."""
+    found = _SUFFIX.search("".join(_shared(rest[::-1] for rest in rests))[::-1])
+    return found[0] if found and found[0] not in rests else ""
 
 
 def _shared(texts: Iterable[Sequence[str]]) -> list[str]:

@@ -15,6 +15,8 @@ from asct.analysis.hostnames import short_forms, with_short_hosts
     [
         (("rack07-node-01.lab.example.com", "rack07-node-02.lab.example.com"), ("…node-01", "…node-02")),
         (("gpu-a100-cluster-01", "gpu-a100-cluster-02"), ("…cluster-01", "…cluster-02")),
+        (("rack07-node-01-mem.lab.example.com", "rack07-node-02-mem.lab.example.com"), ("…node-01…", "…node-02…")),
+        (("alpha-production-eu", "beta-production-eu"), ("alpha…", "beta…")),
         (("database.example.com", "web.lab.example.com"), ("database", "web.lab")),
         (("192.168.100.101", "192.168.101.101"), ("192.168.100.101", "192.168.101.101")),
         (("192.168.100.101-old", "192.168.100.101-new"), ("…old", "…new")),
