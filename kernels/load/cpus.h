@@ -18,10 +18,10 @@ struct cpus {
  * all others run load threads. Ends the program with 2 if the options contradict each other, with 3 if there are too few CPUs. */
 void cpus_settle(struct cpus *cpus, bool probe, int64_t latency, const struct opt_list *load, const struct opt_list *nodes);
 
-/* Moves this thread, which only waits, away from the measured CPUs if the affinity mask has others. */
+/* Moves this thread, which only waits, away from the measured CPUs if the affinity mask contains any others. */
 void cpus_stand_aside(const struct cpus *cpus);
 
-/* The number of load CPUs that share the last-level cache of `cpu` (sysfs); at least 1. */
+/* Returns the number of load CPUs that share the last-level cache of `cpu` (from sysfs), at least 1. */
 size_t cpus_sharing_cache(const struct cpus *cpus, int64_t cpu);
 
 #endif

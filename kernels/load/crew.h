@@ -1,7 +1,7 @@
-/* The load threads: one on each of its CPUs, with memory of its own, all told what to do by one shared word.
+/* The load threads, one per CPU. Each has its own memory, and a single shared word controls all of them.
  *
- * A thread walks linearly through its arrays, round and round. It reads the word once a chunk of about a microsecond, and tells
- * after each chunk how many steps it has made and how often it lost its CPU. */
+ * A thread walks through its arrays linearly and repeatedly, in chunks of about a microsecond. For each chunk, it reads the word,
+ * and afterward reports how many steps it has made and how often it lost its CPU. */
 #ifndef LOAD_CREW_H
 #define LOAD_CREW_H
 
@@ -15,9 +15,9 @@
 #include "kit/traffic.h"
 #include "load/loops.h"
 
-#define CREW_DELAY_MAX 100000 /* NOPs: with more a window of the shortest kind holds no step at all on a slow core */
+#define CREW_DELAY_MAX 100000 /* NOPs; with more, the shortest windows contain no step at all on a slow core */
 
-/* The configuration of the crew. */
+/* The configuration of the load threads. */
 struct crew_plan {
     const struct traffic *traffic;
     enum vector_isa isa;
@@ -26,7 +26,7 @@ struct crew_plan {
     const char *pages;
     size_t count;
     const int64_t *cpus;
-    const int64_t *nodes;    /* of the memory, -1 for that of the CPU; `count` of them */
+    const int64_t *nodes;    /* nodes of the memory, `count` of them; -1 for the node of the CPU */
 };
 
 struct walker; /* one thread's state; crew.c */

@@ -3,7 +3,7 @@
 #include "kit/fail.h"
 #include "kit/loop.h"
 
-#define CAP_FACTOR 5    /* on a machine too busy for the least number of windows, measure for this many caps, */
+#define CAP_FACTOR 5    /* if the machine is too busy for the minimum number of windows, measure for this many time limits, */
 #define BUSY_NS 200000000 /* and at least this long, because time slices of other programs take milliseconds */
 #define GLANCE_WINDOWS 9
 #define GLANCE_TRIES 200
@@ -35,8 +35,8 @@ static bool given_up(const struct levels *levels, const struct windows *windows,
     return late || (elapsed_ns > CAP_FACTOR * levels->cap_ns && elapsed_ns > BUSY_NS);
 }
 
-/* Takes the windows of a level, or fewer if the time is over. Their number does not depend on the values: stopping at a narrow
- * interval would select a quiet moment. The bandwidth of idle threads is zero and needs no windows. */
+/* Measures the windows of a level, or fewer if the time is over. Their number does not depend on the values, because stopping at a
+ * narrow interval would select a quiet moment. Idle threads have a bandwidth of zero, which requires no windows. */
 static void collect(struct levels *levels, struct level *level)
 {
     struct windows *windows = &level->windows;

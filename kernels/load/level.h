@@ -1,4 +1,4 @@
-/* One level: a delay that is applied until the latency is known or the time is over, and its line of the output. */
+/* One level: a delay that is applied until the latency is known or the time is over, and the output line with the results. */
 #ifndef LOAD_LEVEL_H
 #define LOAD_LEVEL_H
 
@@ -41,7 +41,7 @@ struct level {
 /* Sets the delay and measures the level. Ends the program with 4 if the walk left the chain. */
 void level_measure(struct levels *levels, struct level *level);
 
-/* The median bandwidth of a few windows under `delay`. */
+/* Returns the median bandwidth of a few windows with this delay. */
 double level_glance(struct levels *levels, uint64_t delay);
 
 /* Prints the sample; README.md describes its members. */

@@ -15,7 +15,7 @@ static size_t all_cpus(const struct cpus *cpus, int64_t *all)
     return count + cpus->count;
 }
 
-/* In all threads, so that the end of a workload stays pending and is not missed. */
+/* Blocks the signal in all threads, so that the end of a workload stays pending and is not missed. */
 static void block_child_signal(void)
 {
     sigset_t child;

@@ -4,7 +4,7 @@
 
 static const double constant = TRAFFIC_FACTOR;
 
-/* The text of a unit, by the number of arrays that the body loads; the stored array comes after the loaded ones. */
+/* The text for one unit, selected by the number of arrays that the body loads; the stored array comes after the loaded ones. */
 #define UNIT_0(X, body) TRAFFIC_##body(X, "", "", "a", "\\k")
 #define UNIT_1(X, body) TRAFFIC_##body(X, "a", "", "b", "\\k")
 #define UNIT_2(X, body) TRAFFIC_##body(X, "a", "b", "c", "\\k")

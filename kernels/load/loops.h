@@ -1,5 +1,6 @@
-/* What a load thread does to its memory: for each traffic and each set of instructions a loop of steps with NOPs behind each, and
- * one of long turns without. Kept apart from all else so that what the compiler made of them can be looked at. */
+/* The loops with which a load thread accesses its memory. For each traffic pattern and instruction set, one loop makes steps, each
+ * followed by NOPs, and another makes long iterations without NOPs. They are in a separate file so that their machine code can be
+ * inspected. */
 #ifndef LOAD_LOOPS_H
 #define LOAD_LOOPS_H
 
@@ -8,14 +9,14 @@
 #include "kit/traffic.h"
 #include "vector.h"
 
-/* A step: `units` of `part` bytes of each array, then `rounds` times NOPS_ROUND NOPs and `rest` more. Only sets of instructions with
- * vectors of variable length take a part of other than the whole unit. */
+/* A step accesses `units` units of each array, `part` bytes of each unit, and then executes `rounds` times NOPS_ROUND NOPs and
+ * `rest` more. Only instruction sets with vectors of variable length can access less than a whole unit. */
 struct step {
     uint64_t units, part, rounds, rest;
 };
 
-/* Makes `steps` (at least one) steps from a, b and c, which point into the arrays of the traffic: loaded ones first, the stored
- * one last; others are not accessed. */
+/* Makes `steps` steps (at least one) from a, b and c, which point into the arrays of the traffic pattern: the loaded arrays first,
+ * then the stored one. Pointers that the pattern does not use are ignored. */
 typedef void loop_steps(char *a, char *b, char *c, uint64_t steps, const struct step *step);
 
 /* Makes `turns` (at least one) iterations of VECTOR_UNITS units of `bytes` each. */

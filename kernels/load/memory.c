@@ -7,9 +7,9 @@
 #define PAGE 4096
 #define SKEW 1280 /* distance of the offsets of two arrays in their pages: loads and stores 4096 bytes apart wait for each other */
 #define BEFORE (-1.0)
-#define PERIOD 4088 /* doubles after which the content repeats: 511 lines, so that no power of two apart are the same */
+#define PERIOD 4088 /* doubles after which the content repeats: 511 lines, so that lines a power of two apart differ */
 
-/* The content of an array, or what it should be, from any multiple of PERIOD doubles on. */
+/* The actual or expected content of an array, starting at any multiple of PERIOD doubles. */
 struct content {
     double block[PERIOD];
 };
@@ -136,7 +136,7 @@ static void map(struct walker *leader, size_t index)
     atomic_fetch_or(&leader->attempt, WALKER_MAPPED);
 }
 
-/* Fills its part in each attempt of the leader to map the arena, until it is mapped. */
+/* Fills the thread's part each time the leader tries to map the arena, until the arena is mapped. */
 static void help(struct walker *walker, struct walker *leader)
 {
     for (size_t seen = 0;;) {
@@ -182,7 +182,7 @@ static inline double stored(enum traffic_value value, uint64_t i)
     }
 }
 
-/* Doubles from `from` to `to` that differ from the content. */
+/* Returns the number of doubles from `from` to `to` that differ from the expected content. */
 static uint64_t wrong(const double *array, uint64_t from, uint64_t to, const struct content *content)
 {
     uint64_t found = 0;

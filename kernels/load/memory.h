@@ -7,15 +7,15 @@
 #include "kit/team.h"
 #include "load/walker.h"
 
-/* Bytes of each array of a thread in whole pages, if `bytes` is the total of all arrays. */
+/* Returns the size of each of a thread's arrays in bytes, a multiple of the page size. `bytes` is the total of all arrays. */
 uint64_t memory_array_bytes(const struct crew_plan *plan);
 
 /* Called by every thread. The first thread of a node maps memory for all threads of the node on its CPU; each thread populates and
  * fills its part: small integers in loaded arrays, -1 in the stored one. */
 void memory_take(struct crew *crew, struct member *member);
 
-/* The number of doubles that differ from the result of the traffic: unchanged in the loaded arrays, computed in the stored one
- * as far as the thread came, and unchanged behind that. */
+/* Returns the number of doubles that differ from the expected result: the loaded arrays are unchanged, and the stored array
+ * contains computed values up to the thread's position and is unchanged after it. */
 uint64_t memory_wrong(const struct walker *walker);
 
 #endif

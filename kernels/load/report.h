@@ -1,4 +1,4 @@
-/* The first and the last line of the output; README.md describes their members. */
+/* The first and last lines of the output; README.md describes their members. */
 #ifndef LOAD_REPORT_H
 #define LOAD_REPORT_H
 

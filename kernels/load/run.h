@@ -18,7 +18,7 @@ struct run {
     struct arena arena; /* of the chain */
     struct chain chain;
     uint64_t chain_lines;
-    uint64_t map_ns; /* until all memory was mapped and filled, while the chain was already built */
+    uint64_t map_ns; /* until all memory was mapped and filled; the chain was built in the meantime */
     struct workload workload;
     struct levels levels;
 };

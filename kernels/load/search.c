@@ -13,8 +13,8 @@ static double off(double bandwidth, double wanted)
     return bandwidth > wanted ? bandwidth / wanted - 1 : 1 - bandwidth / wanted;
 }
 
-/* The delay between the bounds for the target if the duration of a step grows linearly with the delay; always strictly between
- * them. */
+/* Returns the delay for the target, assuming that the duration of a step grows linearly with the delay. The result is always
+ * strictly between the bounds. */
 static uint64_t between(const struct bound *fast, const struct bound *slow, double wanted)
 {
     double share = (1 / wanted - 1 / fast->bandwidth) / (1 / slow->bandwidth - 1 / fast->bandwidth);
@@ -24,8 +24,8 @@ static uint64_t between(const struct bound *fast, const struct bound *slow, doub
     return fast->delay + (step < slow->delay - fast->delay ? step : slow->delay - fast->delay - 1);
 }
 
-/* Doubles the delay until the bandwidth is at most the target; `fast` becomes the delay before. False if the bandwidth stays
- * above it. */
+/* Doubles the delay until the bandwidth is at most the target, and sets `fast` to the delay before that. Returns false if the
+ * bandwidth stays above the target. */
 static bool enclose(struct levels *levels, double wanted, struct bound *fast, struct bound *slow)
 {
     for (uint64_t delay = fast->delay + 1;; delay *= 2) {
@@ -39,7 +39,7 @@ static bool enclose(struct levels *levels, double wanted, struct bound *fast, st
     }
 }
 
-/* The delay whose short measurement is nearest to the target. */
+/* Returns the delay whose bandwidth is nearest to the target in a short measurement. */
 static uint64_t nearest(struct levels *levels, double wanted)
 {
     struct bound fast = {0, level_glance(levels, 0)}, slow;

@@ -56,7 +56,8 @@ static void sleep_ns(uint64_t ns)
     sigtimedwait(&child, NULL, &time);
 }
 
-/* Takes a window from the end of the previous one to now. True if this thread was disturbed; a sleeping thread cannot be. */
+/* Records a window from the end of the previous one until now. Returns true if this thread was disturbed, which is impossible while
+ * it sleeps. */
 static bool pass(struct sampler *sampler, struct window *window)
 {
     if (!sampler->chain) {
@@ -106,7 +107,7 @@ bool windows_take(struct sampler *sampler, struct windows *windows)
     bool lost = sampler->count.lost != before.lost || sampler->count.stalled;
     window.span_ticks = sampler->ticks - ticks;
     window.steps = sampler->count.steps - before.steps;
-    /* A thread reports that it was descheduled only when it runs again: this may have started in the previous window. */
+    /* A thread can report that it was descheduled only when it runs again, so it may have lost its CPU in the previous window. */
     if (lost && windows->kept_last)
         drop(windows, &windows->list[--windows->count]);
     windows->kept_last = !lost && !disturbed;

@@ -1,7 +1,7 @@
-/* Windows: latency of the chain and bandwidth of the load threads over the same short time, again and again.
+/* Windows: repeated measurements of the chain's latency and the load threads' bandwidth over the same short time.
  *
- * With a chain a window lasts as long as some slices of dependent loads do; without one, as long as the thread sleeps. At its end
- * the steps of all load threads are read. A window in which the chain or a load thread lost its CPU is dropped. */
+ * With a chain, a window lasts as long as several slices of dependent loads; without one, it lasts as long as the thread sleeps. At
+ * its end, the step counts of all load threads are read. A window in which the chain or a load thread lost its CPU is dropped. */
 #ifndef LOAD_WINDOWS_H
 #define LOAD_WINDOWS_H
 
@@ -42,14 +42,15 @@ struct windows {
     bool kept_last; /* whether the window before the next one is the last in the list */
 };
 
-/* Walks the chain until its latency no longer falls: the first loads are up to 80 % slower, because the entries of page tables (of a
- * guest and of its host) come from memory, and lines that were written while the memory was filled are evicted. */
+/* Walks the chain until its latency no longer falls. The first loads are up to 80 % slower, because page-table entries (of a guest
+ * and its host) must be read from memory, and lines that were written when the memory was filled are evicted. */
 void windows_warm(struct sampler *sampler);
 
 /* Restarts after a command to the crew: waits until it has adapted, and adjusts the length of windows to the latency. */
 void windows_begin(struct sampler *sampler, struct windows *windows);
 
-/* Takes another window; false if it was dropped. With a chain the list must not be full; without one windows are merged. */
+/* Measures another window; returns false if it was dropped. With a chain, the list must not be full; without one, windows are
+ * merged. */
 bool windows_take(struct sampler *sampler, struct windows *windows);
 
 /* Restores dropped windows if there are no others. */

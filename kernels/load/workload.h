@@ -1,4 +1,4 @@
-/* A program given by the user, run on the latency CPU while the load threads are at work. */
+/* A program supplied by the user, which runs on the latency CPU while the load threads are active. */
 #ifndef LOAD_WORKLOAD_H
 #define LOAD_WORKLOAD_H
 
@@ -18,7 +18,8 @@ struct workload {
  * it started are killed. */
 void workload_start(struct workload *workload);
 
-/* Whether it has ended, and its duration. Ends the program with 3 if it failed or could not be started. */
+/* Returns whether the workload has ended, and stores its duration. Ends the program with 3 if the workload failed or could not be
+ * started. */
 bool workload_ended(struct workload *workload, uint64_t *taken_ns);
 
 #endif

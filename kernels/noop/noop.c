@@ -1,4 +1,4 @@
-/* noop: does nothing, in the way every kernel does what it does. Its wall time is the cost of the harness. */
+/* noop: behaves like every other measurement kernel but measures nothing. Its run time is the overhead of the harness. */
 #include "cpu.h"
 #include "kit/opts.h"
 #include "kit/timer.h"

@@ -1,12 +1,14 @@
-/* Messages over one line, one at a time: the timed loops. Kept apart from all else so that what the compiler made of them can be
- * looked at by name. No pause instruction in the polls: it costs up to 140 cycles, which would be measured.
+/* The timed loops that exchange messages over one line, one message at a time. They are in a separate file so that their machine
+ * code can be inspected by name. The polling loops contain no pause instruction, because it takes up to 140 cycles, which would be
+ * measured.
  *
- * A wait that is far longer than any message naps: the other thread lost its CPU. Whoever polls on uses up its own share of a busy
- * CPU, and would have lost it when the other one is back; whoever slept gets the CPU at once. The batch is dropped either way.
+ * If a thread waits far longer than any message takes, the other thread has lost its CPU, so the waiting thread sleeps. If it
+ * continued to poll, it would use up its own share of a busy CPU and might be descheduled by the time the other thread returns. A
+ * thread that slept gets the CPU immediately. The batch is dropped in either case.
  *
- * The word counts the messages: even when it is the leader's turn to write, odd when it is the follower's. A turn is a message of
- * each, a round trip. Whoever sees another number than the one before its own message or the one awaited stops and returns it;
- * without that, the number after the last message is returned. */
+ * The word counts the messages. It is even when it is the leader's turn to write, and odd when it is the follower's. A turn is a
+ * round trip: one message from each thread. If a thread sees a number other than the awaited one or the one before its own message,
+ * it stops and returns that number. Otherwise, it returns the number after the last message. */
 #ifndef PINGPONG_EXCHANGE_H
 #define PINGPONG_EXCHANGE_H
 
@@ -18,11 +20,11 @@ typedef atomic_uint_least64_t exchange_word;
 /* Makes `turns` round trips, starting at the even number `at`. */
 typedef uint64_t exchange_loop(exchange_word *word, uint64_t at, uint64_t turns);
 
-/* Stores and polls: the polling thread holds the line in shared state, so that the writer has to request ownership first. */
+/* Stores and polls. The polling thread holds the line in the shared state, so the writer must first request ownership. */
 exchange_loop exchange_token_lead, exchange_token_follow;
 
-/* Compare-and-swap until it succeeds: the waiting thread requests ownership with each attempt. The leader returns after its last
- * message without waiting for the reply. */
+/* Repeats a compare-and-swap until it succeeds; each attempt of the waiting thread requests ownership. The leader returns after its
+ * last message without waiting for the reply. */
 exchange_loop exchange_cas_lead, exchange_cas_follow;
 
 /* Waits until the word is `at`. */

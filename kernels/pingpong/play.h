@@ -1,5 +1,5 @@
-/* All methods between two CPUs, executed by both threads: in rounds with a slice of each method, so that a virtual CPU that moves
- * affects all of them alike, and between two probes of the distance, which show that it moved. */
+/* Measures two CPUs with all methods; both threads execute this code. Each round contains a slice of each method, so that a virtual
+ * CPU that moves affects all methods equally. The distance is probed before and after the rounds, which reveals such a move. */
 #ifndef PINGPONG_PLAY_H
 #define PINGPONG_PLAY_H
 

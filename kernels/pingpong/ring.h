@@ -1,6 +1,7 @@
-/* A set of lines that one CPU writes and the other then walks, each load waiting for the one before. Every line is written again
- * for each walk, and linked in another order, so that no prefetcher can learn the way. Only one of each sixteen neighbouring lines
- * is used, at random: fetching lines in pairs or streams brings nothing, and all sets of a cache are used. */
+/* A set of lines that one CPU writes and the other then walks, where each load waits for the previous one. For each walk, all lines
+ * are written again and linked in a different order, so that no prefetcher can learn the order. Out of each sixteen neighboring
+ * lines, only one is used, chosen at random. Therefore, fetching lines in pairs or streams has no benefit, and all sets of a cache
+ * are used. */
 #ifndef PINGPONG_RING_H
 #define PINGPONG_RING_H
 

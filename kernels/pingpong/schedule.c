@@ -36,7 +36,7 @@ static void sort_by_core(struct schedule *schedule, const int64_t *cores)
     }
 }
 
-/* Places in the circle: one more than cores if their number is odd; the core opposite to it pauses. */
+/* The number of places in the circle. If the number of cores is odd, there is one extra place, and the core opposite it pauses. */
 static size_t places(const struct schedule *schedule)
 {
     return schedule->cores + schedule->cores % 2;

@@ -1,8 +1,9 @@
-/* Which pairs of CPUs play at the same time: every pair once, no CPU twice in a round, no core in two pairs of a round.
+/* Determines which pairs of CPUs are measured at the same time: each pair once, and no CPU or core in more than one pair of a
+ * round.
  *
- * The circle method of round-robin tournaments is applied to the cores: one stays, the others move on by one place a round. With
- * one CPU a core, N CPUs play in N - 1 rounds (N if N is odd), the least there can be. Two cores of s and t CPUs need s * t rounds
- * one after the other. The pairs within each core come first. */
+ * The schedule applies the circle method of round-robin tournaments to the cores: one core stays in its place, and all others move
+ * by one place per turn. With one CPU per core, N CPUs require N - 1 rounds (N if N is odd), which is the minimum. Two cores with s
+ * and t CPUs require s * t consecutive rounds. The pairs within each core come first. */
 #ifndef PINGPONG_SCHEDULE_H
 #define PINGPONG_SCHEDULE_H
 
