@@ -227,7 +227,7 @@ def by_outcome(verdicts: Sequence[Verdict]) -> list[Verdict]:
     return sorted(verdicts, key=lambda item: _RANK[item.outcome])
 
 
-def verdict_grid(verdicts: Sequence[Verdict], slug: str = "expectations") -> TextTable:
+def verdict_grid(verdicts: Sequence[Verdict]) -> TextTable:
     """Return a table of all verdicts, failed ones first. The columns for the host and the severity are omitted if their
     values do not vary."""
     hidden = set() if len({item.host for item in verdicts if item.host}) > 1 else {"Host"}
@@ -236,10 +236,10 @@ def verdict_grid(verdicts: Sequence[Verdict], slug: str = "expectations") -> Tex
     heads = tuple(ColumnHead(title, "right" if title == "Measured" else "left") for title in titles)
     rows = tuple(_verdict_row(item) for item in by_outcome(verdicts))
     kept = [i for i, title in enumerate(titles) if title not in hidden]
-    return with_columns(TextTable(slug, "Expectations", heads, rows), kept)
+    return with_columns(TextTable("expectations", "Expectations", heads, rows), kept)
 
 
-def change_grid(verdicts: Sequence[Verdict], slug: str = "changes") -> TextTable:
+def change_grid(verdicts: Sequence[Verdict]) -> TextTable:
     """Return a table that compares values with those of the baseline: failed and unknown verdicts first, and then the
     largest changes. It also lists values that only the baseline contains. Changes within the noise floor, and values
     that cannot be compared, are only counted."""
@@ -258,7 +258,7 @@ def change_grid(verdicts: Sequence[Verdict], slug: str = "changes") -> TextTable
     reasons = Counter(item.reason for item in unlike if item.value is not None)
     for reason, number in reasons.most_common(_MOST_CAUSES):
         notes.append(f"{counted(number, 'value')} could not be compared: {plain(reason)}.")
-    return without_empty_columns(TextTable(slug, "Changes", heads, tuple(map(_change_row, ordered)), tuple(notes)))
+    return without_empty_columns(TextTable("changes", "Changes", heads, tuple(map(_change_row, ordered)), tuple(notes)))
 
 
 def _change(verdict: Verdict) -> float:

@@ -160,7 +160,7 @@ def _effects(host: HostPreview) -> list[str]:
         lines.append(f"temporary file: {format_size(scratch)} ({scratch:,} bytes), removed at the end")
     likely = host.likely_writes
     for target, number in host.writes.items():
-        about, most = format_alike((likely.get(target, 0), number), "B")
+        about, most = format_alike((likely.get(target, 0), number))
         lines.append(f"writes: about {about}, at most {most}, to {target or 'the temporary file'}")
     for item in host.destroys:
         lines += _destroyed(item)

@@ -37,7 +37,7 @@ def unconfirmed(plan: ResolvedPlan, shown: Preview) -> list[Diagnostic]:
     likely = [number for host in shown.hosts for number in host.likely_writes.values()]
     if plan.safety.max_written_bytes is None and sum(likely) > CONFIRM_BYTES:
         most = sum(number for host in shown.hosts for number in host.writes.values())
-        about, bound, allowed = format_alike((sum(likely), most, CONFIRM_BYTES), "B")
+        about, bound, allowed = format_alike((sum(likely), most, CONFIRM_BYTES))
         message = f"the run writes about {about}, at most {bound}; more than {allowed} requires confirmation"
         found.append(_question(plan, message, "safety", f"max_written: {math.ceil(max(likely) / _TIB)}TiB"))
     return found

@@ -106,7 +106,7 @@ def check_costs(plan: Plan, jobs: Sequence[Job], catalog: Catalog, findings: Fin
             findings.error("E240", message, section_span(plan, "limits"), hint)
     for (host, target), amount in likely.items():
         if most is not None and amount > most:
-            about, bound, limit = format_alike((amount, bounds[host, target], most), "B")
+            about, bound, limit = format_alike((amount, bounds[host, target], most))
             message = f"asct would write about {about}, at most {bound}, to {target or 'the temporary file'} on {host}"
             hint = f"`safety.max_written` is {limit}: reduce the writes, or raise the limit"
             findings.error("E241", message, section_span(plan, "safety"), hint)

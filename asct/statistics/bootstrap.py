@@ -17,10 +17,11 @@ from statistics import median
 Nested = Sequence[Sequence[float]]
 """Repeats, each with one value per visit."""
 REPLICATES = 2000
+_CONFIDENCE = 0.95
 
 
-def ratio_interval(base: Nested, new: Nested, confidence: float = 0.95) -> tuple[float, float] | None:
-    """Return the percentile interval for the ratio of medians, `new / base`, or None if either has fewer than two
+def ratio_interval(base: Nested, new: Nested) -> tuple[float, float] | None:
+    """Return the 95 % percentile interval for the ratio of medians, `new / base`, or None if either has fewer than two
     repeats.
 
     The same samples always give the same interval. Raises ValueError if a repeat is empty or a value is not positive.
@@ -33,7 +34,7 @@ def ratio_interval(base: Nested, new: Nested, confidence: float = 0.95) -> tuple
         return None
     single = all(len(visits) == 1 for side in (base, new) for visits in side)
     ratios = _of_single_visits(base, new) if single else _of_nested_visits(base, new)
-    outside = round(REPLICATES * (1.0 - confidence) / 2.0)
+    outside = round(REPLICATES * (1.0 - _CONFIDENCE) / 2.0)
     return ratios[outside], ratios[-1 - outside]
 
 

@@ -178,9 +178,11 @@ def _significant(value: float, digits: int) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def format_alike(values: Sequence[float], unit: str) -> list[str]:
-    """Format values for comparison, all in the unit that suits the smallest value above 0: `98.2 GiB`, `2,048 GiB`."""
-    smallest = min((abs(value) for value in values if value), default=0.0)
-    factor, suffix = next((scale for scale in _SHOWN[unit] if smallest >= scale[0]), _SHOWN[unit][-1])
-    scaled = [value / factor for value in values]
+def format_alike(sizes: Sequence[float]) -> list[str]:
+    """Format sizes in bytes for comparison, all in the unit that suits the smallest one above 0: `98.2 GiB`, `2,048
+    GiB`."""
+    smallest = min((abs(size) for size in sizes if size), default=0.0)
+    units = _SHOWN["B"]
+    factor, suffix = next((scale for scale in units if smallest >= scale[0]), units[-1])
+    scaled = [size / factor for size in sizes]
     return [f"{number:,.0f}{suffix}" if abs(number) >= 100 else f"{number:.3g}{suffix}" for number in scaled]

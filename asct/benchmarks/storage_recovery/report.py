@@ -130,7 +130,7 @@ def _bursts(mine: Sequence[Record], label: str, slug: str) -> list[Figure]:
     bursts = grouped(at(_first(mine), "burst_iops"), lambda one: float(one.coords["wait"]))
     if not bursts:
         return []
-    series = [_by_number(f"{wait:g} s pause, bursts", "burst", records) for wait, records in bursts.items()]
+    series = [_by_burst(f"{wait:g} s pause, bursts", records) for wait, records in bursts.items()]
     longest = max(len(one.x) for one in series)
     for record in at(_first(mine), "baseline_iops"):
         name = f"{float(record.coords['wait']):g} s pause, then without pauses"
@@ -144,10 +144,10 @@ def _bursts(mine: Sequence[Record], label: str, slug: str) -> list[Figure]:
     ]  # fmt: skip
 
 
-def _by_number(name: str, key: str, records: Sequence[Record]) -> Series:
-    """Return the values of one repeat as a series plotted against the number in the coordinate `key`."""
-    found = sorted(records, key=lambda one: int(one.coords[key]))
-    return series_of(name, [int(one.coords[key]) for one in found], [[one] for one in found])
+def _by_burst(name: str, records: Sequence[Record]) -> Series:
+    """Return the values of one repeat as a series plotted against the number of the burst."""
+    found = sorted(records, key=lambda one: int(one.coords["burst"]))
+    return series_of(name, [int(one.coords["burst"]) for one in found], [[one] for one in found])
 
 
 def _spells(mine: Sequence[Record], label: str, slug: str) -> list[Figure]:

@@ -88,15 +88,15 @@ def over(rounds: Sequence[TimeSlot], goal: StopCondition, since: int = 0) -> Rea
     return "steady" if steady_window(rounds, goal, since) is not None else None
 
 
-def first_drop(course: Sequence[TimeSlot], least: float = CLIFF) -> RateDrop | None:
-    """Return the first drop in the level by at least the share `least`. Such a drop means that the write cache is full
+def first_drop(course: Sequence[TimeSlot]) -> RateDrop | None:
+    """Return the first drop in the level by at least the share CLIFF. Such a drop means that the write cache is full
     or that no free blocks are left. The first part of the test is searched at full resolution, which detects a small
     cache even in a test that takes a day. Then the whole test is searched in merged slots.
     """
     for slots in (course[:_MOST_SLOTS], _thinned(course)):
         rates = [slot.iops for slot in slots]
-        for change in changes(rates, least):
-            if change.after <= (1.0 - least) * change.before:
+        for change in changes(rates, CLIFF):
+            if change.after <= (1.0 - CLIFF) * change.before:
                 before = joined(slots[: change.index])
                 return RateDrop(before.written, before.seconds, change.before, change.after)
     return None

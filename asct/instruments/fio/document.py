@@ -20,6 +20,8 @@ from asct.instruments.fio.histogram import Latency, Quantiles, added
 from asct.instruments.fio.metrics import DIRECTIONS
 from asct.values.strict_json import DECODER
 
+_SHORTEST_S: Final = 0.02
+"""Shortest interval between two reports; fio may print its last one right after the one before."""
 _DAMAGES: Final = (KeyError, TypeError, AttributeError, ValueError, OverflowError)
 
 
@@ -299,8 +301,8 @@ _Totals = tuple[int, int, Mapping[str, int]]
 """Requests, bytes and completion latencies of a direction so far. Midpoints remain text until they are needed."""
 
 
-def seconds_of(reports: Sequence[FioStatus], shortest_s: float = 0.02) -> tuple[RunInterval, ...]:
-    """Return the intervals between reports. An interval shorter than `shortest_s`, usually the last one, is merged into
+def seconds_of(reports: Sequence[FioStatus]) -> tuple[RunInterval, ...]:
+    """Return the intervals between reports. An interval shorter than 20 ms, usually the last one, is merged into
     the previous one.
 
     Times are fio's own run times, which do not depend on the wall clock. Raises TypeError, KeyError or ValueError for
@@ -311,7 +313,7 @@ def seconds_of(reports: Sequence[FioStatus], shortest_s: float = 0.02) -> tuple[
         # the time of the longest job, as in fio's own group report
         time_s = max((count(job["job_runtime"]) for job in report.jobs), default=0) / 1000.0
         total = time_s, {name: _totals([job[name] for job in report.jobs]) for name in DIRECTIONS}
-        if time_s - kept[-1][0] >= shortest_s:
+        if time_s - kept[-1][0] >= _SHORTEST_S:
             kept.append(total)
         elif len(kept) > 1:
             kept[-1] = total
