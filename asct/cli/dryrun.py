@@ -42,7 +42,7 @@ def print_commands(options: GlobalOptions, resolved: ResolvedPlan) -> None:
 
 def tasks_of(job: Job, resolved: ResolvedPlan, catalog: Catalog) -> Iterable[Task]:
     """Yield the preparation of a job, and then the first steps of every point."""
-    from asct.planner.bind import bind
+    from asct.engine.points import bind
     from asct.planner.safety import consents_of
     from asct.sdk.benchmark import Context
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median, median_low, mode
 from typing import Any
 
@@ -11,8 +11,9 @@ from pydantic import ValidationError
 
 from asct.diagnostics.model import Diagnostic
 from asct.engine.preflight import unfit
-from asct.errors import NotMeasured
-from asct.planner.bind import bind, is_bound
+from asct.errors import NotMeasured, PlanError
+from asct.plan.model import PendingValue
+from asct.plan.templates import evaluate_pending
 from asct.planner.model import Job, Point
 from asct.sdk.benchmark import Benchmark
 from asct.sdk.facts import HostFacts
@@ -47,9 +48,42 @@ class BoundPoint:
         return ", ".join(f"{name}={value}" for name, value in self.swept.items())
 
 
+def is_bound(value: Any) -> bool:
+    """Return whether a value contains no PendingValue."""
+    if isinstance(value, list):
+        return all(is_bound(item) for item in value)
+    return not isinstance(value, PendingValue)
+
+
 def waits_for_results(job: Job) -> bool:
     """Return whether any setting of the job depends on the results of other jobs."""
     return not all(is_bound(value) for point in job.points for value in point.settings.values())
+
+
+def bind(settings: Mapping[str, Any], needs_values: Mapping[str, Scalar]) -> dict[str, Any]:
+    """Return the settings with every PendingValue evaluated. `needs_values` maps `alias.path` to values measured on
+    this host.
+
+    The benchmark's model validates the result like any other value. Raises NotMeasured (E226) if a result is missing or
+    the value cannot be computed.
+    """
+    return {name: _bound(name, value, needs_values) for name, value in settings.items()}
+
+
+def _bound(name: str, value: Any, known: Mapping[str, Scalar]) -> Any:
+    if isinstance(value, list):
+        return [_bound(name, item, known) for item in value]
+    if not isinstance(value, PendingValue):
+        return value
+    try:
+        return evaluate_pending(value.text, known, value.values)
+    except PlanError as error:
+        hint = f"set `{name}` in the plan; that value replaces the result"
+        message = f"`{name}` cannot be computed from `{value.text}`"
+        found = [(item, f"{message}: {item.message}") for item in error.diagnostics]
+        raise NotMeasured(
+            *(replace(item, code="E226", message=text, span=value.span, hint=hint) for item, text in found)
+        ) from None
 
 
 def bind_points(

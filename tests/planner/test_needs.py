@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from asct.engine.points import bind, is_bound
 from asct.errors import NotMeasured
 from asct.plan.model import PendingValue
-from asct.planner.bind import bind, is_bound
 from asct.planner.model import Job
 from tests.planner.building import job, refused, resolved
 
