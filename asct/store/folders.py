@@ -180,7 +180,8 @@ def _planted(root: Path) -> str:
 class RunLock:
     """A lock that allows one writer per run: an flock that is released when its process ends.
 
-    The lock file is never removed, because two writers could then lock different inodes.
+    The lock file disappears only with its run (`asct results prune`, `asct run --force`). A process that opened it
+    before then would lock a file that no other process can find, so `take` opens it again in this case.
     """
 
     def __init__(self, path: Path) -> None:
@@ -194,26 +195,40 @@ class RunLock:
         if planted := _planted(self.path.parent):
             message = f"{self.path.parent}/{planted} is a link or a device, so nothing is written to this run"
             raise StoreError(Diagnostic("E510", message, hint="remove it if you trust the rest of the folder"))
+        while True:
+            descriptor = self._open()
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                holder = _holder(descriptor)
+                os.close(descriptor)
+                raise locked(self.path.parent, holder) from None
+            except OSError:  # the file system does not support locks; the user must ensure that there is one writer
+                os.close(descriptor)
+                return
+            if self._is_at_path(descriptor):
+                break
+            os.close(descriptor)
+        with suppress(OSError):
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, f"{os.getpid()}\n".encode("ascii"), 0)
+        self._descriptor = descriptor
+
+    def _open(self) -> int:
         try:
-            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
+            return os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
         except FileNotFoundError as error:
             message = f"{self.path.parent}: the folder does not exist"
             raise NoSuchRun(Diagnostic("E505", message, hint="`asct results list` lists the runs")) from error
         except OSError as error:
             raise write_error(self.path, error) from error
+
+    def _is_at_path(self, descriptor: int) -> bool:
+        """Return whether the open lock file is still the one at the path."""
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            holder = _holder(descriptor)
-            os.close(descriptor)
-            raise locked(self.path.parent, holder) from None
-        except OSError:  # the file system does not support locks, so the user must ensure that there is only one writer
-            os.close(descriptor)
-            return
-        with suppress(OSError):
-            os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, f"{os.getpid()}\n".encode("ascii"), 0)
-        self._descriptor = descriptor
+            return os.path.samestat(os.fstat(descriptor), self.path.lstat())
+        except FileNotFoundError:
+            return False
 
     def release(self) -> None:
         """Release the lock. Has no effect if it is not held."""

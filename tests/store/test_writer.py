@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import hashlib
 import json
 import os
@@ -14,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from asct.analysis import retention
-from asct.errors import AsctError, SafetyError, StoreError
+from asct.errors import AsctError, NoSuchRun, SafetyError, StoreError
 from asct.store.files import LineFile, write_atomic
-from asct.store.folders import held
+from asct.store.folders import RunLock, held
 from asct.store.layout import RunLayout, run_id, safe_name
 from asct.store.model import CommandDocument, JobEntry, Status
 from asct.store.prune import clear_run
@@ -156,6 +157,34 @@ def test_one_writer_at_a_time(tmp_path: Path) -> None:
     assert f"process {os.getpid()}" in caught.value.diagnostics[0].message
     writer.close()
     RunWriter.reopen(writer.layout, writer.run).close()
+
+
+@pytest.mark.parametrize("gone", ["file", "run"])
+def test_a_lock_file_that_was_removed_in_the_meantime_is_not_locked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gone: str
+) -> None:
+    """Another process removes the run between the opening of the lock file and its locking."""
+    root = tmp_path / "run"
+    root.mkdir()
+    path, flock, calls = RunLayout(root).lock, fcntl.flock, []
+
+    def late(descriptor: int, operation: int) -> None:
+        if not calls:
+            path.unlink() if gone == "file" else root.rename(tmp_path / "deleted")
+        calls.append(descriptor)
+        flock(descriptor, operation)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    lock = RunLock(path)
+    if gone == "run":
+        with pytest.raises(NoSuchRun, match="the folder does not exist"):
+            lock.take()
+        return
+    lock.take()
+    assert path.read_text() == f"{os.getpid()}\n"
+    with pytest.raises(SafetyError):
+        RunLock(path).take()
+    lock.release()
 
 
 def test_a_repeat_leaves_records_and_a_status_with_checksums(tmp_path: Path) -> None:
