@@ -21,8 +21,8 @@ _CONFIDENCE = 0.95
 
 
 def ratio_interval(base: Nested, new: Nested) -> tuple[float, float] | None:
-    """Return the 95 % percentile interval for the ratio of medians, `new / base`, or None if either has fewer than two
-    repeats.
+    """Return the 95 % percentile interval for the ratio of the medians, `new / base`, or None if `base` or `new` has
+    fewer than two repeats.
 
     The same samples always give the same interval. Raises ValueError if a repeat is empty or a value is not positive.
     """
@@ -39,7 +39,7 @@ def ratio_interval(base: Nested, new: Nested) -> tuple[float, float] | None:
 
 
 def _of_nested_visits(base: Nested, new: Nested) -> list[float]:
-    """Return the ratios of all replicates, sorted."""
+    """Return the sorted ratios of all replicates."""
     return sorted(after / before for before, after in zip(_medians(base, 0), _medians(new, 1), strict=True))
 
 
@@ -57,7 +57,7 @@ def _of_single_visits(base: Nested, new: Nested) -> list[float]:
 
 @lru_cache(maxsize=32)
 def _common(base: int, new: int) -> Counter[tuple[int, int, int, int]]:
-    """Return the number of replicates for each combination of the ranks of the middle visits in both samples."""
+    """Count the replicates for each combination of the ranks that the middle visits have in the two samples."""
     pairs = zip(_drawn((base,), 0), _drawn((new,), 1), strict=True)
     return Counter((*first[1:], *second[1:]) for (first,), (second,) in pairs)
 
@@ -74,8 +74,8 @@ def _medians(nested: Nested, seed: int) -> list[float]:
 
 @lru_cache(maxsize=32)
 def _drawn(sizes: tuple[int, ...], seed: int) -> tuple[tuple[tuple[int, int, int], ...], ...]:
-    """For each replicate, return the repeats drawn, each with the ranks of the middle visits (one or two) among those
-    drawn from it. Data of the same shape shares the drawn ranks, because drawing takes longer than looking up
+    """Return, for each replicate, the repeats that were drawn, each with the ranks of the one or two middle visits
+    drawn from it. The draws are cached for all data of the same shape, because drawing takes longer than looking up
     values."""
     rng = random.Random(seed)  # noqa: S311 - not cryptographic; reports must be reproducible
     return tuple(tuple(_one_repeat(rng, sizes) for _ in sizes) for _ in range(REPLICATES))

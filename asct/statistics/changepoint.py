@@ -25,11 +25,11 @@ LEAST_CHANGE: Final = 0.05
 SHORTEST: Final = 3
 """Minimum number of values in a segment."""
 _PENALTY: Final = 5.0
-"""Penalty for a cut, in multiples of log(n). The criterion uses 2, which is for independent noise, but smoothing makes
-the noise correlated."""
+"""The penalty for a cut, in multiples of log(n). Yao's criterion uses 2, but it assumes independent noise, and
+smoothing correlates the noise."""
 _LEAST_NOISE: Final = 0.002
-"""Lower limit for the noise, as a share of the largest value. It is necessary because counts are integers and throttled
-rates hardly vary."""
+"""The lower limit of the noise, as a share of the largest value. Without this limit, rounding would count as a change:
+counts are integers, and throttled rates hardly vary."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Change:
 
 
 def changes(values: Sequence[float], least: float = LEAST_CHANGE) -> list[Change]:
-    """Return the level changes in order, or an empty list if the series is shorter than two segments.
+    """Return the level changes in chronological order. The list is empty if the series is too short for two segments.
 
     `least` is the smallest change to report, as a share of the level with the larger absolute value. Raises ValueError
     if a value is not finite.
@@ -57,7 +57,7 @@ def changes(values: Sequence[float], least: float = LEAST_CHANGE) -> list[Change
 
 
 def _noise(values: Sequence[float]) -> float:
-    """Return the standard deviation around the levels.
+    """Return the standard deviation of the values around their levels.
 
     The difference between two independent values with variance v has variance 2 v.
     """

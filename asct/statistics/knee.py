@@ -1,4 +1,4 @@
-"""Analyze curves of increasing load: the knee, values interpolated between points, and the plateau at the top.
+"""Analyze curves measured at increasing load: find the knee and the plateau at the top, and interpolate between points.
 
 A point is (throughput, response time), in any units. Points are ordered by load, not by throughput, because after
 saturation, more load may result in less throughput.
@@ -20,7 +20,7 @@ from typing import Final
 Point = tuple[float, float]
 
 PASSED: Final = 0.9
-"""A curve has passed its knee if, at a higher load, power falls to this share of its maximum. A smaller drop may be
+"""A curve has passed its knee if power falls to this share of its maximum at a higher load. A smaller drop may be
 noise."""
 MIN_POINTS: Final = 4
 LEVEL: Final = 0.02
@@ -28,8 +28,8 @@ LEVEL: Final = 0.02
 
 
 def knee_index(points: Sequence[Point]) -> int | None:
-    """Return the index of the point of greatest power, or None if the curve does not pass it or has fewer than 4
-    points.
+    """Return the index of the point with the greatest power. Return None if the curve has fewer than 4 points, or if
+    power never falls to `PASSED` of its maximum at a higher load, so that the curve may not have reached its knee.
 
     Raises ValueError unless all response times are positive.
     """
@@ -43,7 +43,7 @@ def knee_index(points: Sequence[Point]) -> int | None:
 
 
 def response_at(points: Sequence[Point], throughput: float) -> float | None:
-    """Return the response time at which the curve first reaches `throughput`, interpolated linearly between points.
+    """Return the response time where the curve first reaches `throughput`, interpolated linearly between points.
 
     Returns None if the curve starts above that throughput or never reaches it.
     """
@@ -51,17 +51,17 @@ def response_at(points: Sequence[Point], throughput: float) -> float | None:
 
 
 def throughput_at(points: Sequence[Point], response: float) -> float | None:
-    """Return the throughput above which the response time stays above `response`, or None if the curve never crosses
-    `response`.
+    """Return the throughput beyond which the response time stays above `response`, or None if the curve never rises
+    past `response`.
 
-    The last crossing is used, so a single slow point at low load is ignored.
+    The last crossing counts, so that a single slow point at low load is ignored.
     """
     *_, last = (None, *_crossings([(y, x) for x, y in points], response))
     return last
 
 
 def _crossings(points: Sequence[Point], wanted: float) -> Iterator[float]:
-    """Yield the second coordinate wherever the first coordinate of the curve rises to `wanted`."""
+    """Yield the second coordinate of the curve at each place where the first one rises to `wanted`."""
     for (low, before), (high, after) in pairwise(points):
         if low <= wanted <= high:
             share = (wanted - low) / (high - low) if high > low else 0.0

@@ -23,8 +23,8 @@ from asct.statistics.levels import MemoryLevel
 from asct.statistics.robust import median
 
 TOLERANCE = 0.10
-"""Maximum relative difference between latencies within a level, which is also used in the search for the bounds of
-levels."""
+"""The maximum relative difference between latencies within a level. The search for the bounds of levels uses the same
+limit."""
 _TOLERANCE_MOST = 0.15
 """Maximum relative difference in a level whose latencies are noisy."""
 _DEVIATIONS = 4.0
@@ -48,9 +48,9 @@ def find_end(
 ) -> LevelEnd:
     """Return the ends of a level, given the latencies of the main and the local chain by size, in the same unit.
 
-    Up to the size `window`, both chains are the same. `limit` is the lower bound of the next level. If the local chain
-    gives no information about the level (because there are too few sizes, or because the level ends within a window),
-    the level's bound is used as the end.
+    Both chains are the same up to the size `window`. `limit` is the lower bound of the next level. The upper bound of
+    the level is used as the end of the cache if the local chain cannot show this end: because it was measured at too
+    few sizes within the level, or because the level ends within a window.
     """
     sizes = [size for size in sorted(local) if size >= level.lower and (limit is None or size < limit)]
     begin = [size for size in sizes if size <= level.upper]
@@ -82,8 +82,7 @@ def _last_inside(values: Sequence[float], begin: int, tolerance: float) -> int:
 def _tlb_end(
     sizes: Sequence[int], main: Mapping[int, float], local: Mapping[int, float], tolerance: float
 ) -> int | None:
-    """Return the last size at which random loads are not yet slower than loads within windows, or None if they never
-    become slower."""
+    """Return the last size before random loads become slower than loads within windows, or None if they never do."""
     ratios = [interpolated(main, size) / local[size] for size in sizes]
     most = median(ratios[:_REFERENCE]) * (1.0 + tolerance)
     for at in range(1, len(sizes)):
@@ -93,8 +92,8 @@ def _tlb_end(
 
 
 def interpolated(curve: Mapping[int, float], size: int) -> float:
-    """Return the value of a curve at a size: interpolated linearly in logarithms, and constant beyond the ends of the
-    curve.
+    """Return the value of a curve at a size. Between points, the logarithms are interpolated linearly; beyond its ends,
+    the curve is constant.
 
     Raises ValueError for an empty curve.
     """

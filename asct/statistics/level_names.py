@@ -31,8 +31,8 @@ class CacheHint:
 def name_levels(uppers: Sequence[int], largest: int, open_end: bool, hints: Sequence[CacheHint] = ()) -> list[str]:
     """Return the names of the levels with the upper bounds `uppers`, smallest first.
 
-    `largest` is the largest size measured. `open_end` means that the latency is still rising at that size, so the last
-    plateau is a cache.
+    `largest` is the largest size measured. `open_end` means that the latency is still rising at that size; the last
+    plateau is then a cache.
     """
     dram = not open_end and _reaches_dram(len(uppers), largest, hints)
     caches = list(uppers[:-1]) if dram else list(uppers)

@@ -73,12 +73,12 @@ class MemoryLevel:
 
     @property
     def lower_gap(self) -> float | None:
-        """The distance from the lower bound down to the next size, as a share of that size."""
+        """The distance from the lower bound down to the next smaller size, as a share of that size."""
         return None if self.below is None else self.lower / self.below - 1.0
 
     @property
     def upper_gap(self) -> float | None:
-        """The distance from the upper bound up to the next size, as a share of the bound."""
+        """The distance from the upper bound up to the next larger size, as a share of the bound."""
         return None if self.above is None else self.above / self.upper - 1.0
 
 
@@ -91,8 +91,8 @@ Cause = Literal[
 
 @dataclass(frozen=True, slots=True)
 class LevelSearch:
-    """The result of a search: the levels, smallest first, or, if there are none, the reason as a keyword (`cause`) and
-    as text (`reason`).
+    """The result of a search: the levels, smallest first. If there are none, `cause` is the reason as a keyword and
+    `reason` is the reason as text.
 
     `notes` maps a keyword (`shoulder`, `open-end`, `ends-in-cache`, `cache-without-plateau`) to the text of the note
     for this curve. `suspects` contains the excluded sizes and the reasons.
@@ -226,8 +226,8 @@ def _thinned(curve: _Curve) -> list[int]:
 
 
 def _local_slopes(curve: _Curve) -> list[float]:
-    """Return the Theil-Sen slope around each point, computed from all points within `_SLOPE_WINDOW`, but at least from
-    both neighbors."""
+    """Return the Theil-Sen slope around each point. It is computed from all points within `_SLOPE_WINDOW`, and always
+    includes both neighbors."""
     slopes = []
     last = len(curve) - 1
     for index, x in enumerate(curve.x):
@@ -314,8 +314,8 @@ def _tolerance(thin: _Curve, stretch: range) -> float:
 
 
 def _grown(thin: _Curve, stretch: range) -> range:
-    """Return the stretch, extended by the adjacent points at the same level. These points seem to belong to a rise,
-    because the window over which their slope is computed includes a step."""
+    """Extend a stretch by the adjacent points at the same level. These points seem to belong to a rise, because the
+    window used to compute their slope includes a step."""
     tolerance = _tolerance(thin, stretch)
     first, last = stretch[0], stretch[-1]
     low, high = _ends(thin, stretch)
@@ -337,7 +337,7 @@ def _with_tail(thin: _Curve, plateaus: Sequence[range]) -> tuple[list[range], bo
 
 
 def _level(usable: _Curve, thin: _Curve, plateau: range, latencies: Mapping[int, float], granule: int) -> MemoryLevel:
-    """Return an unnamed level. Its bounds are the outermost usable sizes at the same latency, found by searching
+    """Return an unnamed level. Its bounds are the outermost usable sizes with the same latency; the search proceeds
     outward from the ends of the plateau."""
     tolerance = _tolerance(thin, plateau)
     low, high = _ends(thin, plateau)
@@ -371,8 +371,8 @@ def _walk(usable: _Curve, start: int, direction: int, level: float, tolerance: f
 
 
 def _notes(thin: _Curve, plateaus: Sequence[range], shoulders: Sequence[range], open_end: bool) -> dict[str, str]:
-    """Return notes about shoulders that do not overlap a plateau and, if the curve is still rising at its end, a note
-    saying so."""
+    """Return notes about shoulders that do not overlap a plateau, and a note if the curve is still rising at its
+    end."""
     notes = {}
     apart = [s for s in shoulders if not any(p.start < s.stop and s.start < p.stop for p in plateaus)]
     middles = [thin.sizes[(s[0] + s[-1]) // 2] for s in apart if len(s) > 1]

@@ -81,9 +81,9 @@ def _normal_p(ranks: Sequence[int], count: int, total: int) -> float:
 
 
 def least_each(level: float, tests: int = 1) -> int:
-    """Return the smallest number of values that each of two samples must have so that one of `tests` simultaneous tests
-    can be significant at `level`. With that number, the probability of a single arrangement does not exceed the
-    significance level of one test."""
+    """Return the smallest size of two equal samples at which one of `tests` simultaneous tests can be significant at
+    `level`. From that size on, the probability of the most extreme arrangement does not exceed the significance level
+    of one test."""
     count = 1
     while 1.0 / math.comb(2 * count, count) > level / tests:
         count += 1
@@ -97,8 +97,9 @@ def can_reach(base: int, new: int, level: float, tests: int = 1) -> bool:
 
 
 def holm(p_values: Iterable[float]) -> list[float]:
-    """Return the adjusted p-values. If all hypotheses whose adjusted p-values do not exceed a level are rejected, the
-    probability of rejecting a true one is at most that level, regardless of how the tests depend on one another."""
+    """Return the p-values adjusted by Holm's method. If every hypothesis with an adjusted p-value of at most some level
+    is rejected, then the probability of rejecting a true one is at most that level, however the tests depend on one
+    another."""
     values = list(p_values)
     order = sorted(range(len(values)), key=values.__getitem__)
     raised = accumulate((min(1.0, (len(values) - place) * values[index]) for place, index in enumerate(order)), max)

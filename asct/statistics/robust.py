@@ -15,7 +15,8 @@ from collections.abc import Sequence
 from itertools import combinations
 
 NORMAL_CONSISTENCY = 1.4826
-"""1 / (0.75 quantile of the normal distribution): the MAD times this factor estimates a normal standard deviation."""
+"""The MAD of normally distributed values times this factor estimates their standard deviation. It is 1 / (0.75 quantile
+of the normal distribution)."""
 
 
 def median(values: Sequence[float]) -> float:
@@ -46,7 +47,8 @@ def shorth_median(values: Sequence[float]) -> float:
 
 
 def running_median(values: Sequence[float], width: int = 5) -> list[float]:
-    """Return the median of the `width` (odd) values around each value; the window shrinks symmetrically at both ends.
+    """Return, for each value, the median of the `width` values around it (an odd number); the window shrinks
+    symmetrically at both ends.
 
     A monotone sequence is returned unchanged, so the edges of levels do not move.
     """

@@ -1,22 +1,22 @@
 """The interval for a ratio of sums, such as requests per second, from the consecutive parts of one run.
 
-Neighboring parts are alike: a drive that is slow in one second is usually slow in the next. If they were treated as
+Neighboring parts are similar: a drive that is slow in one second is usually slow in the next. If they were treated as
 independent, the value of the next run would often be outside the interval. Three corrections follow from the
 correlation r of neighbors, on the assumption that it decays geometrically (an autoregressive process of order 1):
 
 - n parts contain as much information as n (1 - r) / (1 + r) independent ones (Bayley and Hammersley, "The effective
   number of independent observations in an autocorrelated time series", Supplement to the Journal of the Royal
-  Statistical Society 8, 1946). Their variance around their common mean is too low, and is corrected accordingly.
-- the r estimated from a short series is too low by about (1 + 3 r) / n (Kendall, "Note on bias in the estimation of
+  Statistical Society 8, 1946). The variance of the parts around their mean is too low and is corrected accordingly.
+- The r estimated from a short series is too low by about (1 + 3 r) / n (Kendall, "Note on bias in the estimation of
   autocorrelation", Biometrika 41, 1954).
-- r is uncertain by sqrt((1 - r^2) / n) (Bartlett, "On the theoretical specification and sampling properties of
-  autocorrelated time-series", Supplement to the Journal of the Royal Statistical Society 8, 1946). The interval is
-  computed with a value of r near the upper end of this uncertainty, because an estimate that is too low would make the
-  interval too narrow, and nothing in the run would reveal this.
+- The standard error of r is sqrt((1 - r^2) / n) (Bartlett, "On the theoretical specification and sampling properties of
+  autocorrelated time-series", Supplement to the Journal of the Royal Statistical Society 8, 1946). An r that is too low
+  would make the interval too narrow, and nothing in the run would reveal the error. Therefore, the interval is computed
+  with an r that is higher than the estimate by `_CAUTION` standard errors.
 
 The residuals of a ratio are linearized: Cochran, Sampling Techniques, 3rd ed. 1977, chapter 6.
 
-Changes that are slower than the run cannot be detected. Flyvbjerg and Petersen ("Error estimates on averages of
+A change that is slower than the run cannot be detected. Flyvbjerg and Petersen ("Error estimates on averages of
 correlated data", Journal of Chemical Physics 91, 1989) form blocks of increasing length instead, which requires
 hundreds of values; a run has at most 120.
 """

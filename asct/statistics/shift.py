@@ -25,8 +25,8 @@ class Shift(NamedTuple):
 
 
 def hodges_lehmann(base: Sequence[float], new: Sequence[float], confidence: float = 0.95) -> Shift:
-    """Return the median of all differences `new - base`, and the interval of shifts that the Mann-Whitney test does not
-    reject.
+    """Return the median of all pairwise differences `new - base`, and the interval of the shifts that the Mann-Whitney
+    test does not reject.
 
     Raises ValueError if a sample is empty.
     """
@@ -52,8 +52,8 @@ def ratio(base: Sequence[float], new: Sequence[float], confidence: float = 0.95)
 
 @lru_cache(maxsize=256)
 def _outside(base: int, new: int, tail: float) -> int:
-    """Return 1 plus the number of ordered differences that are outside the interval at each end, or 0 if there is no
-    such interval."""
+    """Return 1 plus the number of sorted differences that lie outside the interval at each end, or 0 if no such
+    interval exists."""
     if base + new > EXACT_MOST:
         middle, spread = base * new / 2.0, math.sqrt(base * new * (base + new + 1) / 12.0)
         return max(0, math.floor(middle - NormalDist().inv_cdf(1.0 - tail) * spread))

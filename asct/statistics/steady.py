@@ -1,10 +1,10 @@
-"""The steady state of a drive: whether the values in the last rounds of a test stay at one level.
+"""Determine whether a drive is in steady state, that is, whether the values of the last rounds stay at one level.
 
 SNIA, Solid State Storage Performance Test Specification 2.0.1, definition of steady state: within a measurement window
 of 5 rounds, the excursion (largest minus smallest value) is at most 20 % of the average, and the line fitted by least
 squares rises or falls by at most 10 % of the average from the first round of the window to the last.
 
-By this rule alone, the plateau of a burst (while a write cache is filling, or while a cloud volume has burst credits)
+By this rule alone, a plateau during a burst (while a write cache is filling, or while a cloud volume has burst credits)
 would count as steady state. Therefore, a window is accepted only after enough data has been written, or after a drop in
 the level that marks the end of the burst.
 """
@@ -98,7 +98,8 @@ def cliff(values: Sequence[float], least: float = CLIFF) -> int | None:
 
 
 def enough_from(written: Sequence[float], needed: float) -> int | None:
-    """Return the index of the first round by whose start at least `needed` had been written, or None if there is none.
+    """Return the index of the first round that started after at least `needed` had been written, or None if there is
+    none.
 
     `written` contains the total amount written before each round, in any unit and in ascending order.
     """

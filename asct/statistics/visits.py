@@ -1,4 +1,4 @@
-"""Combine visits: processes that measured the same value with fresh memory, at different times.
+"""Combine visits, that is, processes that measured the same value in fresh memory at different times.
 
 All samples of one process come from the same pages, at the same time and with the same neighbors on the host, so their
 spread does not predict the values of the next process. All of these conditions change between visits. Therefore, the
@@ -19,36 +19,37 @@ from statistics import fmean, median, stdev, variance
 from typing import NamedTuple
 
 VISITS_MIN = 6
-"""Minimum number of visits for an interval."""
+"""The minimum number of visits from which an interval is computed."""
 RUNS_MIN = 3
-"""Minimum number of runs, including the current one, from which the spread between runs is estimated."""
+"""The minimum number of runs, including the current one, from which the spread between runs is estimated."""
 SAMPLES_MIN = 21
-"""Minimum number of samples for a reliable median of a visit."""
-# Student's t, 0.975 quantile, for 1 to 30 degrees of freedom. Beyond that, the first terms of its expansion around the
-# normal quantile are used (Fisher and Cornish, Technometrics 2, 1960).
+"""The minimum number of samples in a visit, so that its median is reliable."""
+# The 0.975 quantile of Student's t for 1 to 30 degrees of freedom. For more, the quantile is computed from the first
+# terms of its expansion around the normal quantile (Fisher and Cornish, Technometrics 2, 1960).
 _T_975 = (
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
     2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
     2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
 )  # fmt: skip
 _Z_975 = 1.959964
-# At 1 %, one in 360 values with six visits is considered to drift although it does not: only a strictly monotone order
-# counts.
+# At the 1 % level, six visits count as drifting only if their values are strictly monotone. Of the values without
+# drift, one in 360 meets this condition by chance.
 _DRIFT_LEVEL = 0.01
-# Two states must differ by more than a working set or a clock can explain, and by clearly more than each of them
-# varies.
+# The gap between two states must be larger than a different working set or clock frequency can explain, and clearly
+# larger than the range of each state.
 _STATE_GAP = 0.05
 _STATE_CONTRAST = 3.0
 _STATE_VISITS = 2
 _STATE_SHARE = 0.2
-# Within a millisecond, clocks of cores and caches change the latency of a pair by up to 20 % (15 of 150 runs by more
-# than 5 %). Another core, cache or socket takes 1.5 to 4 times as long.
+# Within a millisecond, changing core and cache clocks can alter the latency between two CPUs by up to 20 % (by more
+# than 5 % in 15 of 150 runs). If a CPU moves to another core, cache or socket, the latency changes by a factor of 1.5
+# to 4.
 _MOVE_GAP = 0.3
 _QUARTERS = 4
 _CORRELATION_MOST = 0.9
-# In simulations with 6 and 12 visits, if the correlation between neighbors is 0 to 0.5, the interval contains the value
-# of the next run in 80 to 91 % of the cases, and half its width is 2 to 3 standard deviations between runs. Without
-# caution, it contains 71 to 85 %.
+# This value was chosen by simulating 6 and 12 visits whose neighbors have a correlation of 0 to 0.5. With it, the
+# interval contains the next run's value in 80 to 91 % of the cases, and half the interval's width is 2 to 3 standard
+# deviations between runs. With 0 instead, the interval contains the value in only 71 to 85 % of the cases.
 _CAUTION = 0.8
 _SERVED = 0.8
 _SAMPLES_PART = 0.1
@@ -96,7 +97,7 @@ def summarise_visits(medians: Sequence[float]) -> VisitSummary:
     ValueError if there are none.
 
     The interval is a t-interval with the half-width t s / sqrt(n) around the median of the visits; n is reduced if
-    neighbors in time are alike. If the visits drift or have two states, the interval spans all of them.
+    consecutive visits are similar. If the visits drift or have two states, the interval spans all of them.
     """
     if not medians:
         raise ValueError("no visits to combine")
@@ -121,8 +122,8 @@ def next_run_interval(value: float, visits: tuple[float, float], earlier: Sequen
     run and are the same for all visits of a run. With RUNS_MIN or more runs, the interval is therefore at least as wide
     as a t-interval with the standard deviation between runs. Both ends of that interval differ from the value by the
     same factor, so that a bandwidth that doubles from run to run does not get an interval with negative values. With
-    fewer runs, this standard deviation is unknown. Both this run and the next are then assumed to have the error that
-    the visits show, so that their difference varies by sqrt(2) times as much (Hahn and Meeker, Statistical Intervals,
+    fewer runs, this standard deviation is unknown. It is then assumed that this run and the next both have the error
+    that the visits show, so that their difference varies sqrt(2) times as much (Hahn and Meeker, Statistical Intervals,
     1991, section 4.8).
     """
     low, high = visits
@@ -134,11 +135,11 @@ def next_run_interval(value: float, visits: tuple[float, float], earlier: Sequen
 
 
 def visits_needed(pilot: Sequence[Variation], target: float, most: int) -> int:
-    """Return the number of visits, including those of the pilot, that suffices for four out of five values, but at most
-    `most`. A number suffices for a value if the interval is then no wider than `target` times the value's median. The
-    few values with a large variation get a wider interval, so that they do not increase the number of visits for all
-    others. According to Stein's rule, the number depends only on the variance in the pilot, because stopping at a lucky
-    moment would make the interval too narrow.
+    """Return how many visits, including those of the pilot, are enough for four out of five values. The result is at
+    least VISITS_MIN and at most `most`. A number of visits is enough for a value if it makes the value's interval no
+    wider than `target` times the value's median. The remaining values vary so much that they get a wider interval
+    instead of more visits for all values. As in Stein's rule, the result depends only on the variances in the pilot;
+    stopping as soon as the interval happens to be narrow would make it too narrow.
     """
     return _of_most([_visits_needed(value, target, most) for value in pilot], VISITS_MIN)
 
@@ -151,11 +152,12 @@ def _visits_needed(value: Variation, target: float, most: int) -> int:
 
 
 def samples_needed(pilot: Sequence[Variation]) -> int:
-    """Return the number of samples per visit that suffices for four out of five values, between SAMPLES_MIN and
+    """Return how many samples per visit are enough for four out of five values, a number from SAMPLES_MIN to
     _SAMPLES_MOST.
 
-    More samples would not make an interval narrower: with this number, the error of a visit's median (its variance is
-    pi / 2 times that of the mean, for normal samples) adds at most a tenth to the variance between visits.
+    More samples would hardly make an interval narrower. With this number, the error of a visit's median adds at most a
+    tenth to the variance between visits. (For normal samples, the variance of the median is pi / 2 times that of the
+    mean.)
     """
     return _of_most([_samples_needed(value) for value in pilot], _SAMPLES_MOST)
 
@@ -182,12 +184,12 @@ def t_975(degrees: int) -> float:
 
 
 def effective_count(in_time: Sequence[float]) -> float:
-    """Return the number of independent values that would contain the same information, from 1 to n.
+    """Return the number of independent values, from 1 to n, that would contain as much information as these values.
 
-    It is n (1 - r) / (1 + r) if r, the correlation between neighbors, is positive (Bayley and Hammersley, 1946). With
-    few values, the estimate of r has a bias of -1 / n (Kendall, Biometrika 41, 1954), which is corrected. An r that is
-    too low makes an interval too narrow, and nothing in the run would reveal this. Therefore, _CAUTION standard errors
-    (Bartlett, 1946) are added.
+    The number is n (1 - r) / (1 + r) if r, the correlation between neighbors, is positive (Bayley and Hammersley,
+    1946). With few values, the estimate of r has a bias of -1 / n (Kendall, Biometrika 41, 1954), which is corrected.
+    An r that is too low makes an interval too narrow, and nothing in the run would reveal this. Therefore, _CAUTION
+    standard errors (Bartlett, 1946) are added.
     """
     count, middle = len(in_time), fmean(in_time)
     squares = math.fsum((value - middle) ** 2 for value in in_time)
@@ -252,9 +254,9 @@ def _tail_share(count: int, score: int) -> float:
 
 
 def _states(medians: Sequence[float]) -> tuple[State, ...]:
-    """Return two groups that are separated by a gap, each with at least two visits and at least a fifth of all visits.
-    The result is empty if there are no such groups. The gap must be larger than _STATE_GAP (a share of the value), and
-    larger than _STATE_CONTRAST times the range of either group.
+    """Return two groups of visits that are separated by a gap, or an empty tuple if there are none. Each group contains
+    at least two visits and at least a fifth of all visits. The gap must be larger than _STATE_GAP (a share of the
+    value), and larger than _STATE_CONTRAST times the range of either group.
     """
     ordered = sorted(medians)
     count = len(ordered)
