@@ -1,2 +1,2 @@
-"""The building blocks of benchmarks. A benchmark imports only this package, `instruments`, `statistics` and
+"""The building blocks of benchmarks. Apart from this package, a benchmark imports only `instruments`, `statistics` and
 `values`."""

@@ -1,5 +1,5 @@
-"""The contract of a benchmark. Each folder in asct/benchmarks/ contains one subclass, which the registry finds by
-scanning."""
+"""The interface that every benchmark implements. Each folder in asct/benchmarks/ contains one subclass of `Benchmark`;
+the registry scans the folders to find them."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ P = TypeVar("P", bound=Params)
 
 
 class ResultField(NamedTuple):
-    """A value that other benchmarks can read through `needs`, such as `dram.optimum_size`. `example` has the type of
-    the value and is used when a plan is checked."""
+    """A value that other benchmarks can read through `needs`, such as `dram.optimum_size`. While a plan is checked,
+    `example` stands in for the value and must have the same type."""
 
     path: str
     unit: Literal["B", "s", "1"]
@@ -35,8 +35,8 @@ class ResultField(NamedTuple):
 
 
 class Dependency(NamedTuple):
-    """Another benchmark, whose result determines a setting that is left at its default ("auto", None). The planner adds
-    a job for `benchmark` under the alias `alias` unless every setting in `satisfied_by` is set.
+    """Another benchmark whose result supplies a setting that is left at its default ("auto", None). The planner adds a
+    job for `benchmark` under the alias `alias` unless every setting in `satisfied_by` is set.
     """
 
     alias: str
@@ -46,10 +46,10 @@ class Dependency(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The input of `steps`: the host, its work folder, the finished steps, and the results of other jobs that the job
-    depends on.
+    """The input of `steps`: the host, the job's work folder, the finished steps, and the results of the jobs that this
+    job depends on.
 
-    `work` is the absolute path of the job's private folder on the host, which contains the temporary file. `needs` maps
+    `work` is the absolute path of the job's private folder on the host; the temporary file is in it. `needs` maps
     "alias.path" to a value, for example {"cache.dram.optimum_size": 553648128}.
     """
 
@@ -58,10 +58,10 @@ class Context:
     done: Sequence[Output] = ()
     needs: Mapping[str, Scalar] = field(default_factory=dict)
     consents: Mapping[str, Consent] = field(default_factory=dict)
-    """Consents to overwrite devices on this host, by the path used in the plan."""
+    """The consents to overwrite devices on this host, keyed by device path as written in the plan."""
     written: frozenset[str] = frozenset()
-    """Paths to which this run has already written. If the content at such a path has no known signature, the run itself
-    wrote it."""
+    """The paths that this run has already written to. Content without a known signature at such a path comes from the
+    run itself."""
     earlier: Sequence[Record] = ()
     """Records of the same point in the newest earlier run on this host if `uses_earlier` is set, otherwise empty."""
 
@@ -73,16 +73,16 @@ class Refusal(str):
 
 
 class Unsuitable(ValueError):
-    """Raised if the output of a step is valid but shows that the target does not match the settings."""
+    """Raised if a step's output is valid but shows that the target does not suit the settings."""
 
 
 class Benchmark(ABC, Generic[P]):
-    """A named measurement. `steps`, `parse` and the methods after them are pure functions."""
+    """A named measurement. `steps` and all methods defined after it are pure functions."""
 
     name: ClassVar[str]
     title: ClassVar[str]
     version: ClassVar[str]
-    """Version of the measurement method, which is increased when new values are no longer comparable with earlier
+    """The version of the measurement method. It is increased when new values are no longer comparable with earlier
     ones."""
     summary: ClassVar[str]
     """A one-line description for `asct list`."""
@@ -91,20 +91,19 @@ class Benchmark(ABC, Generic[P]):
     default: ClassVar[bool] = False
     """Whether `asct run` without arguments includes the benchmark."""
     hidden: ClassVar[bool] = False
-    """Whether the benchmark, like noop, is excluded from `all` and from selection by keyword."""
+    """Whether `all` and selection by keyword leave out the benchmark. noop is an example."""
     params_model: ClassVar[type[Params]]
     metrics: ClassVar[tuple[Metric, ...]]
     highlights: ClassVar[tuple[Highlight, ...]] = ()
     """The values shown at the top of a report. If empty, the first metric of each unit is shown."""
     quantities: ClassVar[tuple[Quantity, ...]] = ()
-    """The quantities that this benchmark's values measure. Values in the same run that measure the same quantity are
-    compared."""
+    """The quantities that this benchmark measures. asct compares the values in a run that measure the same quantity."""
     flags: ClassVar[Mapping[str, str]] = {}
-    """Maps each flag that values can have to its meaning, a sentence without a period."""
+    """The meaning of each flag that a value can have, as a sentence without a period."""
     pictures: ClassVar[Mapping[str, str]] = {}
-    """Maps the slug of a figure to the name of its image file, without the extension. A name that starts with `{id}/`
-    is in the folder of the benchmark entry; any other name is in the folder of the run. A figure that is not listed is
-    named `{id}/` followed by its slug."""
+    """The name of the image file of each figure, without the extension, keyed by the figure's slug. A name that starts
+    with `{id}/` is in the folder of the benchmark entry; any other name is in the folder of the run. A figure that is
+    not listed is named `{id}/` followed by its slug."""
     dependencies: ClassVar[tuple[Dependency, ...]] = ()
     uses_earlier: ClassVar[bool] = False
     """Whether `steps` depends on `Context.earlier`."""
@@ -113,7 +112,8 @@ class Benchmark(ABC, Generic[P]):
     """The settings of the points to show, by point id; see `showing`."""
 
     def check(self, params: P) -> Iterable[tuple[str, str]]:
-        """Return contradictory settings as (setting, message) pairs. This method is called when a plan is checked.
+        """Return the settings that contradict each other, as (setting, message) pairs. asct calls this method when it
+        checks a plan.
 
         If the message is a Refusal, asct refuses the settings for safety reasons; any other message is an error.
         """
@@ -121,12 +121,13 @@ class Benchmark(ABC, Generic[P]):
 
     @abstractmethod
     def needs(self, params: P, facts: HostFacts | None) -> Needs:
-        """Return the resources required for one repeat. When a plan is resolved without contacting hosts, `facts` is
-        None, and the result is an estimate."""
+        """Return the resources that one repeat requires. `facts` is None if the plan is resolved without contacting
+        hosts; the result is then an estimate."""
 
     def settle(self, points: Sequence[P], facts: HostFacts) -> Sequence[P]:
-        """Return the settings of all points of a job on its host, in the same order, replacing each `auto` that must
-        resolve to the same value at all points. This method is called once per job, before all others.
+        """Return the settings of all points of a job in the same order, with each `auto` that must have the same value
+        at all points replaced by that value. asct calls this method once per job, before it uses the settings on the
+        host.
         """
         return points
 
@@ -145,38 +146,39 @@ class Benchmark(ABC, Generic[P]):
 
     @abstractmethod
     def steps(self, params: P, context: Context) -> Sequence[Step]:
-        """Return the steps of a repeat that follow the finished ones; an empty sequence ends the repeat."""
+        """Return the next steps of a repeat, given the finished ones in `context.done`. An empty sequence ends the
+        repeat."""
 
     def steps_known_ahead(self, params: P, facts: HostFacts) -> bool:
-        """Return whether the first call of `steps` returns all steps of a repeat, because no step depends on the output
-        of another.
+        """Return whether the first call of `steps` returns all steps of a repeat. This is possible if no step depends
+        on the output of another.
 
         If so, the host receives all repeats of a job at once and continues independently if the connection is lost.
         """
         return False
 
     def continues(self, params: P) -> bool:
-        """Return whether an interrupted repeat continues after its last finished step instead of starting over.
+        """Return whether an interrupted repeat continues after its last finished step. If not, it starts over.
 
-        This is intended for long tests. If True, `steps` receives the earlier outputs in `Context.done`, and the first
-        output after the interruption has `resumed` set. `prepare` runs again.
+        Long tests should return True. In that case, `steps` receives the earlier outputs in `Context.done`, and the
+        first output after the interruption has `resumed` set. `prepare` runs again.
         """
         return False
 
     @abstractmethod
     def parse(self, params: P, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
-        """Return the values of one repeat, parsed from the outputs of its steps.
+        """Parse the outputs of one repeat's steps and return the measured values.
 
         Raises ValueError with a message for the user if an output does not have the format of its program.
         """
 
     def export(self, measurements: Sequence[Measurement]) -> Mapping[str, Scalar]:
-        """Return the values of the fields in `results` for this repeat, by path. Paths without a value, for example
-        because no level is clearly visible, are omitted."""
+        """Return the values of this repeat for the fields in `results`, keyed by path. Omit a path that has no value,
+        for example because no level is clearly visible."""
         return {}
 
     def showing(self, settings: Mapping[str, Mapping[str, Any]]) -> Self:
-        """Return a copy of the benchmark that renders tables and figures with these settings, given by point id."""
+        """Return a copy of the benchmark that uses these settings, keyed by point id, to render tables and figures."""
         shown = copy(self)
         shown._points = settings
         return shown

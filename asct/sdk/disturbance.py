@@ -1,5 +1,4 @@
-"""Disturbances that affect measurements on a host (asct.disturbances/1), each with the affected metrics, a fix and an
-undo."""
+"""Disturbances on a host (asct.disturbances/1). Each names the metrics that it affects, a fix and an undo."""
 
 from __future__ import annotations
 
@@ -29,8 +28,8 @@ class _Part(BaseModel):
 
 
 class Setting(_Part):
-    """A file in /proc or /sys, with the value to write and its original value. `{}` in the path is replaced with each
-    of `numbers`."""
+    """A file in /proc or /sys, the value to write to it, and its original value. `{}` in the path stands for each of
+    `numbers` in turn."""
 
     path: str
     value: str
@@ -39,9 +38,8 @@ class Setting(_Part):
 
 
 class Disturbance(_Part):
-    """A disturbance. `title` is short enough for a list, `seen` contains the value that the host reported, `effect`
-    describes which values change and in which direction, `sure` is the degree of certainty, and `why` gives the reason
-    for that certainty.
+    """A disturbance. `title` is short enough for a list. `seen` contains the value that the host reported. `effect`
+    says which values change and in which direction. `sure` is the degree of certainty, and `why` is the reason for it.
 
     `fix` and `undo` are shell commands for root; `undo` restores the original state. If `scripted` is set, they can run
     unattended, one after the other; otherwise, the user must follow `advice` or run the commands. `touches` lists the
@@ -65,7 +63,7 @@ class Disturbance(_Part):
 
     @property
     def touched(self) -> str:
-        """The content of `touches` as text, such as `memory latency, storage`."""
+        """`touches` as text, such as `memory latency, storage`."""
         if EVERYTHING in self.touches:
             return "everything"
         return ", ".join(_worded(item) for item in self.touches) or "no value"
@@ -87,8 +85,8 @@ class Unseen(_Part):
 
 
 class Disturbances(_Part):
-    """The file disturbances/<host>.json of a run: the findings on a host before the first measurement, most certain
-    first."""
+    """The content of a run's disturbances/<host>.json: what was found on the host before the first measurement, most
+    certain findings first."""
 
     schema_: Literal["asct.disturbances/1"] = Field("asct.disturbances/1", alias="schema")
     host: str
@@ -101,14 +99,14 @@ class Disturbances(_Part):
 
 
 def family_of(benchmark: Benchmark[Any]) -> str:
-    """Return the family of a benchmark, such as `memory`, or an empty string if none of its keywords denotes a
+    """Return the family of a benchmark, such as `memory`, or an empty string if none of its keywords belongs to a
     family."""
     return next((_FAMILIES[word] for word in benchmark.keywords if word in _FAMILIES), "")
 
 
 def subject_text(family: str, unit: str) -> str:
-    """Return the subject of a value as text: `memory latency`, `storage IOPS`, or just the family if the unit does not
-    imply a quantity."""
+    """Return the subject of a value as text, such as `memory latency` or `storage IOPS`. If the unit implies no
+    quantity, return only the family."""
     return _worded(".".join(filter(None, (family, _QUANTITIES.get(unit, "")))))
 
 

@@ -1,4 +1,4 @@
-"""The facts of a host (asct.facts/1). Nothing is guessed: if a field is unknown, it is null, and `unknown` contains the
+"""The facts of a host (asct.facts/1). asct guesses nothing: an unknown field is null, and `unknown` contains the
 reason."""
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ CacheType = Literal["Data", "Instruction", "Unified"]
 
 
 class Fact(BaseModel):
-    """A part of asct.facts/1. It is read-only and accepts neither extra fields nor NaN."""
+    """Base class of the parts of asct.facts/1. Instances are read-only; extra fields and NaN are rejected."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
 
@@ -28,7 +28,7 @@ class Cache(Fact):
 
 
 class CacheLevel(Fact):
-    """A group of identical caches in a machine.
+    """All caches of a machine that are identical.
 
     `instances` lists, for each cache, the online CPUs that share it; the list is empty if the Linux kernel does not
     report them. Sizes are in bytes, or null if they are not reported.
@@ -97,8 +97,8 @@ class FrequencyPolicy(Fact):
 
 
 class IdleState(Fact):
-    """A state that idle CPUs can enter. `latency_us` is the time, in microseconds, that it takes to leave the state.
-    CPUs in `disabled_cpus` cannot enter it."""
+    """A state that idle CPUs can enter, except those in `disabled_cpus`. Leaving the state takes `latency_us`
+    microseconds."""
 
     name: str
     description: str | None = None
@@ -372,14 +372,14 @@ class BlockDevice(Fact):
 
 
 class PciDevice(Fact):
-    """A drive controller, network interface, GPU, accelerator or CXL memory on PCI, and its position in the tree that
-    lspci -t prints.
+    """A PCI function (drive controller, network interface, GPU, accelerator or CXL memory), and its position in the
+    tree that `lspci -t` prints.
 
-    `bridges` lists the bridges above the function, starting at its root bus (`0000:00`); the last one is its upstream
-    bridge. `node` is null if the Linux kernel reports none, as on machines with one node. `names` lists the function's
-    drives, interfaces and GPUs (nvme0n1, eth0, mlx5_0, card0). Vendor, device and class are the numbers in the PCI
-    configuration space, such as 144d, a80a and 010802. For a virtual function (SR-IOV), `physical` is the address of
-    its physical function.
+    `bridges` lists the bridges from the root bus (`0000:00`) down to the function; the last one is the function's
+    upstream bridge. `node` is null if the Linux kernel reports none, as on machines with one node. `names` lists the
+    function's drives, interfaces and GPUs (nvme0n1, eth0, mlx5_0, card0). Vendor, device and class are the numbers in
+    the PCI configuration space, such as 144d, a80a and 010802. For a virtual function (SR-IOV), `physical` is the
+    address of its physical function.
     """
 
     address: str
@@ -512,8 +512,8 @@ class Perf(Fact):
 
 
 class Interconnect(Fact):
-    """A type of mesh that connects cores and memory: its name (`CMN-700`), the number of such meshes, and the source of
-    this information."""
+    """A mesh design that connects cores and memory: its name (`CMN-700`), the number of meshes of this design, and the
+    source of this information."""
 
     name: str
     count: int
@@ -521,9 +521,9 @@ class Interconnect(Fact):
 
 
 class ToolFact(Fact):
-    """A program on the host: its path and the version that it prints. `features` lists the features that were tested
-    for (in the case of fio, its engines). `options` lists fio's options; an option of an engine is listed as
-    `engine.option`. Both are empty if the program was not queried."""
+    """A program on the host: its path and the version that it prints. `features` lists the features that asct found by
+    testing (for fio: its engines). `options` lists the options of fio, with those of an engine as `engine.option`. Both
+    are empty if asct did not query the program."""
 
     path: str
     version: str | None = None
@@ -543,7 +543,8 @@ class HostFacts(Fact):
     host: str
     collected_at: str
     dated_by_file: bool = False
-    """Whether `collected_at` is the modification time of a file, because a snapshot does not contain its own time."""
+    """Whether `collected_at` is the modification time of the snapshot's file, which is used if the snapshot itself
+    contains no time."""
     system: System = Field(default_factory=System)
     cpu: Cpu = Field(default_factory=Cpu)
     caches: list[Cache] = Field(default_factory=list)
@@ -575,8 +576,8 @@ class HostFacts(Fact):
     contradictions: list[str] = Field(default_factory=list)
     """Contradictions in what the Linux kernel or the firmware reports, such as nodes that share CPUs."""
     notes: list[str] = Field(default_factory=list)
-    """Notes about what is missing from the snapshot from which the facts were parsed. Empty if the snapshot is complete
-    or the facts were read on the host itself."""
+    """Notes about data missing from the snapshot that the facts were parsed from. Empty if the snapshot is complete or
+    the facts were read on the host itself."""
 
     def data_caches(self) -> list[Cache]:
         """Return the data and unified caches, smallest level first."""

@@ -23,17 +23,16 @@ class Axis:
     unit: str = ""
     scale: Scale = "linear"
     from_zero: bool = True
-    """Whether a linear y axis starts at 0. If not, it covers only the range of the values."""
+    """Whether a linear y axis starts at 0. Otherwise, the axis covers only the range of the values."""
 
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """Details about one y value in a series: the values that it summarizes, and the circumstances of their
-    measurement."""
+    """Details about one y value in a series: the values that it summarizes, and how they were measured."""
 
     values: tuple[float, ...]
-    """The value of each visit or, if there are several repeats, of each repeat. In a figure that covers many hosts, the
-    value of each host."""
+    """The summarized values. These are the values of the visits or, if there are several repeats, of the repeats. In a
+    figure that covers many hosts, they are the values of the hosts."""
     kind: Literal["visit", "repeat", "host"] = "repeat"
     states: tuple[float, ...] = ()
     """The values of the two states, if the visits fall into two groups."""
@@ -71,8 +70,8 @@ class Series:
     details: tuple[Detail | None, ...] = ()
     labels: tuple[str, ...] = ()
     panel: str = ""
-    """The panel in which the series is drawn. It is used only if the chart is split into panels and every series
-    specifies one."""
+    """The panel that shows the series. It is used only if the chart is split into panels and every series specifies a
+    panel."""
     backdrop: Backdrop | None = None
 
 
@@ -136,11 +135,11 @@ class Bars(_Chart):
 
 @dataclass(frozen=True, slots=True)
 class Heatmap:
-    """A matrix shown as colors: `values[row][column]` in `unit`, or None if nothing was measured.
+    """A matrix shown as colors. `values[row][column]` is a value in `unit`, or None if nothing was measured.
 
-    `ceiling` is the upper end of the color scale. Larger values get the same color as this end, so that a single
-    outlier does not hide the differences between the others. `groups` contains the rows (and columns, if they have the
-    same names) at which a block of the topology begins. A `diverging` matrix contains changes: its color scale is
+    `ceiling` is the upper end of the color scale. Larger values have the color of that end, so that a single outlier
+    does not hide the differences between the other values. `groups` contains the rows at which a block of the topology
+    begins (and the columns, if they have the same names). A `diverging` matrix contains changes: its color scale is
     centered at 0 and shows changes for the worse in orange. A `logarithmic` matrix has a logarithmic color scale if its
     values span at least a decade.
     """
@@ -171,7 +170,7 @@ Figure = Chart | Heatmap
 class Column:
     """A table column. `title` is the same as in Arm's ASCT. Values are divided by `scale` and displayed with `digits`
     decimals. With the `format` "size", bytes are shown as 32.06K; with "text", values are shown unchanged. A column
-    without values is omitted unless `kept` is set.
+    that contains no values is omitted unless `kept` is set.
     """
 
     key: str
@@ -187,8 +186,8 @@ class Column:
 class Table:
     """A table. Each row maps column keys to raw values in base units.
 
-    A `bulk` table has too many rows to read and appears only in the CSV and JSON exports. `flags` contains the flags of
-    the values; a report explains each flag once for all tables.
+    A `bulk` table has too many rows to read and appears only in the CSV and JSON exports. `flags` lists all flags in
+    the table; a report explains each flag once for all tables.
     """
 
     slug: str

@@ -1,5 +1,5 @@
-"""The `guard` kernel, which checks and holds the targets of a program, runs it, and records drive counters while it
-runs.
+"""Steps that run under the `guard` kernel. guard checks and holds the targets of a program, runs the program, and
+meanwhile records drive counters.
 
 Every fio process runs under guard. Its input is a file with one line per target; asct.instruments.guard_output parses
 its output. kernels/guard/README.md describes both.
@@ -25,7 +25,7 @@ Access = Literal["read", "write"]
 
 @dataclass(frozen=True, slots=True)
 class Consent:
-    """The consent in the plan's `safety.destroys` for one device on one host, with its values as written there."""
+    """The consent to overwrite one device on one host, with the values as written in the plan's `safety.destroys`."""
 
     device: str
     serial: str
@@ -38,8 +38,8 @@ class Consent:
 class Target:
     """A file or device that a program opens.
 
-    If a device is written to, `serial` and `overwrite` come from the consent. `dirty` means that this job has already
-    written to the target, so content without a known signature comes from the job itself.
+    For a device that is written to, `serial` and `overwrite` come from the consent. `dirty` means that this job has
+    already written to the target, so that any content without a known signature comes from the job itself.
     """
 
     path: str
@@ -60,11 +60,11 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class StopRule:
-    """The condition under which guard ends the program early with SIGINT.
+    """The condition under which guard stops the program early by sending SIGINT.
 
-    The rate (requests per second according to the drive counters) has settled if the 95 % interval for the batch means
-    is within `interval` (a share) of their mean, the rate has no trend, at least `min_s` seconds have passed, and at
-    least `min_ios` requests have completed.
+    guard stops the program once the rate (requests per second according to the drive counters) has settled. This is the
+    case if the 95 % interval for the batch means is within `interval` (a share) of their mean, the rate has no trend,
+    at least `min_s` seconds have passed, and at least `min_ios` requests have completed.
     """
 
     interval: float
@@ -74,22 +74,22 @@ class StopRule:
 
 @dataclass(frozen=True, slots=True)
 class RaidSet:
-    """A RAID set that guard creates from the targets of a step and removes when the step ends. `mdadm` is the path of
-    the program that does this. `chunk` is in bytes; None means mdadm's default."""
+    """A RAID set that guard creates from the targets of a step and removes when the step ends. guard runs the program
+    at the path `mdadm` to do so. `chunk` is in bytes; None selects mdadm's default."""
 
     level: int
     chunk: int | None
     mdadm: str
 
     def orders(self) -> list[str]:
-        """Return the options of guard."""
+        """Return the RAID set as options of guard."""
         chunk = [] if self.chunk is None else ["--raid-chunk", str(self.chunk)]
         return ["--raid-level", str(self.level), *chunk, "--mdadm", self.mdadm]
 
 
 def handle_path(index: int) -> str:
-    """Return a path that opens the file that guard has checked, even if the file's name now refers to a different
-    file."""
+    """Return a path that opens the target with this index exactly as guard checked it, even if the target's name now
+    refers to a different file."""
     return f"/proc/self/fd/{FIRST_HANDLE + index}"
 
 
@@ -105,7 +105,7 @@ def guarded(
 ) -> Step:
     """Return a step that runs the tool of `step`, located at `path` on the host, under guard.
 
-    guard ends the program once it has written `max_write_bytes` to all targets together. `whole_drive` means that the
+    guard ends the program once it has written a total of `max_write_bytes` to its targets. `whole_drive` means that the
     program changes parts of a drive outside the target, for example with an NVMe format or sanitize; guard then refuses
     a drive that has other namespaces. If `raid` is set, the program has a single target: the RAID set created from the
     targets.
@@ -129,7 +129,8 @@ def inspection(targets: Sequence[Target], name: str = "inspect") -> Step:
 
 
 def _wants_root(targets: Sequence[Target]) -> bool:
-    """Return whether any target is a device, which usually only root can open. Regular files belong to the account."""
+    """Return whether any target is a device. Usually, only root can open devices, whereas regular files belong to the
+    account."""
     return any(is_device_path(target.path) for target in targets)
 
 

@@ -15,9 +15,9 @@ Better = Literal["lower", "higher", "neither"]
 class Metric(NamedTuple):
     """One quantity that a benchmark reports.
 
-    `coords` are the coordinates of its values (level, size, traffic, ...). Each key maps to the possible values, or to
-    None if they are known only after the measurement. `comparable` is False for values that expectations and `diff`
-    must ignore, such as the size that was used.
+    `coords` maps each coordinate of the metric's values (level, size, traffic, ...) to the values that the coordinate
+    can have, or to None if they are known only after the measurement. `comparable` is False for values that
+    expectations and `diff` must ignore, such as the size that was used.
     """
 
     name: str
@@ -31,8 +31,9 @@ class Metric(NamedTuple):
 class Highlight(NamedTuple):
     """A number at the top of a report, labeled `label`: the best value of `metric` at the coordinates `at`.
 
-    `at` contains every coordinate of these values; None matches any value of that coordinate. Reports group the numbers
-    by `subject`. An empty `subject` is derived from the benchmark's family and the metric's unit (`memory latency`).
+    `at` contains every coordinate of the metric's values; None matches any value of a coordinate. Reports group the
+    numbers by `subject`. An empty `subject` is derived from the benchmark's family and the metric's unit (`memory
+    latency`).
     """
 
     metric: str

@@ -1,4 +1,4 @@
-"""The resources that a point requires, as data for previews, preflight and estimates."""
+"""The resources that a point requires. Previews, preflight and estimates use this data."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ _IN_MEMORY: Final = "/dev/shm"  # noqa: S108 - plans may name it; asct creates n
 
 
 def is_device_path(path: str) -> bool:
-    """Return whether a path is below /dev, in any spelling. /dev/shm is excluded, because it contains regular files."""
+    """Return whether a path is below /dev, however the path is spelled. Paths below /dev/shm do not count, because they
+    are regular files."""
     plain = PurePosixPath("/", path.lstrip("/"))
     return plain.is_relative_to("/dev") and not plain.is_relative_to(_IN_MEMORY)
 
@@ -31,8 +32,8 @@ class Scratch(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Privilege:
-    """An operation of a point that requires root. `why` describes it ("reserves 2 MiB pages") and what happens without
-    root.
+    """An operation of a point that requires root. `why` describes the operation ("reserves 2 MiB pages") and what
+    happens without root.
 
     `kernel` is the measurement kernel that performs it, through sudo if the plan allows it; "" means that root is
     required to read facts. `needed` means that the point cannot be measured without the operation.
@@ -45,19 +46,19 @@ class Privilege:
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """The resources required for one repeat of a point, and the costs of that repeat.
+    """The resources that one repeat of a point requires, and its costs.
 
     `kernels` contains kernel names; `tools` pairs each tool with its minimum version ("" for any). `optional_tools` are
     used if present. `privileges` lists the operations that require root. Opening devices is implied and not listed.
-    `seconds` is an estimate; `writes_bytes` is the number of bytes that a fast drive writes to each target path ("" is
-    the temporary file).
+    `seconds` is an estimate of the duration. `writes_bytes` is the number of bytes written to each target path ("" is
+    the temporary file) if the drive is fast.
     """
 
     kernels: tuple[str, ...] = ()
     tools: tuple[tuple[str, str], ...] = ()
     optional_tools: tuple[str, ...] = ()
     cpus: int = 1
-    """Number of CPUs that the account must be able to use at the same time, one per thread."""
+    """The number of CPUs that the account must be able to use at the same time, one for each thread."""
     memory_bytes: int = 0
     scratch: Scratch | None = None
     seconds: float = 0.0
@@ -66,7 +67,7 @@ class Needs:
     is steady. If the plan sets no time limit, the limit is at least twice this value."""
     writes_bytes: tuple[tuple[str, int], ...] = ()
     likely_bytes: tuple[tuple[str, int], ...] | None = None
-    """The number of bytes that an ordinary drive writes to each target path, or None if it is the same as
+    """The number of bytes written to each target path if the drive is an ordinary one, or None if it equals
     `writes_bytes`."""
     targets: tuple[str, ...] = ()
     """Files and devices named in the plan that the point opens; `writes_bytes` lists those that it writes."""
@@ -84,8 +85,8 @@ class Needs:
 
     @property
     def limit_s(self) -> float:
-        """The time limit of a point in seconds if the plan sets none: twice its longest duration, but at least 15
-        minutes."""
+        """The time limit in seconds that applies to a point if the plan sets none: twice the point's longest duration,
+        but at least 15 minutes."""
         return max(SHORTEST_LIMIT_S, 2 * self.longest_s, 2 * self.seconds + 60)
 
     @property
@@ -104,22 +105,22 @@ class JobNeeds:
     """The combined needs of all points in a job, over all repeats and warm-ups.
 
     `writes` is the estimated maximum number of bytes written to each target path ("" is the temporary file), and
-    `likely_writes` is the likely number. They differ because the speed of a drive is unknown before it is measured.
+    `likely_writes` is the likely number. They differ because a drive's speed is unknown before the measurement.
     """
 
     seconds: float = 0.0
     """The likely time."""
     longest_s: float = 0.0
-    """The longest possible time in seconds if the number of rounds depends on the drive; otherwise the same as
-    `seconds`."""
+    """The longest possible time in seconds. It differs from `seconds` only if the number of rounds depends on the
+    drive."""
     memory_bytes: int = 0
     kernels: dict[str, None] = field(default_factory=dict)
     tools: dict[str, str] = field(default_factory=dict)
-    """Maps each tool to the highest required version."""
+    """The highest version required of each tool."""
     optional_tools: dict[str, None] = field(default_factory=dict)
     scratch: dict[str, int] = field(default_factory=dict)
     targets: dict[str, bool] = field(default_factory=dict)
-    """Maps each target to True if a point writes to it and `overwrite` does not permit this, otherwise to False."""
+    """For each target, whether a point writes to it without permission to do so through `overwrite`."""
     writes: dict[str, int] = field(default_factory=dict)
     likely_writes: dict[str, int] = field(default_factory=dict)
     purges: dict[str, None] = field(default_factory=dict)

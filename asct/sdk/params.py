@@ -1,4 +1,5 @@
-"""Settings of a benchmark: frozen pydantic models whose fields accept the units of the plan language."""
+"""The settings of a benchmark, as frozen pydantic models. Their fields accept values with the units of the plan
+language."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ Count = Annotated[int, BeforeValidator(parse_count), Field(ge=0)]
 
 
 def listed(value: object) -> object:
-    """Convert a list, a single value, or comma-separated text to a list (the command line has no lists)."""
+    """Convert a list, a single value or comma-separated text to a list. On the command line, a list can only be written
+    as text."""
     if isinstance(value, str):
         return [part.strip() for part in value.split(",") if part.strip()]
     return [value] if isinstance(value, int | float) and not isinstance(value, bool) else value
@@ -39,9 +41,9 @@ def setting(
     resembles: tuple[str, ...] = (),
     **bounds: Any,
 ) -> Any:
-    """Declare a setting with its default, one line of help, and its aliases. `bounds` (`ge`, `le`, ...) are passed to
-    pydantic. `resembles` contains the names of similar settings in other tools. These names are not accepted, but asct
-    suggests this setting in their place."""
+    """Declare a setting with its default, one line of help, and its aliases. pydantic receives `bounds` (`ge`, `le`,
+    ...). `resembles` contains the names of similar settings in other tools. asct does not accept these names, but
+    suggests this setting instead."""
     extra: dict[str, Any] = {"aliases": list(aliases)}
     if pitfalls:
         extra["pitfalls"] = pitfalls
@@ -57,13 +59,13 @@ class Params(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, validate_default=True, defer_build=True)
 
     step_settings: ClassVar[dict[str, str]] = {}
-    """Maps each setting that is a list of values, which expands to points, to the setting that it sweeps:
+    """The settings that are lists of values and expand to points, each with the setting that it sweeps:
     {"iodepth_sweep_steps": "iodepth"}."""
 
     @classmethod
     @cache
     def aliases(cls) -> Mapping[str, str]:
-        """Return a mapping from every accepted spelling, including the main names, to the setting that it denotes."""
+        """Return the setting for every accepted spelling, including the main names."""
         names: dict[str, str] = {}
         for name, info in cls.model_fields.items():
             names[name] = name

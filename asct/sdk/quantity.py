@@ -1,4 +1,4 @@
-"""Quantities that a run may measure more than once, either with several benchmarks or as several values of the same
+"""Quantities that a run may measure more than once, either with several benchmarks or with several values of one
 benchmark."""
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ its point and the facts of its host."""
 
 
 class Quantity(NamedTuple):
-    """The values with which a benchmark measures the quantity `name`: the values of `metric` at the coordinates `at`
-    (None means any value). Two values in a run measure the same quantity if the following are equal: name, host,
-    conditions, and the coordinates in `keys` (which maps names to coordinates of the value) and in `fixed`. `also`
-    lists metrics that express the same value in another unit.
+    """How a benchmark measures the quantity `name`: with the values of `metric` at the coordinates `at` (None matches
+    any value of a coordinate). Two values in a run measure the same quantity if they agree in name, host and
+    conditions, in the coordinates listed in `keys` (a mapping from common names to the value's own coordinates), and in
+    `fixed`. `also` lists metrics that express the same value in another unit.
 
-    `curve` contains the names of two metrics that give, for each level, the smallest and the largest size at which it
-    was measured. All values at sizes in this range together measure the level.
+    `curve` names two metrics: the smallest and the largest size at which a level was measured. All values at sizes in
+    this range together measure the level.
 
     Two values agree if their intervals overlap, or if they differ by at most `tolerance` (a share of the smaller one).
     """

@@ -1,5 +1,5 @@
-"""Measured values, as returned by a benchmark (Measurement) and as stored in the results tree (Record,
-asct.record/1)."""
+"""Measured values: a benchmark returns them as Measurements, and the results tree stores them as Records
+(asct.record/1)."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ class Stats(BaseModel):
     If a value comes from several visits (processes with fresh memory), `visits` is their number, `between` the sample
     variance of their medians, and `within` the mean of the variances within them (both in the unit squared). `states`
     contains the two groups into which the visits fall, if any, and `moved` is the number of visits in which a virtual
-    CPU moved. `visit_values` contains the medians of the visits in chronological order, which comparisons of runs use
-    in statistical tests. `runs` is the number of runs, including this one, whose spread `ci95` takes into account; if
-    it is not set, `ci95` reflects only the spread of the visits.
+    CPU moved. `visit_values` contains the medians of the visits in chronological order; comparisons of runs use them in
+    statistical tests. `runs` is the number of runs, including this one, whose spread `ci95` takes into account. If
+    `runs` is not set, `ci95` reflects only the spread of the visits.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
@@ -103,7 +103,7 @@ def doubtful(flag: str) -> bool:
 
 
 def many_doubtful(parts: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
-    """Return the flags of each doubtful part of a value if more than a tenth of the parts are doubtful; otherwise,
+    """Return the flags of all doubtful parts of a value if more than a tenth of its parts are doubtful. Otherwise,
     return an empty sequence."""
     found = [flags for flags in parts if any(map(doubtful, flags))]
     return found if len(found) > _MOST_DOUBTFUL * len(parts) else ()
@@ -121,10 +121,12 @@ def shared_flags(parts: Sequence[Sequence[str]], noisy: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """One value of one metric. `coords` identify it within the result, and `flags` cast doubt on it or explain it.
+    """One value of one metric. `coords` identify the value within the repeat; `flags` say why it is doubtful, or
+    explain it.
 
-    A `detail` is one of many values that another value of the same repeat summarizes, such as the latency at one size
-    on a curve with levels. Its flags apply only to the detail itself: a noisy detail does not make the repeat noisy.
+    If `detail` is set, another value of the same repeat summarizes this value and many others. An example is the
+    latency at one size on a curve with levels. The flags of a detail apply only to the detail: if it is noisy, the
+    repeat is not.
     """
 
     metric: str

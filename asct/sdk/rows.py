@@ -1,4 +1,5 @@
-"""Build table rows from the records of a job: grouped by point, with the median over the repeats, spread and flags."""
+"""Build table rows from the records of a job. The rows are grouped by point and contain the median over the repeats,
+the spread and the flags."""
 
 from __future__ import annotations
 
@@ -20,8 +21,8 @@ def point_rows(
     rows: Callable[[Sequence[Record]], Iterable[Row]],
     own: Collection[str] = (),
 ) -> tuple[tuple[Column, ...], tuple[Row, ...]]:
-    """Return the columns and rows of a table: the `rows` of each point, preceded by its swept settings (excluding
-    `own`)."""
+    """Return the columns and rows of a table. Each point contributes its `rows`, preceded by its swept settings except
+    those in `own`."""
     swept = swept_columns(records, own)
     found = tuple(swept_cells(mine, swept) | row for mine in by_point(records) for row in rows(mine))
     return (*swept, *columns), found
@@ -50,8 +51,8 @@ def point_label(record: Record, other: str, own: Collection[str] = ()) -> str:
 
 
 def at(records: Iterable[Record], metric: str, **coords: Scalar) -> list[Record]:
-    """Return the records of a metric that have these coordinates. If `coords` contains all coordinates, they are the
-    repeats of a single value."""
+    """Return the records of a metric with these coordinates. If `coords` specifies every coordinate of the metric, the
+    records are the repeats of a single value."""
     return [
         record
         for record in records
@@ -106,9 +107,9 @@ def spread_cells(repeats: Sequence[Record], unit: float, digits: int = 1) -> Row
 
 
 def rows_by(mine: Sequence[Record], keys: Sequence[str], columns: Sequence[Column]) -> list[Row]:
-    """Return one row for each combination of the coordinates `keys`, with the median of each metric in `columns`, and
-    the flags. Only values with exactly these coordinates are used. Rows are sorted by their coordinates: numbers by
-    value, text by first appearance in the records.
+    """Return one row for each combination of the coordinates `keys`. A row contains the flags and the median of each
+    metric in `columns`. Only values that have exactly these coordinates are used. Rows are sorted by their coordinates:
+    numbers by value, text by first appearance in the records.
     """
     metrics = [column.key for column in columns if column.key not in keys]
     found: dict[tuple[Scalar, ...], dict[str, list[Record]]] = {}
@@ -132,8 +133,8 @@ def series_name(name: str, record: Record, own: Collection[str] = ()) -> str:
 
 
 def series_of(name: str, x: Sequence[Scalar], groups: Sequence[Sequence[Record]]) -> Series:
-    """Return a line or a set of bars for one host. Each item of `groups` contains the repeats of the value at one x
-    coordinate."""
+    """Return a line or a set of bars for one host. `groups` contains one item for each item of `x`: the repeats of the
+    value there."""
     ends = [interval(group) or (None, None) for group in groups]
     return Series(
         name=name,
@@ -147,8 +148,8 @@ def series_of(name: str, x: Sequence[Scalar], groups: Sequence[Sequence[Record]]
 
 
 def detail_of(repeats: Sequence[Record]) -> Detail | None:
-    """Return the details that a figure shows about the repeats of one value: the flags, and the value of each repeat
-    or, if there is only one repeat, of each of its visits."""
+    """Return what a figure shows about the repeats of one value: the flags, and the value of each repeat. If there is
+    only one repeat, the values of its visits are shown instead."""
     if not repeats:
         return None
     stats = repeats[0].stats if len(repeats) == 1 else None

@@ -1,5 +1,5 @@
-"""Read the output of kernels: JSON Lines in the order `meta`, `ready`, `sample` (repeated), `end`. If `end` is missing,
-the kernel failed or was killed, and its whole output is rejected. During a run, such output is never parsed, because
+"""Read the output of measurement kernels: JSON Lines in the order `meta`, `ready`, `sample` (repeated), `end`. If `end`
+is missing, the kernel failed or was killed, and its whole output is rejected. This never happens during a run, because
 the engine ends a repeat at its first failed step and reports the cause.
 """
 
@@ -31,7 +31,7 @@ class KernelRun:
 
 
 def read_kernel(output: Output) -> KernelRun:
-    """Parse the complete stream of a successful kernel.
+    """Parse the complete output of a kernel that succeeded.
 
     Raises ValueError if the kernel failed, or if its output is incomplete or does not have the expected format and
     version.
@@ -91,8 +91,8 @@ def sample_stats(sample: Mapping[str, Any], suffix: str, unit: float, n: int, li
 
 
 def stats_of(values: Sequence[float], *, independent: bool = True) -> Stats:
-    """Return the statistics of one or more values, in their unit. There is no interval if there are fewer than 6 values
-    or if they are not independent."""
+    """Return the statistics of one or more values, in their unit. The result has no interval if there are fewer than 6
+    values or if they are not independent."""
     return Stats(
         n=len(values),
         median=median(values),
@@ -105,9 +105,9 @@ def stats_of(values: Sequence[float], *, independent: bool = True) -> Stats:
 
 def rate_stats(amounts: Sequence[float], seconds: Sequence[float], least_s: float = 0.0) -> Stats:
     """Return the statistics of the rates (amount per second) in one or more consecutive parts of a run. The 95 %
-    interval applies to the rate over the whole run. It takes into account the similarity of neighboring parts and
-    `least_s`, the resolution with which the run's duration is known. It is None if the parts contain less information
-    than 6 independent parts would; see asct.statistics.series.
+    interval applies to the rate over the whole run. It allows for the similarity of neighboring parts and for
+    `least_s`, the resolution in seconds at which the run's duration is known. It is None if the parts contain less
+    information than 6 independent parts would; see asct.statistics.series.
     """
     lasted = sum(seconds)
     rate, half = sum(amounts) / lasted, ratio_half_width(amounts, seconds)

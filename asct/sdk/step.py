@@ -1,4 +1,4 @@
-"""The commands to run on a host, as data. Arguments are passed as lists; values are never inserted into shell text."""
+"""The commands to run on a host, as data. Arguments are passed as lists; no value is ever inserted into shell code."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ class Kernel:
 
 
 def options(named: Mapping[str, object]) -> tuple[str, ...]:
-    """Return the arguments `--name value` of a kernel. None values are omitted, and lists are joined with commas."""
+    """Return the arguments `--name value` for a kernel. Options with the value None are omitted; lists are joined with
+    commas."""
     texts = {
         name: ",".join(map(str, value)) if isinstance(value, Iterable) and not isinstance(value, str) else str(value)
         for name, value in named.items()
@@ -41,11 +42,11 @@ Program = Kernel | Tool
 
 @dataclass(frozen=True, slots=True)
 class Companion:
-    """A program that runs during a step. It starts before the step and receives SIGINT after the step has ended,
-    whereupon mpstat writes its JSON output.
+    """A program that runs alongside a step, such as mpstat. It starts before the step. After the step has ended, it
+    receives SIGINT, which makes mpstat finish its JSON output.
 
-    Its standard output is stored as `stdout_file` in the folder of the step. If it cannot be started, this is reported
-    as a note, not as an error.
+    The program's standard output is stored as `stdout_file` in the step's folder. If the program cannot be started,
+    asct reports a note, not an error.
     """
 
     program: Program
@@ -58,11 +59,12 @@ class Companion:
 class Step:
     """One process in a repeat of a point.
 
-    It runs in a separate folder on the host. First, `files` (text by name) are written there. `collect` names the files
-    to fetch afterward, in addition to stdout and stderr. If `timeout_s` is None, the time limit of the point applies.
-    `label` describes the step in the progress display of a long repeat (`round 7, workload 2 of 9`); it defaults to the
-    name. `as_root` marks a measurement kernel that can do more as root: if the plan and the host allow it, the kernel
-    runs through sudo, in which case it receives only the locale from `env`.
+    The process runs in a folder of its own on the host. Before it starts, `files` (a mapping from name to text) are
+    written to this folder. `collect` names the files to fetch afterward, in addition to stdout and stderr. If
+    `timeout_s` is None, the time limit of the point applies. `label` describes the step in the progress display of a
+    long repeat (`round 7, workload 2 of 9`); it defaults to the name. `as_root` marks a measurement kernel that can do
+    more as root: if the plan and the host allow it, the kernel runs through sudo, in which case it receives only the
+    locale from `env`.
     """
 
     name: str
@@ -79,10 +81,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """The result of a finished step: its exit status (negative if it was killed by that signal), and its files as text
-    by name.
+    """The result of a finished step: its exit status, and the text of its files, keyed by name. If a signal killed the
+    process, the status is the negative signal number.
 
-    `files` contains `stdout`, `stderr` and those of the collected files that exist.
+    `files` contains `stdout`, `stderr`, and each file in the step's `collect` that exists.
     """
 
     step: Step
@@ -106,12 +108,13 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class HostReadings:
-    """The unmodified text of the telemetry read right before and right after the process of a step.
+    """The unmodified text of the telemetry that was read immediately before and after a step's process.
 
-    The text consists of lines `path:text`. It is empty if nothing was read: readings were not requested, the disk was
-    full, or the task was killed together with its shell. `brief` means that the process was too short
-    for a reading after it. `cpu_ns` is the total CPU time, since the reading `before`, of the process, the children for
-    which it waited, its shell, and brief tasks, or None if it is unknown.
+    Each line has the form `path:text`. The text is empty if nothing was read because readings were not requested, the
+    disk was full, or the task was killed together with its shell. `brief` means that the process was too short to be
+    followed by a reading. `cpu_ns` is the CPU time in nanoseconds that the step has used since the reading `before`, or
+    None if it is unknown. It includes the process, the children that it waited for, its shell, and any brief tasks that
+    ran since that reading.
     """
 
     before: str = ""
