@@ -1,4 +1,4 @@
-"""Error codes. Each has a Markdown file of the same name in errors/, which is read only on demand."""
+"""Error codes. Each code has a Markdown file of the same name in errors/, which is read only when it is needed."""
 
 from __future__ import annotations
 

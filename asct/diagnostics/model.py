@@ -20,8 +20,8 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """An error or warning. `message` describes the problem (in lower case, without a final period), and `hint` says how
-    to fix it.
+    """An error or warning. `message` describes the problem; it starts with a lower-case letter and has no final period.
+    `hint` says how to fix the problem.
 
     `code` has a file in errors/, `label` is shown next to the caret, and `notes` are additional facts, each with a
     location if it is known.

@@ -7,12 +7,12 @@
       └
     hint: write `64kB` or `64KiB`
 
-All functions are pure. Text from a hostile file cannot control the terminal: unprintable characters become U+FFFD.
-Lines have at most `width` columns unless a word is longer; only the part of a long source line around the caret is
-shown.
+All functions are pure. Text from a malicious file cannot control the terminal, because U+FFFD replaces unprintable
+characters. Lines have at most `width` columns unless a word is longer; only the part of a long source line around the
+caret is shown.
 
-GitHub annotations have the form `::error file=x.yaml,line=5,col=5,title=E104::message`. Values are escaped in the form
-that the runner decodes (docs.github.com, "Workflow commands"; actions/toolkit, command.ts).
+GitHub annotations have the form `::error file=x.yaml,line=5,col=5,title=E104::message`. Values are escaped as GitHub's
+runner expects (docs.github.com, "Workflow commands"; actions/toolkit, command.ts).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from asct.diagnostics.model import Diagnostic, Severity, Span
 from asct.values.text import display_width, printable, wrapped_lines
 
 _BREAKS = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
-"""Matches the same line breaks as libyaml does, so that line numbers agree."""
+"""Matches the line breaks that libyaml recognizes, so that line numbers agree with it."""
 _TAB = 4
 _NARROWEST = 40
 _MORE = "…"
@@ -166,8 +166,8 @@ def _cut(marks: list[str], widths: list[int], first: int, last: int, room: int) 
 def annotation(
     level: Level, title: str, message: str, location: tuple[str, int | None, int | None] | None = None
 ) -> str:
-    """Return an annotation on one line, regardless of what the values contain. `location` is the file, line and column,
-    if known."""
+    """Return an annotation. It is always a single line, whatever the values contain. `location` is the file, line and
+    column, if known."""
     file, line, column = location or ("", None, None)
     properties = {"file": file, "line": line, "col": column, "title": title}
     listed = ",".join(f"{key}={_property(str(value))}" for key, value in properties.items() if value)

@@ -27,8 +27,8 @@ def near_names(word: str, known: Iterable[str], cutoff: float = 0.6, limit: int 
 
 
 def did_you_mean(word: str, known: Iterable[str], otherwise: str = "") -> str:
-    """Return a hint that suggests the nearest name. If no name is near enough, return `otherwise`. If that is empty and
-    there are only a few names, list all of them."""
+    """Return a hint that suggests the nearest name. If no name is near enough, return `otherwise`, or, if `otherwise`
+    is empty and there are only a few names, a hint that lists all of them."""
     names = sorted(set(known))
     close = nearest(word, names)
     if close is not None:

@@ -1,5 +1,5 @@
-"""Reword diagnostics for `asct run`, which has options where a plan has keys. Most diagnostics are worded for plans.
-For a run without a plan file, the phrases below are replaced, so that every hint applies to the command that the user
+"""Reword diagnostics for `asct run`, which has options where a plan has keys. Most diagnostics are written for plans.
+For a run without a plan file, the phrases below are replaced so that every hint fits the command that the user
 typed."""
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ _OTHER: Final = dict(PHRASES)
 
 
 def for_run(diagnostic: Diagnostic) -> Diagnostic:
-    """Take a diagnostic that is worded for plans, and return it reworded for `asct run`."""
+    """Return a copy of a diagnostic in which the message and the hint mention options of `asct run` instead of keys of
+    a plan."""
     message, hint = (_reworded(text) for text in (diagnostic.message, diagnostic.hint))
     if found := _UNCONSENTED.search(message):
         hint = hint.replace("HOST:DEVICE:", f"{found['host']}:{found['device']}:")
@@ -59,8 +60,8 @@ def for_run(diagnostic: Diagnostic) -> Diagnostic:
 
 
 def wording_of(plan: str, folder: Path | None = None) -> Callable[[Diagnostic], Diagnostic]:
-    """Return the function that rewords a run's diagnostics. `plan` is the path of the run's plan, and `folder` is the
-    run's folder, which `asct resume` finds without an argument only in the default results folder."""
+    """Return the function that rewords a run's diagnostics. `plan` is the path of the run's plan. `folder` is the run's
+    folder; hints name it where `asct resume` would not find the run without an argument."""
 
     def reword(diagnostic: Diagnostic) -> Diagnostic:
         found = for_run(diagnostic) if plan == WITHOUT_PLAN else diagnostic
@@ -70,7 +71,7 @@ def wording_of(plan: str, folder: Path | None = None) -> Callable[[Diagnostic], 
 
 
 def naming(folder: Path) -> Callable[[Diagnostic], Diagnostic]:
-    """Return the function that adds the run in `folder` to the commands in hints that need it."""
+    """Return a function that adds the path of the run in `folder` to those commands in a hint that need it."""
     near = os.path.relpath(folder) if folder.is_relative_to(Path.cwd()) else str(folder)
 
     def reword(diagnostic: Diagnostic) -> Diagnostic:

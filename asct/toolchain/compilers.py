@@ -58,8 +58,8 @@ class Compiler:
 
 
 def on_host(host: Host, facts: HostFacts) -> Iterator[Compiler]:
-    """Yield the compilers on the host, best first. If a compiler's version is not in the facts, it is queried, but only
-    once the compiler is needed."""
+    """Yield the compilers on the host, best first. If the facts do not contain a compiler's version, the version is
+    queried when the caller reaches that compiler."""
     yielded: set[str] = set()
     for name in NAMES:
         tool = facts.tools.get(name)
@@ -75,8 +75,8 @@ def on_host(host: Host, facts: HostFacts) -> Iterator[Compiler]:
 
 
 def here(arch: str) -> Compiler | None:
-    """Return a compiler on this machine for `arch`: the native one if the architectures match, otherwise a cross
-    compiler, or None if there is none."""
+    """Return a compiler on this machine that builds for `arch`, or None if there is none. If the architectures match,
+    this is the native compiler, otherwise a cross compiler."""
     own = NAMES if platform.machine() == arch else ()
     for name in (*own, *CROSS.get(arch, ())):
         path = shutil.which(name)

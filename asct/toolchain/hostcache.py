@@ -25,11 +25,11 @@ _ENDED: dict[str, threading.Event] = {}
 
 @contextmanager
 def build_lock(path: str) -> Iterator[bool]:
-    """Let only the first thread that needs `path` build it while the others wait. Yield whether a different thread has
-    already built it.
+    """Let only the first thread that needs `path` build it while the other threads wait. Yield False in the first
+    thread, which must build, and True in the others, once the first has finished.
 
-    If several hosts share a home folder, one of them builds the kernel and the others find the result. Each thread
-    waits only for the first one, so a host that does not share the folder waits for at most one other build.
+    If several hosts share a home folder, one of them builds the kernel and the others find the result. A thread waits
+    only for the first one, so a host that does not share the folder waits for at most one build on another host.
     """
     with _GUARD:
         first = path not in _ENDED
@@ -97,7 +97,9 @@ def unusable(host: str, kernel: str, path: str) -> Diagnostic:
 
 
 def install(host: Host, built: str, path: str) -> bool:
-    """Copy a binary built on the host into the cache, first under a temporary name, and store its SHA-256."""
+    """Copy a binary that was built on the host into the cache, and store its SHA-256 there. Return whether the copy
+    succeeded. The binary is copied under a temporary name and then renamed, so that the cache never contains part of
+    one."""
     if host.execute(["sh", "-c", _INSTALL, "sh", built, path]).status != 0:
         return False
     printed = host.execute(["sh", "-c", _TAKE_SUM, "sh", path]).stdout
@@ -106,8 +108,8 @@ def install(host: Host, built: str, path: str) -> bool:
 
 
 def push(host: Host, binary: Path, path: str, sha256: str) -> None:
-    """Copy a binary from this machine to the host's cache. Its SHA-256 is copied first, so that the cache never
-    contains a binary without its SHA-256."""
+    """Copy a binary from this machine to the host's cache. The SHA-256 is copied first, so that the cache never
+    contains a binary without one."""
     _store_sum(host, path, sha256)
     host.put(binary, path, mode=0o700)
 

@@ -68,12 +68,12 @@ def provide(host: Host, kernel: str, facts: HostFacts, build_folder: Path, kerne
 
 
 _Found = tuple[str, Compiler, str, bool, str]
-"""The path, the compiler, where the kernel was compiled, whether it was cached, and its SHA-256."""
+"""The path, the compiler, where the kernel was compiled (see BuiltKernel), whether it was cached, and its SHA-256."""
 
 
 def _from_host_compilers(host: Host, tree: KernelSources, known: Iterable[Compiler], log: Path) -> _Found | None:
-    """Return the kernel built on the host, or None if no compiler there can build it, for example because there is no
-    static C library. If this machine has no suitable compiler either, raise the error that the host's compiler
+    """Return the kernel built on the host, or None if no compiler there can build it, for example because the host has
+    no static C library. If this machine has no suitable compiler either, raise the error that the host's compiler
     reported.
     """
     failure: BuildFailed | None = None
@@ -128,7 +128,7 @@ def _from_here(host: Host, tree: KernelSources, log: Path) -> _Found:
 
 
 def _cross_built(tree: KernelSources, compiler: Compiler, log: Path) -> tuple[Path, str]:
-    """Return the binary for the host's architecture, from the cache if possible, and its SHA-256. Raises
+    """Return a binary for the host's architecture, taken from the cache if possible, and its SHA-256. Raises
     BuildFailed."""
     base = os.environ.get("XDG_CACHE_HOME", "")
     cache = (Path(base) if base.startswith("/") else Path.home() / ".cache") / "asct"

@@ -33,7 +33,7 @@ class KernelSources:
         return [*FLAGS, f"-Iarch/{self.arch}"]
 
     def command(self, compiler: str, output: str) -> list[str]:
-        """Return the compile command, which must be run in a folder that contains the kernel's `files`."""
+        """Return the compile command. It must run in a folder that contains the kernel's `files`."""
         own = sorted(name for name in self.files if name.startswith(f"{self.kernel}/") and name.endswith(".c"))
         return [compiler, *self.flags(), *own, "-o", output]
 

@@ -17,10 +17,10 @@ _HINT: Final = "write numbers and ranges: `0-3,8` or `0-62:2`"
 
 
 def parse_integers(text: str) -> list[int]:
-    """Return the numbers (at most 100,000) in text such as `3000,900,5-9:2`, in their original order. Empty text
-    results in an empty list.
+    """Return the numbers in text such as `3000,900,5-9:2`, in their original order. The result is empty for empty text
+    and contains at most 100,000 numbers.
 
-    Raises BadValueError (a ValueError) for anything else, a reversed range or a stride of 0.
+    Raises BadValueError (a ValueError) for any other text, a reversed range or a stride of 0.
     """
     numbers: list[int] = []
     if not text.strip():
@@ -49,10 +49,10 @@ def _range(part: str, first: int | None, last: int | None, step: int | None) -> 
 
 
 def parse_cpulist(text: str) -> list[int]:
-    """Return the CPU numbers in text such as `0-3,8`, sorted and without duplicates. Empty text results in an empty
-    list (a memory-only NUMA node).
+    """Return the CPU numbers in text such as `0-3,8`, sorted and without duplicates. The result is empty for empty
+    text, as for a memory-only NUMA node.
 
-    Raises BadValueError (a ValueError) for anything else, and for a CPU above 65,535.
+    Raises BadValueError (a ValueError) for any other text, and for a CPU number above 65,535.
     """
     cpus = sorted(set(parse_integers(text)))
     if cpus and cpus[-1] > MAX_CPU:

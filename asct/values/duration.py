@@ -1,7 +1,7 @@
 """Durations: seconds as a number, or text with units (`30s`, `15m`, `1h30m`, `250ms`).
 
-A number is in seconds, which is the canonical form in JSON. Values in plans and options must also pass `require_unit`,
-which rejects `duration: 60`.
+A plain number is in seconds; JSON documents contain durations in this form. Values in plans and options must also pass
+`require_unit`, which rejects `duration: 60`.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def parse_duration(value: object) -> float:
 
 
 def require_unit(value: object) -> None:
-    """Reject a duration without a unit (other than 0) in a plan or after `--set`. Raises BadValueError with the number
-    in its message and units in its hint.
+    """Reject a duration without a unit, unless it is 0, in a plan or after `--set`. Raises BadValueError with a hint
+    that shows the number with units.
     """
     if isinstance(value, int | float) and not isinstance(value, bool) and value != 0:
         text = shown(value)
@@ -69,7 +69,7 @@ def _bounded(seconds: float, text: str) -> float:
 
 
 def _read(text: str) -> float:
-    """Return the sum of the parts. Only the sum is rounded, not the parts."""
+    """Return the sum of the parts. Only the sum is rounded, not each part."""
     if len(text) > _LONGEST or not text.strip():
         raise BadValueError(f"`{shown(text)}` is not a duration", _HINT)
     total, position, last = Fraction(0), 0, Fraction(10**9)

@@ -1,4 +1,4 @@
-"""The error raised by the parsers of this package, with a separate hint."""
+"""The error that the parsers of this package raise. Its hint is separate from its message."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ _SHOWN = 40
 class BadValueError(ValueError):
     """An invalid value.
 
-    `message` describes the error (in lower case, without a period), `label` is printed next to the caret, and `hint`
-    says what to write instead. `str()` joins the message, label and hint.
+    `message` says what is wrong; it starts with a lower-case letter and has no final period. `label` is printed next to
+    the caret, and `hint` says what to write instead. `str()` joins the three with semicolons.
     """
 
     def __init__(self, message: str, hint: str, *, label: str = "") -> None:

@@ -27,8 +27,8 @@ def shortened(names: Sequence[str], most: int) -> str:
 
 
 def breakable(text: str, most: int) -> str:
-    """Insert spaces after commas in a list without spaces, such as a CPU list, so that no part is longer than `most`
-    characters. Otherwise, a line break could split a number."""
+    """Insert spaces after some commas in a list without spaces, such as a CPU list, so that no part is longer than
+    `most` characters. Without the spaces, a line break could split a number."""
     return " ".join(word if len(word) <= most else " ".join(_chunks(word, most)) for word in text.split(" "))
 
 

@@ -55,8 +55,8 @@ _EXAMPLE: Final = {
 
 
 def parse_quantity(text: object, unit: str) -> float:
-    """Return the value of `text` in the base unit `unit` (see the module): `130 ns` with the base unit `s` gives
-    1.3e-07.
+    """Return the value of `text` in the base unit `unit`: `130 ns` in `s` is 1.3e-07. The docstring of this module
+    lists the base units.
 
     A number without a unit is accepted if the base unit is usually omitted (ops/s, cycles, B/cycle, 1). Raises a
     BadValueError that lists the possible units if the dimension is wrong, and KeyError if the base unit is unknown.
@@ -83,7 +83,7 @@ def _spelt(suffix: str) -> str:
 
 
 def _as_text(value: object) -> str | None:
-    """Return a number or a text as text, or None for any other type."""
+    """Return a number or a string as text, or None for any other type."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
@@ -119,7 +119,8 @@ _COUNT: Final = re.compile(r"\s*([+-]?[0-9]{1,30}(?:\.[0-9]{1,30})?)\s*([kKMGT]?
 
 
 def parse_count(value: object) -> int | float:
-    """Return a count or rate with a decimal suffix: `550k` = `550K` = 550,000, `1.5M`. A number is returned unchanged.
+    """Parse a count or rate with a decimal suffix: `550k` and `550K` are 550,000, and `1.5M` is 1,500,000. A number is
+    returned unchanged.
 
     Results without a fraction are int. Raises BadValueError (a ValueError) for anything else.
     """

@@ -35,11 +35,11 @@ _UNITS: Final = _units()
 
 
 def parse_size(value: object) -> int:
-    """Convert text such as `4K` = `4KiB` = 4096, `4kB` = `4KB` = 4000, `32.0625K` or `512` to bytes. An integer is
-    returned unchanged.
+    """Return the number of bytes for a size such as `512`, `4K` (4096, the same as `4KiB`), `4kB` (4000, the same as
+    `4KB`) or `32.0625K`. An integer is returned unchanged.
 
-    Raises BadValueError (a ValueError) for anything else: a bool, a float, a negative number, an unknown or ambiguous
-    unit, or a fraction of a byte.
+    Raises BadValueError (a ValueError) for a bool, a float, a negative or too large number, an unknown or ambiguous
+    unit, a fraction of a byte, or any other text.
     """
     if isinstance(value, bool) or not isinstance(value, int | str):
         raise BadValueError(

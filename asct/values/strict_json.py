@@ -1,5 +1,5 @@
-"""JSON as RFC 8259 defines it, without NaN, Infinity and numbers too large for a float, all of which Python's decoder
-accepts by default."""
+"""Read JSON as RFC 8259 defines it. NaN, Infinity and numbers too large for a float are rejected, although Python's
+decoder accepts them by default."""
 
 from __future__ import annotations
 

@@ -9,7 +9,8 @@ from collections.abc import Sequence, Set
 from typing import Any, Final
 
 NO_BREAK: Final = "\xa0"
-"""The no-break space, by its code, because its name requires a module that cannot be loaded if memory is scarce."""
+"""The no-break space, written by its code: looking it up by name would load a module, which fails if memory is
+scarce."""
 _BEFORE_UNIT: Final = re.compile(
     r" (?:(?<=\d )|(?<=\d[kMGTP] ))"
     r"(?=(?:%|[num\u00b5]?s|min|h|[kMGTP]?(?:B(?:/s|/cycle)?|ops/s|Hz)|[KMGT]iB(?:/s)?|[MG]T/s|cycles?|degC|\u00b0C)(?![\w/]))"
@@ -19,13 +20,14 @@ _REPLACEMENT = "\ufffd"
 
 
 def counted(number: int | None, noun: str, several: str = "") -> str:
-    """Return a number with its noun: `1 core`, `2,000 cores`; empty if the number is unknown. The plural is `several`
-    or else the noun with an `s`."""
+    """Return a number with its noun, such as `1 core` or `2,000 cores`, or an empty string if the number is unknown.
+    The plural is `several` if given, otherwise the noun with an `s`."""
     return "" if number is None else f"{number:,} {noun if number == 1 else several or f'{noun}s'}"
 
 
 def listed(words: Sequence[str]) -> str:
-    """Return the words as a list in a sentence: `a`, `a and b`, `a, b and c`; empty if there are none."""
+    """Return the words as a list for use in a sentence: `a`, `a and b`, `a, b and c`. The result is empty if there are
+    none."""
     return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 
@@ -39,7 +41,7 @@ def printable(text: str, most: int | None = None) -> str:
 
 
 def unbroken(text: str) -> str:
-    """Return a text in which no line break separates a number from its unit."""
+    """Replace the space between each number and its unit so that no line break can separate them."""
     return _BEFORE_UNIT.sub(NO_BREAK, text)
 
 

@@ -1,4 +1,4 @@
-"""Timestamps (ISO 8601 with a time zone) and their age."""
+"""Timestamps in ISO 8601 with a time zone, and their age."""
 
 from __future__ import annotations
 
