@@ -31,8 +31,8 @@ def suspected(jobs: Sequence[Job], points: Collection[PointKey]) -> list[Job]:
 def over_limits(run: RunContext, jobs: Sequence[Job], forks: int) -> dict[PointKey, str]:
     """Return the points that cannot be measured again without exceeding a limit of the plan, each with the reason.
 
-    At most `forks` hosts are measured at a time, in the order of the jobs; a host that would finish too late is
-    skipped.
+    Assumes that hosts are measured in the order of the jobs, at most `forks` at a time, and that a host that would
+    finish too late is skipped.
     """
     found: dict[PointKey, str] = {}
     most = run.plan.limit_s or CONFIRM_S
@@ -51,9 +51,8 @@ def over_limits(run: RunContext, jobs: Sequence[Job], forks: int) -> dict[PointK
 
 
 def _over_written(run: RunContext, job: Job) -> str:
-    """Return the reason why the plan's limit on bytes written prevents the points from being measured again, or an
-    empty string if it does not. The points are expected to write a proportional share of the bytes that the job has
-    written."""
+    """Return the reason if measuring the points again would exceed the plan's limit on bytes written, otherwise an
+    empty string. It is assumed that all points of the job write equally many bytes."""
     limit, path = run.plan.safety.max_written_bytes, run.writer.layout.audit(job.host, job.id)
     if limit is None or not path.exists():
         return ""

@@ -1,4 +1,4 @@
-"""The events of a run, and the bus that distributes them to the journal, `--json` and the progress display."""
+"""The events of a run, and the bus that passes them to the journal, `--json` and the progress display."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ class MeasuringAgain(Event):
 
 @dataclass(frozen=True, slots=True)
 class HostOpening(Event):
-    """A host is about to be opened. `session` identifies the run's session on the host, so that `asct resume` finds it
-    even if the run ends before the host is ready."""
+    """A host is about to be opened. `session` identifies the run's session on the host, so that `asct resume` finds the
+    session even if the run ends before the host is ready."""
 
     t: ClassVar[str] = "host-opening"
     host: str
@@ -138,8 +138,8 @@ class StepStarted(RepeatEvent):
 
 @dataclass(frozen=True, slots=True)
 class DriveRates(RepeatEvent):
-    """The transfer rates over the last second, in B/s and requests/s, of the drives that underlie the targets. This
-    event is not written to the journal."""
+    """The transfer rates of the drives that underlie the targets, averaged over the last second, in B/s and requests/s.
+    This event is not written to the journal."""
 
     t: ClassVar[str] = "drive-rates"
     read_bandwidth: float
@@ -194,9 +194,9 @@ Listener = Callable[[Event], None]
 
 
 class EventBus:
-    """Distributes events, first to the journal and then to the listeners.
+    """Passes each event first to the journal and then to the listeners.
 
-    Events are distributed one at a time, so all receivers get them in the same order. Thread-safe.
+    The bus handles one event at a time, so that all receivers get the events in the same order. Thread-safe.
     """
 
     def __init__(
@@ -214,14 +214,15 @@ class EventBus:
         """All diagnostics passed to `notice`, each with the name of its host (None for the whole run)."""
 
     def emit(self, event: Event) -> None:
-        """Write an event to the journal and distribute it. Raises StoreError if the journal cannot be written."""
+        """Write an event to the journal and pass it to the listeners. Raises StoreError if the journal cannot be
+        written."""
         with self._mutex:
             point = isinstance(event, PointStarted | PointEnded)
             self._writer.journal(stamped(event), sync=isinstance(event, PointEnded), force=not point)
             self._distribute(event)
 
     def broadcast(self, event: Event) -> None:
-        """Distribute an event only to live displays, without writing it to the journal."""
+        """Pass an event only to live displays, without writing it to the journal."""
         with self._mutex:
             self._distribute(event)
 
@@ -244,7 +245,7 @@ class EventBus:
             self.notice(host, diagnostic)
 
     def emit_last(self, event: Event) -> None:
-        """Emit the event that ends the run even if the journal cannot be written."""
+        """Emit the last event of a run, even if the journal cannot be written."""
         with self._mutex:
             self._writer.journal_last(stamped(event))
             self._distribute(event)
@@ -255,7 +256,7 @@ class EventBus:
 
 
 def stamped(event: Event) -> dict[str, object]:
-    """Return the content of an event's journal line, including the time."""
+    """Return the content of the journal line for an event, including the time."""
     body = event.to_json()
     return {"schema": body.pop("schema"), "t": body.pop("t"), "at": now(), **body}
 

@@ -1,7 +1,7 @@
 """Diagnostics for failed steps and repeats.
 
-Each contains the cause, the last lines of output, the location of the raw files, and a command that runs the program
-again.
+Each diagnostic contains the cause, the last lines of output, the path of the raw files, and a command that runs the
+program again.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def failure_of(
 ) -> Diagnostic | None:
     """Return the diagnostic for a failed step, or None if the step succeeded.
 
-    `raw` is the folder of its files, relative to the run folder, and `argv` is its command line. `timed_out_s` is the
-    time limit in seconds that the step reached, or None if the step ended before its limit.
+    `raw` is the folder of the step's files, relative to the run folder, and `argv` is the step's command line.
+    `timed_out_s` is the time limit in seconds that the step reached, or None if the step ended before its limit.
     """
     found = _reason(output, host, timed_out_s)
     return found and replace(found, notes=_notes(output, host, raw, argv))
@@ -101,8 +101,8 @@ def _kernel(output: Output, host: str) -> Diagnostic | None:
 
 
 def _late(output: Output, limit_s: float) -> Diagnostic:
-    """Return the diagnostic for a step that reached a time limit: either its own generous limit, or what was left of
-    the point's limit."""
+    """Return the diagnostic for a step that reached a time limit. This is either the step's own limit, which is
+    generous, or the remainder of the point's limit."""
     seconds = f"{limit_s:.3g}" if limit_s < 100 else f"{limit_s:.0f}"
     hint = "increase `timeout` in the plan, or shorten the measurement"
     if output.step.timeout_s is not None and limit_s >= output.step.timeout_s:
@@ -134,8 +134,8 @@ def signal_name(number: int) -> str:
 
 
 def _cause(output: Output) -> str:
-    """Return the last line of the output as the cause, in a form that can be appended to a message, or an empty string
-    if there is no output."""
+    """Return the last line of the output as the cause of a failure, in a form that can be appended to a message. Return
+    an empty string if there is no output."""
     lines = tail(output)
     return f": {lines[-1]}" if lines else ""
 
@@ -165,7 +165,7 @@ def tail(output: Output) -> list[str]:
 
 
 def command_line(argv: tuple[str, ...], env: Mapping[str, str]) -> str:
-    """Return the command line as it would be typed in a shell."""
+    """Return the command line as a user would type it in a shell."""
     words = [f"{name}={value}" for name, value in env.items()]
     return shlex.join([*(["env", *words] if words else []), *argv])
 
@@ -179,8 +179,7 @@ def connection_lost(host: str, error: HostLost) -> Diagnostic:
 
 def judged(found: Iterable[Measurement], *, strict: bool) -> tuple[PointStatus, Diagnostic | None]:
     """Return the status of a repeat that produced these values, and the reason if the repeat is treated as not
-    measured. Flags on details are ignored, because a result that is affected by doubtful details has a flag of
-    its own."""
+    measured. Flags of details are ignored, because a value that summarizes doubtful details has a flag of its own."""
     results = [item for item in found if not item.detail]
     invalid = [item for item in results if is_invalid(item.flags)]
     doubted = invalid or [item for item in results if any(map(doubtful, item.flags))]

@@ -1,7 +1,9 @@
-"""Guard the drives of one host: check consent entries and drives before each write, and count the bytes written.
+"""Protect the drives of one host: check the consent entries and the drives before each write, and count the bytes
+written.
 
-Every job that writes to a target named in the plan has an audit.json that contains inspections, decisions and the
-number of bytes written. A resumed run reads these files, so the plan's limit applies to all parts of the run together.
+Every job that writes to a target named in the plan has an audit.json, which contains the inspections, the decisions and
+the number of bytes written. A resumed run reads these files, so that the plan's limit applies to all parts of the run
+together.
 """
 
 from __future__ import annotations
@@ -48,11 +50,11 @@ class DriveGuard:
 
     @property
     def begun(self) -> frozenset[str]:
-        """The paths to which a program in this run may already have written."""
+        """The paths that a program of this run may already have written to."""
         return frozenset(target.path for audit in self._audits.values() for target in audit.targets if target.begun)
 
     def job(self, job: Job) -> JobGuard:
-        """Return the guard of one job, including the audit of an earlier part of the run."""
+        """Return the guard of one job. It continues the audit of an earlier part of the run, if there is one."""
         if job.id not in self._audits:
             self._audits[job.id] = Audit(
                 run=self.writer.run.run,
@@ -89,7 +91,7 @@ class JobGuard:
     # ---- inspections ----
 
     def note(self, occasion: Occasion, found: GuardReport, raw: str = "") -> None:
-        """Add an inspection to the audit, regardless of its result. `raw` is the folder that contains its output."""
+        """Add an inspection to the audit, whatever its result. `raw` is the folder that contains its output."""
         for device in found.devices:
             target, size = self._targets.get(device.path), device.scalar("bytes")
             if target is not None and isinstance(size, int):
@@ -123,9 +125,10 @@ class JobGuard:
     # ---- bytes written ----
 
     def limited(self, step: Step) -> Step:
-        """Return `step`, with a lower limit on the bytes written if the plan allows fewer bytes.
+        """Return `step`. If the plan allows fewer bytes to be written than the step's own limit, the plan's limit
+        replaces it.
 
-        guard counts the bytes written to all targets of a program together, so no single target can exceed the limit.
+        guard limits the total for all targets of a program, so that no single target can exceed the limit.
         """
         limit, paths, own = self._gate.limit, self._written_paths(step), _own_limit(step)
         if limit is None or not paths:
@@ -184,8 +187,8 @@ class JobGuard:
         return self._exhausted(max(paths, key=lambda path: self._gate.spent[path])) if limited and stopped else None
 
     def _key(self, path: str) -> str:
-        """Return the path if it is a target named in the plan, or "" for a temporary file, whose name differs between
-        the parts of a run."""
+        """Return the path of a target that the plan names, or "" for a temporary file. The name of a temporary file
+        differs between the parts of a run."""
         return path if path in self._targets else ""
 
     def _written_paths(self, step: Step) -> list[str]:
@@ -204,7 +207,7 @@ class JobGuard:
 
 
 def _parted(step: Step) -> tuple[list[str], tuple[str, ...]]:
-    """Return the arguments of guard, and the program with its arguments (from `--` on)."""
+    """Return guard's own arguments, and the rest of the command line from `--` on: the program and its arguments."""
     at = step.arguments.index("--") if "--" in step.arguments else len(step.arguments)
     return [*step.arguments[:at]], step.arguments[at:]
 

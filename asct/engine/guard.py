@@ -27,8 +27,8 @@ report all of them."""
 
 @dataclass(slots=True)
 class GuardReport:
-    """The parsed output of guard, with all reasons why nothing may be written. `error` is the error message in the
-    `end` line of the output."""
+    """The parsed output of guard, with every reason for refusing to write. `error` is the message in the `end` line of
+    the output."""
 
     devices: list[GuardTarget] = field(default_factory=list)
     checks: list[TargetCheck] = field(default_factory=list)
@@ -40,7 +40,7 @@ class GuardReport:
 def inspection_result(
     host: str, targets: Sequence[Target], status: int | None, stdout: str, stderr: str = ""
 ) -> GuardReport:
-    """Evaluate the guard's output for `targets`.
+    """Evaluate guard's output for `targets`.
 
     The result contains no refusals only if the output is complete and every target to be written passed every check.
     Otherwise, it contains all refusals, not just the first one.
@@ -60,9 +60,9 @@ def inspection_result(
 
 
 def refusal(host: str, stdout: str) -> Diagnostic | None:
-    """Return the refusal for the check that prevented guard from starting its program.
+    """Return the refusal for the failed check because of which guard did not start its program.
 
-    Returns None if something else prevented it, or if the output cannot be parsed.
+    Returns None if there was another reason, or if the output cannot be parsed.
     """
     try:
         return _refusal(host, parse_report(stdout))
@@ -181,7 +181,7 @@ _LONGEST: Final = 300
 
 
 def is_refusal(diagnostic: Diagnostic | None) -> TypeGuard[Diagnostic]:
-    """Return whether the diagnostic reports that a target was left unused for safety reasons."""
+    """Return whether the diagnostic is a refusal to use a target for safety reasons."""
     return diagnostic is not None and diagnostic.code in REFUSED
 
 
@@ -203,7 +203,7 @@ def refused_check(host: str, check: TargetCheck) -> Diagnostic:
 
 
 def unchecked(host: str, why: str) -> Diagnostic:
-    """Return the refusal for a failure of the checks themselves. Without their results, nothing is written."""
+    """Return the refusal if the checks themselves failed. Without their results, nothing is written."""
     message = f"host {host}: cannot check its devices: {one_line(why)}"
     return Diagnostic(UNCHECKED.code, message, hint=UNCHECKED.hint)
 
@@ -218,8 +218,8 @@ _Sample = tuple[int, list[list[int] | None]]
 
 
 class RateFeed:
-    """A listener that computes the total rates of all drives from the output of guard, and passes them to `emit` at
-    most once per second."""
+    """A listener for guard's output. It computes the total rates of all drives and passes them to `emit` at most once
+    per second."""
 
     def __init__(self, emit: Callable[[Rates], None]) -> None:
         self._emit = emit

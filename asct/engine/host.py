@@ -1,4 +1,5 @@
-"""A host during a run: its connection, its facts, its measurement kernels, and the checks that require access to it."""
+"""A host during a run: its connection, facts and measurement kernels, and the checks that require access to the
+host."""
 
 from __future__ import annotations
 
@@ -39,14 +40,14 @@ does not respond."""
 
 
 class HostSession:
-    """A host that is in use by a run and is reopened if the connection is lost.
+    """A host that a run uses. If the connection is lost, the session can be reopened.
 
     Only one thread uses the session, but `interrupt` may be called from any thread.
     """
 
     def __init__(self, run: RunContext, spec: HostSpec, token: str = "") -> None:
-        """Create a session. `token` identifies the session that an earlier part of the run used; that session may still
-        exist on the host."""
+        """Create a session. `token` identifies the session of an earlier part of the run, which may still exist on the
+        host."""
         self._run = run
         self.spec = spec
         self.name = spec.name
@@ -103,9 +104,9 @@ class HostSession:
         self._run.events.emit(HostReady(self.name, describe(facts), self._host.work))
 
     def _lock(self, host: Host) -> None:
-        """Lock the host for this run, and wait for another run as long as `wait_s` allows.
+        """Lock the host for this run. If another run holds the lock, wait for up to `wait_s` seconds.
 
-        If two hosts in a plan are the same machine, the second waits indefinitely for the first.
+        If two hosts in a plan are the same machine, the second one waits for the first one without a limit.
         """
         notice, facts = partial(self._run.events.notice, self.name), self._run.services.facts_script()
         session = SessionSpec(self._run.id, owner_of(self._run.id), self._token, notice, READING, facts)
@@ -129,7 +130,7 @@ class HostSession:
             host.wait_until_idle()
 
     def _waited(self, error: HostLocked) -> HostLocked:
-        """Return the error. If the run has already waited, the hint no longer suggests adding `--wait`."""
+        """Return the error, without the suggestion to add `--wait` if the run has already waited."""
         if not self._run.wait_s:
             return error
         hint = f"`--wait {format_duration(self._run.wait_s)}` was too short for that run; wait longer, or stop that run"
@@ -149,7 +150,7 @@ class HostSession:
             raise NotMeasured(Diagnostic("E426", message, hint=hint)) from error
 
     def reopen(self) -> bool:
-        """Reconnect after a lost connection and provide the same measurement kernels again. Returns False if asct gives
+        """Reconnect after a lost connection, and provide the same measurement kernels again. Return False if asct gives
         up on the host."""
         self._losses += 1
         kernels = list(self.programs.kernels)
@@ -194,8 +195,8 @@ class HostSession:
     # ---- checks for a job ----
 
     def assess(self, needs: JobNeeds, guard: JobGuard) -> list[Diagnostic]:
-        """Build the measurement kernels that a job needs. Returns the reasons why the job cannot run here, or an empty
-        list if it can. Raises HostLost."""
+        """Build the measurement kernels that a job needs. Return the reasons why the job cannot run on this host, or an
+        empty list if it can. Raises HostLost."""
         programs = self.programs
         unknown = programs.unknown({**needs.tools, **needs.optional_tools})
         programs.found.update(find_tools(self.host, unknown))
@@ -209,8 +210,8 @@ class HostSession:
         return list(dict.fromkeys(problems))  # a job and its inspection may lack the same kernel
 
     def assess_targets(self, needs: JobNeeds, guard: JobGuard, occasion: Occasion = "start") -> list[Diagnostic]:
-        """Check the current state of the plan's files and devices. This check is repeated right before a job writes to
-        them."""
+        """Check the current state of the files and devices that the plan names. This check is repeated immediately
+        before a job writes to them."""
         guard.expect(needs)
         kinds = target_kinds(self.host, needs.targets)
         known = device_names(self.host, kinds)
@@ -268,7 +269,7 @@ class HostSession:
 
 
 def owner_of(run: str) -> str:
-    """Return the text that tells others who holds the lock: the run, the account and this machine."""
+    """Return the text that identifies the holder of the lock to others: the run, the account and this machine."""
     with suppress(OSError, KeyError):  # the account has no name
         return f"run {run} of {getpass.getuser()} on {platform.node()}"
     return f"run {run} of account {os.getuid()} on {platform.node()}"

@@ -1,4 +1,4 @@
-"""Write a run that consists of results measured without asct (`asct import`).
+"""Create a run from results that were measured without asct (`asct import`).
 
 The run is written under a temporary name and renamed when it is complete, so that a failure leaves nothing behind.
 """
@@ -42,8 +42,8 @@ _MOST_RUNS: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class ImportedRepeat:
-    """One result, with the file that contains it and the SHA-256 of that file. Results with the same identity become
-    the repeats of one point."""
+    """One result, the file that contains it, and the SHA-256 of that file. Results with the same identity become the
+    repeats of one point."""
 
     source: str
     sha256: str
@@ -99,7 +99,8 @@ def _unused(parent: Path, name: str) -> str:
 
 
 def _points(repeats: Sequence[ImportedRepeat], benchmark: Benchmark[Any]) -> list[_ImportedPoint]:
-    """Group the results into points, in order of first appearance, and determine how the points differ."""
+    """Group the results into points, in order of first appearance, and determine the coordinates that distinguish the
+    points."""
     found: dict[str, list[ImportedRepeat]] = {}
     for one in repeats:
         found.setdefault(one.result.identity, []).append(one)

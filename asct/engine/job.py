@@ -37,14 +37,14 @@ from asct.values.text import counted
 class JobRunner:
     """One job in a host session.
 
-    `entry` is the job's part of run.json, whose counts are updated while the job runs. `exports` contains the job's
-    results for other jobs; it is None until something has been measured.
+    `entry` is the job's part of run.json; its counts are updated while the job runs. `exports` contains the job's
+    results for other jobs, or None until something has been measured.
     """
 
     def __init__(
         self, run: RunContext, session: HostSession, job: Job, earlier: EarlierResults, *, last: bool = False
     ) -> None:
-        """Create a runner. `last` is true for the host's last job, whose folder is removed together with the
+        """Create a runner. `last` is true for the last job on the host; its folder is removed together with the
         session."""
         self._run = run
         self._session = session
@@ -96,8 +96,8 @@ class JobRunner:
     # ---- before the first point ----
 
     def preflight(self) -> None:
-        """Check the job before any job on the host runs. A job that needs results of other jobs is checked in `run`
-        instead."""
+        """Check the job before any job on the host runs. A job that needs results of other jobs is checked later, in
+        `run`."""
         if not waits_for_results(self.job):
             self._bind()
 
@@ -172,8 +172,8 @@ class JobRunner:
     def _admitted(
         self, exports: Mapping[str, Mapping[str, Scalar] | None], causes: Mapping[str, str]
     ) -> Sequence[BoundPoint] | None:
-        """Return the points if the job may start, otherwise None. The results that it needs must exist, and its targets
-        must pass the checks."""
+        """Return the points if the job may start, otherwise None. It may start if the results that it needs exist and
+        its targets pass the checks."""
         if self._given_up or self._run.stop.requested:
             return None
         try:
@@ -192,8 +192,8 @@ class JobRunner:
     def _pending(self, points: Sequence[BoundPoint]) -> list[Attempt]:
         """Return the repeats to measure, in planned order.
 
-        Repeats that an earlier part of this run measured, or that were taken from another run, are excluded. Raises
-        HostLost.
+        Repeats that an earlier part of this run measured, and repeats that are reused from another run, are excluded.
+        Raises HostLost.
         """
         job, session = self.job, self._session
         self._points = points = with_reuse_keys(job, self.benchmark, points, session, self._needed)
@@ -210,8 +210,8 @@ class JobRunner:
         ]
 
     def _completed(self, points: Sequence[BoundPoint]) -> set[tuple[str, int]]:
-        """Return the (point id, repeat) of each repeat that need not be measured again, and count those that are
-        reused. Raises StoreError."""
+        """Return the (point id, repeat) of each repeat that need not be measured again, and count the reused ones.
+        Raises StoreError."""
         job, done = self.job, set(self._done)
         if self._earlier.runs is not None:
             begun = {point_id for point_id, _ in done}
@@ -304,7 +304,7 @@ class JobRunner:
         return self._repeats
 
     def _announce(self, repeats: RepeatRunner) -> None:
-        """Send the tasks that are known in advance to the host, which can then run them without a connection."""
+        """Send the tasks that are known in advance to the host, so that it can run them without a connection."""
         tasks: list[Task] = []
         for attempt in self._queue:
             found = repeats.planned_tasks(attempt.point, attempt.repeat) if attempt.number == 1 else []
@@ -319,7 +319,7 @@ class JobRunner:
     def _measure(self, repeats: RepeatRunner, attempt: Attempt) -> None:
         """Measure one attempt and decide whether its outcome is final.
 
-        A retry goes to the end of the queue, because the cause of the failure may have disappeared by then.
+        A retry goes to the end of the queue. By the time it runs, the cause of the failure may have disappeared.
         """
         job, point = self.job, attempt.point
         self._run.events.emit(PointStarted(job.host, job.id, point.id, attempt.repeat, point.label, point.estimated_s))
@@ -351,7 +351,7 @@ class JobRunner:
             self._announce(repeats)
 
     def _conclude(self, attempt: Attempt) -> None:
-        """Conclude the repeat with the outcome of this attempt."""
+        """Make the outcome of this attempt the outcome of the repeat."""
         job, point = self.job, attempt.point
         if is_refusal(attempt.diagnostic):
             self._given_up, self.entry.refused, self.entry.note = True, True, attempt.diagnostic.cause
@@ -418,7 +418,7 @@ def schedule(job: Job) -> list[ScheduledRepeat]:
 
 
 def _shuffled(job: Job, warmups: Sequence[int]) -> list[ScheduledRepeat]:
-    """Return the repeats sorted by a keyed hash, which makes the order independent of any library's random number
+    """Return the repeats sorted by a keyed hash, so that their order does not depend on any library's random number
     generator."""
     slots = [index for index in range(len(job.points)) for _ in range(job.repeats)]
     ranked = sorted(range(len(slots)), key=lambda slot: hashlib.sha256(f"{job.seed}:{slot}".encode()).digest())

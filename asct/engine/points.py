@@ -89,8 +89,7 @@ def _bound(name: str, value: Any, known: Mapping[str, Scalar]) -> Any:
 def bind_points(
     job: Job, benchmark: Benchmark[Any], values: Mapping[str, Scalar], facts: HostFacts
 ) -> tuple[list[BoundPoint], list[Needs]]:
-    """Return all points, and the needs of the points that the host can run. The other points contain a diagnostic
-    (E422, E427).
+    """Return all points, and the needs of those that the host can run. The others contain a diagnostic (E422, E427).
 
     Raises NotMeasured with the diagnostics (E612, E614) of all points whose settings are invalid.
     """
@@ -168,8 +167,8 @@ def _invalid(job: Job, name: str, text: str) -> Diagnostic:
 def needed_values(
     job: Job, exports: Mapping[str, Mapping[str, Scalar] | None], causes: Mapping[str, str]
 ) -> dict[str, Scalar]:
-    """Return the results that `job` needs, keyed by `alias.path`. Raises NotMeasured (E611) if a result is missing;
-    `causes` contains the reasons (code and message), keyed by job id."""
+    """Return the results that `job` needs, keyed by `alias.path`. Raises NotMeasured (E611) if a result is missing.
+    `causes` contains the reasons why other jobs have no results (code and message), keyed by job id."""
     values: dict[str, Scalar] = {}
     failed: list[Diagnostic] = []
     for alias, job_id in job.needs.items():
@@ -195,8 +194,8 @@ def _needed_failed(job: Job, job_id: str, cause: str) -> Diagnostic:
 def shared_results(points: Iterable[Sequence[Mapping[str, Scalar]]]) -> dict[str, Scalar]:
     """Combine the results of a job for use by other jobs.
 
-    The result for each path is the middle value of the repeats of a point. Paths whose values differ between points are
-    omitted.
+    The result for each path is the middle value over the repeats of a point. Paths whose values differ between points
+    are omitted.
     """
     found: dict[str, set[Scalar]] = {}
     for repeats in points:

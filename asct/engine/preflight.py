@@ -79,7 +79,7 @@ def _scratch(demand: JobNeeds, facts: HostFacts, host: str) -> Diagnostic | None
 
 
 def mib(number: int) -> str:
-    """Format a number of bytes in whole MiB (rounded up) or, if it is at least 10 GiB, in GiB."""
+    """Format a number of bytes in whole MiB, rounded up. From 10 GiB on, format it in GiB."""
     if number >= 10 << 30:
         return f"{number / (1 << 30):.1f} GiB"
     return f"{-(-number // (1 << 20))} MiB"
@@ -97,13 +97,13 @@ _KINDS: dict[str, Kind] = {kind: kind for kind in get_args(Kind)}
 
 
 def target_kinds(host: Host, paths: Collection[str]) -> dict[str, Kind]:
-    """Return the kind of each path on the host after following links, in one exchange. Raises HostError."""
+    """Return the kind of each path on the host, after following links. The host is contacted once. Raises HostError."""
     found = _lines(host, text(__file__, "kinds.sh"), paths)
     return {path: _KINDS.get(found.get(path, ""), "other") for path in paths}
 
 
 def _lines(host: Host, script: str, names: Collection[str]) -> dict[str, str]:
-    """Return the line that a shell script prints for each name, in one exchange. Raises HostError."""
+    """Return the line that a shell script prints for each name. The host is contacted once. Raises HostError."""
     if not names:
         return {}
     answer = host.execute(["sh", "-c", script, "sh", *names])
@@ -120,8 +120,8 @@ def check_targets(
 ) -> list[Diagnostic]:
     """Return the reasons why targets named in the plan must not be used, or an empty list if all of them may be used.
 
-    `made` contains the files that this run created on the host, and `consented` contains the devices that the plan
-    allows to be overwritten; the `guard` kernel checks those. `known` contains the names of the host's devices, for
+    `made` contains the files that this run created on the host. `consented` contains the devices that the plan allows
+    asct to overwrite; the `guard` kernel checks these devices. `known` contains the names of the host's devices, for
     suggestions.
     """
     findings = []
@@ -170,7 +170,8 @@ def _present(path: str, kind: Kind, written: bool, host: str, known: Collection[
 
 
 def device_names(host: Host, kinds: Mapping[str, Kind]) -> list[str]:
-    """Return the names of block devices that a plan may use on the host: by-id links, and loop devices in use.
+    """Return the names of the block devices that a plan may use on the host: by-id links, and loop devices that are in
+    use.
 
     The names are read only if a device in `kinds` does not exist. Raises HostError.
     """
@@ -195,7 +196,7 @@ def _missing_device(path: str, known: Collection[str]) -> str:
 
 
 def find_tools(host: Host, names: Collection[str]) -> dict[str, str]:
-    """Return a mapping from name to absolute path for the programs found on the host's PATH. Raises HostError."""
+    """Return the absolute path of each program that is on the host's PATH, keyed by name. Raises HostError."""
     found = _lines(host, 'for p do echo "$(command -v -- "$p" 2>/dev/null)"; done', names)
     return {name: path for name, path in found.items() if path.startswith("/")}
 
@@ -205,7 +206,7 @@ _MOST: Final = 4
 
 
 def measured_scope(host: Host, demands: Iterable[JobNeeds]) -> MeasuredScope:
-    """Return the files, devices and tools that jobs with these needs use on a host. Raises HostLost."""
+    """Return the files, devices and tools that jobs with these needs use on the host. Raises HostLost."""
     paths: dict[str, None] = {}
     tools: dict[str, None] = {}
     for demand in demands:
@@ -215,7 +216,7 @@ def measured_scope(host: Host, demands: Iterable[JobNeeds]) -> MeasuredScope:
 
 
 def _devices(host: Host, paths: list[str]) -> dict[str, str]:
-    """Return the Linux kernel's name for each device after following links, in one exchange."""
+    """Return the Linux kernel's name of each device, after following links. The host is contacted once."""
     try:
         found = _lines(host, 'for path do readlink -f -- "$path" || echo; done', paths)
     except HostLost:

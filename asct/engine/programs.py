@@ -1,5 +1,5 @@
-"""The programs on a host: the paths of measurement kernels and tools, and the kernels that sudo allows to run as
-root.
+"""The programs on a host: the paths of measurement kernels and tools, and the kernels that may run as root through
+sudo.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class MissingProgram(LookupError):
 class Programs:
     """The paths of programs on a host, keyed by name.
 
-    `found` contains tools that are on the host's PATH but not in the facts, and `elevated` contains the measurement
-    kernels that sudo allows to run as root.
+    `found` contains the tools that are on the host's PATH but not in the facts. `elevated` contains the measurement
+    kernels that may run as root through sudo.
     """
 
     facts: HostFacts
@@ -61,8 +61,8 @@ class Programs:
 def process_of(part: Step | Companion, path: str, folder: str, *, sudo: bool = False) -> Process:
     """Return the process of a step or companion on the host, which runs the program at `path` in `folder`.
 
-    With `sudo`, the program must be a measurement kernel: it creates the files to be collected, then restarts itself as
-    root.
+    With `sudo`, the program must be a measurement kernel: it first creates the files to be collected as the account,
+    then restarts itself as root.
     """
     argv = (path, *part.arguments)
     if isinstance(part, Step):
@@ -87,8 +87,8 @@ _DESCRIBED: Final = '{"t":"describe"'
 
 
 class Rights:
-    """The measurement kernels that may run as root on one host with `sudo: true`. `granted` contains those that sudo
-    allows.
+    """The measurement kernels that asct runs as root on one host if the plan contains `sudo: true`. `granted` contains
+    those that sudo is known to allow.
 
     Each kernel is run once through sudo with an option that only prints its description. Unlike `sudo -l`, this shows
     whether sudo requires a password or a terminal, and whether the file can be executed in its folder.
@@ -103,9 +103,9 @@ class Rights:
         self.granted: set[str] = set()
 
     def ask(self, connection: Host, programs: Programs, wanted: Iterable[Privilege]) -> list[Diagnostic]:
-        """Try to run the requested kernels through sudo, skipping those that have not been built. Returns one
-        diagnostic per refusal: an error if the job cannot run without the privilege, otherwise a warning, which is
-        returned only once. Raises HostLost."""
+        """Try to run the kernels of `wanted` through sudo, skipping those that have not been built. Return one
+        diagnostic per refusal: an error if the job cannot run without the privilege, otherwise a warning. The same
+        warning is returned only once. Raises HostLost."""
         if not self._sudo or programs.facts.system.uid == 0:
             return []
         found = []

@@ -1,9 +1,9 @@
-"""Derive records.jsonl from the raw files of a run, and determine which of its repeats are intact (`resume`, `results
+"""Rebuild records.jsonl from the raw files of a run, and determine which of its repeats are intact (`resume`, `results
 rebuild`).
 
 Lines of records.jsonl are kept if they match the checksum in the status of their repeat. All others are parsed from the
 raw files again, with the settings, steps and host state in status.json and the facts of the host. A parsed line is used
-only if it matches the checksum as well, so that neither a changed parser nor changed facts can change a measured value.
+only if it, too, matches the checksum. Thus, neither a changed parser nor changed facts can change a measured value.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ class _LostError(Exception):
 
 @dataclass(slots=True)
 class Survey:
-    """The intact repeats of a run, in the order in which they ended according to the journal."""
+    """The intact repeats of a run, in the order in which they ended. This order is taken from the journal."""
 
     done: dict[RepeatKey, Status] = field(default_factory=dict)
     lines: dict[RepeatKey, list[str]] = field(default_factory=dict)
     """The lines of records.jsonl, including line feeds, for each repeat that has values. The lines of a damaged repeat
     stay unchanged until it is measured again."""
     rebuilt: list[RepeatKey] = field(default_factory=list)
-    """The repeats whose lines were missing or changed, and were therefore parsed again."""
+    """The repeats whose lines were missing or changed. Their raw files were parsed again."""
     changed: list[Path] = field(default_factory=list)
     """The folders of the repeats whose raw files are missing or changed."""
     findings: list[Diagnostic] = field(default_factory=list)
@@ -81,7 +81,7 @@ class Survey:
 
 
 def survey(stored: StoredRun, catalog: Catalog) -> Survey:
-    """Read all repeats that have ended and whose status contains values. Writes nothing.
+    """Read all repeats that have ended with a status that implies values. Writes nothing.
 
     Raises StoreError if the journal cannot be read.
     """
@@ -118,7 +118,7 @@ def survey(stored: StoredRun, catalog: Catalog) -> Survey:
 
 
 def _in_order(stored: StoredRun) -> dict[RepeatKey, str]:
-    """Return the status of each repeat according to the journal, in the order in which the repeats last ended."""
+    """Return each repeat's status according to the journal, in the order in which the repeats last ended."""
     found: dict[RepeatKey, str] = {}
     for event in stored.journal():
         if event.get("t") == "point-ended" and event["repeat"] > 0:
@@ -262,8 +262,8 @@ def _reused(record: Record, status: Status) -> Record:
 
 
 def _require_ends(stored: StoredRun) -> None:
-    """Raise StoreError if the journal of a completed run does not contain the end of every repeat that has values. The
-    records of a repeat without an end would be lost."""
+    """Raise StoreError if the journal of a completed run lacks the end of a repeat that has values. The records of such
+    a repeat would be lost."""
     if stored.run.status == "running":
         return
     ended = {stored.layout.repeat(*key) for key in _in_order(stored)}

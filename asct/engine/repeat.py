@@ -1,8 +1,8 @@
 """Measure one repeat of a point: run its steps, parse their outputs and write its files.
 
-A failure becomes a status, not an exception. Each step becomes a task for the transport; tasks produce outputs, outputs
-are parsed into measurements, and these become records. status.json is written last; its presence means that the attempt
-has ended.
+A failure becomes a status, not an exception. Each step becomes a task for the transport. Tasks produce outputs; these
+are parsed into measurements, which become records. status.json is written last; its presence means that the attempt has
+ended.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Attempt:
     folder: Path = field(default_factory=Path)
     steps: StepOutputs = field(default_factory=StepOutputs)
     notes: StepNotes | None = None
-    """Notes about the finished steps if the benchmark can continue after the last finished one, otherwise None."""
+    """Notes about the finished steps, or None if the benchmark cannot continue after its last finished step."""
     status: PointStatus = "ok"
     elapsed_s: float = 0.0
     measurements: Sequence[Measurement] = ()
@@ -81,13 +81,13 @@ class Attempt:
     end: Literal["complete", "early", "lost"] = "complete"
     """How the steps ended: nothing stopped them, one of them failed or was interrupted, or the connection was lost."""
     steps_left: bool = False
-    """Whether the attempt failed after its remaining steps had been announced to the host."""
+    """Whether the attempt failed although its remaining steps had already been announced to the host."""
     telemetry: Telemetry | None = None
     """The host state during the steps, or None if no step was run."""
 
     @property
     def advanced(self) -> bool:
-        """Whether the attempt finished steps after which the next attempt can continue."""
+        """Whether the attempt finished any steps that the next attempt can continue after."""
         return self.notes is not None and self.notes.finished > 0
 
     def again(self, *, counted: bool = True) -> Attempt:
@@ -97,7 +97,7 @@ class Attempt:
         return Attempt(self.point, self.repeat, self.number, self.previous)
 
     def fail(self, status: PointStatus, diagnostic: Diagnostic | None) -> None:
-        """End the attempt without values. A refusal for safety reasons has a status that the reports distinguish."""
+        """End the attempt without values. A refusal for safety reasons has a status of its own, which reports show."""
         self.status, self.diagnostic = "refused" if is_refusal(diagnostic) else status, diagnostic
 
 
@@ -196,8 +196,8 @@ class RepeatRunner:
         return self._layout.repeat(self._job.host, self._job.id, point.id, repeat)
 
     def _identity(self, attempt: Attempt) -> list[str]:
-        """Return the values that distinguish an attempt from all other attempts in the run, including those in earlier
-        parts of the run."""
+        """Return values that distinguish this attempt from all others in the run, including those in earlier parts of
+        the run."""
         point_id, repeat = attempt.point.id, attempt.repeat
         ends = self._earlier.ends.get((self._job.host, self._job.id, point_id, repeat), 0)
         return [self._run.plan.hash, self._job.key, point_id, str(repeat), str(ends), str(attempt.number)]
@@ -269,7 +269,7 @@ class RepeatRunner:
             notes.check_replayed()
 
     def _steps(self, attempt: Attempt) -> Iterator[Step]:
-        """Yield the steps one by one. The benchmark is asked for more steps only when the earlier ones have
+        """Yield the steps one by one. More steps are requested from the benchmark only after the earlier ones have
         finished."""
         context = replace(
             self._context,
@@ -380,8 +380,8 @@ class RepeatRunner:
         return step_key(identity, number, step, self._context.work)[:24] if identity else ""
 
     def _task(self, step: Step, into: Path, limit: float, done: StepOutputs, key: str) -> Task:
-        """Return the task of a step. Each step has its own folder on the host, so it cannot find the files of other
-        steps."""
+        """Return the task for a step. Each step has its own folder on the host, so that it cannot find the files of
+        other steps."""
         folder = f"{self._context.work}/{key or next(self._numbers)}"
         path, sudo = self._programs.path(step.program), self._programs.through_sudo(step)
         return Task(
@@ -449,7 +449,7 @@ class RepeatRunner:
         attempt.fail("failed", unreadable(self._job, done.outputs, done.notes, raw, error))
 
     def _close_notes(self, attempt: Attempt, notes: StepNotes) -> None:
-        """Discard the notes about a repeat that ran all steps but has no valid values, because it must start over."""
+        """Discard the notes about a repeat that ran all steps but has no valid values. The repeat must start over."""
         attempt.elapsed_s = round(attempt.elapsed_s + notes.earlier_s, 6)
         if attempt.end == "complete" and attempt.status != "ok":
             self._writer.discard_steps(attempt.folder)

@@ -30,9 +30,9 @@ class EarlierResults:
     """Results of an earlier part of a resumed run, and of earlier runs (`--reuse`)."""
 
     repeats: Mapping[RepeatKey, Status] = field(default_factory=dict)
-    """The status of each repeat that will not be measured again."""
+    """The status of each repeat that need not be measured again."""
     exports: Mapping[tuple[str, str], Mapping[str, Scalar]] = field(default_factory=dict)
-    """Maps (host, job id) to the results that the job provides for other jobs, keyed by path."""
+    """The results that each job provides for other jobs, keyed by (host, job id) and then by path."""
     ends: Mapping[RepeatKey, int] = field(default_factory=dict)
     """How many times each repeat has ended, according to the journal."""
     sessions: Mapping[str, str] = field(default_factory=dict)
@@ -106,7 +106,7 @@ def reopen(resolved: ResolvedPlan, layout: RunLayout, services: Services) -> tup
 
 def _ends(stored: StoredRun) -> tuple[Counter[RepeatKey], dict[str, str]]:
     """Return how many times each repeat ended according to the journal, and the token of each host's last session. A
-    lost connection is not counted as an end, because the host continues and its results will be used."""
+    lost connection does not count as an end, because the host continues the repeat and its results will be used."""
     ends: Counter[RepeatKey] = Counter()
     sessions: dict[str, str] = {}
     for event in stored.journal():

@@ -39,13 +39,14 @@ remain unnoticed."""
 
 
 def earlier_runs(results: Path, age_s: float, leave_out: Path | None = None) -> EarlierRuns:
-    """Return the runs below `results` that contain measurements from the last `age_s` seconds, except the run
-    `leave_out`."""
+    """Return the runs below `results` that contain measurements from the last `age_s` seconds. The run `leave_out` is
+    excluded."""
     return EarlierRuns(results, datetime.now(UTC) - timedelta(seconds=age_s), leave_out)
 
 
 def pilot_runs(results: Path, leave_out: Path) -> EarlierRuns:
-    """Return the newest runs below `results`, except the run `leave_out`, for use as `Context.earlier`."""
+    """Return the newest runs below `results`, from which `Context.earlier` is taken. The run `leave_out` is
+    excluded."""
     since = datetime.now(UTC) - timedelta(days=_PILOT_DAYS)
     return EarlierRuns(results, since, leave_out, newest=_PILOT_RUNS)
 
@@ -64,8 +65,8 @@ def earlier_records(runs: EarlierRuns, host: str, point_id: str, version: str) -
 def earlier_values(
     runs: EarlierRuns, host: str, point_id: str, version: str, facts: HostFacts, measured: Sequence[Measurement]
 ) -> list[EarlierValues]:
-    """Return the values that the newest earlier runs measured under the same conditions, oldest first, for all
-    measurements that have visits. Runs on a noisy host and reused results are ignored."""
+    """For every measurement that has visits, return the values that the newest earlier runs measured under the same
+    conditions, oldest first. Runs on a noisy host and reused results are ignored."""
     wanted = {
         value_key(item.metric, item.coords): EarlierValues(metric=item.metric, coords=dict(item.coords), values=[])
         for item in measured
@@ -84,7 +85,7 @@ def _collect(
     found: EarlierPoint, version: str, facts: HostFacts, wanted: Mapping[tuple[object, ...], EarlierValues]
 ) -> bool:
     """Insert the values of an earlier run before those collected so far. Return whether the run was used. Raises
-    StoreError if it is damaged."""
+    StoreError if the run is damaged."""
     before = found.facts()
     if found.statuses[0].reused_from or before is None or changes(before, facts):
         return False
@@ -199,9 +200,9 @@ class Reuse:
 
 
 def reusable(resolved: ResolvedPlan, catalog: Catalog, runs: EarlierRuns) -> dict[str, int]:
-    """Return the maximum number of points that can be reused in each job, keyed by job key. Only points that are recent
-    enough, and whose hosts had the same facts as the newest known ones, are counted. Only the host itself can confirm
-    that they are reusable.
+    """Return the maximum number of reusable points in each job, keyed by job key. A point counts if it is recent enough
+    and if the facts of its host at that time equal the newest known ones. Whether it is really reusable is known only
+    once the host has been contacted.
     """
     newest = {host: runs.newest_facts(host) for host in resolved.hosts}
     return {

@@ -1,5 +1,5 @@
-"""Compute a key from everything that a measurement depends on. As long as the key is unchanged, the result can be
-reused.
+"""Compute a key from everything that a measurement depends on. The result can be reused as long as the key is
+unchanged.
 
 The key is a SHA-256 of the benchmark and its version, the settings (with the results of other jobs filled in), the
 kernels with their compiler and flags, the tools, the host with its hardware and software, and the drives below the
@@ -38,13 +38,13 @@ _MOVING: Final[dict[str, Any]] = {
     },
     "nodes": {"__all__": {"free_bytes": True, "available_bytes": True, "huge_pages": {"__all__": {"free"}}}},
 }  # fmt: skip
-"""Facts that change on their own or do not affect measurements.
+"""Facts that are not part of the key because they change on their own or do not affect measurements.
 
 Tools and drives are listed here because the key contains separate items for those that a point uses.
 """
 _GRAIN: Final = 64 << 20
-"""Granularity of memory sizes in bytes. It is needed because the Linux kernel reserves slightly different amounts at
-each boot."""
+"""The granularity of memory sizes in bytes. Sizes are rounded because the Linux kernel reserves slightly different
+amounts of memory at each boot."""
 
 
 def can_be_reused(needs: Needs) -> bool:
@@ -54,7 +54,7 @@ def can_be_reused(needs: Needs) -> bool:
 
 
 def conditions(facts: HostFacts) -> dict[str, Any]:
-    """Return the facts that change only if somebody changes the host, keyed by name (`cpu.governor`, `nodes`)."""
+    """Return the facts that change only when someone changes the host, keyed by name (`cpu.governor`, `nodes`)."""
     found: dict[str, Any] = {}
     for name, value in facts.model_dump(mode="json", exclude=_MOVING).items():
         parts = {f"{name}.{part}": inner for part, inner in value.items()} if isinstance(value, dict) else {name: value}
@@ -71,7 +71,7 @@ def _coarse(size: int | None) -> int | None:
 
 
 def changes(before: HostFacts, after: HostFacts) -> list[str]:
-    """Return the names of the facts that affect measurements and differ between two states of a host."""
+    """Return the names of the facts that affect measurements and that differ between two states of a host."""
     first, second = conditions(before), conditions(after)
     return [name for name in dict.fromkeys((*first, *second)) if first.get(name) != second.get(name)]
 
@@ -108,7 +108,7 @@ def with_reuse_keys(
 
 
 def _opened(needs: Needs, host: Host) -> list[str]:
-    """Return the paths that a point opens, except those of files that its job creates in the work folder."""
+    """Return the paths that a point opens, except the files that its job creates in the work folder."""
     return [*needs.targets, *([host.work] if needs.scratch is not None else [])]
 
 
@@ -138,7 +138,8 @@ _HEAD = re.compile(r"^=\n", re.MULTILINE)
 
 
 def drives(host: Host, paths: Collection[str]) -> dict[str, str]:
-    """Return a description of the drives below each path after following links, in one exchange. Raises HostError."""
+    """Return a description of the drives below each path, after following links. The host is contacted once. Raises
+    HostError."""
     if not paths:
         return {}
     names = list(paths)

@@ -1,4 +1,4 @@
-"""Run a resolved plan on its hosts and write a results tree. At most `--forks` threads each measure one host after
+"""Run a resolved plan on its hosts and write a results tree. Each of at most `--forks` threads measures one host after
 another.
 
 A command calls these functions in this order:
@@ -100,8 +100,8 @@ def apply(
 
 @contextmanager
 def judging(run: RunContext, render: Render) -> Iterator[None]:
-    """While the body judges the run and measures points again, let signals request the end of the run. An exception
-    ends the run."""
+    """Let signals request the end of the run while the body judges the run and measures points again. If the body
+    raises an exception, the run ends as incomplete."""
     try:
         with signals(run.stop):
             yield
@@ -115,8 +115,8 @@ def finish_run(
 ) -> int:
     """Record the end of the run, render the reports and emit `RunEnded`. Returns the exit code.
 
-    `rejected` is true if each job succeeded, but values of several jobs are treated as not measured because they
-    disagree.
+    `rejected` is true if values of several jobs disagree and are therefore treated as not measured, although each job
+    succeeded.
 
     `render` returns the path of each report, keyed by format; run.json is complete when it is called. Raises StoreError
     if run.json cannot be written.
@@ -266,8 +266,8 @@ def _measure(run: RunContext, earlier: EarlierResults, options: RunOptions) -> N
 
 
 def measure_again(run: RunContext, points: Collection[PointKey], options: RunOptions) -> dict[PointKey, str]:
-    """Measure points again, with as many repeats as the plan contains, numbered after the plan's repeats. Repeats that
-    an earlier part of the run measured again are kept, as with `asct resume`.
+    """Measure points again, with as many repeats as the plan contains. Their numbers follow those of the plan's
+    repeats. Repeats that an earlier part of the run measured again are kept, as with `asct resume`.
 
     Returns the points that were not measured again, with the reason: the run was stopped, measuring them would exceed a
     limit of the plan, the host could not be used, or a repeat failed. Call it within `judging`.
@@ -415,7 +415,7 @@ def _save_state(run: RunContext, hosts: Sequence[HostRunner]) -> None:
 
 
 def _abandon(writer: RunWriter, error: BaseException, render: Render | None = None) -> None:
-    """Mark the run as incomplete in run.json, because of a bug or because the results tree cannot be written or
+    """Mark the run as incomplete in run.json. The reason is a bug, or that the results tree cannot be written or
     read."""
     known = error if isinstance(error, AsctError) else exhausted(error)
     try:
@@ -440,8 +440,8 @@ def exit_code(
     findings: bool = False,
     signal: int | None = None,
 ) -> int:
-    """Return 128 + the signal number if the run was interrupted, otherwise the highest applicable code among 0, 1, 3
-    and 4.
+    """Return the exit code: 128 + the signal number if the run was interrupted, otherwise the highest of 0, 1, 3 and 4
+    that applies.
 
     `findings` is True if something failed outside the jobs: the results tree could not be written, or values were
     rejected because they disagree.

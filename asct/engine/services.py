@@ -22,12 +22,12 @@ from asct.toolchain.provide import BuiltKernel
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """Access to benchmarks, transports, facts and measurement kernels, passed as an argument so that tests can replace
-    each of them."""
+    """Access to benchmarks, transports, facts and measurement kernels. The services are passed as an argument, so that
+    tests can replace each of them."""
 
     catalog: Catalog
     make_host: Callable[[HostSpec, Path], Host]
-    """Returns a host that has not been opened yet. Relative paths in the plan are resolved against the folder."""
+    """Returns a host that has not been opened yet. The folder is the base of relative paths in the plan."""
     collect_facts: Callable[[Host, Path], HostFacts]
     """Reads a host's facts and writes the raw files to the folder. Raises HostError."""
     provide: Callable[[Host, str, HostFacts, Path], BuiltKernel]
@@ -56,7 +56,7 @@ def default_services() -> Services:
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """The context of a run for its hosts, jobs and repeats: plan, services, writer, events and stop request."""
+    """What the hosts, jobs and repeats of a run share: plan, services, writer, events and stop request."""
 
     plan: ResolvedPlan
     services: Services
@@ -70,8 +70,8 @@ class RunContext:
     kept: Mapping[RepeatKey, Status] = field(default_factory=dict)
     """The repeats that an earlier part of this run measured."""
     again: bool = False
-    """Whether points are being measured again to confirm regressions. Such repeats are numbered after those of the
-    plan. `asct resume` does not complete them, because the run already has every repeat in its plan."""
+    """Whether points are being measured again to confirm regressions. The numbers of such repeats follow those of the
+    plan's repeats. `asct resume` does not complete them, because the run already has every repeat in its plan."""
 
     @property
     def id(self) -> str:

@@ -1,9 +1,9 @@
-"""The results of a repeat's steps: outputs for the benchmark, and notes on disk for a long repeat.
+"""The results of a repeat's steps: outputs for the benchmark and, for a long repeat, notes on disk.
 
 A benchmark determines its steps from its settings and the outputs of earlier steps. After an interruption, it returns
-the same steps again, one after the other. A step with a note is not run again; its output is read from disk. If a step
-differs from its note (a different plan, a different program on the host, a newer asct), the notes belong to a different
-measurement.
+the same steps again, one after the other. A step that has a note is not run again; its output is read from disk. If a
+step differs from its note because the plan, the program on the host or the version of asct has changed, the notes
+belong to a different measurement.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class StepOutputs:
     def add(
         self, output: Output, status: int | None, folder: str, notes: Iterable[str], readings: HostReadings
     ) -> None:
-        """Add a step that ended with `status` (None if it reached its time limit).
+        """Add a step that ended with `status`, or None if it reached its time limit.
 
         The files of the step are in `folder`, a path relative to the run folder.
         """
@@ -120,7 +120,7 @@ class StepNotes:
     def add(self, step: Step, done: StepOutputs) -> None:
         """Write a note about the step that has just succeeded, which is the last one in `done`.
 
-        The note of the first step after a pause is marked.
+        The note about the first step after an interruption is marked.
         """
         number = len(done.outputs) - 1
         if self._earlier and not self.finished:

@@ -14,7 +14,7 @@ Reason = Literal["signal", "timeout", "fail-fast", "store"]
 
 
 class StopRequest:
-    """The request to end a run, and its reason. It has no lock, because a signal handler must never wait."""
+    """The request to end a run, and the reason for it. It uses no lock, because a signal handler must never wait."""
 
     def __init__(self, *, fail_fast: bool = False) -> None:
         self._fail_fast = fail_fast
@@ -34,7 +34,7 @@ class StopRequest:
             self.request("fail-fast")
 
     def on_signal(self, number: int, _frame: FrameType | None) -> None:
-        """Handle a signal. A second signal changes nothing, so that the cleanup is never cut short.
+        """Handle a signal. A second signal has no effect, so that the cleanup is never cut short.
 
         A closed terminal (SIGHUP) ends a run in the same way as SIGTERM and is reported as SIGTERM: the documented exit
         code of a run that was terminated from outside and has cleaned up is 143, not 129.
@@ -46,7 +46,7 @@ class StopRequest:
 
     @property
     def requested(self) -> bool:
-        """Whether the run must end; if so, no further measurement may begin."""
+        """Whether the run must end. If so, no further measurement may begin."""
         return self.reason is not None
 
     @property

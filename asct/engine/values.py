@@ -1,5 +1,5 @@
-"""Convert the measurements of a repeat to records. This module performs no I/O, so that a rebuilt record is identical
-to the original."""
+"""Convert the measurements of a repeat to records. This module performs no I/O, so that rebuilding a record gives the
+same result."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ class ContractBreachError(ValueError):
 
 
 def with_host_flag(found: Iterable[Measurement], verdict: HostVerdict | None) -> tuple[Measurement, ...]:
-    """Add a flag to the values if the host state makes them doubtful. A measurement kernel observes only the CPUs on
-    which it runs; only the host state shows that another program uses caches, memory bandwidth or power."""
+    """Add a flag to the values if the host state makes them doubtful. A measurement kernel observes only the CPUs that
+    it runs on. Only the host state shows whether another program uses caches, memory bandwidth or power."""
     flag = {"invalid": INVALID_HOST, "noisy": NOISY_HOST}.get(verdict.state if verdict else "unknown")
     return tuple(replace(item, flags=(*item.flags, flag)) if flag else item for item in found)
 
 
 def for_next_run(found: Iterable[Measurement], earlier: Iterable[EarlierValues]) -> tuple[Measurement, ...]:
-    """Return the measurements with intervals that are expected to cover the value of the next run. Values without
+    """Widen the intervals of the measurements so that they are expected to contain the next run's value. Values without
     visits do not change."""
     known = {value_key(item.metric, item.coords): item.values for item in earlier}
     return tuple(_for_next_run(item, known.get(value_key(item.metric, item.coords), ())) for item in found)
@@ -48,8 +48,8 @@ def value_key(metric: str, coords: Mapping[str, Scalar]) -> tuple[object, ...]:
 def records_of(
     found: Iterable[Measurement], benchmark: Benchmark[Any], record_of: Callable[..., Record]
 ) -> list[Record]:
-    """Return the records of measurements. `record_of` makes a record from the fields of one measurement; it already
-    has the fields that all records of a repeat share.
+    """Return one record for each measurement. `record_of` makes a record from the fields of a measurement; it adds the
+    fields that all records of a repeat share.
 
     Raises ContractBreachError for a measurement that the benchmark does not declare.
     """
@@ -71,5 +71,5 @@ def records_of(
 
 
 def measurements_of(records: Sequence[Record]) -> list[Measurement]:
-    """Return the measurements contained in records that an earlier part of the run, or an earlier run, stored."""
+    """Return the measurements contained in stored records of an earlier run or of an earlier part of this run."""
     return [Measurement(r.metric, r.value, dict(r.coords), r.stats, tuple(r.flags)) for r in records]

@@ -1,2 +1,1 @@
-"""The host state before and after each repeat: read it, summarize it, and judge whether it makes the values
-doubtful."""
+"""Read and summarize the host state before and after each repeat, and judge whether it makes the values doubtful."""

@@ -66,7 +66,7 @@ def parse_reading(content: str) -> CounterReading:
 def counter_growth(before: CounterReading, after: CounterReading) -> dict[str, int]:
     """Return the growth of each counter, summed over its files.
 
-    A file in which the counter decreased is ignored, because it belongs to a new device.
+    A file whose counter decreased is ignored, because it belongs to a new device.
     """
     growth: dict[str, int] = {}
     for key, value in after.sources.items():

@@ -59,8 +59,8 @@ class _Pair:
 
 
 def summarize(steps: Sequence[MeasuredStep]) -> Telemetry:
-    """Return the telemetry of a repeat. Its state is `unknown` if some readings are missing and the others show a quiet
-    host."""
+    """Return the telemetry of a repeat. The host state is `unknown` if some readings are missing and the others show a
+    quiet host."""
     read = [_pair(*step) for step in steps if step[1].before and step[1].after]
     pairs = [pair for pair in read if pair.window_s is None or pair.window_s >= 0]
     windows = [pair.window_s for pair in pairs if pair.window_s is not None]
@@ -102,7 +102,7 @@ def _pair(output: Output, readings: HostReadings) -> _Pair:
 
 
 def _devices(output: Output) -> Iterable[tuple[GuardTarget, str]]:
-    """Yield the targets that guard reported, each with the time of the report: before or after."""
+    """Yield each target that guard reported, and whether guard reported it before or after the program ran."""
     for line in lines_of(output.stdout, "device") if output.step.program == Kernel(GUARD) else ():
         with suppress(KeyError, TypeError):
             yield device_of(line), str(line["when"])

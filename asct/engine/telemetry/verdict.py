@@ -1,4 +1,4 @@
-"""Judge from the readings before and after the steps of a repeat whether the host was quiet. This module performs no
+"""Judge whether the host was quiet, from the readings before and after the steps of a repeat. This module performs no
 I/O.
 
 A reason applies to the whole repeat. Measurement kernels watch the CPUs on which they run and drop disturbed samples
@@ -52,7 +52,7 @@ FIXED_GOVERNORS: Final = frozenset({"performance", "userspace"})
 
 @dataclass(frozen=True, slots=True)
 class NoiseEvidence:
-    """The evidence on which the host is judged.
+    """The evidence from which the state of the host is judged.
 
     `moments` contains at least two readings in order. `growth` and `window_s` (wall time) are sums over the steps.
     """
@@ -78,8 +78,8 @@ class NoiseEvidence:
         return sum(self.growth.get(f"ticks_{kind}", 0) for kind in kinds) / TICKS_A_SECOND
 
     def counted(self, *kinds: str) -> bool:
-        """Return whether all of these kinds were counted both before and after the steps. Some counters may decrease
-        (proc_stat(5), iowait)."""
+        """Return whether all of these kinds were counted both before and after the steps. A counter that has decreased
+        is missing; iowait may do so (proc_stat(5))."""
         return all(f"ticks_{kind}" in self.growth for kind in kinds)
 
     def steal(self) -> float | None:
@@ -109,7 +109,7 @@ def cpus_of(moment: Moment) -> int | None:
 
 
 def verdict(evidence: NoiseEvidence) -> HostVerdict:
-    """Return the state of the host and all reasons for it, with the worst reason first."""
+    """Return the state of the host and all reasons for it, the worst reason first."""
     reasons = [reason for rule in _RULES for reason in rule(evidence)]
     reasons.sort(key=lambda reason: reason.state != "invalid")
     return HostVerdict(state=reasons[0].state if reasons else "stable", reasons=reasons)
