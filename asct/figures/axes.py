@@ -50,7 +50,7 @@ class AxisView:
 
     `low` and `high` are the ends of the axis after this division. A category axis has no ends, and its ticks are the
     positions of its labels. If `every` is set, the ticks are measured settings, none of which may be omitted. If
-    `whole` is set, the axis counts something, such as rounds, so that all ticks are whole numbers.
+    `whole` is set, the axis shows counts, such as numbers of rounds, so that all ticks are whole numbers.
     """
 
     title: str
@@ -146,14 +146,13 @@ def y_view(chart: Chart, scales: Scales) -> AxisView:
     low, high = min(values, default=0.0), max(values, default=1.0)
     if axis.from_zero or isinstance(chart, Bars):
         low, high = min(low, 0.0), max(high, 0.0)
-    whole = _counts(axis, values)
-    low, high = _apart(low, high, whole)
+    low, high = _apart(low, high, axis.counts)
     pad = (high - low) * _PADDING
     low, high = (low if low == 0.0 else low - pad), (high if high == 0.0 else high + pad)
     if chart.rated:
         high = max(high, low + (_rated_top(chart, scale) - low) / _RATED_SHARE)
-    ticks = (whole_ticks if whole else linear_ticks)(low, high)
-    return replace(_numeric("linear", title, ticks, (low, high), scale), whole=whole)
+    ticks = (whole_ticks if axis.counts else linear_ticks)(low, high)
+    return replace(_numeric("linear", title, ticks, (low, high), scale), whole=axis.counts)
 
 
 def _rated_top(chart: Chart, scale: AxisScale) -> float:
@@ -174,17 +173,17 @@ def x_view(chart: Chart, scales: Scales) -> AxisView:
     drawn = [*xs, *_extra_x(chart, scale.factor, axis.scale in _LOGARITHMIC)]
     if axis.scale in _LOGARITHMIC and xs[0] > 0:
         return _log_x(axis, title, xs, drawn, scale)
-    few, whole = _settings(axis, xs), _counts(axis, xs)
-    low, high = _apart(min(drawn), max(drawn), whole)
-    pad, close = (high - low) * _PADDING, few or (whole and len(xs) < _LEAST)
+    few = _settings(axis, xs)
+    low, high = _apart(min(drawn), max(drawn), axis.counts)
+    pad, close = (high - low) * _PADDING, few or (axis.counts and len(xs) < _LEAST)
     low = 0.0 if not close and 0 <= low < high / 2 else low - pad
-    ticks = xs if few else (whole_ticks if whole else linear_ticks)(low, high + pad)
-    return replace(_numeric("linear", title, ticks, (low, high + pad), scale), every=few, whole=whole)
+    ticks = xs if few else (whole_ticks if axis.counts else linear_ticks)(low, high + pad)
+    return replace(_numeric("linear", title, ticks, (low, high + pad), scale), every=few, whole=axis.counts)
 
 
 def _log_x(axis: Axis, title: str, xs: Sequence[float], drawn: Sequence[float], scale: AxisScale) -> AxisView:
-    whole, ends = _counts(axis, xs), (min(drawn), max(drawn))
-    low, high = _wide(*(_apart(*ends, whole=True) if whole else ends), 1.5)
+    ends = min(drawn), max(drawn)
+    low, high = _wide(*(_apart(*ends, whole=True) if axis.counts else ends), 1.5)
     pad = (high / low) ** (_PADDING / 2)
     low, high = low / pad, high * pad
     if _settings(axis, xs):
@@ -194,7 +193,8 @@ def _log_x(axis: Axis, title: str, xs: Sequence[float], drawn: Sequence[float], 
         ticks = [tick * factor for tick in power_ticks(low / factor, high / factor)]
     else:
         ticks = power_ticks(low, high) if axis.scale == "log2" else decade_ticks(low, high)
-        ticks = whole_ticks(low, high) if whole and not all(tick.is_integer() for tick in ticks) else ticks
+        if axis.counts and not all(tick.is_integer() for tick in ticks):
+            ticks = whole_ticks(low, high)
     view = replace(_numeric("log", title, ticks, (low, high), scale), every=_settings(axis, xs))
     return replace(view, labels=tuple(map(size_label, ticks))) if axis.unit == "B" else view
 
@@ -203,11 +203,6 @@ def _settings(axis: Axis, xs: Sequence[float]) -> bool:
     """Return whether the x values are settings, and few enough for each to be labeled. Measured quantities, such as
     bandwidths, have round ticks instead."""
     return axis.unit in ("", "1", "B") and _LEAST <= len(xs) <= MOST_LABELS
-
-
-def _counts(axis: Axis, values: Sequence[float]) -> bool:
-    """Return whether the values on an axis are counts, such as numbers of rounds."""
-    return axis.unit in ("", "1") and all(value.is_integer() for value in values)
 
 
 def _numeric(

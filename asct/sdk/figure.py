@@ -24,6 +24,8 @@ class Axis:
     scale: Scale = "linear"
     from_zero: bool = True
     """Whether a linear y axis starts at 0. Otherwise, the axis covers only the range of the values."""
+    counts: bool = False
+    """Whether the axis shows counts, such as numbers of rounds, so that all ticks are whole numbers."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,5 +125,6 @@ def test_zones_of_each_pattern_form_a_chart() -> None:
         pattern for pattern in ("randread", "randrw 50 % reads", "randwrite") for _ in range(3)
     ]  # fmt: skip
     assert [size for _, _, size in names[:3]] == ["64K", "16K", "4K"]
-    assert found["zones-throughput"].series[0].x == pytest.approx((0.125, 0.375, 0.625, 0.875))
+    assert found["zones-throughput"].series[0].x == pytest.approx((12.5, 37.5, 62.5, 87.5))
     assert found["zones-throughput"].series[0].y == (10.0, 9.0, 8.0, 7.0)
+    assert found["zones-throughput"].x.unit == "%"  # a place, not a setting: its axis has round ticks

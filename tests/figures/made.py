@@ -58,8 +58,9 @@ def steady() -> Line:
     series = Series("randwrite 4 KiB", rounds, y)
     bands = (Band(0.9 * 52e3, 1.1 * 52e3, 9, 13, "range within 20 % of the mean"),)
     return Line(
-        "steady", "Steady state", "c", Axis("Round"), Axis("IOPS", "ops/s", from_zero=False), (series,), bands=bands,
-        rated=(Rated(60e3, "reference 60k ops/s"), Rated(59e3, "reference 59k ops/s")), better="higher",
+        "steady", "Steady state", "c", Axis("Round", counts=True), Axis("IOPS", "ops/s", from_zero=False),
+        (series,), bands=bands, better="higher",
+        rated=(Rated(60e3, "reference 60k ops/s"), Rated(59e3, "reference 59k ops/s")),
     )  # fmt: skip
 
 

@@ -237,20 +237,29 @@ def test_an_axis_of_rounds_shows_whole_numbers(count: int, scale: Any) -> None:
     rounds = tuple(range(1, count + 1))
     series = Series("rate", rounds, tuple(float(number) for number in rounds))
     bands = (Band(0.9, 1.1, 1.0, float(count), "window"),)
-    layout = render_figure(sweep((), series=(series,), x=Axis("Round", "", scale), bands=bands))["layout"]
+    layout = render_figure(sweep((), series=(series,), x=Axis("Round", "", scale, counts=True), bands=bands))["layout"]
     ticks = layout["xaxis"]["tickvals"]
     assert len(ticks) >= 3 and all(float(tick).is_integer() for tick in ticks)
     assert layout["meta"]["whole"] == ["x"] if scale == "linear" else "whole" not in layout.get("meta", {})
 
 
-@pytest.mark.parametrize("most", [1.0, 2.0, 7.0, 40.0, 3e12])
+@pytest.mark.parametrize("most", [0.5, 1.0, 2.0, 2.5, 7.0, 40.0, 3e12])
 def test_an_axis_of_counts_shows_whole_numbers(most: float) -> None:
+    """The median count of several hosts may be a fraction."""
     pairs = Series("pairs", ("a", "b"), (0.0, most))
-    chart = Bars("b", "t", "c", Axis("Latency", "", "category"), Axis("Pairs", "1"), (pairs,))
+    chart = Bars("b", "t", "c", Axis("Latency", "", "category"), Axis("Pairs", "1", counts=True), (pairs,))
     layout = render_figure(chart)["layout"]
     assert all(float(tick).is_integer() for tick in layout["yaxis"]["tickvals"])
     assert len(set(layout["yaxis"]["ticktext"])) == len(layout["yaxis"]["tickvals"]) >= 3
     assert layout["meta"]["whole"] == ["y"]
+
+
+def test_whole_values_on_an_axis_of_no_counts_may_have_fractions_between_them() -> None:
+    pairs = Series("ratio", ("a", "b"), (1.0, 2.0))
+    chart = Bars("b", "t", "c", Axis("Kind", "", "category"), Axis("Ratio", "1"), (pairs,))
+    layout = render_figure(chart)["layout"]
+    assert layout["yaxis"]["tickvals"] == [0.0, 0.5, 1.0, 1.5, 2.0]
+    assert "meta" not in layout
 
 
 def test_many_categories_have_labels_that_the_page_can_thin() -> None:

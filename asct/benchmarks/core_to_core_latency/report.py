@@ -381,7 +381,7 @@ def _histogram(point: StoredPairs, cells: Mapping[str, Sequence[PairLatency]], p
         title=_title("Pairs of CPUs by latency", point, place[0]),
         caption="Number of pairs in each range; chain counts both directions.",
         x=Axis(f"Latency ({point.unit})", "", "category"),
-        y=Axis("Pairs", "1"),
+        y=Axis("Pairs", "1", counts=True),
         series=tuple(series),
     )
 

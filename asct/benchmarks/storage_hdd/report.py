@@ -140,8 +140,8 @@ def _zone_table(records: Sequence[Record]) -> Table:
 
 
 def _zone_line(slug: str, title: str, y: Axis) -> Line:
-    x = Axis("Position on the disk (0: outer edge, 1: inner edge)")
-    caption = "Each point is one zone; the outer zones of a disk come first."
+    x = Axis("Distance from the outer edge", "%")
+    caption = "Each point is the middle of a zone. The outer edge is at 0 %, the inner edge at 100 %."
     return Line(slug, title, caption, x, y, (), better="lower" if y.unit == "s" else "higher")
 
 
@@ -179,6 +179,6 @@ def _series(metric: str, point: str, index: Index, cell: ZoneWorkload) -> Series
     label = f"{cell.pattern}{reads}, {format_size(cell.block_size)}"
     return series_of(
         f"{point}, {label}" if point else label,
-        [(start + size / 2.0) / end for start in starts.values()],
+        [100.0 * (start + size / 2.0) / end for start in starts.values()],
         [index.get((metric, cell, zone), ()) for zone in starts],
     )

@@ -138,8 +138,8 @@ def _bursts(mine: Sequence[Record], label: str, slug: str) -> list[Figure]:
     caption = "IOPS of each burst after a pause, and the level of the subsequent writes without pauses."
     return [
         Line(
-            f"idle-bursts{slug}", f"Bursts after pauses{label}", caption, Axis("Burst"), _RATE, tuple(series),
-            better="higher",
+            f"idle-bursts{slug}", f"Bursts after pauses{label}", caption, Axis("Burst", counts=True), _RATE,
+            tuple(series), better="higher",
         )
     ]  # fmt: skip
 

@@ -153,5 +153,5 @@ def _rounds(view: QualificationView, load: str) -> Figure:
         f"rounds-{load}{view.slug}", f"Rounds of the streams {load}{view.suffix}",
         "IOPS of each stream in every round, while all streams run."
         if load == TOGETHER else "IOPS of each stream in every round, while no other stream runs.",
-        Axis("Round"), Axis("IOPS", "ops/s", "log10"), tuple(series), markers, better="higher",
+        Axis("Round", counts=True), Axis("IOPS", "ops/s", "log10"), tuple(series), markers, better="higher",
     )  # fmt: skip

@@ -160,7 +160,8 @@ def _axis(over: str, rows: Sequence[PointRow]) -> Axis:
         scale = "category"
     elif over in SCALES and all(number > 0 for number in numbers):
         scale = "log2"
-    return Axis(AXIS_TITLES.get(over, over), "B" if over in SIZES else "", scale)
+    counts = over not in SIZES and scale != "category" and all(isinstance(number, int) for number in numbers)
+    return Axis(AXIS_TITLES.get(over, over), "B" if over in SIZES else "", scale, counts=counts)
 
 
 def _series(name: str, metric: str, over: str, rows: Sequence[PointRow]) -> Series:

@@ -165,8 +165,8 @@ def _rounds(mine: Sequence[Record], label: str, slug: str) -> list[Figure]:
             title = "Rounds before the matrix" if stage == "writes" else "Rounds of the matrix"
             found.append(
                 Line(
-                    f"demand-rounds-{stage}{slug}", f"{title}{label}", _CAPTIONS[stage], Axis("Round"), _RATE,
-                    tuple(series), better="higher",
+                    f"demand-rounds-{stage}{slug}", f"{title}{label}", _CAPTIONS[stage],
+                    Axis("Round", counts=True), _RATE, tuple(series), better="higher",
                 )
             )  # fmt: skip
         window = _window(mine, stage)
@@ -204,7 +204,7 @@ def _matrix(mine: Sequence[Record], loads: set[Load], label: str, slug: str) -> 
         Line(
             f"demand-variation{slug}", f"Demand variation{label}",
             "IOPS against the queue depth per job, with one line for each number of jobs.",
-            Axis("Queue depth per job", "", "log2"), _RATE, tuple(variation), better="higher",
+            Axis("Queue depth per job", "", "log2", counts=True), _RATE, tuple(variation), better="higher",
         ),
         Line(
             f"demand-intensity{slug}", f"Demand intensity{label}",

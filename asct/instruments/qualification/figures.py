@@ -59,7 +59,7 @@ def _courses(view: QualificationView, quantity: str, mixes: Mapping[int, str]) -
         f"Steady state convergence{view.suffix}",
         f"{title} of each block size over all rounds, for every mix of reads and writes (in percent).{note}"
         f"{told}{also}",
-        Axis("Round"), Axis(title, UNITS[quantity], "log10"),
+        Axis("Round", counts=True), Axis(title, UNITS[quantity], "log10"),
         tuple(
             series_of(f"{mixes[mix]}, {size_name(size)}", list(rounds), [[record] for record in rounds.values()])
             for (size, mix), rounds in shown.items()
@@ -73,7 +73,7 @@ def _courses(view: QualificationView, quantity: str, mixes: Mapping[int, str]) -
         f"Steady state by mix{view.suffix}",
         f"{title} of each round in the {_WINDOW}, relative to the average of the window. Only the dependent variables "
         f"decide whether the drive is steady.{told}{also}",
-        Axis("Round of the window"), Axis("Difference from the average", "%", from_zero=False), series,
+        Axis("Round of the window", counts=True), Axis("Difference from the average", "%", from_zero=False), series,
         bands=(Band(-half, half, 1.0, float(max(len(line.x) for line in series)), f"± {half:g} %"),),
     )  # fmt: skip
     return [convergence, window]
@@ -120,7 +120,7 @@ def verification_figure(slug: str, title: str, rounds: Sequence[Record], half: f
         title,
         f"The rounds in the {_WINDOW}. The excursion is {100 * window.excursion:.1f} % and the change in the "
         f"fitted line {100 * window.drift:.1f} % of the average.",
-        Axis("Round"), Axis(TITLES[quantity], UNITS[quantity], from_zero=False),
+        Axis("Round", counts=True), Axis(TITLES[quantity], UNITS[quantity], from_zero=False),
         (
             series_of("Values", numbers, [[record] for record in rounds]),
             Series("Fitted line", (numbers[0], numbers[-1]), (line[0], line[-1])),
