@@ -1,8 +1,8 @@
 """Colors, markers and the two page templates, independent of plotly.
 
-The hues are those of Okabe and Ito ("Color Universal Design", 2008), which people with common color vision deficiencies
-can distinguish. Each is darkened for light backgrounds and lightened for dark ones to a contrast of at least 3:1 (WCAG
-2.2, 1.4.11).
+The hues are similar to those of Okabe and Ito ("Color Universal Design", 2008). Each is darkened for light backgrounds
+and lightened for dark ones to a contrast of at least 3:1 (WCAG 2.2, 1.4.11), and by different amounts, so that people
+with deuteranopia or protanopia can distinguish all eight.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from asct.values.colours import VIRIDIS
 
-LIGHT: Final = ("#0069a8", "#c04f00", "#00805e", "#a8477f", "#8a6a00", "#4a5fc1", "#b3261e", "#4d5560")
-DARK: Final = ("#5ab4f0", "#ff9148", "#3ecba0", "#e79ac5", "#e6c34a", "#a5b4fc", "#ff8a80", "#b4bcc8")
+LIGHT: Final = ("#0069a8", "#c65a00", "#387e57", "#9d5682", "#806f36", "#465fc8", "#af110f", "#50504f")
+DARK: Final = ("#52a9ef", "#f99453", "#46cb92", "#d48fbd", "#eac13a", "#c2c0f4", "#fe817a", "#c9c8c7")
 """DARK[i] replaces LIGHT[i] on a dark background."""
 
 MARKERS: Final = ("circle", "square", "diamond", "triangle-up", "x", "cross", "star", "hexagon")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import pytest
@@ -186,9 +188,13 @@ def test_numbers_are_rounded_and_never_nan() -> None:
     assert size_label(1.5 * 2**20) == "1.5M"
 
 
-def _luminance(colour: str) -> float:
+def _linear(colour: str) -> list[float]:
     parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+
+
+def _luminance(colour: str) -> float:
+    linear = _linear(colour)
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
@@ -197,6 +203,44 @@ def test_every_colour_stands_out_from_its_paper(palette: tuple[str, ...], paper:
     for colour in palette:
         light, dark = sorted((_luminance(colour), _luminance(paper)), reverse=True)
         assert (light + 0.05) / (dark + 0.05) >= 3, colour
+
+
+# The matrices for red, green and blue of Machado, Oliveira and Fernandes, "A Physiologically-based Model for Simulation
+# of Color Vision Deficiency", 2009, for the complete lack of one kind of cone.
+_PROTANOPIA = (
+    (0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998),
+)  # fmt: skip
+_DEUTERANOPIA = (
+    (0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881),
+)  # fmt: skip
+_ALL_CONES = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+_XYZ = (
+    (0.4124564, 0.3575761, 0.1804375), (0.2126729, 0.7151522, 0.0721750), (0.0193339, 0.1191920, 0.9503041),
+)  # fmt: skip
+Matrix = tuple[tuple[float, float, float], ...]
+
+
+def _seen(colour: str, eye: Matrix) -> tuple[float, float, float]:
+    """Return the color that a person sees, in CIELAB coordinates (white: D65)."""
+
+    def times(matrix: Matrix, vector: Sequence[float]) -> list[float]:
+        return [sum(a * b for a, b in zip(row, vector, strict=True)) for row in matrix]
+
+    shown = [min(1.0, max(0.0, part)) for part in times(eye, _linear(colour))]
+    x, y, z = (
+        part ** (1 / 3) if part > 216 / 24389 else (24389 / 27 * part + 16) / 116
+        for part in (value / white for value, white in zip(times(_XYZ, shown), (0.95047, 1.0, 1.08883), strict=True))
+    )
+    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
+
+
+@pytest.mark.parametrize("palette", [theme.LIGHT, theme.DARK])
+@pytest.mark.parametrize(
+    ("eye", "least"), [(_ALL_CONES, 25.0), (_PROTANOPIA, 15.0), (_DEUTERANOPIA, 15.0)], ids=["all", "protan", "deutan"]
+)
+def test_the_colours_of_series_differ_for_every_eye(palette: tuple[str, ...], eye: Matrix, least: float) -> None:
+    for one, other in combinations(palette, 2):
+        assert math.dist(_seen(one, eye), _seen(other, eye)) >= least, (one, other)
 
 
 def test_no_colour_is_part_of_another_so_that_the_page_can_swap_them() -> None:
