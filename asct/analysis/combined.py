@@ -6,13 +6,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from asct.analysis.grid import ColumnHead, TableCell, TextTable, quantity_cell, shown, size_cell, slug
-from asct.sdk.figure import Axis, Bars, Chart, Figure, Heatmap, Line, Rated
+from asct.sdk.figure import Axis, Bars, Chart, Figure, Heatmap, Line, Marker, Rated
 from asct.sdk.record import Scalar
 from asct.values.grouping import grouped, shortened
 
 _MOST_SERIES = 256
 """Maximum number of series in a combined figure, which is drawn as panels of at most eight series each. If there are
 more, each host gets its own figure."""
+_CLOSE = 0.25
+"""Maximum difference between the positions of a marker on several hosts, relative to the lowest one, for which they
+share one marker."""
 _MOST_NAMED = 6
 """Maximum number of hosts named in a line's label."""
 _MOST_CELLS = 4096
@@ -63,15 +66,43 @@ def _joined(charts: list[tuple[str, Chart]]) -> Chart:
     rated = rated_of(charts)
     if isinstance(first, Bars):
         return replace(first, series=series, rated=rated)
-    markers = tuple(
-        replace(marker, label=f"{marker.label} {host}")
-        for host, figure in charts
-        if isinstance(figure, Line)
-        for marker in figure.markers
-        if marker.kind == "bound"
-    )
     bands = tuple(dict.fromkeys(band for _, figure in charts if isinstance(figure, Line) for band in figure.bands))
-    return replace(first, series=series, markers=markers if len(charts) <= 2 else (), rated=rated, bands=bands)
+    return replace(first, series=series, markers=markers_of(charts), rated=rated, bands=bands)
+
+
+def markers_of(charts: Sequence[tuple[str, Chart]]) -> tuple[Marker, ...]:
+    """Return the markers of all hosts: for each name, the marker of the host with the median position.
+
+    If the positions on the hosts differ by more than `_CLOSE`, each group of close ones has its own marker, which says
+    on how many hosts it is. Positions found on less than half of the hosts have none. If a host has several markers
+    with the same name, the first ones of all hosts belong together, then the second ones and so on.
+    """
+    same: dict[tuple[str, str, int], list[Marker]] = {}
+    for _, figure in charts:
+        named = grouped(figure.markers if isinstance(figure, Line) else (), lambda marker: (marker.name, marker.kind))
+        for (name, kind), markers in named.items():
+            for occurrence, marker in enumerate(markers):
+                same.setdefault((name, kind, occurrence), []).append(marker)
+    found = []
+    for markers in same.values():
+        for part in _close(markers):
+            if 2 * len(part) < len(charts):
+                continue
+            middle = part[(len(part) - 1) // 2]
+            hosts = "" if len(part) == len(charts) else f" on {len(part)} of {len(charts)} hosts"
+            found.append(replace(middle, value=f"{middle.value}{hosts}".strip()))
+    return tuple(found)
+
+
+def _close(markers: Sequence[Marker]) -> list[list[Marker]]:
+    """Return the markers in ascending order, split into groups whose positions differ by at most `_CLOSE`."""
+    parts: list[list[Marker]] = []
+    for marker in sorted(markers, key=lambda marker: marker.x):
+        if parts and marker.x <= (1 + _CLOSE) * parts[-1][0].x:
+            parts[-1].append(marker)
+        else:
+            parts.append([marker])
+    return parts
 
 
 def rated_of(charts: Sequence[tuple[str, Chart]]) -> tuple[Rated, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from statistics import NormalDist, quantiles
 from typing import Final, Literal
 
-from asct.analysis.combined import combined, figure_key, rated_of
+from asct.analysis.combined import combined, figure_key, markers_of, rated_of
 from asct.sdk.figure import Backdrop, Bars, Chart, Detail, Figure, Heatmap, Line, Series
 from asct.sdk.record import Scalar
 from asct.statistics.robust import NORMAL_CONSISTENCY, mad, median
@@ -165,7 +165,7 @@ def _median_chart(charts: Sequence[_Owned]) -> Chart:
     if isinstance(common, Bars):
         return replace(common, stacked=False)
     bands = dict.fromkeys(band for _, chart in charts if isinstance(chart, Line) for band in chart.bands)
-    return replace(common, markers=(), bands=tuple(bands))
+    return replace(common, markers=markers_of(charts), bands=tuple(bands))
 
 
 def _places(charts: Sequence[_Owned], name: str) -> list[_Place]:

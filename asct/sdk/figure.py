@@ -79,11 +79,18 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """A vertical line at x with a short label, such as a level bound or a cache size."""
+    """A vertical line at x with a short label, such as a level bound or a cache size. The label consists of a `name`,
+    which is the same on all hosts, and a measured `value`."""
 
     x: float
-    label: str
+    name: str
     kind: Literal["bound", "hint"] = "bound"
+    value: str = ""
+
+    @property
+    def label(self) -> str:
+        """The text above the line."""
+        return f"{self.name} {self.value}".strip()
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from asct.analysis.combined import combined, markers_of
 from asct.analysis.fleet import FEW_HOSTS, MEDIAN, fleet_figures, host_figures, without_visits
 from asct.analysis.report import build
 from asct.analysis.view import open_view
 from asct.export import html
 from asct.figures.panels import panels
 from asct.figures.render import render_sections
-from asct.sdk.figure import Axis, Bars, Chart, Figure, Heatmap, Line, Series
+from asct.sdk.figure import Axis, Bars, Chart, Figure, Heatmap, Line, Marker, Series
 from tests.export.fakes import Fakes
 from tests.export.sample import Sample, write_sample
 from tests.figures.made import DEPTHS, bars, sweep
@@ -63,6 +64,43 @@ def test_without_such_hosts_the_lowest_and_the_highest_are_shown() -> None:
     assert "No host is far from it" in chart.caption
     others = {item.name for item in chart.series} - {MEDIAN}
     assert len(others) == 2 and min(others) < "n10" and max(others) > "n29"
+
+
+def marked(*hosts: tuple[Marker, ...]) -> list[tuple[str, Chart]]:
+    """A chart with these markers for each host."""
+    return [(name, replace(sweep(("reads",)), markers=own)) for name, own in zip(NAMES, hosts, strict=False)]
+
+
+def end(size: float) -> Marker:
+    return Marker(size, "L1 ends at", value=f"{size:g}K")
+
+
+def test_hosts_share_the_markers_that_are_close() -> None:
+    charts = marked(*((end(size), Marker(99.0, "L1", "hint", "48K")) for size in (50.0, 40.0, 47.0)))
+    assert [(one.x, one.label) for one in markers_of(charts)] == [(47.0, "L1 ends at 47K"), (99.0, "L1 48K")]
+
+
+def test_markers_that_differ_between_hosts_say_how_many_hosts_they_are_on() -> None:
+    halves = marked((end(32.0),), (end(48.0),))
+    assert [one.label for one in markers_of(halves)] == [
+        "L1 ends at 32K on 1 of 2 hosts",
+        "L1 ends at 48K on 1 of 2 hosts",
+    ]
+    most = marked((end(32.0),), (end(48.0),), (end(49.0),), (end(50.0), Marker(1.0, "knee")))
+    assert [one.label for one in markers_of(most)] == ["L1 ends at 49K on 3 of 4 hosts"]
+
+
+def test_markers_of_the_same_name_are_paired_in_order() -> None:
+    charts = marked(*((Marker(10.0 + more, ""), Marker(12.0 + more, "")) for more in (0.0, 0.5, 1.0)))
+    assert [one.x for one in markers_of(charts)] == [10.5, 12.5]
+
+
+def test_figures_of_several_and_of_many_hosts_have_markers() -> None:
+    charts = marked(*(((end(48.0),),) * len(NAMES)))
+    [few] = combined(charts[:3], several=True)
+    [many] = fleet_figures({host: [chart] for host, chart in charts})
+    for chart in (few, many):
+        assert isinstance(chart, Line) and [one.label for one in chart.markers] == ["L1 ends at 48K"]
 
 
 def test_hosts_that_deviate_by_less_than_matters_are_not_far_away() -> None:

@@ -66,7 +66,7 @@ def spoiled(results: Path, version: bool) -> RunView:
     bands, rated = (Band(1e-9, 2e-9, 128.0, 4096.0, TEXT),), (Rated(3e-9, TEXT),)
     unit = Axis(TEXT, "B/s", "linear")
     words = tuple(f"{number}{TEXT}" for number in range(3))
-    markers = tuple(replace(one, label=TEXT) for one in line.markers)
+    markers = tuple(replace(one, name=TEXT) for one in line.markers)
     figures = (
         replace(line, title=TEXT, caption=TEXT, series=series, markers=markers, bands=bands, rated=rated),
         Bars("bars", TEXT, TEXT, Axis(TEXT, "", "category"), unit, (Series(TEXT, words, (1.0, 2.0, 3.0)),)),

@@ -137,9 +137,9 @@ def _series(mine: Sequence[Record], what: str) -> Series:
 def _bounds(records: Sequence[Record]) -> list[Marker]:
     """Return the upper bound of every level except the last, which ends only because the data ends there, and any size
     inside a level at which the reach of a TLB is exceeded."""
-    ends = [(size, f"{level} ends at {about_size(int(size))}") for size, level in _sizes(records, "upper_bound")]
-    tlb = [(size, f"TLB limit in {level} {about_size(int(size))}") for size, level in _sizes(records, "tlb_end")]
-    return [Marker(size, text, "bound") for size, text in (*ends[:-1], *tlb)]
+    ends = [(size, f"{level} ends at") for size, level in _sizes(records, "upper_bound")]
+    tlb = [(size, f"TLB limit in {level}") for size, level in _sizes(records, "tlb_end")]
+    return [Marker(size, name, value=about_size(int(size))) for size, name in (*ends[:-1], *tlb)]
 
 
 def _sizes(records: Sequence[Record], metric: str) -> list[tuple[float, str]]:
@@ -150,4 +150,4 @@ def _sizes(records: Sequence[Record], metric: str) -> list[tuple[float, str]]:
 
 def _reported(records: Sequence[Record]) -> list[Marker]:
     sizes = {str(r.coords["level"]): r.value for r in records if r.metric == "cache_size"}
-    return [Marker(size, f"{level} {about_size(int(size))}", "hint") for level, size in sizes.items()]
+    return [Marker(size, level, "hint", about_size(int(size))) for level, size in sizes.items()]

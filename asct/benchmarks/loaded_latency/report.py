@@ -218,11 +218,11 @@ def _theoretical(records: Sequence[Record], series: Sequence[Series]) -> tuple[M
     peak, highest = middle(at(records, "theoretical_bandwidth")), max(float(x) for one in series for x in one.x)
     if peak is None or peak > 2 * highest:
         return ()
-    return (Marker(peak, f"theoretical peak {format_quantity(peak, 'B/s')}", "hint"),)
+    return (Marker(peak, "theoretical peak", "hint", format_quantity(peak, "B/s")),)
 
 
 def _knee(records: Sequence[Record]) -> tuple[Marker, ...]:
     bandwidth, latency = middle(at(records, "knee_bandwidth")), middle(at(records, "knee_latency"))
     if bandwidth is None or latency is None:
         return ()
-    return (Marker(bandwidth, f"knee: {format_quantity(latency, 's')}"),)
+    return (Marker(bandwidth, "knee:", value=format_quantity(latency, "s")),)

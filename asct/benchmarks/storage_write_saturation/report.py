@@ -157,7 +157,7 @@ def _course(chart: Line, over: ProgressAxis, names: Sequence[str], points: Seque
     )
     cliff = middle(at(points[0], over.cliff)) if len(points) == 1 else None
     fills = middle(at(points[0], "cliff_fills"))
-    label = "cliff" if fills is None else f"cliff after {fills:.3g} drive fills"
+    name, value = ("cliff", "") if fills is None else ("cliff after", f"{fills:.3g} drive fills")
     return replace(
         chart,
         slug=f"{chart.slug}-over-{over.slug}",
@@ -165,7 +165,7 @@ def _course(chart: Line, over: ProgressAxis, names: Sequence[str], points: Seque
         caption=chart.caption.format(over=over.words),
         x=over.axis,
         series=series,
-        markers=() if cliff is None else (Marker(cliff, label),),
+        markers=() if cliff is None else (Marker(cliff, name, value=value),),
     )
 
 

@@ -124,7 +124,9 @@ def _timeline(
         course = _course(row, "second_iops", _repeat(row, [turn for turn in found if turn.row is row]))
         times, rates = (tuple(pair[index] for pair in course) for index in (0, 1))
         series.append(Series(label(row, vary) or "all", times, rates))
-    markers = tuple(Marker(turn.second, format_quantity(turn.after, "ops/s")) for turn in found[:_MOST_MARKERS])
+    markers = tuple(
+        Marker(turn.second, "", value=format_quantity(turn.after, "ops/s")) for turn in found[:_MOST_MARKERS]
+    )
     caption = "Requests completed per second over the course of a run."
     if markers:
         caption += " Vertical lines mark changes in the rate and show the new rate."
