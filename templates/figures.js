@@ -7,7 +7,7 @@
     displaylogo: false,
     modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "toImage"],
   };
-  const narrowBelow = 480;
+  const narrowBelow = 440; // two plots side by side on a screen of 1280 pixels are 474 wide
   const paperWidth = 660;
   // The height that is left for a plot on a sheet of paper, without legend, texts and section heading.
   const paperHeight = { first: 680, next: 860 };

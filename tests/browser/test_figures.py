@@ -54,6 +54,17 @@ def test_every_kind_of_figure_keeps_the_rules(report: Path, opened: Any, width: 
         assert seen.console == []
 
 
+@pytest.mark.parametrize(("width", "buttons"), [(1280, True), (390, False)])
+def test_plots_side_by_side_have_buttons_and_those_on_a_phone_do_not(
+    report: Path, opened: Any, width: int, buttons: bool
+) -> None:
+    with opened(report, width=width) as (page, _):
+        plot = page.locator("figure:not(.alone, .panels) .plot").first
+        plot.scroll_into_view_if_needed()
+        plot.locator(".main-svg").first.wait_for(state="attached")
+        assert (plot.locator(".modebar-btn").count() > 0) is buttons
+
+
 BROKEN = {
     "loneFigures": "for (const one of document.querySelectorAll('.alone')) one.classList.remove('alone')",
     "uneven": "document.querySelector('figure:not(.alone, .panels) .plot').style.marginTop = '9px'",
