@@ -35,10 +35,11 @@ def short_forms(names: Sequence[str]) -> dict[str, str]:
 
 
 def _domain(names: Sequence[str]) -> str:
-    """Return the domain that all names share, with its leading dot; empty if there is none. A name is never only a
-    domain, and the last label of a domain is not a number."""
+    """Return the domain that all names share, with its leading dot; empty if there is none, or if it would be the whole
+    of a name. The last label of a domain is not a number."""
     shared = _shared([name.split(".")[:0:-1] for name in names])
-    return f".{'.'.join(reversed(shared))}" if shared and not shared[0].isdigit() else ""
+    domain = f".{'.'.join(reversed(shared))}"
+    return domain if shared and not shared[0].isdigit() and domain not in names else ""
 
 
 def _start(hosts: Sequence[str]) -> str:

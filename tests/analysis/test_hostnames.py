@@ -22,6 +22,7 @@ from asct.analysis.hostnames import short_forms, with_short_hosts
         (("192.168.100.101-old", "192.168.100.101-new"), ("…old", "…new")),
         (("rack-1-a", "rack-1-b"), ("rack-1-a", "rack-1-b")),
         (("node-01.lab.example.com",), ("node-01.lab.example.com",)),
+        ((".", "1111111111111111."), (".", "1111111111111111.")),
     ],
 )  # fmt: skip
 def test_shared_domains_and_beginnings_are_left_out(names: tuple[str, ...], short: tuple[str, ...]) -> None:
