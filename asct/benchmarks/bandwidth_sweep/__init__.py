@@ -81,7 +81,7 @@ _USUAL_LEVELS: Final = 4
 # A loop handles 512 bytes of each array per iteration, or more with vectors longer than 64 bytes, which the `stream`
 # kernel reports.
 _ITERATION_BYTES: Final = 512
-# Sizes are multiples of 1 KiB, so that two arrays and three arrays both divide them into complete lines.
+# The sizes on the curve are multiples of this number of bytes.
 _GRANULE: Final = 1024
 # The curve has many sizes, and the levels that summarize it are measured separately.
 _CURVE_PART: Final = 0.2
@@ -192,8 +192,8 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
             yield "cpus", "a CPU is listed twice, but each CPU runs only one thread"
 
     def demand(self, params: BandwidthSweepParams, facts: HostFacts | None) -> tuple[int, float]:
-        """Return the memory (the largest size times the number of threads) and the sum of the time limits for all sizes
-        and access patterns."""
+        """Return the required memory (the largest size times the number of threads) and the sum of the time limits for
+        all sizes and access patterns."""
         demanded = _demanded_bytes(params, facts)
         mapping = mapping_seconds(demanded)
         if params.sizes:
@@ -235,7 +235,7 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
         self, params: BandwidthSweepParams, runs: Mapping[str, KernelRun], facts: HostFacts
     ) -> Sequence[Measurement]:
         """Return the bandwidths of levels and sizes, the core clock and the page size. If levels were measured, the
-        sizes are reported as details."""
+        bandwidths of sizes are details."""
         results = {name: best_results(stream_results(run)) for name, run in runs.items()}
         levels = results.get(_LEVELS_STEP, [])
         cpus = _measuring_cpus(params, facts)
@@ -255,9 +255,9 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
         return found + circumstances(everything, next(iter(runs.values())).meta)
 
     def parse(self, params: BandwidthSweepParams, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
-        """Return the values of all visits, with flags on cache levels that are slower than the curve inside them. For a
-        single thread, the values include the sizes at which the curve leaves the levels. Several threads may share a
-        cache, so their curve does not show where the cache ends.
+        """Return the values of all visits, flagging cache levels that are slower than the part of the curve inside
+        them. For a single thread, the values include the sizes at which the curve leaves the levels. Several threads
+        may share a cache, so their curve does not show where the cache ends.
         """
         found = flagged(super().parse(params, outputs, facts))
         alone = len(_measuring_cpus(params, facts)) <= 1
@@ -298,8 +298,8 @@ def _seconds(duration_s: float) -> float:
 
 
 def _measuring_cpus(params: BandwidthSweepParams, facts: HostFacts) -> tuple[int, ...]:
-    """Return the CPUs that run one thread each. If the host's CPUs are unknown, the list is empty: the `stream` kernel
-    then uses the CPU on which it starts."""
+    """Return the CPUs that run one thread each. If the host's CPUs are unknown, the result is empty, and the `stream`
+    kernel uses the CPU on which it starts."""
     if params.cpus:
         return params.cpus
     if params.threads == "all":

@@ -1,5 +1,5 @@
-"""Compare the levels with the curve: no size inside a level may be faster than the level, and the curve falls where the
-level ends."""
+"""Compare the levels with the curve: no size inside a level may be faster than the level itself, and the curve falls
+where the level ends."""
 
 from __future__ import annotations
 
@@ -43,9 +43,10 @@ def _flagged(item: Measurement, found: Sequence[Measurement]) -> Measurement:
 def curve_ends(found: Sequence[Measurement], traffic: str) -> list[Measurement]:
     """Return the size in bytes at which the curve of `traffic` leaves each cache level.
 
-    At this size, interpolated between the working sets of two levels, the bandwidth is the geometric mean of their
-    bandwidths. Sizes and bandwidths of caches differ by large factors, so both axes are logarithmic. There is no such
-    size if the next level is slower by less than a factor of _FALL, or if the curve crosses the mean more than once.
+    At this size, which is interpolated between the working sets of two levels, the bandwidth is the geometric mean of
+    the bandwidths of these levels. Sizes and bandwidths of caches differ by large factors, so both axes are
+    logarithmic. A level has no such size if the next level is slower by less than a factor of _FALL, or if the curve
+    crosses the mean more than once.
     """
     sizes = {str(one.coords["level"]): one.value for one in found if one.metric == "data_size"}
     rates = {
@@ -73,7 +74,7 @@ def _curve(found: Sequence[Measurement], metric: str, traffic: str) -> Mapping[f
 
 
 def _crossing(curve: Mapping[float, float], rate: float) -> float | None:
-    """Return the size at which a falling curve reaches this rate, or None unless the curve crosses the rate exactly
+    """Return the size at which a falling curve reaches this rate. Return None unless the curve crosses the rate exactly
     once."""
     falls = [(low, high) for low, high in pairwise(curve.items()) if low[1] >= rate > high[1]]
     rises = [low for low, high in pairwise(curve.items()) if low[1] < rate <= high[1]]

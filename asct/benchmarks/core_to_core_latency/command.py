@@ -19,7 +19,7 @@ _START_S: Final = 0.1
 _ROUND_S: Final = 0.002
 """Seconds to wake the threads and to write the samples of a round."""
 _SPREAD: Final = 16
-"""Ratio of the memory that the chain occupies to the total size of its lines, which are spread out."""
+"""Ratio of the memory over which the lines of the chain are spread to the total size of these lines."""
 _PLACE_BYTES: Final = 4096
 _MOST_MEMORY: Final = 256 << 20
 
@@ -78,11 +78,11 @@ def arguments(params: CoreToCoreLatencyParams, cpus: tuple[int, ...], node: Memo
 
 
 def rounds(cpus: int, threads_per_core: int, parallel: bool) -> int:
-    """Return the number of rounds needed for every CPU to meet every other CPU once, with no core in two pairs of the
-    same round.
+    """Return the number of rounds needed to pair every CPU with every other CPU once. Within a round, no core is part
+    of two pairs.
 
-    With the circle method, all pairs of n cores meet in n - 1 turns (n if n is odd). With t threads per core, each turn
-    takes t x t rounds. The rounds for the pairs within a core come first.
+    With the circle method, all pairs of n cores are measured in n - 1 turns (n if n is odd). With t threads per core,
+    each turn takes t x t rounds. The rounds for the pairs within a core come first.
     """
     if not parallel:
         return cpus * (cpus - 1) // 2

@@ -27,17 +27,17 @@ from asct.statistics.visits import moved
 PS: Final = 1e-12
 METRICS: Final = {CHAIN: "latency", "token": "one_way", "cas": "one_way"}
 DISTURBED: Final = 1.1
-"""Pairs in a round disturbed each other if their latency exceeds this multiple of the latency that they have when
-measured alone."""
+"""Pairs in a round disturbed each other if their latency is more than this multiple of their latency when measured
+alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class KernelPass:
     """The results of one run of the `pingpong` kernel: all pairs with the memory of one node.
 
-    `cycles` contains the same pairs in core cycles, if requested. For each method, `checks` contains the latency of
-    each checked pair measured concurrently, relative to its latency measured alone; `missing` is the number of pairs
-    without a value.
+    `cycles` contains the same pairs in core cycles, if requested. For each method, `checks` contains one ratio per
+    checked pair (the latency measured concurrently with other pairs, divided by the latency measured alone), and
+    `missing` is the number of pairs without a value.
     """
 
     memory_node: int
@@ -143,8 +143,8 @@ def _stats(sample: Mapping[str, Any]) -> Stats | None:
 
 
 def _compared(samples: Sequence[Mapping[str, Any]]) -> dict[str, tuple[float, ...]]:
-    """Return, for each method, one ratio per checked pair: its latency measured concurrently with other pairs, divided
-    by its latency measured alone."""
+    """Return, for each method, one ratio per checked pair: the latency measured concurrently with other pairs, divided
+    by the latency measured alone."""
     values: dict[str, dict[tuple[Any, ...], float]] = {"round": {}, "alone": {}}
     for sample in samples:
         if sample.get("median_ps") is not None and sample.get("phase") in values:
@@ -225,7 +225,8 @@ def _flags_of(mine: Sequence[PairLatency]) -> tuple[str, ...]:
 
 
 def _of_run(one: KernelPass) -> Iterator[Measurement]:
-    """Yield the checks, the number of missing pairs, the influence of addresses, the core clock and the page size."""
+    """Yield the results of the checks, the number of missing pairs, the influence of the memory address, the core clock
+    and the page size."""
     noise = noise_flags(one.run.end)
     for method, ratios in one.checks.items():
         flags = (*noise, INTERFERENCE) if median(ratios) > DISTURBED else noise

@@ -54,9 +54,9 @@ class StoredPairs:
         return {method: cells for (where, method), cells in self.groups.items() if where == data}
 
     def maps(self) -> dict[str, dict[str, Sequence[PairLatency]]]:
-        """Return the pairs as they are drawn, keyed by location of the data and by method.
+        """Return the pairs for the figures, keyed by location of the data and by method.
 
-        With the data on a single node, local and remote data complement each other, so they are drawn together.
+        If all data is on a single node, local and remote pairs complement each other, so they share a figure.
         """
         nodes = {cell.memory_node for cell in self.cells}
         if len(nodes) > 1 or not all(self.methods(data) for data in DATA):
@@ -126,7 +126,7 @@ _CPUS: Final = (Column("cpu_a", "CPUA", format="integer"), Column("cpu_b", "CPUB
 
 
 def all_tables(records: Sequence[Record], setting: Setting) -> tuple[Table, ...]:
-    """Return a table of all pairs for exports, followed by the summaries."""
+    """Return a table of all pairs, which is only for exports, followed by the summaries."""
     points = stored_pairs(records, setting)
     if not points:
         return ()
@@ -146,8 +146,8 @@ def _table(
     rows: Callable[[StoredPairs], Iterable[Row]],
     data: str = "",
 ) -> Table:
-    """Return a table with the `rows` of each point and the slug and title in `names`. It covers local or remote `data`;
-    a table for exports covers both."""
+    """Return a table with the `rows` of each point. `names` contains the slug and the title of the table. The table
+    covers local or remote `data` or, if it is only for exports, both."""
     swept = swept_columns(record for point in points for record in point.records)
     found = tuple(swept_cells(point.records, swept) | row for point in points for row in rows(point))
     slug, title = names
@@ -294,7 +294,7 @@ def _four_columns(point: StoredPairs) -> tuple[Column, ...]:
 
 
 def _noted(table: Table, records: Sequence[Record]) -> Table:
-    """Add the notes on methods and checks, and all flags, to the first table that is not only for exports."""
+    """Add the notes on methods and checks, and all flags, to the first table that reports show."""
     notes = [
         "token and cas are one-way latencies (half a round trip); chain is the time for CPU A to read one line "
         "that CPU B wrote. These are three different quantities.",
@@ -387,7 +387,7 @@ def _histogram(point: StoredPairs, cells: Mapping[str, Sequence[PairLatency]], p
 
 
 def _once(cells: Sequence[PairLatency]) -> list[PairLatency]:
-    """Return the cells, omitting those that only repeat another cell for the opposite direction."""
+    """Return the cells, omitting copies of cells for the opposite direction."""
     ways = {(cell.cpu_a, cell.cpu_b, cell.memory_node) for cell in cells if not cell.turned}
     return [cell for cell in cells if not cell.turned or (cell.cpu_b, cell.cpu_a, cell.memory_node) not in ways]
 

@@ -85,8 +85,7 @@ class IdleLatency(VisitedBenchmark[IdleLatencyParams]):
             yield "data_size", f"a chain needs two lines: at least {shortest} B with this stride"
 
     def needs(self, params: IdleLatencyParams, facts: HostFacts | None) -> Needs:
-        """Return the resources required for processes that run one after another, each with a working set on one
-        node."""
+        """Return the required resources. The processes run one after another, each with a working set on one node."""
         size = params.data_size or _USUAL_SIZE
         count = 1 if facts is None else len(node_pairs(facts))
         return Needs(

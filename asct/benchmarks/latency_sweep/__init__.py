@@ -175,8 +175,9 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
         return bool(params.sizes) and super().steps_known_ahead(params, facts)
 
     def steps(self, params: LatencySweepParams, context: Context) -> Sequence[Step]:
-        """Return the processes in this order: the curve, more sizes near its bounds and the local chain, then visits
-        that measure the curve and the levels again. If sizes are set, only those are measured."""
+        """Return the processes in this order: the curve, additional sizes near the bounds of the levels, the local
+        chain, and then further visits, which measure the curve and the levels again. If sizes are set, only those are
+        measured."""
         from asct.benchmarks.latency_sweep.survey import survey_of
 
         done, (whole,) = context.done, self.processes(params, context)
@@ -224,8 +225,9 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
         return [*super().runs(values), *(super().runs(local) if local else [])]
 
     def count(self, params: LatencySweepParams, context: Context, first: int) -> int:
-        """Return the number of visits, based on the levels of the newest earlier run or, if there is none, on those of
-        the pilot visits once they are complete. The first visit used `first` processes to measure the curve."""
+        """Return the number of visits, based on the levels found by the newest earlier run or, if there is none, by the
+        pilot visits once they are complete. `first` is the number of processes with which the first visit measured the
+        curve."""
         pilot, done = self.planned(params), context.done
         if params.visits is not None:
             return pilot
@@ -282,7 +284,7 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
         return found
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
-        """Return a table with one row per level and point; if there are no levels, the notes give the reason and a
+        """Return a table with one row per level and point. If there are no levels, the notes give the reason and a
         hint."""
         from asct.benchmarks.latency_sweep.report import level_table
 

@@ -33,9 +33,9 @@ _LARGEST: Final = 1 << 30
 _LEAST: Final = 512 << 20
 """Lower limit for the largest working set."""
 _CACHES: Final = 4
-"""Largest working set as a multiple of the largest cache, so that the middle of the DRAM range is more than twice the
-size of the cache. With a smaller multiple, so many loads would hit a 480 MiB cache that the latency would keep rising
-to the end of the range."""
+"""Largest working set as a multiple of the largest cache. With this multiple, the middle of the DRAM range is more than
+twice the size of the cache. With a smaller one, so many loads would hit a 480 MiB cache that the latency would keep
+rising to the end of the range."""
 EDGES: Final = "edges"
 """Name of the process that measures additional sizes in the first visit."""
 LOCAL: Final = "local"
@@ -117,7 +117,7 @@ def smallest(params: LatencySweepParams) -> int:
 
 
 def largest(params: LatencySweepParams, facts: HostFacts | None) -> int:
-    """Return the end of the range: the setting, or the result of `_wanted`, reduced to the free memory of the node if
+    """Return the end of the range: the setting or the result of `_wanted`, reduced to the free memory of the node if
     necessary."""
     if params.sizes:
         return max(params.sizes)
@@ -163,7 +163,7 @@ MOST: Final = 48
 
 
 def missing_sizes(levels: Sequence[MemoryLevel], measured: Collection[int], granule: int) -> tuple[int, ...]:
-    """Return sizes that fill every wide gap next to a bound in steps of 2 %, in ascending order, or an empty sequence
+    """Return sizes, in ascending order, that fill every wide gap next to a bound in steps of 2 %. The result is empty
     if there are no such gaps.
 
     There are at most `MOST` sizes, divided equally among the gaps.

@@ -58,8 +58,8 @@ _PRIVATE: Final = ("L1", "L2")
 """Levels used only by programs on the same core. Other programs always use part of the shared levels, so even a steady
 latency of a shared level may be 10 % higher than on an idle host."""
 _LESS, _MORE = 0.5, 1.3
-"""Plausible range for the end of a cache, as shares of its reported size. Lines on random pages compete for sets before
-the cache is full."""
+"""Plausible range for the measured end of a cache, as shares of the cache's reported size. Lines on random pages
+compete for sets before the cache is full."""
 
 
 def measurements(params: LatencySweepParams, found: Survey) -> list[Measurement]:
@@ -75,7 +75,7 @@ def measurements(params: LatencySweepParams, found: Survey) -> list[Measurement]
 
 
 def measured_again(found: Survey, run: KernelRun) -> list[Measurement]:
-    """Return the latencies that a later visit measured for sizes and levels."""
+    """Return the latencies of sizes and levels that a later visit measured."""
     points = size_latencies([run])
     curve = [item for size in sorted(points) for item in _of_size(points[size], found.search)]
     return [

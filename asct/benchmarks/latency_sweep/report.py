@@ -135,8 +135,8 @@ def _series(mine: Sequence[Record], what: str) -> Series:
 
 
 def _bounds(records: Sequence[Record]) -> list[Marker]:
-    """Return the upper bound of every level except the last, which ends only because the data ends there, and any size
-    inside a level at which the reach of a TLB is exceeded."""
+    """Return the upper bound of every level except the last (which ends only because the data ends there), and every
+    size inside a level at which the reach of a TLB is exceeded."""
     ends = [(size, f"{level} ends at") for size, level in _sizes(records, "upper_bound")]
     tlb = [(size, f"TLB limit in {level}") for size, level in _sizes(records, "tlb_end")]
     return [Marker(size, name, value=about_size(int(size))) for size, name in (*ends[:-1], *tlb)]

@@ -1,4 +1,4 @@
-"""The results of the first visit of latency-sweep: the curve, the levels, their ends, and the sizes to measure
+"""The results of the first visit of latency-sweep: the curve, the levels and their ends, and the sizes to measure
 again."""
 
 from __future__ import annotations
@@ -169,8 +169,8 @@ def _rising_memory(found: LevelSearch, points: Mapping[int, SizeLatency], facts:
 def _in_memory(level: MemoryLevel, facts: HostFacts) -> MemoryLevel:
     """Return the DRAM level with a size from the grid as its optimum, so that every run measures the same size.
 
-    Among the sizes that are at least `CACHES` times as large as the largest cache, it is the one nearest to the middle
-    of the range.
+    The optimum is the size nearest to the middle of the range, among those that are at least `CACHES` times as large as
+    the largest cache.
     """
     if level.name != MEMORY_LEVEL:
         return level

@@ -122,8 +122,8 @@ class LoadedLatency(VisitedBenchmark[LoadedLatencyParams]):
         return found[:1] if not done else () if is_slow(done[0]) else found
 
     def parse(self, params: LoadedLatencyParams, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
-        """Return the combined values of all visits. Latencies that fall as the load increases, and commands that ran
-        only once, are flagged."""
+        """Return the combined values of all visits, with flags on latencies that fall as the load increases and on
+        commands that ran only once."""
         found = checked(super().parse(params, outputs, facts))
         once = params.visits is None and len(outputs) == 1
         return [
@@ -134,8 +134,8 @@ class LoadedLatency(VisitedBenchmark[LoadedLatencyParams]):
     def values(
         self, params: LoadedLatencyParams, runs: Mapping[str, KernelRun], facts: HostFacts
     ) -> Sequence[Measurement]:
-        """Return the values of every level, of every target and of the whole curve, as well as the core clock and the
-        page size."""
+        """Return the values of every level, every target and the whole curve, as well as the core clock and the page
+        size."""
         return measurements(params, next(iter(runs.values())), facts)
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:

@@ -124,7 +124,7 @@ def _flags(sample: Mapping[str, Any], run: KernelRun) -> tuple[str, ...]:
 
 
 SHARE: Final = 0.8
-"""Share of the peak bandwidth at which the latency is reported; a common limit for the load on a host."""
+"""Share of the peak bandwidth at which the latency is reported. It is a common limit for the load on a host."""
 SLOWER: Final = 1.15
 """Multiple of the idle latency at which the bandwidth is reported, as in Arm's ASCT."""
 _COARSE: Final = 0.25
@@ -139,8 +139,8 @@ def summary(levels: Sequence[LoadLevel], idle: float | None, of_latency: tuple[s
     levels.
 
     Values that could not be determined are omitted, and a flag on the peak gives the reason. A level at which the load
-    was never present is not part of the curve. The peak may have been at that level, so it is flagged. `idle` is the
-    latency without load in seconds; `of_latency` contains the flags that apply to all latencies.
+    was never present is not part of the curve; because the true peak may be at that level, the reported peak is
+    flagged. `idle` is the latency without load in seconds; `of_latency` contains the flags that apply to all latencies.
     """
     valid = [level for level in levels if NO_LOAD not in level.flags]
     gaps = (GAPS,) if len(valid) < len(levels) else ()
@@ -179,7 +179,7 @@ def _of_points(points: Sequence[Point], peak: float, idle: float | None, flags: 
 
 
 def _coarse(points: Sequence[Point], at: float, peak: float) -> tuple[str, ...]:
-    """Return a flag if the next level below or above `at` is far away."""
+    """Return a flag if the adjacent level below or above `at` is far away."""
     below = max((x for x, _ in points if x < at), default=at)
     above = min((x for x, _ in points if x > at), default=at)
     return ("coarse-levels",) if max(at - below, above - at) > _COARSE * peak else ()
@@ -289,8 +289,8 @@ _METRICS: Final = ("latency", "latency_cycles", _IDLE, f"{_IDLE}_cycles")
 
 
 def checked(found: Sequence[Measurement]) -> list[Measurement]:
-    """Return the measurements, with flags on latencies that contradict each other, because more load never makes memory
-    faster.
+    """Return the measurements, flagging latencies that contradict each other. They do so if memory appears faster under
+    more load.
 
     If a latency is lower than one measured under a lighter load, it is flagged, and so is the highest latency measured
     under a lighter load.

@@ -57,8 +57,8 @@ class TableUnits:
         return Column(key, f"{title} [{self.unit}]", self.scale)
 
     def seconds(self, key: str, title: str, help: str = "") -> Column:
-        """Return a column of latencies that have no metric in cycles and are therefore converted with the median core
-        clock."""
+        """Return a column of latencies that have no metric in cycles. If the table shows cycles, they are converted
+        with the median core clock."""
         return Column(key, f"{title} [{self.unit}]", 1.0 / self.rate_scale if self.suffix else self.scale, help=help)
 
     def bandwidth(self, key: str, title: str, help: str = "") -> Column:

@@ -136,7 +136,8 @@ class PeakBandwidth(BandwidthBenchmark[PeakBandwidthParams]):
         return demanded, mapping_seconds(demanded) + seconds
 
     def needs(self, params: PeakBandwidthParams, facts: HostFacts | None) -> Needs:
-        """Return the resources required, including root access to read the theoretical peak if it is not set."""
+        """Return the resources required, including root access for reading the theoretical peak if that peak is not
+        set."""
         found = super().needs(params, facts)
         firmware = () if params.theoretical_bandwidth else (Privilege("reads DIMM data (SMBIOS)"),)
         return replace(found, privileges=(*found.privileges, *firmware))

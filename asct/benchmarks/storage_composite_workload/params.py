@@ -57,8 +57,8 @@ class CompositeParams(DemandParams):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """The block sizes that must divide the active range evenly. This does not apply to the requests of the mix,
-        because their offsets are random."""
+        """The block sizes that must divide the active range evenly. The request sizes of the mix are not included,
+        because the offsets of these requests are random."""
         return (SEQUENTIAL_BLOCK,)
 
     @property
@@ -91,8 +91,9 @@ class CompositeParams(DemandParams):
         return Workload(round(mean / _SECTOR) * _SECTOR, reads, title="mix", options=tuple(options.items()))
 
     def on(self, logical_block: int) -> CompositeParams:
-        """Return the settings for a target with this logical block size: smaller requests are left out, and the
-        smallest of the others gets their share. Raises Unsuitable if the target supports none of the sizes."""
+        """Return the settings for a target with this logical block size: requests smaller than a block are omitted, and
+        their share is added to that of the smallest remaining request. Raises Unsuitable if the target supports none of
+        the sizes."""
         kept = {size: share for size, share in self.shares.items() if size % logical_block == 0}
         if not kept:
             raise Unsuitable(

@@ -106,8 +106,8 @@ class StorageHdd(Benchmark[HddParams]):
             yield "mixes", "a read percentage cannot exceed 100"
 
     def needs(self, params: HddParams, facts: HostFacts | None) -> Needs:
-        """Return the resources required. The time covers all workloads in all zones; a disk writes far fewer bytes than
-        the maximum."""
+        """Return the resources required. The time covers all workloads in all zones. The maximum number of bytes is far
+        more than a disk actually writes."""
         cells = params.cells()
         seconds = params.zones * len(cells) * (params.duration + params.ramp_time + _START_SECONDS)
         share = sum(1.0 - cell.reads / 100.0 for cell in cells)

@@ -116,7 +116,8 @@ def _spread_row(index: Index, cell: ZoneWorkload, metric: str) -> Row:
 
 
 def _zone_table(records: Sequence[Record]) -> Table:
-    """Return a table with one row per zone and workload. It has too many rows to read, so it is for exports only."""
+    """Return a table with one row per zone and workload. It is only for exports, because it has too many rows to
+    read."""
 
     def rows(mine: Sequence[Record]) -> Iterable[Row]:
         index = indexed(mine)

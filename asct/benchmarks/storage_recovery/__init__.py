@@ -102,7 +102,7 @@ class StorageRecovery(Qualification[RecoveryParams]):
     metrics = METRICS
 
     def check(self, params: RecoveryParams) -> Iterable[tuple[str, str]]:
-        """Yield the errors common to all qualifications, and errors for a `test` that is not in `tests` and for
+        """Yield the errors common to all qualifications, an error if `test` is not in `tests`, and errors for
         impossible times."""
         yield from super().check(params)
         given = params.model_fields_set

@@ -54,8 +54,8 @@ def next_delay(wait_s: float, bursts: Sequence[Burst]) -> float:
 
 
 def settling_seconds(course: Sequence[TimeSlot]) -> float:
-    """Return the time in seconds at which the level last changed. By then, continuous load has used up the gain from
-    the pauses."""
+    """Return the time in seconds at which the level last changed. By then, the continuous load has used up the gain
+    from the pauses."""
     found = changes([slot.iops for slot in course])
     return sum(slot.seconds for slot in course[: found[-1].index]) if found else 0.0
 
@@ -118,7 +118,7 @@ def _bursts(journal: StepJournal, wait: float, numbers: Sequence[int]) -> list[B
 
 
 def _times(output: Output) -> tuple[float, float]:
-    """Return the times at which the requests started and ended, in seconds on a monotonic clock."""
+    """Return the start and the end of the measured time, in seconds on a monotonic clock."""
     window = window_of(read_document(output.files.get(RESULT_FILE, "")), read_guard_output(output))
     return window.start_ns * NS, window.end_ns * NS
 

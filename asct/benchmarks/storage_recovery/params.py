@@ -94,7 +94,7 @@ class RecoveryParams(DemandParams):
 
     @property
     def demanded(self) -> Workload:
-        """The workload that is measured at each load of the matrix."""
+        """The workload that is measured at each load in the matrix."""
         return Workload(self.demand_block_size, self.demand_rwmixread)
 
     def form(self) -> TestPlan:
@@ -104,8 +104,8 @@ class RecoveryParams(DemandParams):
     def load(self) -> RecoveryParams:
         """Return the settings with the load that the specification requires.
 
-        This is one job with 32 requests in flight for streams, and the highest load in the matrix for the writes before
-        the matrix.
+        For streams, this is one job with 32 requests in flight; for the writes before the matrix, it is the highest
+        load in the matrix.
         """
         if self.test == "stimulus":
             return self.model_copy(update={"numjobs": 1, "iodepth": 32, "precondition": 0})

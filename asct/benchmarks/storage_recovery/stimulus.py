@@ -22,7 +22,7 @@ from asct.statistics.robust import median
 Group = Literal["before", "between", "after"]
 GROUPS: Final[tuple[Group, ...]] = ("before", "between", "after")
 _LASTING: Final = 3
-"""Number of consecutive rounds that must reach the level. A single fast round is not a recovery."""
+"""Number of consecutive rounds that must reach the level, because a single fast round is not a recovery."""
 
 
 def level(rounds: Sequence[FioSummary], window: int) -> float:

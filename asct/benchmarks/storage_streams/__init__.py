@@ -38,7 +38,7 @@ def _placed(metric: Metric) -> Metric:
 
 
 class StorageStreams(Qualification[StreamParams]):
-    """A qualification that measures all streams together, and each stream alone."""
+    """A qualification that measures all streams together and each stream alone."""
 
     name = "storage-streams"
     title = "Concurrent streams of a drive"
@@ -95,7 +95,8 @@ class StorageStreams(Qualification[StreamParams]):
                 yield from round_values(summary, cell.coords | {"round": index + 1})
 
     def closing_values(self, journal: StepJournal, params: StreamParams) -> Iterator[Measurement]:
-        """Yield how much of its bandwidth each stream keeps, and its share of all requests."""
+        """Yield the share of its bandwidth that each stream keeps when all streams run, and the stream's share of all
+        requests."""
         streams = _streams(journal)
         phases = params.phases(journal.logical_block)
         mixed, flags = _points(journal, phases, together(streams))

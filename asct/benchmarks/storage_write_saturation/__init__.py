@@ -106,8 +106,8 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
             yield "time_cap", "is shorter than round_time, so no round would finish; increase time_cap"
 
     def cost(self, params: SaturationParams) -> Cost:
-        """Return the cost of the test. The longest time is `time_cap`; the usual time assumes a drive that writes 300
-        MB/s."""
+        """Return the cost of the test. The longest duration is `time_cap`; the usual duration assumes a drive that
+        writes 300 MB/s."""
         each = 1.0 + (START_SECONDS + params.ramp_time) / params.round_time
         opening = params.precondition * assumed_span(params)
         volume = params.volume_factor * assumed_span(params)

@@ -62,8 +62,8 @@ def next_steps(params: SaturationParams, journal: StepJournal, context: Context)
 
 
 def _reporting(step: Step, seconds: float) -> Step:
-    """Return the step, limited to a dozen fio reports and without mpstat: a test that takes a day has more than a
-    thousand rounds and would otherwise produce too much output."""
+    """Return the step, limited to a dozen fio reports and without mpstat, because a test that takes a day has more than
+    a thousand rounds and would otherwise produce too much output."""
     every = f"--status-interval={round(1000 * max(_SHORTEST_S, seconds))}ms"
     arguments = tuple(every if one.startswith("--status-interval=") else one for one in step.arguments)
     return replace(step, arguments=arguments, companions=())
@@ -79,8 +79,8 @@ def _outputs(params: SaturationParams, journal: StepJournal) -> Sequence[Output]
 
 
 def round_params(params: SaturationParams, journal: StepJournal, before: Sequence[TimeSlot]) -> FioParams:
-    """Return the settings for the round after `before`. Each round has its own random offsets; a stream continues where
-    the previous round ended."""
+    """Return the settings for the round that follows the rounds `before`. Each round has its own random offsets; a
+    stream continues where the previous round ended."""
     fresh = journal.fio(params.cell, params.phase, len(before))
     return continued(fresh, [slot.io_bytes for slot in before])
 

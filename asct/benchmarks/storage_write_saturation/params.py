@@ -61,11 +61,10 @@ def samples(rounds: Iterable[TimeSlot], length_s: float) -> list[TimeSlot]:
 
 
 def steady_window(rounds: Sequence[TimeSlot], goal: StopCondition, since: int = 0) -> SteadyWindow | None:
-    """Return the last samples as a window if they are steady, or None if they are not, or if a steady state does not
-    end the test.
+    """Return the last samples as a window if they are steady. Return None if they are not, or if a steady state does
+    not end the test.
 
-    The samples start at the round with index `since`, because an interruption of the test before that round let the
-    drive rest.
+    The samples start at the round with index `since`: the drive rested when the test was interrupted before that round.
     """
     if goal.sample_s <= 0:
         return None
@@ -89,9 +88,9 @@ def over(rounds: Sequence[TimeSlot], goal: StopCondition, since: int = 0) -> Rea
 
 
 def first_drop(course: Sequence[TimeSlot]) -> RateDrop | None:
-    """Return the first drop in the level by at least the share CLIFF. Such a drop means that the write cache is full
-    or that no free blocks are left. The first part of the test is searched at full resolution, which detects a small
-    cache even in a test that takes a day. Then the whole test is searched in merged slots.
+    """Return the first drop in the level of at least CLIFF (a share). Such a drop means that the write cache is full or
+    that no free blocks are left. The first part of the test is searched at full resolution, which detects a small cache
+    even in a test that takes a day. Then the whole test is searched in merged slots.
     """
     for slots in (course[:_MOST_SLOTS], _thinned(course)):
         rates = [slot.iops for slot in slots]
