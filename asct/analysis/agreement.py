@@ -21,7 +21,7 @@ from asct.values.grouping import grouped
 from asct.values.quantity import format_quantity
 
 _NEAR_SIZE: Final = 1.3
-"""A point on a curve measures a level if its size and that of the level differ by at most this factor."""
+"""A point on a curve measures a level if its size and the size of the level differ by at most this factor."""
 
 Place = tuple[str, str, str, str, tuple[tuple[str, str], ...]]
 """What the repeats of a value have in common: host, id, metric, point and coordinates."""
@@ -29,7 +29,7 @@ Place = tuple[str, str, str, str, tuple[tuple[str, str], ...]]
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """One side of a disagreement: the values at `places`, and the other value of the same quantity.
+    """One side of a disagreement: the value that was measured at `places`, and the other value of the same quantity.
 
     `ratio` is the other value divided by this one. It is also valid for metrics that express this value in a different
     unit.
@@ -81,7 +81,7 @@ class QuantityPair:
 
 @dataclass(frozen=True, slots=True)
 class _Sighting:
-    """One value of a quantity, with its interval and the places of the records that it summarizes."""
+    """One value of a quantity, with its interval and the locations of the records it summarizes."""
 
     quantity: Quantity
     key: tuple[tuple[str, str], ...]
@@ -93,7 +93,7 @@ class _Sighting:
 
 
 def place_of(record: Record) -> Place:
-    """Return the place of a record: its host, id, metric, point and coordinates."""
+    """Return the location of a record: its host, id, metric, point and coordinates."""
     coords = tuple(sorted((key, repr(value)) for key, value in record.coords.items()))
     return record.host, record.id, record.metric, record.point_id, coords
 
@@ -101,7 +101,7 @@ def place_of(record: Record) -> Place:
 def agreed(
     records: Sequence[Record], resolved: Mapping[str, Any], facts: Mapping[str, HostFacts], catalog: Catalog
 ) -> tuple[list[Record], tuple[Disagreement, ...]]:
-    """Return the records, in which values that disagree are flagged, and the disagreements.
+    """Return the records, with flags on values that disagree, and the disagreements.
 
     All code that shows or judges the values of a run must get them from this function.
     """
@@ -202,7 +202,7 @@ def _sightings(
 def _of_curve(
     quantity: Quantity, own: Sequence[Record], mine: Sequence[Record], conditions: Mapping[str, Any]
 ) -> Iterator[_Sighting]:
-    """For each level whose bounds are known, yield the values of the curve at sizes that belong to the level."""
+    """For each level whose bounds are known, yield the values of the curve at the sizes that belong to this level."""
     lowest, highest = (_by_level(mine, metric) for metric in quantity.curve or ())
     for level in (level for level in lowest if level in highest):  # keeps the order of the records, unlike a set
         low, high = lowest[level], highest[level]
@@ -225,7 +225,7 @@ def _by_level(mine: Sequence[Record], metric: str) -> dict[Scalar, float]:
 
 
 def _sighting(quantity: Quantity, group: Sequence[Record], key: Mapping[str, Any]) -> _Sighting | None:
-    """Return the value of these records: their median, with an interval that includes all of their intervals."""
+    """Return the median of these records as one value, with an interval that covers the intervals of all of them."""
     main = [record for record in group if record.metric == quantity.metric]
     if not main:
         return None
@@ -238,7 +238,7 @@ def _sighting(quantity: Quantity, group: Sequence[Record], key: Mapping[str, Any
 
 
 def _plain(value: Any) -> str:
-    """Return the value of a condition as text, or an empty string if asct is to choose the value."""
+    """Return the value of a condition as text, or an empty string if asct chooses the value."""
     return "" if value is None or value == "auto" else str(value)
 
 

@@ -42,7 +42,8 @@ MOST_RUNS: Final = 20
 the spread so much that the decline would go unnoticed."""
 
 BaselineKey = tuple[str, str, str, tuple[tuple[str, str], ...]]
-"""The key that identifies a value in different runs: host, id, metric, and its place as text."""
+"""The key that identifies a value in different runs: host, id, metric, and the swept settings and coordinates as
+text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +102,9 @@ class Baseline:
         return record.better != "neither" and (record.benchmark, record.metric) not in self.ignored
 
     def spread(self, group: MetricGroup) -> tuple[float, ...]:
-        """Return the values that the baseline and the unchanged runs measured at the place of `group` with the same
-        settings and benchmark version, oldest first. Only runs since the last acceptance are included, and only if
-        their values are on the same level as the baseline's."""
+        """Return the values that the baseline and the unchanged runs measured for the metric of `group` with the same
+        coordinates, settings and benchmark version, oldest first. Only runs since the last acceptance are included, and
+        only if their values are on the same level as the baseline's."""
         key, base = key_of(group), self.counterpart(group)
         if base is None:
             return ()
@@ -119,15 +120,15 @@ class Baseline:
         return _level([values[item] for item in ordered], ordered.index(run))
 
     def hardware_change(self, group: MetricGroup) -> str:
-        """Describe how the hardware differs from that on which the baseline's values were measured. Return an empty
-        string if it does not differ or there are no such values."""
+        """Describe how the hardware differs from the hardware on which the baseline measured this value. Return an
+        empty string if it does not differ, or if the baseline does not contain the value."""
         base = self.counterpart(group)
         if base is None:
             return ""
         return hardware_change(self.hardware.get(base.records[0].run, RunHardware()), self.current, group)
 
     def counterpart(self, group: MetricGroup) -> MetricGroup | None:
-        """Return the values of the baseline at the place of `group`; None if there are none."""
+        """Return the values in the baseline that correspond to `group`, or None if there are none."""
         return self.groups.get(key_of(group))
 
 
@@ -173,9 +174,9 @@ def find_baseline(name: str, current: Path, catalog: Catalog) -> Baseline:
 def spread_of(
     base: Path, current: Path, catalog: Catalog, others: Collection[Path] = ()
 ) -> dict[BaselineKey, tuple[float, ...]]:
-    """Return the values that the run in the folder `base` and the unchanged runs near it measured at each place, in
-    order to judge the run in the folder `current`. The result is empty if the two runs do not belong to one plan in one
-    results tree.
+    """Return, for each value of the run in the folder `base`, the values that this run and the unchanged runs near it
+    measured. They are needed to judge the run in the folder `current`. The result is empty if the two runs do not
+    belong to one plan in one results tree.
 
     Acceptances divide the runs into segments, and only runs in the base's segment are used. The runs in the folders
     `others` are excluded, because they are compared with the base as well. Raises StoreError.
@@ -216,9 +217,9 @@ def _problem(name: str, error: StoreError) -> str:
 
 
 def _named(name: str, runs: Path, plan: str, current: Path | None = None) -> StoredRun:
-    """Return the run with this label, id or path, for a plan whose runs are in the folder `runs`. Raises StoreError.
-    Its code is E522 if the run cannot be a baseline of the plan; this check does not apply to the run in the folder
-    `current`."""
+    """Return the run with this label, id or path, for a plan whose runs are in the folder `runs`. Raises StoreError,
+    with the code E522 if the run cannot be a baseline of the plan. The run in the folder `current` is exempt from this
+    check."""
     labeled = runs / name
     if lost := lost_run(labeled):
         raise StoreError(Diagnostic("E522", f"the run {lost}, which has the label `{name}`, no longer exists"))
@@ -235,13 +236,14 @@ def _named(name: str, runs: Path, plan: str, current: Path | None = None) -> Sto
 
 
 def newest_before(current: Path) -> StoredRun | None:
-    """Return the newest run that can be a baseline among the plan's runs before the one in the folder `current`; None
-    if there is none."""
+    """Return the newest of the plan's runs before the one in the folder `current` that can be a baseline, or None if
+    there is none."""
     return newest_fit(_before(current))
 
 
 def newest_fit(folders: Sequence[Path]) -> StoredRun | None:
-    """Return the newest of these runs (oldest first) that can be a baseline; None if there is none."""
+    """Return the newest run that can be a baseline, or None if there is none. `folders` contains the runs, oldest
+    first."""
     fit = (item for item in _without(unfit, reversed(folders)) if not _unconfirmed(item.run.verdicts))
     return next(fit, None)
 
@@ -396,8 +398,8 @@ def _unchanged(baseline: StoredRun, current: StoredRun, before: Sequence[Path]) 
 
 
 def _values_of(stored: StoredRun, current: RunHardware) -> UnchangedRun:
-    """Return the values of a run that are treated as unchanged. This excludes values of entries that measured different
-    hardware from `current`, values reused from another run, and values that seemed to have regressed at first."""
+    """Return the values of a run that are treated as unchanged. This excludes values of entries that measured other
+    hardware than `current` did, values reused from another run, and values that seemed to have regressed at first."""
     own, same = _hardware(stored), dict[tuple[str, str, str], bool]()
     unconfirmed = _unconfirmed(stored.run.verdicts)
     groups = {}

@@ -1,4 +1,4 @@
-"""Documents whose size is limited: parts that have briefer versions, and a note on what was shortened."""
+"""Documents of limited size, whose parts can be replaced with shorter versions. A note lists the shortened parts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a document. `texts` contains its versions, from the full one to the briefest; an empty text is omitted.
+    """A part of a document. `texts` contains its versions, from the longest to the shortest; an empty text is omitted.
 
     A part of rank 0 is never shortened; parts with a higher `rank` are shortened first.
     """
@@ -19,12 +19,11 @@ class Part:
 
 
 def fit(parts: Sequence[Part], most: int, note: Callable[[Sequence[str]], str]) -> str:
-    """Return the document, one part after the other, in at most `most` bytes of UTF-8 (and therefore at most `most`
-    characters).
+    """Join the parts into a document of at most `most` bytes of UTF-8 (and therefore at most `most` characters).
 
-    If the full document is too large, each part, in ascending order of rank, gets the fullest version for which there
-    is room. The document then ends with the text that `note` returns for the names of the parts that were shortened or
-    left out. Only parts of rank 0 are included regardless of their size.
+    If the full document is too large, each part, in ascending order of rank, gets the longest version that still fits.
+    The document then ends with the text that `note` returns for the names of the parts that were shortened or left out.
+    Only parts of rank 0 are included regardless of their size.
     """
     texts = [part.texts[0] for part in parts]
     if len(_joined(texts).encode()) <= most:
@@ -44,7 +43,7 @@ def fit(parts: Sequence[Part], most: int, note: Callable[[Sequence[str]], str]) 
     for number in reversed(ranked):
         if len(document().encode()) <= most:
             break
-        texts[number] = ""  # needed because each part that is shortened makes the note longer
+        texts[number] = ""  # needed because the note grows with each part that is shortened
     return document()
 
 

@@ -1,4 +1,4 @@
-"""The first cause of a run's failure, which a reader should look at first."""
+"""The cause of a run's failure that readers should look at first."""
 
 from __future__ import annotations
 

@@ -73,9 +73,10 @@ def _joined(charts: list[tuple[str, Chart]]) -> Chart:
 def markers_of(charts: Sequence[tuple[str, Chart]]) -> tuple[Marker, ...]:
     """Return the markers of all hosts: for each name, the marker of the host with the median position.
 
-    If the positions on the hosts differ by more than `_CLOSE`, each group of close ones has its own marker, which says
-    on how many hosts it is. Positions found on less than half of the hosts have none. If a host has several markers
-    with the same name, the first ones of all hosts belong together, then the second ones and so on.
+    If the positions on the hosts differ by more than `_CLOSE`, each group of positions that are close together gets its
+    own marker, which states the number of hosts in the group. Positions found on fewer than half of the hosts get no
+    marker. If hosts have several markers with the same name, the first markers of all hosts belong together, as do the
+    second ones, and so on.
     """
     same: dict[tuple[str, str, int], list[Marker]] = {}
     for _, figure in charts:

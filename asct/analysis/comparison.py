@@ -1,16 +1,22 @@
-"""Compare the values of two runs at the same place: by how much they differ, and whether chance could explain the
-difference.
+"""Compare corresponding values of two runs: how much they differ, and whether chance could explain the difference.
 
 The samples of a value are its visits (processes with fresh memory), or its repeats if a repeat has no visits. The
 visits of one repeat are close together in time, so they do not show what varies from repeat to repeat. Therefore, if
 there are several repeats, each one is a single sample, regardless of its number of visits, until the spread of
-unchanged runs shows how much repeats differ. A value has regressed if these conditions hold: it is worse than `limit`
-allows, according to a Mann-Whitney test against the base's values made worse by `limit`; if there are several unchanged
-runs, it is worse than could be expected of another unchanged run; both tests account for all values that are compared
-together (Holm); and the change exceeds the noise floor. The noise floor combines the intervals of both values or, for
-samples that are all equal, the resolution of the values (see `_noise`), and, with ten or more unchanged runs, is at
-least the change that the spread of these runs explains. Sources: see `statistics/ranks.py`, `statistics/shift.py`,
-`statistics/prediction.py` and, for the interval of a median, `statistics/quantiles.py`.
+unchanged runs shows how much repeats differ.
+
+A value has regressed if all of these conditions hold:
+
+- It is worse than `limit` allows, according to a Mann-Whitney test against the base's values made worse by `limit`.
+- If there are several unchanged runs, it is worse than could be expected of another unchanged run.
+- The change exceeds the noise floor.
+
+Both tests account for all values that are compared together (Holm). The noise floor combines the intervals of both
+values or, for samples that are all equal, the resolution of the values (see `_noise`). With ten or more unchanged runs,
+it is at least the change that the spread of these runs explains.
+
+Sources: see `statistics/ranks.py`, `statistics/shift.py`, `statistics/prediction.py` and, for the interval of a median,
+`statistics/quantiles.py`.
 """
 
 from __future__ import annotations
@@ -55,7 +61,7 @@ _UNDECIDED: Final[tuple[Outcome, ...]] = ("too-few", "noisy", "not-comparable")
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The difference between two values of the same metric at the same place.
+    """The difference between two values of the same metric with the same settings and coordinates.
 
     `change` is relative to the base (0.05 means 5 % more), and `interval` is its 95 % interval, or None if there are
     too few samples. `noise` is the noise floor, as a fraction. `samples` contains the number of samples of each value.
@@ -94,10 +100,11 @@ class Change:
     """Whether there is nothing to test: all samples of both values and all unchanged runs are equal, or both values are
     the same number that is not positive."""
     shared: str = ""
-    """A note on a regression, if most values of the host became worse together."""
+    """A note on a regression if most values of the host became worse together."""
     test: tuple[object, ...] = ()
-    """The place, the samples and the limit, which identify the test. Metrics that record the same numbers, such as
-    `iops` and `read_iops` of a read job, share one test. If this is empty, the change is a test of its own."""
+    """The key that identifies the test: settings, coordinates, samples and limit. Metrics that record the same numbers,
+    such as `iops` and `read_iops` of a read job, share one test. If the key is empty, the change is tested on its
+    own."""
 
     @property
     def informative(self) -> bool:
@@ -127,7 +134,7 @@ class Change:
 
     @property
     def undecided(self) -> bool:
-        """Whether a regression can be neither shown nor ruled out. For a value that improved, it is ruled out."""
+        """Whether a regression can be neither shown nor ruled out. An improvement rules it out."""
         return self.outcome in _UNDECIDED and bool(self.reason or self.worse_by > 0.0)
 
     @property
@@ -252,8 +259,8 @@ def _percent(share: float) -> str:
 
 
 def _test(base: MetricGroup, new: MetricGroup, limit: float, unchanged: Sequence[float]) -> tuple[object, ...]:
-    """Return a key that two metrics of a place share if and only if comparing one is the same test as comparing the
-    other."""
+    """Return the key of a test. Two metrics with the same settings and coordinates have the same key if and only if
+    comparing them is the same test."""
     host, job_id, _, point_id, coords = new.key
     samples = (tuple(map(tuple, _nested(group))) for group in (base, new))
     return host, job_id, point_id, coords, new.records[0].better, limit, tuple(unchanged), *samples

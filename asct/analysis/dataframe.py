@@ -75,8 +75,8 @@ def document(view: RunView, digits: int | None = None) -> str:
 
 
 def _lines(value: Any) -> str:
-    """Return JSON with one line per item of an object: per host, and per entry of the plan. With indentation, each
-    value would take a line, and json.dumps would not use its encoder in C."""
+    """Return JSON with one line per item of an object, such as a host or an entry of the plan. Indented JSON would have
+    one line per value, and json.dumps would not use its C encoder to write it."""
     if not isinstance(value, dict):
         return _encode(value)
     return "{" + ",".join(f"\n{_encode(key)}:{_encode(item)}" for key, item in value.items()) + "}"

@@ -1,5 +1,5 @@
-"""Judge measured values against the expectations of a plan, with one verdict (pass, fail or unknown) per host and
-place.
+"""Judge measured values against the expectations of a plan, with one verdict (pass, fail or unknown) for each value on
+each host.
 
 If the value was not measured, the verdict is unknown, never pass. If no planned value matches an expectation, its
 outcome is `not planned`. This module reads no files and prints nothing.
@@ -65,7 +65,7 @@ def judge(
     losses: Sequence[Loss] = (),
     baseline: Baseline | None = None,
 ) -> list[Verdict]:
-    """Return the verdicts for `checks`, ordered by check, then by host and place.
+    """Return the verdicts for `checks`, ordered by check, then by host, and then by settings and coordinates.
 
     `places` contains the values (see `gather`). `facts` maps host names to facts. `strict` contains the keys
     (`host/id`) of jobs whose noisy or invalid values are treated as not measured. An expectation cannot be judged if
@@ -367,14 +367,14 @@ def _gaps(check: Check, host: str, matching: Sequence[MetricGroup], ended: Outco
             continue
         swept = {key for place in matching if place.id == job.id for key in place.records[0].point}
         if swept and swept <= set(check.at):
-            continue  # the check selects a single place, and it was measured
+            continue  # the check selects a single value, and this value was measured
         reason = f"part of the job is missing: {', '.join(lost)}{ended.cause(check, host, job.id)}"
         verdicts.append(_verdict(check, host, reason, id=job.id))
     return verdicts
 
 
 def _verdict(check: Check, host: str | None, reason: str, **fields: Any) -> Verdict:
-    """Return an unknown verdict for `check`; `fields` replace some of its fields."""
+    """Return an unknown verdict for `check`; `fields` replace some of the verdict's fields."""
     absolute, span = check.relative_to is None, check.span
     known: dict[str, Any] = {
         "outcome": "unknown", "severity": check.severity, "host": host, "id": check.job_id, "metric": check.metric,

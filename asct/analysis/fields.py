@@ -110,7 +110,7 @@ def _name(item: Mapping[str, Any]) -> str:
 
 
 def differences(base: HostFacts, other: HostFacts) -> list[Difference]:
-    """Return the differences between two states, in the order of the fields. A field that only one side has is a
+    """Return the differences between two states, in the order of the fields. A field that only one side has counts as a
     difference."""
     first, second = (flat(facts.model_dump(mode="json", by_alias=True), by_name=True) for facts in (base, other))
     found = []

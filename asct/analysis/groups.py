@@ -1,6 +1,7 @@
-"""Values grouped by metric and place, as expectations and comparisons judge them.
+"""Values grouped by metric, swept settings and coordinates, as expectations and comparisons judge them.
 
-A place is one combination of swept settings and coordinates; its value is the median of its repeats.
+The value of each group is the median of its repeats. In this package, a combination of swept settings and coordinates
+is called a place.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from asct.values.grouping import grouped
 
 @dataclass(frozen=True, slots=True)
 class MetricGroup:
-    """All repeats of one metric at one place of a job on one host. `records` is never empty."""
+    """All repeats of one metric with the same swept settings and coordinates, in a job on one host. `records` is never
+    empty."""
 
     host: str
     id: str
@@ -29,7 +31,7 @@ class MetricGroup:
 
     @property
     def key(self) -> Place:
-        """The key that identifies the place in its run."""
+        """The key that identifies the group within its run."""
         return place_of(self.records[0])
 
     @property
@@ -54,7 +56,8 @@ class MetricGroup:
 
 
 def gather(records: Iterable[Record], disagreements: Iterable[Disagreement] = ()) -> list[MetricGroup]:
-    """Group records by metric and place, in order of first appearance. Warm-ups (repeats below 1) are skipped."""
+    """Group records by host, id, metric, swept settings and coordinates, in order of first appearance. Warm-ups
+    (repeats below 1) are skipped."""
     rivals: dict[Place, list[Disagreement]] = {}
     for side in disagreements:
         for place in side.places:

@@ -98,7 +98,7 @@ def _kind(drive: BlockDevice) -> tuple[str | None, int | None, str | None]:
 
 
 def _order(drive: BlockDevice) -> tuple[str, int, str]:
-    """Return the sort key of a drive: its kind, because its name can change with every boot."""
+    """Return the sort key of a drive. It is based on the kind of drive, because the name can change with every boot."""
     return drive.model or "", drive.size_bytes or 0, drive.firmware or ""
 
 

@@ -72,7 +72,7 @@ class HeadlineMetric:
 
     @property
     def detail(self) -> str:
-        """The place, the spread and the count."""
+        """The coordinates, the spread and the count."""
         return "; ".join(filter(None, (self.place, self.precision)))
 
     @property
@@ -149,7 +149,8 @@ def _of_best(job: JobView, metric: Metric, places: Sequence[MetricGroup], label:
 
 
 def _where(job: JobView, chosen: MetricGroup, places: Sequence[MetricGroup], told: Collection[str] = ()) -> str:
-    """Return the coordinates that distinguish `chosen` from the other groups, except those in `told`."""
+    """Return the coordinates that distinguish `chosen` from the other groups, without those whose names are in
+    `told`."""
     apart = {
         key: value
         for key, value in chosen.at.items()
@@ -210,7 +211,8 @@ def _by_value(found: Sequence[HeadlineMetric]) -> TextTable:
 
 
 def _by_host(name: str, items: Sequence[HeadlineMetric]) -> TextTable:
-    """Return a table with one row per host in the given order. A place that all hosts share is part of the heading."""
+    """Return a table with one row per host in the given order. Coordinates that all hosts share are part of the
+    heading."""
     cells = {(item.host, item.label): item for item in items}
     places = {label: {item.place for item in same} for label, same in grouped(items, lambda item: item.label).items()}
     shared = {label: next(iter(own)) if len(own) == 1 else "" for label, own in places.items()}

@@ -26,7 +26,7 @@ Place = tuple[str, str]
 @dataclass(frozen=True, slots=True)
 class KeyResult:
     """A key result on all of its hosts. `value` and `unit` describe the value of the only host, or the range over all
-    hosts; `lines` state the place, the spread and the count, for each host listed."""
+    hosts; `lines` state the coordinates, the spread and the count for each host listed."""
 
     id: str
     label: str
@@ -34,7 +34,8 @@ class KeyResult:
     unit: str
     lines: tuple[str, ...]
     doubts: tuple[str, ...]
-    """The doubts about this key result, the gravest first, excluding those that all shown key results share."""
+    """The doubts about this key result, the most serious ones first, excluding doubts that apply to all key results
+    shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,8 @@ def _by_level(item: HeadlineMetric) -> bool:
 
 
 def _result(items: Sequence[HeadlineMetric], shared: set[str], several: bool) -> KeyResult:
-    """Return a key result. `several` means that the run has several hosts, so that the only one with it is named."""
+    """Return a key result. If the run has `several` hosts but only one of them has this key result, that host is
+    named."""
     first = items[0]
     hosts = grouped(
         ((doubt, item.host) for item in items for doubt in item.doubts if doubt not in shared), lambda pair: pair[0]

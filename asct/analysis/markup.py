@@ -1,4 +1,4 @@
-"""Markdown: escaped text, inline code, pipe tables and sections that a reader can open."""
+"""Markdown: escaped text, inline code, pipe tables and sections that a reader can expand."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def row_text(cells: Iterable[str]) -> str:
 
 
 def details(title: str, lines: Sequence[str]) -> list[str]:
-    """Return a section that is closed until the reader opens it. `lines` contains Markdown.
+    """Return a section that is collapsed until the reader expands it. `lines` contains Markdown.
 
     `title` may be any text. It is escaped as HTML, because Markdown is not rendered in a title; references are broken
     up as in `escape`.

@@ -16,7 +16,7 @@ _ALLOWED: Final = frozenset({
 })  # fmt: skip
 _LARGEST: Final = 2**63
 _STEPS: Final = 100_000
-"""Number of instructions that SQLite executes between two points at which Ctrl-C can end a query."""
+"""Number of instructions that SQLite executes before it checks again whether Ctrl-C should end the query."""
 
 
 class QueryResult(NamedTuple):

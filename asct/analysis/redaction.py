@@ -1,4 +1,4 @@
-"""Remove from texts, documents and paths what must not be published.
+"""Remove everything that must not be published from texts, documents and paths.
 
 `redactor` is for reports that anyone may read: it removes addresses, serial numbers and command lines of the Linux
 kernel, but keeps the host names in the plan, except names that are addresses. `redaction_of` is for `--redact`: it also
@@ -149,7 +149,7 @@ class Redaction:
 
 
 def _any_of(texts: Iterable[str]) -> str:
-    """Return a pattern that matches any of the texts, longer ones in preference to shorter ones."""
+    """Return a pattern that matches any of the texts and prefers longer ones to shorter ones."""
     return "|".join(re.escape(text) for text in sorted(texts, key=lambda text: (-len(text), text)))
 
 

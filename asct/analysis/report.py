@@ -91,7 +91,7 @@ class HostPart:
     figures: tuple[Figure, ...] = ()
     """The figures of this host, if those of the section show many hosts together."""
     alike: tuple[str, str] | None = None
-    """The name and the slug of an earlier host with the same commands, which are listed only there."""
+    """The name and the slug of an earlier host with the same commands. The commands are listed only for that host."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,8 +273,8 @@ def _host_cards(view: RunView, findings: DisturbanceSummary) -> Iterable[HostCar
 
 
 def without_name(picture: str, name: str) -> str:
-    """Return a drawing of a machine without the machine's name, which may also be a part of other words (`n1` of the
-    style `on1`)."""
+    """Return a drawing of a machine without the machine's name. Only whole words are removed, because a short name such
+    as `n1` may also occur within other words, such as the style `on1`."""
     return re.sub(rf"\b{re.escape(escape(plain(name)))}\b", "", picture)
 
 

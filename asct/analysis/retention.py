@@ -27,7 +27,7 @@ from asct.store.reader import StoredRun
 from asct.store.verify import unexpected
 
 _SHORTEST: Final = 8
-"""The length from which the beginning of an id selects a run, as in `open_run`."""
+"""Minimum length at which the beginning of an id selects a run, as in `open_run`."""
 _REUSED: Final = "reused from "
 _MENTIONED: Final = re.compile(r"\b\d{8}[0-9TZa-f-]*")
 """Matches ids of runs, and their beginnings, in any text."""
@@ -100,7 +100,7 @@ def _why_kept(item: ListedRun, needed: Mapping[Path, str], catalog: Catalog) -> 
 
 
 def unwritten(stored: StoredRun, catalog: Catalog) -> str:
-    """Return what the folder of a run contains that asct did not write, or the damage that could hide such files; an
+    """Describe the files in a run's folder that asct did not write, or the damage that could hide such files. Return an
     empty string if there is neither. Raises StoreError if the folder cannot be read."""
     folders = picture_folders(dict.fromkeys(job.id for job in stored.run.jobs))
     if strange := foreign(stored.layout.root, _report_names(stored.run, catalog), folders):
@@ -109,15 +109,15 @@ def unwritten(stored: StoredRun, catalog: Catalog) -> str:
 
 
 def _report_names(run: Run, catalog: Catalog) -> set[str]:
-    """Return how the names of the tables and pictures in a run's folder begin."""
+    """Return the strings with which the names of the tables and pictures in a run's folder begin."""
     names = {job.benchmark for job in run.jobs}
     known = [benchmark for name in names if (benchmark := catalog.get(name)) is not None]
     return {"system_info", *names, *(name for benchmark in known for name in benchmark.pictures.values())}
 
 
 def _references(item: ListedRun) -> set[str]:
-    """Return the ids, or their beginnings, of the runs to which a run refers. If it is damaged, these are all ids that
-    its documents mention. Raises StoreError (E515)."""
+    """Return the ids, or the beginnings of ids, of the runs to which a run refers. For a damaged run, return all ids
+    mentioned in its documents. Raises StoreError (E515)."""
     try:
         if item.run is not None:
             names = [*_names(StoredRun(item.layout, item.run))]

@@ -62,8 +62,8 @@ class RepeatView:
 
     @property
     def measured(self) -> bool:
-        """Whether the repeat is treated as measured. This is not the case for a noisy repeat that `strict` rejects,
-        which has a diagnostic."""
+        """Whether the repeat is treated as measured. A noisy repeat that `strict` rejects has a diagnostic and is
+        treated as not measured."""
         return self.status is not None and self.status.status in MEASURED and self.status.diagnostic is None
 
     @property

@@ -1,4 +1,4 @@
-"""Results of Arm's ASCT 0.5 and 0.6, as runs that `asct diff` compares."""
+"""Convert results of Arm's ASCT 0.5 and 0.6 to runs that `asct diff` can compare."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ def read_arm_asct(root: Path, catalog: Catalog) -> DiffSource:
 def _records(
     folder: ArmFolder, name: str, catalog: Catalog, nodes: int | None
 ) -> Iterator[tuple[str, Record, Place, str]]:
-    """Yield, for each value of a recipe, the name of the recipe, a record, its place, and the reason why the value
-    cannot be compared with those of asct. Add a note about cells without a value."""
+    """For each value of a recipe, yield the name of the recipe, a record, the location of the record, and the reason,
+    if any, why the value cannot be compared with those of asct. Add a note about cells without a value."""
     result, benchmark = folder.results[name], catalog.get(name) if name in RECIPES else None
     if result.data is None or benchmark is None:
         return

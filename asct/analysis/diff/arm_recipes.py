@@ -75,7 +75,8 @@ class ArmRecipe:
         return sum(table.blank for table in self.tables)
 
     def table(self, content: object, part: str = "") -> ArmTable:
-        """Return a table of the recipe; `part` is its place within the file. Raises StoreError (E530)."""
+        """Return a table of the recipe; `part` identifies the part of the file that contains it. Raises StoreError
+        (E530)."""
         self.tables.append(table_of(content, f"{self.place}{part}"))
         return self.tables[-1]
 

@@ -54,7 +54,7 @@ def _mistake(text: str, start: int, part: str, label: str) -> UsageError:
 
 def doubts(diff: Diff, *, gated: bool) -> list[Diagnostic]:
     """Return the reasons (E706) why a comparison has no result, or why it cannot pass the gate. If there are any, the
-    exit code does not show that values regressed, so the values that did are named as well."""
+    exit code does not show whether values regressed, so regressed values are named as well."""
     found = [*_doubts(diff, gated)]
     return [*found, *_regressed(diff)] if found and gated else found
 

@@ -208,8 +208,7 @@ def _other_load(base: DiffSource, new: DiffSource, before: MetricGroup, after: M
 
 
 def _unjudged(new: MetricGroup) -> str:
-    """Return the reason why a new value has no verdict, whatever the base contains, or an empty string if it can have
-    one."""
+    """Return the reason why a new value cannot have a verdict, whatever the base contains; empty if it can have one."""
     if new.records[0].better == "neither":
         return UNDIRECTED
     invalid = [flag for flag in new.doubts if is_invalid([flag])]

@@ -64,11 +64,10 @@ class DiffSource:
     notes: tuple[Diagnostic, ...] = ()
     """Warnings about files that could be read only in part."""
     spread: Mapping[BaselineKey, Sequence[float]] = field(default_factory=dict)
-    """Maps each place in the base to the values that the base, and the runs of the same plan that count as unchanged,
-    measured there."""
+    """For each value of the base, the values that the base and the unchanged runs of the same plan measured."""
     unlike: Mapping[Place, str] = field(default_factory=dict)
-    """The reasons why values of another tool cannot be compared with those of asct, keyed by place. Values without a
-    reason are comparable."""
+    """The reasons why values of another tool cannot be compared with those of asct, keyed by the location of the
+    record. Values without a reason are comparable."""
 
     @property
     def hosts(self) -> list[str]:

@@ -37,7 +37,7 @@ _LEAST: Final = {
 }
 """Minimum width of each kind of box."""
 _DARK_STEPS: Final = 4
-"""The number of colors, from the start of VIRIDIS, on which white text has a higher contrast than black text."""
+"""The number of colors at the start of VIRIDIS on which white text has a higher contrast than black text."""
 _SWATCH: Final = 30.0
 
 
