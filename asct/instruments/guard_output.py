@@ -74,7 +74,8 @@ class GuardOutput:
     ended_ns: int
     members_before: tuple[GuardTarget, ...] = ()
     members_after: tuple[GuardTarget, ...] = ()
-    """The members of the RAID set, if there is one; the set is then the only target, including in `samples`."""
+    """The members of the RAID set, if there is one. In that case, the set is the only target, and `samples` contains
+    counters only for the set."""
 
     @property
     def drives(self) -> tuple[GuardTarget, ...]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 OLDEST_FIO: Final = "3.30"
 ASSUMED_WRITE_BYTES_PER_S: Final = 2_000_000_000
-"""Rate of a fast NVMe drive, used to estimate the maximum number of bytes that a point writes."""
+"""Write rate of a fast NVMe drive, used to estimate the maximum number of bytes that a point writes."""
 _LIKELY_WRITE_BYTES_PER_S: Final = 1_000_000_000
 _LIKELY_WRITES_PER_S: Final = 75_000
 """Sustained write rate of an ordinary NVMe drive: 1 GB/s for large requests and 300 MB/s for 4 KiB requests. The drive
@@ -129,7 +129,7 @@ def _buffer_bytes(stage: FioParams) -> int:
 
 
 def _both_given(params: FioParams, steps: str, axis: str) -> bool:
-    """Return whether a sweep list and a single value that is not in the list were both set."""
+    """Return whether the settings contain both a sweep list and a single value that is not in this list."""
     if not {steps, axis} <= params.model_fields_set:
         return False
     values = getattr(params, steps)

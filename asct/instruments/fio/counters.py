@@ -21,7 +21,7 @@ from asct.instruments.guard_output import DISCARD_BYTES, READ_BYTES, WRITE_BYTES
 
 ENOUGH_ROWS: Final = 3
 _BUSY: Final = ("usr", "nice", "sys", "irq", "soft", "steal", "guest", "gnice")
-"""Kinds of CPU time that are not available to a job, including time that the hypervisor gave to other guests."""
+"""Kinds of CPU time during which a CPU is busy, including time that the hypervisor gave to other guests."""
 _USER: Final = ("usr", "nice")
 
 
@@ -29,7 +29,7 @@ _USER: Final = ("usr", "nice")
 class CpuLoad:
     """The load in the mpstat interval that ended in `second`, or the mean of `rows` intervals.
 
-    `load` (of all online CPUs) and `used` (of the CPUs that the jobs use) map kinds of time to percentages. `busiest`
+    `load` (for all online CPUs) and `used` (for the CPUs that the jobs use) map kinds of time to percentages. `busiest`
     is the percentage of time for which the busiest CPU in use was busy. `user_cpus` is the number of CPUs that all
     programs on the host used outside the Linux kernel.
     """
@@ -57,7 +57,7 @@ def read_rows(text: str, used: Sequence[int] = ()) -> Sequence[CpuLoad]:
             if "cpu-load" not in sample:
                 continue
             moment = datetime.combine(day, time.fromisoformat(sample["timestamp"]), UTC)
-            if rows and moment.timestamp() < rows[-1].second:  # the date is that of the start of the run
+            if rows and moment.timestamp() < rows[-1].second:  # the date is the run's start date
                 day, moment = day + timedelta(days=1), moment + timedelta(days=1)
             rows.append(_row(int(moment.timestamp()), sample["cpu-load"], {str(cpu) for cpu in used}))
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, RecursionError) as error:
@@ -148,7 +148,7 @@ def window_of(document: Document, watch: GuardOutput) -> MeasuredWindow:
 def device_change(
     samples: Sequence[CounterSample], fields: Sequence[int], start_ns: float, end_ns: float, target: int | None = None
 ) -> float | None:
-    """Return the increase of the given counters for one target, or for all targets combined. Return None if a drive has
+    """Return the increase in the given counters for one target, or for all targets combined. Return None if a drive has
     no counters."""
     return counter_change([(one.mono_ns, _sum(one, fields, target)) for one in samples], start_ns, end_ns)
 
@@ -160,7 +160,7 @@ def _sum(sample: CounterSample, fields: Sequence[int], target: int | None) -> in
 
 
 def counter_change(series: Sequence[tuple[int, int | None]], start_ns: float, end_ns: float) -> float | None:
-    """Return the increase of a counter whose samples are pairs of time and value. Return None if a value is unknown or
+    """Return the increase in a counter whose samples are pairs of time and value. Return None if a value is unknown or
     if there is only one sample."""
     known = [(moment, value) for moment, value in series if value is not None]
     if len(known) < 2 or len(known) < len(series):
@@ -169,8 +169,8 @@ def counter_change(series: Sequence[tuple[int, int | None]], start_ns: float, en
 
 
 def device_rates(samples: Sequence[CounterSample], fields: Sequence[int], window: MeasuredWindow) -> list[float]:
-    """Return the rate of the given counters per second, summed over all targets, for each of at most 240 consecutive
-    parts of the window. The list is empty if a drive has no counters.
+    """Return the increase per second in the given counters, summed over all targets, for each of at most 240
+    consecutive parts of the window. The list is empty if a drive has no counters.
     """
     inside = [sample for sample in samples if window.start_ns <= sample.mono_ns <= window.end_ns]
     chosen = inside[:: -(-len(inside) // _MOST_RATES) or 1]
@@ -196,7 +196,8 @@ def _at(series: Sequence[tuple[int, int]], moment: float) -> float:
 
 
 # Reads of a sparse or unwritten file, and requests served by the page cache, do not reach a drive. The counters of the
-# drives below the targets reveal this: normally, their bytes match those of fio within a few percent.
+# drives below the targets reveal this: normally, the number of bytes that they count differs from fio's by only a few
+# percent.
 
 
 TOLERANCE: Final = 0.02
@@ -263,8 +264,7 @@ def _between_reports(
 
 
 def _lateness_s(samples: Sequence[CounterSample]) -> float:
-    """Return the largest delay of a guard sample in seconds. On a busy host, fio's reports are delayed by about as
-    much."""
+    """Return the largest delay of a guard sample, in seconds. On a busy host, fio's reports have similar delays."""
     gaps = [(later.mono_ns - one.mono_ns) / 1e9 for one, later in pairwise(samples)]
     return max(gaps) - median(gaps) if gaps else 0.0
 

@@ -45,7 +45,8 @@ def settle_engine(points: Sequence[P], loads: Loads[P], facts: HostFacts) -> Seq
     """Return the points of a job, with `auto` replaced by an engine that supports every depth.
 
     If fio would round the depth of any point, all points get libaio, so that no curve mixes engines. The points remain
-    unchanged if the host or a point does not permit libaio; in that case, `depth_cautions` reports the depths.
+    unchanged if the host or a point does not permit libaio; in that case, `depth_cautions` reports that fio will round
+    the depths.
     """
     chosen = [load for point in points for load in loads(point) if load.engine == "auto"]
     permitted = has_engine("libaio", facts) and all(map(_suits_libaio, chosen))

@@ -21,7 +21,7 @@ from asct.instruments.fio.metrics import DIRECTIONS
 from asct.values.strict_json import DECODER
 
 _SHORTEST_S: Final = 0.02
-"""Shortest interval between two reports; fio may print its last one right after the one before."""
+"""Shortest interval between two reports. fio may print its last report right after the previous one."""
 _DAMAGES: Final = (KeyError, TypeError, AttributeError, ValueError, OverflowError)
 
 
@@ -136,8 +136,8 @@ def parts_of(text: str) -> tuple[list[JsonPart], tuple[str, ...]]:
 
 def _content(text: str, start: int) -> tuple[Any, int]:
     """Return the document that begins at `start`, and the index of its end. fio ends a document with a `}` at the start
-    of a line, so a fast parser can be given exactly that text. A slower decoder handles any other layout and locates
-    errors.
+    of a line, so exactly this text can be passed to a fast parser. A slower decoder handles any other layout and
+    locates errors.
     """
     end = text.find("\n}", start) + 2
     if end > 1:
@@ -318,7 +318,7 @@ def seconds_of(reports: Sequence[FioStatus]) -> tuple[RunInterval, ...]:
         elif len(kept) > 1:
             kept[-1] = total
     if len(kept) > 3 and kept[-1][0] - kept[-2][0] < (kept[-2][0] - kept[-3][0]) / 2.0:
-        del kept[-2]  # only requests in flight completed after it, so the rate of this interval would look like a drop
+        del kept[-2]  # only requests in flight completed after this report, so the rate would seem to drop
     used = [name for name in DIRECTIONS if kept[-1][1][name][0]]
     found = []
     for (start_s, before), (end_s, after) in pairwise(kept):

@@ -38,7 +38,7 @@ from asct.sdk.record import Record
 from asct.sdk.rows import series_of
 
 _LEAST_POINTS: Final = 3
-"""Minimum number of points on a curve plotted against load, and of rows and columns in a map."""
+"""Minimum number of points on a curve plotted against load, and minimum number of rows and of columns in a map."""
 _MOST_MAP_ROWS: Final = 40
 _MOST_BARS: Final = 24
 
@@ -49,7 +49,7 @@ class FigureQuantity:
 
     If all points are in one group, the figure has a line for each metric in `parts` (keyed by name) or, if `parts` is
     empty, one line each for reads, writes and their total. If `several` is set, the figure is drawn only if there are
-    several groups and no maps, because maps also show the metric.
+    several groups and no maps (which would show the same metric).
     """
 
     slug: str
@@ -88,7 +88,8 @@ _ALL_PERCENTILES: Final = (
 )
 _CPU: Final = ("usr", "sys", "irq", "soft", "iowait")
 _ALIKE: Final = 1.0
-"""Difference, as a percentage of CPU time, below which two charts look the same. mpstat rounds to 0.01 per CPU."""
+"""Difference, as a percentage of CPU time, below which two charts look the same. mpstat rounds percentages to 0.01 for
+each CPU."""
 
 
 def sweep_figures(records: Sequence[Record], axis: str | None) -> Sequence[Figure]:
@@ -146,8 +147,8 @@ def _chart(what: FigureQuantity, view: FigureView, several_views: bool) -> Figur
 
 
 def _side_metrics(metric: str, rows: Sequence[PointRow]) -> dict[str, str]:
-    """Return the metrics, keyed by name, for each direction that has requests and, if there are several directions, for
-    their total."""
+    """Return the metrics, keyed by the name of their line, for each direction with requests and, if there are several
+    directions, for their total."""
     found = {side: f"{side}_{metric}" for side in SIDES if any(row.value(f"{side}_iops") is not None for row in rows)}
     return found | {"total": metric} if len(found) > 1 else found
 
@@ -222,7 +223,7 @@ def maps(rows: Sequence[PointRow], names: Sequence[str], over: str) -> list[Figu
     """Return maps of rate, tail latency and maximum latency. The columns are the values of the setting `over`, and the
     rows are the combinations of the other settings; lines separate rows that differ in the first of these settings."""
     others = [name for name in varying(rows, names) if name != over]
-    others.sort(key=lambda name: name in SCALES)  # a quantity varies fastest
+    others.sort(key=lambda name: name in SCALES)  # a quantity varies fastest from row to row
     columns = [shown(over, value) for value in ordered(rows, over)]
     grid: dict[tuple[str, ...], dict[str, PointRow]] = {}
     for row in rows:
@@ -295,8 +296,8 @@ def _distribution_series(name: str, side: str, row: PointRow) -> Series:
 
 
 def _cpu(rows: Sequence[PointRow], names: Sequence[str]) -> tuple[Figure, ...]:
-    """Return stacked bars that show how CPUs spent their time: one chart for the CPUs used by the jobs and one for all
-    CPUs. If both charts look the same, return only one. The result is empty without data from mpstat."""
+    """Return stacked bars that show how the CPUs spent their time: one chart for the CPUs used by the jobs and one for
+    all CPUs. If both charts look the same, return only one. Without data from mpstat, the result is empty."""
     where = {
         "used_cpu": ("cpu-utilization", "CPU utilization", "the CPUs that the jobs use"),
         "cpu": ("cpu-utilization-all", "CPU utilization, all CPUs", "all online CPUs"),

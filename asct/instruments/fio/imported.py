@@ -50,8 +50,8 @@ _VERSION: Final = re.compile(r"fio-(\d+)\.\d+.*")
 _TERSE: Final = re.compile(r"^\d+;fio-", re.MULTILINE)
 _JSON: Final = "measure with `--output-format=json+` (or json)"
 _SLACK_MS: Final = 1000
-"""Longest time, in milliseconds, for which no job may be running between two reports of the same run, for example at
-its end."""
+"""Longest time, in milliseconds, without a running job between two reports of the same run, for example at the end of
+the run."""
 _DEFAULTS: Final[Mapping[str, Scalar]] = {
     "rw": "read", "block_size": 4096, "iodepth": 1, "numjobs": 1, "engine": "psync", "direct": False, "rwmixread": 50,
     "offset": 0, "ramp_time": 0.0,
@@ -205,8 +205,9 @@ def _plausible(result: FioResult) -> FioResult:
     return result
 
 
-# fio appends a report to its output for each `--status-interval`, and so does a shell that appends runs (`>>`). Reports
-# of the same run have the same jobs and increasing counters, and the jobs ran for almost all of the time between them.
+# A file may contain several reports because of fio's `--status-interval`, or because a shell appended several runs
+# (`>>`). Reports of the same run have the same jobs and increasing counters, and the jobs ran for almost all of the
+# time between them.
 
 
 def _runs(parts: Sequence[JsonPart]) -> list[list[JsonPart]]:
@@ -298,14 +299,14 @@ def _job(entry: Mapping[str, Any], shared: Mapping[str, str], entries: Sequence[
     asked = asked if isinstance(asked, int) else 1
     alike = [one for one in entries if (one["jobname"], one.get("groupid")) == (entry["jobname"], entry.get("groupid"))]
     processes = _processes(entry) if "job_runtime" in entry else asked
-    if "verify" in settings or len(alike) > 1:  # the time of the verification would look like that of more processes
+    if "verify" in settings or len(alike) > 1:  # verification time would look like additional processes
         processes = 1 if len(alike) > 1 else asked
     return _Job(str(entry["jobname"]), int(entry.get("groupid", 0)), processes, settings, processes in (1, asked))
 
 
 def _processes(entry: Mapping[str, Any]) -> int:
     """Return the number of processes that an entry combines. The `job_runtime` of an entry is the sum of their run
-    times. The `runtime` of a direction, by which fio divides the requests, is not."""
+    times, whereas the `runtime` of a direction, by which fio divides the number of requests, is not a sum."""
     longest = _longest_ms(entry)
     return max(1, round(entry["job_runtime"] / longest)) if longest else 1
 
@@ -375,8 +376,8 @@ def _document(run: Sequence[JsonPart], chosen: Sequence[int], jobs: Sequence[_Jo
 
 
 def _entry(entry: Mapping[str, Any], processes: int) -> Mapping[str, Any]:
-    """Return the entry with the run time of one process instead of the sum over its processes, and with the CPU share
-    relative to that time.
+    """Return the entry with the run time of one process instead of the sum over its processes. The CPU share is also
+    relative to the run time of one process.
 
     Early versions of fio 3 report only the run time of each direction.
     """

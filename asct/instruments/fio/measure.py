@@ -23,7 +23,8 @@ from asct.sdk.step import Output
 MOST_SECONDS: Final = 60
 """Maximum number of intervals per run that become records. If there are more, they are merged."""
 _NEARLY_ALL: Final = 0.9
-"""If completion takes at least this share of a request's total time, both times are assumed to vary in the same way."""
+"""If completion takes at least this share of a request's total time, the completion time and the total time are assumed
+to vary in the same way."""
 BY_SECTION: Final = "by section"
 """Text shown for a setting that differs between the sections of a job file."""
 

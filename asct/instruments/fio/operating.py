@@ -217,21 +217,22 @@ def _notes(found: Sequence[LoadCurve], over: str) -> list[str]:
 
 # A drive saturates gradually, and at different rates for different request sizes. In contrast, a provisioned limit is
 # exactly constant: the same requests per second for several sizes, or with more requests in flight. If the number of
-# bytes per second is constant from some size onward, that is also a limit: that of the volume, the link, or the drive.
+# bytes per second is constant from some size onward, that is also a limit, imposed by the volume, the link, or the
+# drive.
 LEAST_RANGE: Final = 4.0
 """Minimum ratio of the last to the first value of the axis on a plateau."""
 _LEAST_BYTES_POINTS: Final = 2
 """Minimum number of points with equal bytes per second. It is low because a sweep has few large sizes."""
 _BUSY: Final = 0.6
-"""Share of a CPU's time above which the job that uses it is considered to be limited by the host."""
+"""If a job uses more than this share of a CPU's time, it is considered to be limited by the host."""
 _FOLLOWS: Final = 0.1
-"""Relative tolerance within which the number of requests in flight is considered equal to the requested number."""
+"""Largest relative difference at which the number of requests in flight is considered equal to the requested number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A plateau: nearly equal values of `metric` (`iops` or `bandwidth`) at `rows`. `spread` is their relative
-    range."""
+    """A plateau: `rows` with nearly equal values of `metric` (`iops` or `bandwidth`). `spread` is the relative range of
+    these values."""
 
     metric: str
     value: float
@@ -266,7 +267,7 @@ def _limit(rows: Sequence[PointRow], over: str, metric: str, least: int, reach: 
 
 
 def _edges(row: PointRow) -> float:
-    """Return the relative error of a rate that is caused by requests in flight at the start or end of the run."""
+    """Return the relative error in a rate caused by requests in flight at the start or the end of the run."""
     ios = row.value("ios")
     return (row.value("in_flight") or 0.0) / ios if ios else 0.0
 

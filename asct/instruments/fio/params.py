@@ -189,7 +189,7 @@ DEFAULT_FILE_BYTES: Final = 1000 * 2**20
 """Size of the temporary file if `filesize` is not set (the default of Arm's ASCT)."""
 SCRATCH_NAME: Final = "scratch.dat"
 SYNCHRONOUS: Final = frozenset({"psync", "pvsync2", "sync", "mmap"})
-"""Engines that keep one request in flight per job, regardless of `iodepth`."""
+"""Engines that keep only one request per job in flight, regardless of `iodepth`."""
 
 
 def short_pattern(value: object) -> object:

@@ -246,7 +246,7 @@ def _side(name: str, parts: Sequence[Direction], seconds: Sequence[RunInterval])
     if lasted <= 0:
         raise ValueError("fio reports that it measured no time; increase duration")
     ios, io_bytes = sum(part.ios for part in parts), sum(part.io_bytes for part in parts)
-    # if the last interval was cut short, it has few requests, and its rate is uncertain
+    # if the run ended during the last interval, this interval has few requests, and its rate is uncertain
     cut = len(seconds) > 1 and seconds[-1].seconds < 0.5 * max(one.seconds for one in seconds)
     whole = seconds[:-1] if cut else seconds
     clat = merged(part.clat for part in parts)

@@ -89,14 +89,14 @@ JOB_FILE: Final = "job.fio"
 RESULT_FILE: Final = "fio.json"
 CPU_FILE: Final = "mpstat.json"
 PROGRAM_FILE: Final = "program.stdout"
-"""File for fio's output other than its result. guard keeps it separate from its own output."""
+"""File for fio's output other than its result. guard does not mix this output with its own."""
 INSPECTION: Final = "inspect"
 _SLOWEST_LAYOUT_BYTES_PER_S: Final = 10_000_000
 _REPORTS: Final = 12
 _MOST_REPORTS: Final = 120
 _MOST_JOB_REPORTS: Final = 600
-"""Maximum number of job reports. Each takes 15 to 30 kB, so this keeps the result of a long run with many jobs below 20
-MB."""
+"""Maximum number of job reports. Each takes 15 to 30 kB, so this limit keeps the result of a long run with many jobs
+below 20 MB."""
 _SHORTEST_REPORT_S: Final = 0.3
 _CPU_SAMPLES: Final = 120
 _CPU_GRACE_S: Final = 60.0
@@ -109,8 +109,8 @@ _CPU_ENV: Final = {"LC_ALL": "C", "S_TIME_FORMAT": "ISO", "TZ": "UTC0"}
 def layout_steps(points: Sequence[FioParams], context: Context) -> Sequence[Step]:
     """Return the step that fills the temporary file with random content and syncs it, if any point uses the file.
 
-    The file is large enough for every point. Without content, reads would not reach the drive. guard has nothing to
-    check, because the file is new and in the work folder.
+    The file is large enough for every point. If it had no content, reads would not reach the drive. guard has nothing
+    to check, because the file is new and is in the work folder.
     """
     sizes = [scratch_bytes(point) for point in points if point.makes_file]
     if not sizes:
@@ -248,8 +248,8 @@ def cpu_interval_s(params: FioParams) -> int:
 
 def report_interval_s(params: FioParams) -> float:
     """Return the seconds between fio's reports: usually 1, but less in runs shorter than 12 s, and more in runs that
-    would otherwise have too many reports. If possible, the result is a multiple of 0.1 s, because Linux limits the rate
-    of a device in slices of 0.1 s (blk-throttle.c), and intervals with different numbers of slices would seem to have
+    would otherwise have too many reports. If possible, the result is a multiple of 0.1 s: Linux limits the rate of a
+    device in slices of 0.1 s (blk-throttle.c), so intervals with different numbers of slices would seem to have
     different rates.
     """
     tenths = math.floor(10.0 * params.duration / _REPORTS) / 10.0

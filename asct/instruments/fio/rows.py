@@ -117,7 +117,7 @@ def swept_names(rows: Sequence[PointRow], axis: str | None) -> list[str]:
 
 
 def varying(rows: Sequence[PointRow], names: Sequence[str]) -> list[str]:
-    """Return the settings in `names` that have several values in `rows`."""
+    """Return the settings in `names` that have more than one value in `rows`."""
     return [name for name in names if len({row.setting(name) for row in rows}) > 1]
 
 
@@ -147,11 +147,11 @@ def shown(name: str, value: Scalar | None) -> str:
     return "-" if value is None else str(value)
 
 
-# A single swept setting is the axis. If there are more, each combination of the others is a line, and the report draws
-# more than eight lines as several charts: names that begin with the same words share one. In addition, every other
-# setting that is a quantity becomes the axis once, with the first setting at its largest value. For example, {size} x
-# {share of reads} x {depth} gives a figure over the size with a chart for each depth and a line for each share, and a
-# figure over the depth at the largest size.
+# A single swept setting is the axis. If there are more, each combination of the others is a line. If there are more
+# than eight lines, the report draws several charts; lines whose names begin with the same words share a chart. In
+# addition, there is a figure for every other setting that is a quantity, with this setting as the axis and the first
+# setting at its largest value. For example, {size} x {share of reads} x {depth} gives a figure over the size with a
+# chart for each depth and a line for each share, and a figure over the depth at the largest size.
 
 
 LOADS: Final = ("iodepth", "numjobs")
@@ -213,7 +213,7 @@ def views(rows: Sequence[PointRow], names: Sequence[str], over: str) -> list[Fig
 
 
 def panels(rows: Sequence[PointRow], over: str, others: Sequence[str], most: int = MOST_SERIES) -> FigureView:
-    """Return a figure with `over` on the x axis, which can be drawn with at most `most` lines in each chart.
+    """Return the view of a figure that has `over` on the x axis and at most `most` lines in each chart.
 
     If there are too many lines, the values of a setting (preferably one in SCALES) are divided among several charts,
     and the names of lines begin with these values. If a single setting has too many values, only some of them are
@@ -231,7 +231,7 @@ def panels(rows: Sequence[PointRow], over: str, others: Sequence[str], most: int
 
 
 def combinations(names: Sequence[str]) -> str:
-    """Describe the combinations of settings, or the values of a single one."""
+    """Describe the combinations of several settings, or the values of a single setting."""
     return f"{'combinations' if len(names) > 1 else 'values'} of {', '.join(names)}"
 
 

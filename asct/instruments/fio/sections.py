@@ -7,7 +7,7 @@ file that fio reads. All sections use the same targets.
 `stonewall` divides the sections into stages, which run one after the other: the sections of a stage run at the same
 time, in a fio process that starts when that of the previous stage has ended. fio itself waits for the end of all
 earlier jobs before it starts a section with `stonewall` (fio documentation, "Job description"; verified with 3.33), so
-the load is the same. Because each stage has its own process, its times, counters and checks are also its own.
+the load is the same. Because each stage has its own process, it also has its own times, counters and checks.
 """
 
 from __future__ import annotations
@@ -44,8 +44,7 @@ _SHARED: Final = frozenset({
 _TIMES: Final = ("duration", "ramp_time")
 """Settings that all sections of a stage share."""
 INVERSE: Final = {"buffered": ("direct", 1), "rwmixwrite": ("rwmixread", 100)}
-"""fio options that are the complement of a setting: the value of the option is the given number minus the value of the
-setting."""
+"""fio options that complement a setting: the value of the option is the given number minus the value of the setting."""
 
 
 class JobFileError(ValueError):
@@ -277,8 +276,8 @@ def used_cpus(params: FioParams, facts: HostFacts, node: int | None = None) -> t
     """Return the CPUs of the jobs in ascending order, or an empty tuple if the jobs are not bound (`all`, or unknown
     CPUs).
 
-    `auto` selects one CPU per job: from the drive's NUMA node if it has enough, otherwise from all permitted CPUs. It
-    selects the last CPUs, because they handle fewer interrupts and daemons than the first CPUs.
+    `auto` selects one CPU per job: from the drive's NUMA node if the node has enough CPUs, otherwise from all permitted
+    CPUs. It selects the last CPUs, because these run fewer daemons and handle fewer interrupts than the first ones.
     """
     if params.cpus == "all":
         return ()

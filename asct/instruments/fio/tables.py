@@ -101,7 +101,7 @@ def _pattern_cells(name: str, first: PointRow, second: PointRow) -> dict[str, Sc
 
 
 def _range(first: PointRow, second: PointRow) -> str | None:
-    """Return the lowest and the highest ratio between any repeats of the two points, as text, or None unless both
+    """Return the lowest and the highest ratio between any repeats of the two points, as text. Return None unless both
     points have several repeats."""
     mine, other = (interval(row.samples.get("iops", ())) for row in (first, second))
     if mine is None or other is None or len(first.repeats) < 2 or len(second.repeats) < 2:

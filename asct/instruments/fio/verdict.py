@@ -22,8 +22,8 @@ LITTLE_TOLERANCE: Final = 0.02
 _SHORTEST_SHARE: Final = 0.95
 _BUSY: Final = 0.90
 _BUSY_SHARED: Final = 0.80
-"""Shares of busy time above which CPUs may limit the rate: the first for jobs that have a CPU each, the second for jobs
-that share CPUs and therefore wait for one another."""
+"""Shares of busy time above which CPUs may limit the rate: the first applies if each job has its own CPU, the second if
+jobs share CPUs and therefore wait for one another."""
 _FOREIGN_CPUS: Final = 0.5
 """If other programs use more than this number of CPUs outside the Linux kernel, a busy CPU is attributed to them."""
 _BRIEF_S: Final = 0.2
@@ -187,7 +187,7 @@ def point_flags(
 
 
 def has_faulty(document: Document) -> bool:
-    """Return whether requests were incomplete or dropped."""
+    """Return whether any requests were incomplete or dropped."""
     return any(part.faulty_ios for job in document.jobs for part in job.directions.values())
 
 

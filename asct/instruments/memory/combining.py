@@ -22,8 +22,8 @@ _FLAG_SHARE: Final = 0.25
 def pooled_noise(runs: Sequence[KernelRun]) -> dict[str, Any]:
     """Return the `end` line of the first process, with the combined noise of all processes.
 
-    Counters are added. A counter that any process does not report is unknown. The extremes of the clock are replaced
-    with the quartiles over all samples, because a few samples at a different clock do not change a median.
+    Counters are added. A counter is unknown if any of the processes does not report it. The extremes of the clock are
+    replaced with the quartiles over all samples, because a few samples at a different clock do not change a median.
     """
     known = [noise for run in runs if isinstance(noise := run.end.get("noise"), Mapping)]
     pooled: dict[str, Any] = {}

@@ -61,8 +61,8 @@ flagged."""
 
 
 def limit(core: Core, traffic: str, vector_bytes: int) -> float:
-    """Return the largest number of useful bytes per cycle that accesses of `vector_bytes` can move at the first cache
-    level."""
+    """Return the largest number of useful bytes per cycle that accesses of `vector_bytes` each can move at the first
+    cache level."""
     loads, stores = LOADS_STORES[traffic]
     loaded = min(core.load_bytes, core.loads * vector_bytes)
     stored = min(core.store_bytes, core.stores * vector_bytes)
@@ -73,8 +73,8 @@ def limit_flags(facts: HostFacts, cpus: Sequence[int], result: StreamResult, lev
     """Return the flags for a bandwidth at a cache level, or an empty tuple if the core is unknown. An empty `level`
     means any level.
 
-    A bandwidth is known to reach its limit only at the first level (for traffic with at most one load and one store)
-    and for reads from the second level, and only if threads do not share a core.
+    Only two kinds of bandwidth are known to reach their limit, and only if threads do not share a core: those of the
+    first level (for traffic with at most one load and one store) and of reads from the second level.
     """
     core = _core(facts, cpus)
     if core is None:

@@ -43,8 +43,8 @@ STEAL_LIMIT: Final = 0.02
 # Housekeeping uses less than 2 % on an idle host; a competing job uses 20 to 50 %.
 _OTHERS: Final = 0.05
 """Limit for the share of CPU time that other processes use."""
-# On an idle host, there are up to 60 per second if the kernel uses all CPUs, and otherwise fewer than 10. A competing
-# job causes 150 to 300 (time slices of 3 ms).
+# On an idle host, there are up to 60 involuntary context switches per second if the kernel uses all CPUs, and otherwise
+# fewer than 10. A competing job causes 150 to 300 (time slices of 3 ms).
 _SWITCHES_A_SECOND: Final = 100.0
 """Limit for the number of involuntary context switches per second and CPU."""
 # Under load, clocks vary by 1 to 2 %. A step by a governor, or a turbo bin lost to other cores, changes them by 3 to 10
@@ -87,7 +87,7 @@ def _count(noise: Mapping[str, Any], key: str) -> float:
 
 
 def _cpu_ns(noise: Mapping[str, Any]) -> float:
-    """Return the total time of all CPUs."""
+    """Return the total time that all CPUs provided during the measurement."""
     return _count(noise, "elapsed_ns") * max(_count(noise, "cpus"), 1.0)
 
 

@@ -61,7 +61,7 @@ class NodePair:
 
 def node_pairs(facts: HostFacts) -> list[NodePair]:
     """Return all pairs of a CPU node (with usable CPUs) and a memory node, sorted by CPU node. If the host's CPUs are
-    unknown, the first node is the CPU node, and the kernel stays on the CPU on which it starts.
+    unknown, the first node is the CPU node, and the measurement kernel stays on the CPU on which it starts.
     """
     runs = cpu_nodes(facts) or all_nodes(facts)[:1]
     return [NodePair(run, memory) for run in runs for memory in memory_nodes(facts)]

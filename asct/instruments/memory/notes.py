@@ -1,4 +1,4 @@
-"""Notes below the tables of latency benchmarks that describe the memory in which a latency was measured."""
+"""Notes below the tables of latency benchmarks. They describe the memory in which a latency was measured."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The quantities that several memory benchmarks measure, and the conditions under which their values must agree.
 
-A condition that is left to asct (unset or `auto`) is considered equal in all benchmarks, no matter which value each of
+A condition that asct determines (unset or `auto`) is considered equal in all benchmarks, no matter which value each of
 them uses: if a plan measures the latency of memory twice, the results must agree.
 """
 
@@ -25,7 +25,7 @@ _BANDWIDTHS: Final = ("bus_bandwidth", "bandwidth_cycles", "bus_bandwidth_cycles
 
 
 def _of_chain(values: Mapping[str, Any], facts: HostFacts) -> Mapping[str, Any]:
-    """Return the CPU node, the memory node, and the settings of the chain."""
+    """Return the conditions of a latency measurement: the CPU node, the memory node, and the settings of the chain."""
     named = next((values[name] for name in ("cpu", "latency_cpu_id") if values.get(name) is not None), None)
     cpu = measuring_cpu(facts, named, values.get("memory_node"))
     here = node_of_cpu(facts, cpu) if cpu is not None else None
@@ -36,7 +36,7 @@ def _of_chain(values: Mapping[str, Any], facts: HostFacts) -> Mapping[str, Any]:
 
 
 def _of_all_cpus(values: Mapping[str, Any], facts: HostFacts) -> Mapping[str, Any]:
-    """Return the conditions of a measurement with all CPUs at once. The node is None if there are several."""
+    """Return the conditions of a measurement with all CPUs at once. The nodes are None if there are several."""
     nodes = [*cpu_nodes(facts), *memory_nodes(facts)]
     only = nodes[0].id if nodes and all(node.id == nodes[0].id for node in nodes) else None
     width = values.get("width", "auto")
@@ -81,8 +81,8 @@ CURVE_BANDWIDTH: Final = Quantity(
 )  # fmt: skip
 _OCTAVE: Final = 1.0
 """Two values for the end of a level agree if they differ by at most a factor of 2. Latency rises at the size at which
-the first loads miss a cache, whereas bandwidth may not fall halfway until 1.5 times this size. In addition, the curve
-has only two sizes per doubling."""
+the first loads miss a cache, whereas bandwidth may fall halfway only at 1.5 times this size. In addition, the curve has
+only two sizes per doubling."""
 LEVEL_END: Final = Quantity(
     _LEVEL_END, "upper_bound", {"level": None}, {"level": "level"}, conditions=settings("pages"), tolerance=_OCTAVE
 )

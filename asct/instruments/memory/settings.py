@@ -154,7 +154,7 @@ def cycle_base_setting(units: str = "core cycles instead of nanoseconds") -> Any
 
 
 def in_cycles(benchmark: Benchmark[Any], records: Iterable[Record]) -> bool:
-    """Return whether tables and figures show core cycles, which is the case if `cycle_base` is set for a point in the
+    """Return whether tables and figures show core cycles. They do if `cycle_base` is set for any point in the
     records."""
     points = dict.fromkeys(record.point_id for record in records)
     return any(benchmark.shown(point, "cycle_base") for point in points)

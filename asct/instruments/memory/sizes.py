@@ -36,7 +36,7 @@ LINE: Final = 64
 LARGE_ENOUGH: Final = 4
 """Minimum working set for memory, as a multiple of a thread's share of the caches."""
 TOO_SMALL: Final = 2
-"""With working sets smaller than this multiple of the caches, part of the traffic stays in the caches, so that the
+"""If the working set is smaller than this multiple of the caches, part of the traffic stays in the caches, so that the
 result is not the bandwidth of memory."""
 ASSUMED_CACHE: Final = 16 << 20
 """A CPU's assumed share of the caches, in bytes, if the host does not report its caches."""
@@ -120,7 +120,7 @@ def sharers(cache: Cache, cpus: Sequence[int]) -> int:
 
 def memory_size(facts: HostFacts, cpus: Sequence[int], optimum: int) -> int:
     """Return the size per thread, in bytes, for measuring memory: the thread's part of `optimum` (the size for one
-    thread), but at least four times its share of the caches."""
+    thread), but at least four times the thread's share of the caches."""
     caches = facts.data_caches()
     together = sharers(caches[-1], cpus) if caches else max(1, len(cpus))
     return aligned(max(optimum // together, LARGE_ENOUGH * cache_share(facts, cpus)))

@@ -29,8 +29,8 @@ from asct.statistics.robust import median
 KERNEL: Final = "stream"
 WINDOW_S: Final = 100e-6
 WINDOWS: Final = 63
-"""Number of windows for each value in one visit. Starting a visit takes as long as hundreds of windows, but more
-windows would improve the result less than another visit (Kalibera and Jones, ISMM 2013, section 6)."""
+"""Number of windows for each value in one visit. Although starting a visit takes as long as hundreds of windows,
+another visit improves the result more than additional windows do (Kalibera and Jones, ISMM 2013, section 6)."""
 WINDOWS_MOST: Final = 4096
 """Maximum number of windows that the kernel can store."""
 _WINDOWS_LEAST: Final = 21
@@ -106,8 +106,8 @@ class StreamCall:
     """A process that runs one thread on each of `cpus` and measures every working set with every access pattern.
 
     All sets are measured in the same memory; either all of them have a label, or none. `nodes` are the memory nodes:
-    one for all threads, or one per CPU. UNBOUND means the node on which the thread runs. Without `cpus`, there is a
-    single thread, on the CPU on which the process starts.
+    one for all threads, or one per CPU. UNBOUND means the node on which the thread runs. If `cpus` is empty, a single
+    thread runs on the CPU on which the process starts.
     """
 
     cpus: Sequence[int]

@@ -35,8 +35,8 @@ VISIT_FLAGS: Final[dict[str, str]] = {
 _SEPARATOR: Final = "-visit"
 _SAMPLES: Final = ("--batches", "--windows")
 _FEW_SAMPLES: Final = SAMPLES_MIN / 2
-"""A value with fewer samples per visit than this comes from a short trial of an access loop, and its variation is not
-meaningful."""
+"""If a value has fewer samples per visit than this, it comes from a short trial of an access loop, and its variation is
+not meaningful."""
 
 
 class VisitedParams(Params):
@@ -112,7 +112,7 @@ class VisitedBenchmark(Benchmark[P]):
             return VisitPlan.of(earlier, params.target_interval, 0)
         if len(context.done) < pilot:
             return VisitPlan(count)
-        if len(context.done) > pilot:  # all steps that the pilot required have run
+        if len(context.done) > pilot:  # all steps planned after the pilot have run
             return VisitPlan(visit_number(context.done[-1].step.name))
         return VisitPlan.of(self.pilot_of(params, context.done, context.facts), params.target_interval, count)
 
@@ -173,7 +173,7 @@ class VisitPlan(NamedTuple):
 
     @classmethod
     def of(cls, pilot: Sequence[Variation], target: float, full: int) -> VisitPlan:
-        """Return the plan that the variance of a pilot requires."""
+        """Return the plan of visits derived from the variance of a pilot."""
         return cls(visits_needed(pilot, target, VISITS_MOST), full, samples_needed(pilot))
 
     def limited(self, step: Step, visit: int) -> Step:
@@ -195,7 +195,7 @@ def visit(once: Sequence[Step], number: int, seed: int) -> list[Step]:
 
 
 def visit_number(name: str) -> int:
-    """Return the number of the visit that a process belongs to, given the name of its step."""
+    """Return the number of the visit to which a process belongs, given the name of its step."""
     return int(name.rpartition(_SEPARATOR)[2]) if _SEPARATOR in name else 1
 
 

@@ -248,7 +248,7 @@ class Qualification(Benchmark[Q]):
         return ()
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
-        """Return tables of the averages over the window, of several points compared side by side, and of the steady
+        """Return tables of the averages over the window, tables that compare several points, and tables of the steady
         state."""
         return (*compared_tables(records, self.name, self.charts), *phase_tables(records, self.name, self.matrices))
 

@@ -61,8 +61,8 @@ def operating_points(loads: Sequence[DemandLoad], bound_s: float) -> dict[str, D
     return {"max": most, "mid": middle, "min": least}
 
 
-# Before each round of the matrix and before each histogram, the highest load writes to the drive, so that the drive
-# does not rest during reads and small loads.
+# Before each round of the matrix and before each histogram, writes run at the highest load, because reads and small
+# loads let the drive rest.
 
 POINTS: Final = ("max", "mid", "min")
 _SEED: Final = 2_000_000
@@ -125,7 +125,7 @@ class DemandMatrix:
 
     @property
     def over(self) -> bool:
-        """Whether enough rounds have been completed."""
+        """Whether enough rounds are complete."""
         return self.rounds >= self.plan.matrix_rounds or self.steady
 
     def points(self, cell: Cell) -> list[FioPoint]:
@@ -214,8 +214,8 @@ def _load(cell: Cell, points: Sequence[FioPoint]) -> DemandLoad:
 
 
 def _courses(params: DemandParams, journal: StepJournal, matrix: DemandMatrix) -> Iterator[Measurement]:
-    """Yield the rates of all rounds, and two measurement windows: one for the writes before the matrix, and one for the
-    highest load in the matrix."""
+    """Yield the rates of all rounds, and two measurement windows: one for the writes before the matrix, and the other
+    for the highest load in the matrix."""
     history = RoundHistory(journal, params.phase)
     highest: Cell = (params.numjobs, params.iodepth)
     for number in range(1, history.rounds + 1):

@@ -1,4 +1,4 @@
-"""The settings of a demand test (see `demand`), and the cost of a test that starts in the steady state."""
+"""The settings of a demand test (see `demand`), and the cost of tests that start in the steady state."""
 
 from __future__ import annotations
 

@@ -21,8 +21,9 @@ _WINDOW: Final = "measurement window"
 
 
 def phase_figures(records: Sequence[Record], quantity: str, metrics: Sequence[str]) -> Sequence[Figure]:
-    """Return the figures of each point: for every mix, the convergence of `quantity` and its rounds in the window; a
-    verification of each dependent variable; and the averages of each of `metrics`, both as lines and as a map."""
+    """Return the figures of each point: the convergence of `quantity` and its rounds in the window, with lines for
+    every mix; a verification of each dependent variable; and the averages of each of `metrics`, both as lines and as a
+    map."""
     found: list[Figure] = []
     for view in views(records):
         mixes = mixes_of(view)
@@ -93,7 +94,7 @@ def _window_course(
 
 
 def _half(view: QualificationView, phase: str) -> float:
-    """Return half of the excursion permitted in the steady state, as a fraction of the average."""
+    """Return half of the excursion that the steady state permits, as a fraction of the average."""
     excursion = view.run(phase)["excursion"]
     return float(excursion) / 200.0 if isinstance(excursion, int | float) else 0.0
 

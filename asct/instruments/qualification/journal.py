@@ -23,8 +23,8 @@ from asct.sdk.step import Output, Step, Tool
 
 _LONG_S: Final = 30.0
 _FAST_BYTES_PER_S: Final = 1e9
-"""Rate of a fast drive. If a process ends after a given amount of data, its shortest possible duration is estimated
-from this rate. Only processes that would take at least `_LONG_S` even on such a drive are sampled less often."""
+"""Rate of a fast drive. For a process that ends after a given amount of data, this rate determines the shortest
+possible duration. Processes are sampled less often only if they would take at least `_LONG_S` even on such a drive."""
 _KEPT: Final = 64
 """Maximum number of points kept in memory. Each takes about a megabyte, and a long test has thousands."""
 
@@ -170,8 +170,8 @@ class StepJournal:
         return wrote or not context.written.isdisjoint(self.params.file_names)
 
     def inspection(self, context: Context) -> Step:
-        """Return the inspection of the target. It must be the first step, because all others depend on the size of the
-        target, which it reads.
+        """Return the inspection of the target. It must be the first step, because it reads the size of the target, on
+        which all other steps depend.
 
         The size of a RAID set is known only while the set exists.
         """
@@ -186,9 +186,9 @@ class StepJournal:
 def fio_process(params: FioParams, context: Context, name: str, stop: StopRule | None = None) -> Step:
     """Return a fio process on a target to which this test has already written.
 
-    How values change within a single process is not of interest. Therefore, fio reports only when it ends, guard
-    samples long processes only once per second, and mpstat does not run. A process with a `stop` rule is sampled more
-    often. Each process has its own time limit.
+    Changes within a single process are not of interest. Therefore, fio reports only when it ends, guard samples long
+    processes only once per second, and mpstat does not run. A process with a `stop` rule is sampled more often. Each
+    process has its own time limit.
     """
     step = fio_step(params, context, name, dirty=True, stop=stop)
     arguments = tuple(one for one in step.arguments if not one.startswith("--status-interval="))

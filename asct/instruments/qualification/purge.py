@@ -22,10 +22,10 @@ from asct.sdk.facts import HostFacts
 from asct.sdk.guard import guarded, handle_path
 from asct.sdk.step import Output, Step, Tool
 
-# Every command opens the handle that guard has checked and holds. Options skip confirmations and exclusive opens,
-# because guard has performed both. Sources: NVM Express Base Specification 2.0c (Format NVM; Identify Controller OACS
-# and FNA), ATA Command Set 3 (SECURITY ERASE UNIT), SCSI Primary and Block Commands (FORMAT UNIT, SANITIZE), and the
-# manuals of nvme-cli, util-linux, hdparm and sg3_utils.
+# Every command opens the handle that guard has checked and holds. Options disable confirmations and exclusive opens,
+# because guard has already taken care of both. Sources: NVM Express Base Specification 2.0c (Format NVM; Identify
+# Controller OACS and FNA), ATA Command Set 3 (SECURITY ERASE UNIT), SCSI Primary and Block Commands (FORMAT UNIT,
+# SANITIZE), and the manuals of nvme-cli, util-linux, hdparm and sg3_utils.
 
 PATH: Final = handle_path(0)
 PASSWORD: Final = "asct"  # noqa: S105 - no secret: it must be known to unlock a drive after a power failure
@@ -40,7 +40,7 @@ class PurgeCommand:
     """One command in a purge sequence. If its output contains `said`, the command succeeded, even if its status reports
     an error.
 
-    If `look` is set, the command only queries the drive. If `whole` is set, the command changes more than the target,
+    If `look` is set, the command only queries the drive. If `whole` is set, the command affects more than the target,
     so guard checks that nothing else is on the drive.
     """
 

@@ -118,8 +118,8 @@ def opening_flags(journal: StepJournal, phase: Phase) -> tuple[str, ...]:
 
 
 def steady_values(journal: StepJournal, phase: Phase, flags: tuple[str, ...]) -> Iterator[Measurement]:
-    """For a test that starts in the steady state, yield whether this state was reached, the number of rounds, and the
-    rate.
+    """Yield the values of the steady state in which a test starts: whether it was reached, the number of rounds, and
+    the rate.
 
     Raises ValueError if there are fewer rounds than the window requires.
     """
@@ -133,7 +133,7 @@ def steady_values(journal: StepJournal, phase: Phase, flags: tuple[str, ...]) ->
 
 
 def steady_flags(journal: StepJournal, phase: Phase) -> tuple[str, ...]:
-    """Return the flags for later values, which depend on whether the steady state was reached."""
+    """Return the flags for values that are measured after the steady state; they say whether this state was reached."""
     history = RoundHistory(journal, phase)
     return _state_flags(history, history.verdict())
 

@@ -1,6 +1,6 @@
 """The steps of a phase: inspection, purge and preconditioning, then rounds until the steady state.
 
-The next steps depend only on the finished ones.
+The next steps depend only on the finished steps.
 """
 
 from __future__ import annotations
@@ -208,7 +208,7 @@ class RoundHistory:
 
     @cached_property
     def enough_from(self) -> int | None:
-        """The first round by whose start enough data had been written, or None if there is none.
+        """The first round that started after enough data had been written, or None if there is none.
 
         The results of later rounds are not read.
         """
@@ -232,8 +232,8 @@ class RoundHistory:
         return SteadyVerdict("" if all(window.holds(rule) for _, window in windows) else "slope", windows)
 
     def _since(self, tracked: TrackedMetric, values: Sequence[float]) -> int:
-        """Return the first round that the window may include: by then, enough data had been written or the rate had
-        dropped."""
+        """Return the first round that the window may include. Before this round, enough data had been written or the
+        rate had dropped."""
         found = (self.enough_from, _fall(tracked, values))
         return min((index for index in found if index is not None), default=self.rounds)
 
@@ -283,7 +283,7 @@ def _round_steps(history: RoundHistory, context: Context) -> Sequence[Step]:
 
 # With the profile `fast`, only the tracked workloads run until the steady state, then every workload is measured once.
 # A workload ends when its rate has settled. The tracked workloads are measured again after the others (as sentinels).
-# If one of them changed, the drive left its steady state, and all workloads are measured again.
+# If the result of any of them changed, the drive has left its steady state, and all workloads are measured again.
 
 FAST: Final = "fast"
 MOVED: Final = "invalid-drift"
@@ -303,13 +303,13 @@ class Passes:
 
     @property
     def count(self) -> int:
-        """The number of passes in which the sentinels (the repeated measurements of the tracked workloads) are complete
-        as well."""
+        """The number of complete passes, including their sentinels (the repeated measurements of the tracked
+        workloads)."""
         cells = self.history.phase.cells
         return self.journal.rounds(lambda number: (self._name(number, "sentinel", cell) for cell in cells))
 
     def steps(self, context: Context) -> Sequence[Step]:
-        """Return the next steps. Return an empty sequence if the state did not change during a pass, or after the last
+        """Return the next steps. The result is empty if the state did not change during a pass, or after the last
         permitted pass."""
         before = phase_steps(self.journal, self.history.phase, context)
         if before:

@@ -337,7 +337,7 @@ class MatrixParams(QualificationParams):
     def dependent_cells(self) -> list[Workload]:
         """Return the workloads in `dependent`.
 
-        The default is reduced to those workloads that are measured. If none of them is, the measured workload with the
+        The default is reduced to the workloads that are measured. If none of them is measured, the workload with the
         most writes and the smallest requests is used instead.
         """
         pairs = [name.split(":") for name in dict.fromkeys(self.dependent)]

@@ -218,7 +218,7 @@ def _phase_notes(view: QualificationView, phase: str) -> list[str]:
 
 
 def steady_table(records: Sequence[Record], slug: str) -> Sequence[Table]:
-    """Return a table that shows the result, the rounds and the values of each dependent variable in one row."""
+    """Return a table with one row per dependent variable, which shows the result, the rounds and the values."""
     shown = views(records)
     rows = tuple(_steady_row(view, what) for view in shown for what in view.variables())
     if not rows:
