@@ -1,4 +1,4 @@
-"""The axes of a chart as they are shown: unit, title, ticks and range, for every renderer."""
+"""The axes of a chart as every renderer shows them: unit, title, ticks and range."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ _PADDING: Final = 0.05
 _RATED_SHARE: Final = 0.92
 """Maximum position of a rated value, as a fraction of the axis, which leaves room for its label."""
 _LEAST_SHARE, _MOST_SHARE = 0.01, 10_000.0
-"""Limits for the numbers on an axis that shares its prefix with other axes. If the shared prefix would make numbers
-smaller or larger than this, with many zeros or digits, the axis gets its own prefix."""
+"""Limits for the numbers on an axis that shares its prefix with other axes. If the shared prefix would move numbers
+outside these limits, so that they have many zeros or digits, the axis gets its own prefix."""
 _LOGARITHMIC: Final = ("log2", "log10")
 DIRECTIONS: Final[dict[Better, str]] = {"lower": ", lower is better", "higher": ", higher is better", "neither": ""}
 
@@ -49,8 +49,8 @@ class AxisView:
     """An axis as it is shown: values are divided by `factor`, and `labels` contains the text of each tick.
 
     `low` and `high` are the ends of the axis after this division. A category axis has no ends, and its ticks are the
-    positions of its labels. If `every` is set, the ticks are measured settings, none of which may be omitted. If
-    `whole` is set, the axis shows counts, such as numbers of rounds, so that all ticks are whole numbers.
+    positions of its labels. If `every` is set, the ticks are measured settings and must all be shown. If `whole` is
+    set, the axis shows counts, such as numbers of rounds, so that all ticks are whole numbers.
     """
 
     title: str
@@ -200,8 +200,8 @@ def _log_x(axis: Axis, title: str, xs: Sequence[float], drawn: Sequence[float], 
 
 
 def _settings(axis: Axis, xs: Sequence[float]) -> bool:
-    """Return whether the x values are settings, and few enough for each to be labeled. Measured quantities, such as
-    bandwidths, have round ticks instead."""
+    """Return whether the x values are settings and few enough for all of them to be labeled. Measured quantities, such
+    as bandwidths, have round ticks instead."""
     return axis.unit in ("", "1", "B") and _LEAST <= len(xs) <= MOST_LABELS
 
 
@@ -269,13 +269,13 @@ def _extra_x(chart: Chart, factor: float, logarithmic: bool) -> list[float]:
 
 
 def _wide(low: float, high: float, least: float = 1.0 + _LEAST_SPAN) -> tuple[float, float]:
-    """Return the ends of a logarithmic axis, moved apart if their ratio is below `least`."""
+    """Return the ends of a logarithmic axis. They are moved apart if their ratio is below `least`."""
     return (low, high) if high >= low * least else (low / math.sqrt(least), high * math.sqrt(least))
 
 
 def _apart(low: float, high: float, whole: bool = False) -> tuple[float, float]:
-    """Return the ends of a linear axis, moved apart if they are almost equal. An axis of whole numbers shows at least
-    three."""
+    """Return the ends of a linear axis. They are moved apart if they are almost equal. An axis of whole numbers shows
+    at least three of them."""
     least = max(abs(low), abs(high)) * _LEAST_SPAN
     if whole:
         return low, max(high, low + max(least, _LEAST - 1))

@@ -98,7 +98,7 @@ def _linear(values: list[list[float | None]], low: float, high: float, cut: bool
     scale is truncated."""
     room = (high - low) / 6
     marks = [mark for mark in even_ticks(low, high) if low + room <= mark <= high - room]
-    inside = (high - low) * 1e-4  # without this margin, rounding could move a mark at the very end off the bar
+    inside = (high - low) * 1e-4  # without this margin, rounding could move the mark at an end off the bar
     ends = {low + inside: significant(low), high - inside: f"{'≥ ' if cut else ''}{significant(high)}"}
     return _Colours(values, low, high, dict(sorted((ends | {mark: significant(mark) for mark in marks}).items())))
 

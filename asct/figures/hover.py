@@ -1,4 +1,4 @@
-"""The text that a figure shows about a value when the pointer is over its mark."""
+"""The text that a figure shows about a value when the pointer hovers over its mark."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def hover_lines(series: Series, number: int, place: str, scale: AxisScale) -> li
 
 
 def _behind(backdrop: Backdrop, x: Scalar, scale: AxisScale) -> list[str]:
-    """Return the hover line for the value with which the value at `x` is compared, if there is one."""
+    """Return the hover line that shows the value with which the value at `x` is compared, if there is one."""
     found = (y for other, y in zip(backdrop.x, backdrop.y, strict=True) if other == x and y is not None)
     return [f"{backdrop.name}: {_shown(y, scale)}" for y in islice(found, 1)]
 

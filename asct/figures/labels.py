@@ -1,5 +1,5 @@
-"""Place the texts of a figure: beside the marks of a line, above vertical lines and beside horizontal lines, without
-overlapping."""
+"""Position the labels of a figure so that they do not overlap: beside the marks of a line, above vertical lines, and
+beside horizontal lines."""
 
 from __future__ import annotations
 
@@ -26,13 +26,14 @@ _BAR: Final = 0.7
 Box = tuple[float, float, float, float]
 """The left, top, right and bottom edges in pixels."""
 Point = tuple[float, float]
-"""A place in pixels from the upper left corner."""
+"""A position in pixels, measured from the upper left corner."""
 Segment = tuple[Point, Point]
 
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """The text beside a mark and its position (a `textposition` of plotly). The text is empty if there is no room."""
+    """The label of a mark and its position (a `textposition` of plotly). The text is empty if there is no room for
+    it."""
 
     text: str
     position: str
@@ -45,7 +46,7 @@ _POSITIONS: Final = {
     "top center": (-0.5, -1.0), "bottom center": (-0.5, 1.0), "top right": (0.0, -1.0), "top left": (-1.0, -1.0),
     "bottom right": (0.0, 1.0), "bottom left": (-1.0, 1.0), "middle right": (0.0, 0.0), "middle left": (-1.0, 0.0),
 }  # fmt: skip
-"""The offset of a text from its mark, in text widths and in text heights."""
+"""The offset of a label from its mark, as multiples of the label's width and height."""
 
 
 def placed(
@@ -71,10 +72,10 @@ def placed(
 
 
 def label_rows(places: Sequence[float], texts: Sequence[str]) -> list[int]:
-    """Return the row, counted from the bottom, for each text above a vertical line. Texts in the same row do not
+    """Return the row, counted from the bottom, for the label above each vertical line. Labels in the same row do not
     overlap.
 
-    `places` contains the pixels at which the texts begin, in ascending order.
+    `places` contains the x coordinates, in pixels, at which the labels begin, in ascending order.
     """
     ends: list[float] = []
     rows = []
@@ -93,11 +94,11 @@ def share(value: float, axis: AxisView) -> float:
 
 
 class Beside(NamedTuple):
-    """The place of a text beside a horizontal line: at one of its ends, above or below it."""
+    """The position of a label beside a horizontal line: at the left or right end of the line, and above or below it."""
 
     side: Literal["right", "left"]
     edge: Literal["bottom", "top"]
-    """The edge of the text at the line: `bottom` if the text is above the line."""
+    """The edge of the label that is next to the line: `bottom` if the label is above the line."""
 
 
 _BESIDE: Final = (Beside("right", "bottom"), Beside("left", "bottom"), Beside("right", "top"), Beside("left", "top"))
@@ -106,8 +107,9 @@ _BESIDE: Final = (Beside("right", "bottom"), Beside("left", "bottom"), Beside("r
 def beside_lines(
     levels: Sequence[float], texts: Sequence[str], data: Sequence[Segment], size: tuple[float, float]
 ) -> list[Beside]:
-    """Return the place of each text beside its horizontal line: the one where it covers no other text and the fewest
-    parts of the data. `levels` contains the positions of the lines as fractions of the y axis."""
+    """Return the position of each label beside its horizontal line. The label overlaps as few other labels as possible
+    and, among such positions, the fewest data marks. `levels` contains the positions of the lines as fractions of the y
+    axis."""
     taken: list[Box] = []
     found = []
     for level, text in zip(levels, texts, strict=True):
@@ -126,7 +128,8 @@ def _beside(place: Beside, level: float, text: str, size: tuple[float, float]) -
 
 
 def _covered(box: Box, taken: Sequence[Box], data: Sequence[Segment], size: tuple[float, float]) -> tuple[int, int]:
-    """Return how many texts and how many parts of the data a text would cover. Edges of the plot count as texts."""
+    """Return how many other labels and how many data marks a label would overlap. Leaving the plot area counts as
+    overlapping a label."""
     outside = box[1] < -_TEXT_HEIGHT / 2 or box[3] > size[1]
     return outside + sum(_overlap(box, other) for other in taken), sum(_crosses(line, box) for line in data)
 
@@ -134,8 +137,8 @@ def _covered(box: Box, taken: Sequence[Box], data: Sequence[Segment], size: tupl
 def data_lines(
     chart: Chart, series: Sequence[Series], x: AxisView, y: AxisView, size: tuple[float, float]
 ) -> list[Segment]:
-    """Return what the series of a chart cover, as lines in pixels: the lines of a line chart, and the sides and the
-    middle of each group of bars."""
+    """Return line segments, in pixels, that represent the data marks of a chart: the lines of a line chart, or the
+    sides and the middle of each group of bars."""
     if isinstance(chart, Bars) and chart.stacked:
         totals = sums(chart)
         series = [Series("", tuple(totals), tuple(totals.values()))]
@@ -164,7 +167,7 @@ def _shown(value: float | None, view: AxisView) -> float | None:
 def _pixels(
     across: Sequence[float | None], values: Sequence[float | None], y: AxisView, size: tuple[float, float]
 ) -> list[Point | None]:
-    """Return the places of the marks, without those that the axes cannot show."""
+    """Return the coordinates of the marks in pixels, or None for marks that the axes cannot show."""
     places = [(left, _shown(value, y)) for left, value in zip(across, values, strict=True)]
     return [None if left is None or up is None else (left * size[0], (1 - up) * size[1]) for left, up in places]
 
@@ -182,7 +185,7 @@ def _ends_first(count: int) -> list[int]:
 
 
 def _place(text: str, mark: Point, taken: list[Box], lines: Sequence[Segment], size: tuple[float, float]) -> Placed:
-    """Return the first position in which the text overlaps nothing, and mark its box as taken."""
+    """Return the first position in which the label overlaps nothing, and mark its box as taken."""
     width = len(text) * CHARACTER
     for position, (right, down) in _POSITIONS.items():
         side = 0.0 if right == -0.5 else _MARK + _GAP if right == 0.0 else -_MARK - _GAP
@@ -192,14 +195,14 @@ def _place(text: str, mark: Point, taken: list[Box], lines: Sequence[Segment], s
         inside = box[0] >= 0 and box[1] >= 0 and box[2] <= size[0] and box[3] <= size[1]
         free = inside and not any(_overlap(box, other) for other in taken)
         if free and not any(_crosses(line, _grown(box)) for line in lines):
-            # The gap keeps two numbers from looking like one.
+            # Without this gap, two adjacent numbers could look like one.
             taken.append((box[0] - CHARACTER, box[1], box[2] + CHARACTER, box[3]))
             return Placed(text, position)
     return Placed("", "top center")
 
 
 def _grown(box: Box) -> Box:
-    """Return a larger box, because lines have other slopes in a figure of another width."""
+    """Return a larger box, which allows for the different slopes that lines have if the width of the figure changes."""
     return box[0] - _GAP, box[1] - _GAP / 2, box[2] + _GAP, box[3] + _GAP / 2
 
 
@@ -208,8 +211,8 @@ def _overlap(one: Box, other: Box) -> bool:
 
 
 def _crosses(line: Segment, box: Box) -> bool:
-    """Return whether a part of a line is inside a box. Each pair of edges leaves a part of the line, from `first` to
-    `last` as fractions of its length."""
+    """Return whether a part of a line is inside a box. Each pair of opposite edges clips the line to the part from
+    `first` to `last`, given as fractions of its length."""
     first, last = 0.0, 1.0
     for axis in (0, 1):
         start, end = line[0][axis], line[1][axis]

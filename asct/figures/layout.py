@@ -1,7 +1,7 @@
 """The layout of a chart as plotly JSON: axes, lines at levels and rated values, bands, and the grid of panels.
 
-Rows of pixels above the axes are reserved, so that nothing overlaps: plotly's buttons are at the top, followed by the
-labels of vertical lines or the titles of panels. The page draws the legend above the figure.
+Space above the axes is reserved for the following rows, so that nothing overlaps: plotly's buttons are at the top,
+followed by the labels of vertical lines or the titles of panels. The page draws the legend above the figure.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _axis(view: AxisView) -> Json:
 
 
 def _meta(x: AxisView, y: AxisView) -> Json:
-    """Return what the page needs to know to choose other ticks: whether none of those on the x axis may be omitted,
+    """Return the information that the page needs to choose other ticks: whether every tick of the x axis must be kept,
     and which axes show only whole numbers."""
     whole = [name for name, view in (("x", x), ("y", y)) if view.whole]
     return ({"every": True} if x.every else {}) | ({"whole": whole} if whole else {})
@@ -166,8 +166,8 @@ def _first_labels(chart: Chart, first: Panel, x: AxisView, y: AxisView) -> list[
 def _horizontal_labels(
     chart: Chart, series: Sequence[Series], x: AxisView, y: AxisView, size: tuple[float, float]
 ) -> list[Json]:
-    """Return the labels of rated values, each where it covers the least. Their background keeps them readable on bars
-    and lines."""
+    """Return the labels of rated values, each in the position where it covers the least. Their background keeps them
+    readable on bars and lines."""
     rated = sorted(chart.rated, key=lambda line: -line.y)
     levels = [share(line.y / y.factor, y) for line in rated]
     places = beside_lines(levels, [line.label for line in rated], data_lines(chart, series, x, y, size), size)
@@ -187,7 +187,7 @@ def _fitting(text: str, width: float) -> str:
 
 
 def _panel_axes(places: Json, x: AxisView, y: AxisView) -> Json:
-    """Return the axes of all panels at these places. All panels zoom together."""
+    """Return the axes of all panels; `places` contains their positions. All panels zoom together."""
     axes: Json = {name: {**_axis(x if name[0] == "x" else y), **place} for name, place in places.items()}
     for name, axis in axes.items():
         number = name[len("xaxis") :]
@@ -231,7 +231,7 @@ def _common_titles(x: AxisView, y: AxisView, left: int) -> list[Json]:
 
 
 def _grid(count: int, lines: int, left: int) -> tuple[Json, Json]:
-    """Return the layout of the panels for pages of different widths, and the places of their axes on a page of the
+    """Return the layout of the panels for pages of different widths, and the positions of their axes on a page of the
     usual width.
 
     `meta.grids` contains, for each number of columns, the width in pixels from which it applies.

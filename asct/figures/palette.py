@@ -1,4 +1,4 @@
-"""Assign one color and one marker to each name in all figures of a report."""
+"""Assign a color and a marker to each name, the same ones in all figures of a report."""
 
 from __future__ import annotations
 

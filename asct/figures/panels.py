@@ -50,7 +50,7 @@ def panels(chart: Chart) -> tuple[Panel, ...]:
 
 
 def _named_panels(series: Sequence[Series]) -> tuple[Panel, ...]:
-    """Return the panels that the series specify. The names of series within a panel omit its title."""
+    """Return the panels that the series specify. Within a panel, the names of series omit the panel's title."""
     return tuple(
         Panel(name, tuple(replace(item, name=item.name.removesuffix(f"{_SEPARATOR}{name}")) for item in part))
         for name, own in grouped(series, lambda item: item.panel).items()
@@ -102,7 +102,7 @@ def _by_words(series: Sequence[Series]) -> tuple[Panel, ...]:
 
 
 def _divided(series: Sequence[Series], words: Sequence[tuple[str, ...]], at: tuple[int, ...]) -> tuple[Panel, ...]:
-    """Return the panels that result if series with the same words at the positions `at` share a panel."""
+    """Return the panels that result from putting series with the same words at the positions `at` into one panel."""
     pairs = list(zip(series, words, strict=True))
     groups = grouped(pairs, lambda pair: tuple(pair[1][position] for position in at))
     return tuple(

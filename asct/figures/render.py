@@ -43,7 +43,7 @@ def plotly_javascript() -> str:
 def render_sections(sections: Sequence[Sequence[Figure]], hosts: Sequence[str]) -> dict[str, Any]:
     """Return the figures of a page as plotly JSON, keyed by slug. `hosts` contains all hosts of the run, in order.
 
-    A name has the same color and marker in all sections, and a unit has the same prefix throughout a section.
+    Each name has the same color and marker in all sections, and each unit has the same prefix throughout a section.
     """
     colours = palette([figure for figures in sections for figure in figures], hosts)
     return {
@@ -104,7 +104,7 @@ class _Drawn:
         return found
 
     def _labels(self, panel: Panel) -> list[list[list[Placed]]]:
-        """Return where to place the texts beside the marks, on a wide page and on a narrow page."""
+        """Return the positions of the labels beside the marks, for a wide page and for a narrow page."""
         if not any(series.labels for series in panel.series):
             return []
         alone = len(panel.series) == len(self.chart.series)
@@ -225,7 +225,7 @@ class _Drawn:
             (x, y)
             for x, y in zip(series.backdrop.x, series.backdrop.y, strict=True)
             if self.x.kind != "category" or category_label(x, self.chart.x) in self.x.labels
-        ]  # any other value would add a category to the axis
+        ]  # any other x value would add a category to the axis
         behind = Series(series.backdrop.name, tuple(x for x, _ in pairs), tuple(y for _, y in pairs))
         trace: dict[str, Any] = {
             **self._common(series), **group, "type": "scatter", "x": self._xs(behind), "y": self._ys(behind.y),
@@ -246,7 +246,7 @@ class _Drawn:
 
 
 def _texts(places: Sequence[Sequence[Placed]]) -> dict[str, Any]:
-    """Return the texts beside a line's marks. `meta` contains those for a narrow page."""
+    """Return the labels beside a line's marks. `meta` contains the labels for a narrow page."""
     wide, narrow = (
         {"text": [escape(item.text) for item in items], "textposition": [item.position for item in items]}
         for items in places

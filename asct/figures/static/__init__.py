@@ -1,9 +1,9 @@
 """Pictures of figures as PNG and SVG, drawn with matplotlib and without a browser.
 
 The input is the JSON that `figures/render.py` returns for the page. The pictures therefore follow the same rules for
-colors, marks, ticks, units and labels; this package only decides where things are on the sheet. Only this package
-imports matplotlib. It needs neither pyplot nor system fonts: DejaVu Sans is part of matplotlib. System fonts are used
-only for characters that DejaVu Sans lacks.
+colors, marks, ticks, units and labels; this package only arranges the parts on the sheet. Only this package imports
+matplotlib. It needs neither pyplot nor system fonts: DejaVu Sans is part of matplotlib. System fonts are used only for
+characters that DejaVu Sans lacks.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def picture(spec: Mapping[str, Any], title: str, caption: str, source: str, form
         spec, title, caption, source = (with_codes(one, left) for one in (dict(spec), title, caption, source))
         source += "; codes such as U+4E2D stand for characters that no installed font contains"
     with matplotlib.rc_context(_SETTINGS | {"font.sans-serif": [DEJAVU, *names]}), warnings.catch_warnings():
-        # Only SVG files can still lack a glyph here, and the program that shows them chooses another font.
+        # Only SVG files can still lack glyphs here, and the programs that show them choose other fonts.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         sheet = Sheet(title, caption, source, spec)
         draw_plot(sheet, spec)

@@ -35,9 +35,10 @@ _SHARES: Final = {"left": 0.0, "center": 0.5, "right": 1.0, "bottom": 0.0, "top"
 
 
 def place_on(axis: Mapping[str, Any], names: Sequence[Any]) -> Place:
-    """Return the function that places values on an axis. On a category axis, `names` contains the values in order.
+    """Return the function that converts values to positions on an axis. On a category axis, `names` contains the values
+    in order.
 
-    A missing value is placed at NaN.
+    The position of a missing value is NaN.
     """
     if axis.get("type") != "category":
         return lambda value: math.nan if value is None else float(value)
@@ -46,7 +47,7 @@ def place_on(axis: Mapping[str, Any], names: Sequence[Any]) -> Place:
 
 
 def style_axes(axes: Axes) -> None:
-    """Give the axes the colors of the page."""
+    """Style the axes in the colors of the page."""
     for side, spine in axes.spines.items():
         spine.set_visible(side in ("left", "bottom"))
         spine.set_color(STYLE[f"{'y' if side == 'left' else 'x'}axis"]["linecolor"])
@@ -119,10 +120,10 @@ def _fitting(middles: Sequence[float], sizes: Sequence[float]) -> list[int]:
 
 
 def draw_beside(layout: Mapping[str, Any], plots: Mapping[str, Axes], paper: Axes) -> None:
-    """Draw the lines, areas and labels that belong to a place rather than to a series.
+    """Draw the lines, areas and labels that have fixed positions and do not belong to a series.
 
-    `plots` maps the names of x and y axes, such as `x2` and `y2`, to their plots. Places without an axis are fractions
-    of `paper`, the rectangle around all plots. Raises ValueError for a shape that cannot be drawn.
+    `plots` maps the names of x and y axes, such as `x2` and `y2`, to their plots. Positions that do not refer to an
+    axis are fractions of `paper`, the rectangle around all plots. Raises ValueError for a shape that cannot be drawn.
     """
     for shape in layout.get("shapes", ()):
         frame = _Frame.of(shape, plots, paper)

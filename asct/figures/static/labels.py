@@ -1,4 +1,4 @@
-"""Text, colors and lengths of a rendered figure in matplotlib's terms."""
+"""Convert the text, colors and lengths of a rendered figure for matplotlib."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def draw_bars(
 ) -> dict[str, float]:
     """Draw all bar traces of a plot, beside one another or stacked.
 
-    Return the shift of the bars of each `offsetgroup`, which marks of the same group share.
+    Return the shift of the bars of each `offsetgroup`. Marks in the same group are shifted by the same amount.
     """
     stacked = layout.get("barmode") == "stack"
     room = 1 - layout.get("bargap", 0.2)

@@ -1,4 +1,4 @@
-"""The plots of a picture: one or several pairs of axes, and their place on the sheet."""
+"""The plots of a picture: one or several pairs of axes, and their positions on the sheet."""
 
 from __future__ import annotations
 
@@ -106,7 +106,8 @@ def _restacked(layout: Mapping[str, Any], width: float) -> Mapping[str, Any]:
 
 
 def _fit(sheet: Sheet, plots: Sequence[_Plot], paper: Axes, bar: Axes | None, layout: Mapping[str, Any]) -> None:
-    """Place the plots so that their titles, tick labels and other labels fill the room on the sheet."""
+    """Place the plots so that they fill the available space on the sheet, including their titles, tick labels and other
+    labels."""
     area = sheet.room
     _place(sheet, plots, paper, bar, area)
     for plot in plots:

@@ -1,4 +1,4 @@
-"""The sheet of a picture: its size, the heading with title, caption and legend, and the room for the plot."""
+"""The sheet of a picture: its size, the heading with title, caption and legend, and the space for the plot."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SQUARE_WIDTH: Final = 760
 _SQUARE_HEIGHT: Final = 640
 _SQUARE_LEAST: Final = 220
 _SQUARE_ROW: Final = 60
-"""The width of a sheet with a square matrix, and the height of the room for its plot: the maximum, the height without
+"""The width of a sheet with a square matrix, and the height of the space for its plot: the maximum, the height without
 rows, and the height added by each row."""
 _MARGIN: Final = 20
 _TITLE: Final = 17
@@ -34,7 +34,7 @@ _KEY: Final = 28
 _GAP: Final = 24
 _PANELS: Final = 0.85
 """Fraction of the width from which the number of panel columns is derived. The letters of DejaVu Sans are wider than
-those of the page, and the keys above the panels need room."""
+those of the page, and the keys above the panels need space."""
 
 
 class Box(NamedTuple):
@@ -92,8 +92,8 @@ class Sheet:
 
 
 def _plot_height(spec: Mapping[str, Any], width: float, square: bool) -> float:
-    """Return the height of the room for the plot. A square matrix gets as much as its rows need. Other figures get the
-    height that they have on the page, but at least `_PLOT_HEIGHT`."""
+    """Return the height of the space for the plot. For a square matrix, the height depends on the number of rows. Other
+    figures have the same height as on the page, but at least `_PLOT_HEIGHT`."""
     if square:
         return min(_SQUARE_HEIGHT, _SQUARE_LEAST + _SQUARE_ROW * len(spec["data"][0]["y"]))
     return max(_PLOT_HEIGHT, float(layout_for(spec["layout"], width).get("height", 0)))
