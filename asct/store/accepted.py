@@ -1,7 +1,7 @@
 """Accepted changes: `accepted.jsonl` next to the runs of a plan, one line per `asct results accept`.
 
-After an acceptance, the accepted run provides the baseline for a metric. Lines are only appended to the file, so it
-also shows who accepted which change, when, and why.
+After an acceptance, the accepted run provides the baseline for a metric. Lines are never changed or removed, so that
+the file also shows who accepted which change, when, and why.
 """
 
 from __future__ import annotations

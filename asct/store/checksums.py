@@ -1,7 +1,7 @@
 """Checksums of a run's files, which are stored in two places. Each status.json lists the raw files of its repeat, with
 their checksums. SHA256SUMS, written at the end of a run, lists all other evidence, including every status.json, and can
 be checked with `sha256sum -c SHA256SUMS`. Neither of them lists reports or logs, because asct may render reports again
-and append to logs. A checksum reveals damage but not forgery.
+and append to logs. The checksums reveal damage but not forgery.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class TreeScan:
 
 
 def scan(root: Path) -> TreeScan:
-    """Return the contents of `root`. Does not follow links."""
+    """Return the contents of `root`, without following links."""
     found = TreeScan()
     waiting = [""]
     while waiting:
@@ -137,7 +137,8 @@ def is_inner(path: str) -> bool:
 
 
 def is_evidence(path: str) -> bool:
-    """Return whether a file in a run's folder is a result or a document rather than a report, log or temporary file."""
+    """Return whether a file in a run's folder is a result or a document, as opposed to a report, a log or a temporary
+    file."""
     first, _, rest = path.partition("/")
     temporary = path.rpartition("/")[2].startswith(".")
     return first in (_FOLDERS if rest else _DOCUMENTS) and not temporary
@@ -184,7 +185,7 @@ def sums_text(found: Mapping[str, str]) -> str:
 
 
 def read_sums(text: str) -> tuple[dict[str, str], list[int]]:
-    """Return the checksums in SHA256SUMS by path, and the line numbers of damaged lines."""
+    """Return the checksums in SHA256SUMS, keyed by path, and the numbers of the damaged lines."""
     found: dict[str, str] = {}
     damaged = []
     *lines, rest = text.split("\n")

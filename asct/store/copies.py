@@ -1,4 +1,4 @@
-"""Copies of a run that leave the results tree: a zip archive, and a tree without secrets."""
+"""Copies of a run for use outside the results tree: a zip archive, and a tree without secrets."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ class FileRedactor(Protocol):
     """Removes secrets from the files of a results tree."""
 
     def path(self, path: str) -> str:
-        """Return the path of a file, with secrets removed."""
+        """Return a file's path, with secrets removed."""
         ...
 
     def file(self, path: str, text: str) -> str:
-        """Return the text of a file, with secrets removed."""
+        """Return a file's text, with secrets removed."""
         ...
 
 
@@ -57,9 +57,9 @@ def files_of(root: Path) -> list[str]:
 def write_bundle(
     path: Path, root: Path, folder: str, started_at: str, reports: Mapping[str, str | bytes], *, force: bool = False
 ) -> None:
-    """Write the run in the folder `root`, together with `reports` (by file name), to the zip archive `path`. In the
-    archive, everything is below `folder`. The same content always results in the same bytes, because files are sorted
-    and have the timestamp of the run.
+    """Write the run in the folder `root`, together with `reports` (keyed by file name), to the zip archive `path`. All
+    paths in the archive start with `folder`. The same content always gives the same bytes, because the files are sorted
+    and carry the timestamp of the run.
 
     Raises UsageError if the archive exists and `force` is not set, and StoreError if a file cannot be read or written.
     """

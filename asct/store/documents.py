@@ -1,4 +1,4 @@
-"""Read single documents: identify each by its `schema`, migrate it to the current version, and validate it with its
+"""Read single documents. Each is identified by its `schema`, migrated to the current version, and validated with its
 model."""
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ VERSIONS: dict[str, int] = {
 
 
 def _status_1(body: dict[str, Any]) -> dict[str, Any]:
-    """Migrate a status that contains no command lines and only the verdict on the host state."""
+    """Migrate a status that contains no command lines and, of the host state, only the verdict."""
     verdict = body.get("telemetry")
     unread = "the readings are in telemetry.json"
     nothing: dict[str, Any] = {"verdict": verdict, "steps": 0, "elapsed_s": 0.0, "before": {}, "after": {}}
@@ -153,7 +153,7 @@ _TOLERANT = json.JSONDecoder()
 def current(document: Mapping[str, Any], kind: str, place: str) -> dict[str, Any]:
     """Return `document` in the current version of `kind`, after migrating an older document in memory.
 
-    Raises StoreError: E507 if it is not a document `asct.<kind>`, E509 if its version is newer.
+    Raises StoreError (E507 if the document is not of the kind `asct.<kind>`, E509 if its version is newer).
     """
     name = document.get("schema")
     match = _NAME.fullmatch(name) if isinstance(name, str) else None

@@ -32,7 +32,8 @@ class EarlierRepeat:
 
 @dataclass(slots=True)
 class _Run:
-    """An earlier run. Its records and journal are read when the first of its points is reused, and are then cached."""
+    """An earlier run. Its records and journal are read when the first of its points is reused, and cached from then
+    on."""
 
     stored: StoredRun
     name: str
@@ -146,8 +147,8 @@ class EarlierRuns:
             return self._runs
 
     def _in_time(self, run: Run) -> bool:
-        """Return whether a run may be recent enough. A run whose process was killed has no recorded end, so it is
-        always assumed to be recent enough."""
+        """Return whether a run may be recent enough. If the process of a run was killed, the run has no recorded end
+        and is assumed to be recent enough."""
         return run.ended_at is None or self._is_recent(run.ended_at)
 
     def _is_recent(self, moment: str) -> bool:

@@ -43,7 +43,7 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def sync_folder(folder: Path) -> None:
-    """Flush the entries of a folder to disk. Has no effect on file systems that do not support this."""
+    """Flush the entries of a folder to disk. Has no effect if the file system does not support this."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         with suppress(OSError):
@@ -53,7 +53,8 @@ def sync_folder(folder: Path) -> None:
 
 
 def sync_files(root: Path, folder: Path, names: Iterable[str]) -> None:
-    """Flush to disk the files in `folder`, and all folders from `folder` up to `root`. Raises OSError."""
+    """Flush the files `names` in `folder` to disk, together with all folders from `folder` up to `root`. Raises
+    OSError."""
     for name in names:
         descriptor = os.open(folder / name, os.O_RDONLY | os.O_NOFOLLOW)
         try:
@@ -69,9 +70,8 @@ def write_atomic(path: Path, content: str | bytes, *, sync: bool = True) -> None
     """Replace `path` atomically: a reader sees either the old file or the new one.
 
     A link at `path` is replaced, not followed, because other accounts may be able to write to a results folder. If
-    `sync` is False, the file is not flushed to disk. This is intended for the many small files of a repeat, whose
-    journal line is flushed after they are written. Their loss would be detected, because a repeat without a valid
-    status.json is treated as not measured.
+    `sync` is False, the file is not flushed to disk. This is intended for the many small files of a repeat. Losing them
+    does no harm: a repeat without a valid status.json is treated as not measured.
     """
     folder, name = os.path.split(path)  # pathlib takes longer than writing three hundred bytes
     temporary = os.path.join(folder, f".{name}.{os.getpid()}.tmp")  # noqa: PTH118 - for speed, as above

@@ -29,7 +29,7 @@ class ListedRun:
     def labels(self) -> list[str]:
         """The labels that select the run.
 
-        The label given to the run when it started is not included if a different run of the plan now has it.
+        The label that the run received at its start is omitted if a different run of the plan has it now.
         """
         own, root = self.run.label if self.run is not None else None, self.layout.root
         kept = own and not (root.parent / own).is_symlink()
@@ -37,8 +37,8 @@ class ListedRun:
 
 
 def list_runs(results: Path, newest: int = 0) -> list[ListedRun]:
-    """Return all runs below `results`, oldest first, or only the last `newest` of them. The list is empty if the folder
-    does not exist."""
+    """Return all runs below `results`, oldest first. If `newest` is not 0, return only that many of the newest runs.
+    The list is empty if the folder does not exist."""
     roots = [root for plan in real_folders(results) for root in run_folders(plan)]
     return [_listed(root) for root in sorted(roots, key=lambda root: age(root.name))[-newest:]]
 
@@ -129,8 +129,8 @@ def _points_to(link: Path, root: Path) -> bool:
 
 
 def lost_run(label: Path) -> str:
-    """Return the id of the run that the link `label` points to if this run no longer exists, otherwise an empty
-    string."""
+    """Return the id of the run that the link `label` points to, if that run no longer exists. Otherwise, return an
+    empty string."""
     try:
         return "" if label.exists() else label.readlink().name
     except OSError:  # it is not a link, or its name is too long

@@ -68,13 +68,13 @@ _SINGLE = ("report.json", "report.jsonl", "report.txt", "annotations.txt", "reco
           )  # fmt: skip
 """Files that `asct report` and `asct run` write to the run folder, apart from tables and pictures."""
 _PICTURES = ("*.png", "*.svg")
-"""Files that these commands write to the folders of the benchmark entries."""
+"""Files that the same commands write to the folders of the benchmark entries."""
 
 
 def foreign(folder: Path, reports: Collection[str], entries: Collection[str]) -> str:
     """Return the name of a file or folder next to run.json that asct did not write, or an empty string if there is
-    none. asct recognizes what it writes by name: tables and pictures begin with one of `reports`, and the folders
-    `entries` contain only pictures. The log of this command is ignored."""
+    none. asct recognizes its own files by name: the names of tables and pictures begin with one of `reports`, and the
+    folders `entries` contain only pictures. The log of this command is ignored."""
     tables = re.compile(rf"({'|'.join(map(re.escape, reports))})([.-].+)?\.(csv|png|svg)")
     known = {*_OWN, *_SINGLE, *log_names(folder)}
     try:
@@ -90,7 +90,8 @@ def _only_pictures(path: Path) -> bool:
 
 
 def link_latest(root: Path) -> Diagnostic | None:
-    """Atomically make the link `latest` next to `root` point to `root`. Returns a warning if this fails."""
+    """Atomically redirect the link `latest` next to `root` to `root`. Return a warning if this fails, otherwise
+    None."""
     link = root.with_name("latest")
     try:
         _point(link, root)

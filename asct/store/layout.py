@@ -124,7 +124,7 @@ class RunLayout:
         return repeat.with_name(f"{repeat.name}.try{number}")
 
     def relative(self, path: Path) -> str:
-        """Return `path` relative to the run folder, with forward slashes, which is the form used in documents."""
+        """Return `path` in the form used in documents: relative to the run folder, with forward slashes."""
         text, root = str(path), str(self.root)
         return text[len(root) + 1 :] if text.startswith(f"{root}/") else path.relative_to(self.root).as_posix()
 

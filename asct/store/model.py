@@ -1,4 +1,5 @@
-"""Models of all documents in a results tree (asct.run/1, asct.status/1, ...), and of measurement kernels' output."""
+"""Models of all documents in a results tree (asct.run/1, asct.status/1, ...), and of the measurement kernels'
+output."""
 
 from __future__ import annotations
 
@@ -16,8 +17,8 @@ from asct.store.checksums import is_inner, text_checksum
 
 HostStatus = Literal["ok", "unreachable", "unfit", "lost", "locked", "skipped"]
 PointStatus = Literal["ok", "noisy", "invalid", "failed", "timeout", "refused", "skipped", "host-lost", "interrupted"]
-"""How a repeat ended. `invalid`: the repeat has values, but at least one result does not represent what its metric
-describes."""
+"""How a repeat ended. A repeat is `invalid` if it has values, but at least one of them does not represent what its
+metric describes."""
 MEASURED: Final = ("ok", "noisy")
 """The statuses of measured repeats. A strict job accepts only the first of them; see `accepted_statuses`."""
 VALUED: Final = (*MEASURED, "invalid")
@@ -25,7 +26,7 @@ VALUED: Final = (*MEASURED, "invalid")
 
 
 def accepted_statuses(*, strict: bool) -> tuple[str, ...]:
-    """Return the statuses with which a repeat is treated as measured, which depend on whether the job is strict."""
+    """Return the statuses of repeats that are treated as measured. In a strict job, these do not include `noisy`."""
     return MEASURED[:1] if strict else MEASURED
 
 
@@ -46,7 +47,7 @@ class _Document(BaseModel):
 
 class SecondValue(_Document):
     """The second measurement of a value that seemed to have regressed. `change` and its 95 % interval are fractions of
-    the baseline's value; `confirmed` is true if this measurement, taken alone, has regressed as well."""
+    the baseline's value. `confirmed` is true if this measurement alone shows the regression as well."""
 
     value: float
     change: float
@@ -57,8 +58,8 @@ class SecondValue(_Document):
 class BaselineValue(_Document):
     """The baseline value that a verdict is based on.
 
-    `limit` (from `no_worse_than`), `change`, its 95 % interval and the noise floor are fractions of that value; the
-    last three are null if the values cannot be compared.
+    `limit` (from `no_worse_than`), `change`, its 95 % interval and the noise floor are fractions of that value. All
+    except `limit` are null if the values cannot be compared.
     """
 
     run: str
@@ -77,8 +78,8 @@ class BaselineValue(_Document):
 
 
 class Verdict(_Document):
-    """The outcome of one expectation on one host at one set of coordinates. `text` states the bound; `reason` explains
-    the outcome if it is unknown or not planned."""
+    """The outcome of one expectation on one host at one set of coordinates. `text` states the bound. If the outcome is
+    unknown or not planned, `reason` says why."""
 
     outcome: Literal["pass", "fail", "unknown", "not planned"]
     severity: Literal["fail", "warn", "info"]
@@ -144,8 +145,7 @@ class JobEntry(_Document):
     host_states: dict[str, int] = Field(default_factory=dict)
     """Number of repeats for each host state (stable, noisy, invalid, unknown), according to their telemetry."""
     host_reasons: dict[str, int] = Field(default_factory=dict)
-    """For each reason for a host state (such as `steal`, `others`, `quota`), the number of repeats to which it
-    applied."""
+    """The number of repeats for each reason for a host state, such as `steal`, `others` or `quota`."""
 
     @property
     def accepted(self) -> tuple[str, ...]:
@@ -162,8 +162,8 @@ class JobEntry(_Document):
 
 
 class Run(_Document):
-    """run.json: what was run, where, and how the run ended. The file is written when the run starts and replaced when
-    it ends."""
+    """The content of run.json: what was run, where, and how the run ended. The file is written when the run starts and
+    replaced when it ends."""
 
     schema_: Literal["asct.run/1"] = Field("asct.run/1", alias="schema")
     run: str
@@ -192,8 +192,8 @@ class Run(_Document):
     older asct versions."""
 
     def planned_repeats(self) -> dict[tuple[str, str], int]:
-        """Return the planned number of repeats of each job's points, by host and id. Repeats with higher numbers are
-        those that measured a value again. Imported results have no plan, so all of their repeats are treated as
+        """Return the planned number of repeats per point for each job, keyed by host and id. Repeats with higher
+        numbers measured a value again. Imported results have no plan, so that all of their repeats are treated as
         planned."""
         imported = {host.name for host in self.hosts if host.transport == "import"}
         return {(job.host, job.id): job.repeats for job in self.jobs if job.host not in imported}
@@ -250,13 +250,12 @@ class AuditTarget(_Document):
     planned_bytes: int
     """The estimated maximum number of bytes that will be written."""
     written_bytes: int = 0
-    """The number of bytes written during the steps of this run, according to the counters of the drives that underlie
-    the target."""
+    """The number of bytes written during the steps of this run, according to the counters of the target's drives."""
     capacity_bytes: int | None = None
     drive_writes: float | None = None
     """`written_bytes` as a fraction of the drive's capacity."""
     percentage_used: int | None = None
-    """Percentage of the drive's rated life that had been used before the job, as reported by the drive (NVMe; may
+    """The percentage of its rated life that the drive had used before the job, as the drive reports it (NVMe; may
     exceed 100)."""
     begun: bool = False
     """Whether a step that writes to the target was started."""
@@ -295,7 +294,7 @@ class Reason(_Document):
 class HostVerdict(_Document):
     """The state of the host during a repeat.
 
-    It is determined by the most serious reason; `unknown` means that readings are missing.
+    The most serious reason determines the state; `unknown` means that readings are missing.
     """
 
     state: State
@@ -329,8 +328,8 @@ class Moment(_Document):
 
 
 class Telemetry(_Document):
-    """The `telemetry` part of status.json: the host state before and after one repeat. Older asct versions wrote it to
-    telemetry.json.
+    """The `telemetry` part of status.json: the host state before and after one repeat. Older asct versions wrote this
+    part to telemetry.json.
 
     `before` is the reading before the first step, and `after` the one after the last. `growth` and `elapsed_s` are sums
     over the steps, excluding the time between steps. Shares (0 to 1) are relative to the time of all CPUs (`user`,
@@ -350,12 +349,12 @@ class Telemetry(_Document):
     own_cpu_s: float | None = None
     others_cpus: float | None = None
     unknown: dict[str, str] = Field(default_factory=dict)
-    """The reasons why values are unknown, by the name of the value."""
+    """The reason for each unknown value, keyed by the name of the value."""
 
 
 class CommandDocument(_Document):
-    """The `command` part of status.json: the command lines of a repeat, with which it can be run manually. Older asct
-    versions wrote it to command.json."""
+    """The `command` part of status.json: the command lines of a repeat, so that users can run them manually. Older asct
+    versions wrote this part to command.json."""
 
     schema_: Literal["asct.command/1"] = Field("asct.command/1", alias="schema")
     host: str
@@ -397,8 +396,8 @@ class Status(_Document):
     reused_from: str = ""
     """The run that measured the repeat, as `<plan>/<run id>`, or an empty string for this run."""
     records: int | None = None
-    """Number of lines in records.jsonl that belong to the repeat, so that missing lines can be detected; null in runs
-    recorded by older asct versions."""
+    """The number of the repeat's lines in records.jsonl, which reveals missing lines. Null in runs recorded by older
+    asct versions."""
     records_sha256: str = ""
     """SHA-256 of the repeat's lines in records.jsonl, including line feeds; empty in runs recorded by older asct
     versions."""
@@ -418,8 +417,8 @@ class Status(_Document):
         return None if self.telemetry is None else self.telemetry.verdict
 
     def has_all(self, lines: Sequence[str]) -> bool:
-        """Return whether these lines of records.jsonl, including their line feeds, are those of the repeat. Runs
-        recorded by older asct versions contain only the number of lines, or nothing that could be checked."""
+        """Return whether these lines of records.jsonl, including their line feeds, are exactly those of the repeat. In
+        runs recorded by older asct versions, only the number of lines can be checked, or nothing."""
         if self.records_sha256:
             return text_checksum("".join(lines)) == self.records_sha256
         return len(lines) > 0 and self.records in (None, len(lines))
@@ -441,7 +440,7 @@ class Meta(_Line):
 
 
 class Ready(_Line):
-    """The line that is printed when the setup (touching memory, binding threads) is complete. Samples follow it."""
+    """The line printed when the setup (touching memory, binding threads) is complete. Samples follow it."""
 
     t: Literal["ready"]
 

@@ -1,5 +1,5 @@
-"""Open files that the user specifies for output. A device is never opened, and an existing file only with the user's
-consent."""
+"""Open the output files that the user specifies. A device is never opened; an existing file is opened only with the
+user's consent."""
 
 from __future__ import annotations
 
@@ -40,9 +40,8 @@ def check_output(path: Path, *, force: bool = False, append: bool = False) -> bo
 
 
 def open_output(path: Path, *, force: bool = False, append: bool = False) -> TextIO:
-    """Open a file for output under the rules of `check_output`. It is truncated or, with `append`, extended. The check
-    is repeated on the open file before it is truncated, in case the path has been replaced with a device in the
-    meantime.
+    """Open a file for output under the rules of `check_output`. The file is truncated unless `append` is set. Before
+    that, the check is repeated on the open file, in case a device has replaced it in the meantime.
     """
     exists = check_output(path, force=force, append=append)
     flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOCTTY | (os.O_APPEND if append else 0)
@@ -77,8 +76,8 @@ def output_folder(path: Path) -> None:
 
 
 def occupant(folder: Path) -> str:
-    """Return the name of some file or folder in `folder`, or an empty string if it contains nothing but the log of this
-    command (`--log-file`). Raises OSError."""
+    """Return the name of any file or folder in `folder` other than the log of this command (`--log-file`), or an empty
+    string if there is none. Raises OSError."""
     logs = log_names(folder)
     return next((path.name for path in folder.iterdir() if path.name not in logs), "")
 

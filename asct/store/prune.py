@@ -21,14 +21,14 @@ from asct.store.outputs import log_names, occupant
 from asct.store.reader import StoredRun, read_run, real_folders
 
 _DELETED: Final = ".{}.deleted"
-"""The name of a run's folder while it is being deleted. No command takes it for a run, and the next `remove_runs`
-deletes the rest of it."""
+"""The name of a run's folder while it is being deleted. No command treats such a folder as a run. If the deletion is
+interrupted, the next `remove_runs` completes it."""
 
 
 def remove_runs(results: Path, roots: Iterable[Path]) -> dict[Path, AsctError]:
-    """Delete runs in this order, and what interrupted deletions left. Return the errors by folder: SafetyError (E504)
-    if the run is in progress, and StoreError (E523 and others) if it cannot be deleted. What another process deletes at
-    the same time is not an error."""
+    """Delete the runs in the given order, and the remains of interrupted deletions. Return the errors, keyed by folder:
+    SafetyError (E504) if a run is in progress, StoreError (E523 and others) if it cannot be deleted. If another process
+    deletes a run at the same time, this is not an error."""
     failed: dict[Path, AsctError] = {}
     steps = [(folder, _remove_rest) for folder in _interrupted(results)]
     for root, remove in [*steps, *((root, _remove_run) for root in roots)]:
@@ -78,7 +78,7 @@ def _irreplaceable(folder: Path, why: str) -> StoreError:
 
 
 def _interrupted(results: Path) -> list[Path]:
-    """Return the folders that interrupted deletions left."""
+    """Return the folders that remain from interrupted deletions."""
     folders = [folder for plan in real_folders(results) for folder in real_folders(plan)]
     ids = ((folder, folder.name[1:].removesuffix(".deleted")) for folder in folders)
     return [folder for folder, run in ids if RUN_ID.fullmatch(run) and folder.name == _DELETED.format(run)]
@@ -133,7 +133,7 @@ def _move_latest(plan: Path) -> None:
 
 
 def disk_usage(root: Path) -> int:
-    """Return the number of bytes that the files of a run occupy. Files that vanish in the meantime do not count."""
+    """Return the number of bytes that the files of a run occupy. Files that disappear in the meantime do not count."""
     size = 0
     for path in scan(root).files:
         with suppress(OSError):

@@ -25,7 +25,7 @@ from asct.store.model import CommandDocument, Run, Status, StepNote, Telemetry
 M = TypeVar("M", bound=BaseModel)
 _REPEAT = re.compile(r"r[0-9]{1,9}")
 PARTS: Mapping[str, type[BaseModel]] = {"command": CommandDocument, "telemetry": Telemetry}
-"""The parts of a status that older asct versions wrote to separate files, by the names of these files."""
+"""The parts of a status that older asct versions wrote to separate files, keyed by file name."""
 
 
 @dataclass(slots=True)
@@ -57,7 +57,7 @@ class StoredRun:
 
     def ends(self) -> dict[RepeatKey, str]:
         """Return the status of each repeat according to the journal. If a repeat ended several times, its last status
-        is used."""
+        counts."""
         return {repeat_key(event): event["status"] for event in self.journal() if event.get("t") == "point-ended"}
 
     def torn(self) -> bool:
@@ -100,7 +100,7 @@ class StoredRun:
         return validated(Status, {**body, **self._beside(repeat, body)} if older else body, str(path))
 
     def _beside(self, repeat: Path, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Return those parts of a status that older asct versions wrote to separate files, omitting any that cannot be
+        """Return the parts of a status that an older asct version wrote to separate files, omitting any that cannot be
         read."""
         places = {"command": self.layout.command(repeat), "telemetry": self.layout.telemetry(repeat)}
         found = {}
@@ -131,7 +131,7 @@ class StoredRun:
             yield from (Path(f"{point}/{name}") for name in sorted(found, key=lambda name: int(name[1:])))
 
     def inside(self, path: Path) -> Path:
-        """Return `path` after checking that it does not lead out of the run folder through a link."""
+        """Return `path`. Raises StoreError if it leads out of the run folder through a link."""
         return inside(self.layout.root, self.layout.relative(path))
 
     def _lines(self, path: Path) -> Iterator[tuple[str, str]]:

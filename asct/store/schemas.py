@@ -86,8 +86,8 @@ def validator(kind: str) -> jsonschema.Draft202012Validator:
 
 @cache
 def _variants(kind: str) -> dict[str, jsonschema.Draft202012Validator]:
-    """Return one validator for each value of `t` in a schema that consists of alternatives. One such validator is
-    faster than the whole schema, and its errors identify the invalid field."""
+    """Return one validator for each value of `t` in a schema that consists of alternatives. Such a validator is faster
+    than the whole schema, and its errors name the invalid field."""
     schema = schema_of(kind)
     found = {}
     for name, definition in schema["$defs"].items():

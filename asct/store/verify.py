@@ -30,7 +30,7 @@ _LIMIT = 20
 
 @dataclass(slots=True)
 class _Check:
-    """The state of one verification: the files in the tree, and what the documents in the tree say about them."""
+    """The state of one verification: the files in the tree, and the statements of the documents about them."""
 
     stored: StoredRun
     tree: TreeScan
@@ -39,13 +39,13 @@ class _Check:
     intact: set[str] = field(default_factory=set)
     unlisted: list[str] = field(default_factory=list)
     """The folders ("" is the whole run) whose list of files is missing or damaged. Files in them are not reported as
-    being of unknown origin."""
+    unlisted."""
     statuses: dict[str, Status] = field(default_factory=dict)
-    """The status of each repeat whose status can be read, by folder; warm-ups and earlier attempts are excluded."""
+    """The readable statuses of repeats, keyed by folder; warm-ups and earlier attempts are excluded."""
     lines: dict[str, list[str]] = field(default_factory=dict)
     """The lines of records.jsonl, by the folder of the repeat to which they belong."""
     records: dict[RepeatKey, str] = field(default_factory=dict)
-    """Maps each repeat to the name of the run that its records contain."""
+    """The name of the run in the records of each repeat."""
     ends: set[RepeatKey] | None = None
     """The repeats whose ends are recorded in the journal, or None if the journal is damaged."""
 
@@ -53,7 +53,7 @@ class _Check:
         return self.stored.layout.relative(path)
 
     def reported(self, path: Path) -> bool:
-        """Return whether a file does not exist and `_checksums` has already reported this."""
+        """Return whether a file is missing and `_checksums` has already reported this."""
         return self.relative(path) in self.listed and not path.exists()
 
 
@@ -77,7 +77,7 @@ def unexpected(stored: StoredRun) -> list[Diagnostic]:
 
 
 def _limited(found: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
-    """Yield the first findings, followed by a finding that states how many were omitted."""
+    """Yield the first findings, and then a finding that states how many were omitted."""
     every = list(found)
     yield from every[:_LIMIT]
     if len(every) > _LIMIT:

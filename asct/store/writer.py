@@ -1,9 +1,9 @@
-"""Write one run: whole files atomically, the journal and the records by appending.
+"""Write one run. The journal and the records are appended to; all other files are written atomically.
 
 A run has one writer, which any thread may use. A repeat is written in this order: its folder and raw files (by the
-transport), its lines in records.jsonl, status.json with the checksums of both, and finally the journal line that
-records its end, which is flushed to disk. A repeat is complete if status.json and the journal agree and the raw files
-are intact; a resumed run measures everything else again.
+transport), its lines in records.jsonl, status.json with the checksums of the raw files and the lines, and finally the
+journal line that records its end. That line is flushed to disk. A repeat is complete if status.json and the journal
+agree and the raw files are intact; a resumed run measures everything else again.
 """
 
 from __future__ import annotations
@@ -129,8 +129,8 @@ class RunWriter:
     # ---- one repeat ----
 
     def repeat_folder(self, folder: Path, attempt: int = 1) -> Path:
-        """Create an empty folder for a repeat. Move the files of the earlier attempt (`attempt` - 1) aside, and remove
-        its records."""
+        """Create an empty folder for a repeat. First, move the files of the earlier attempt (`attempt` - 1) aside and
+        remove its records."""
         parent = folder.parent
         with self._writing(folder):
             if parent not in self._points:
@@ -258,7 +258,7 @@ class RunWriter:
                 self._journal.append(_event(event), sync=True)
 
     def seal(self) -> None:
-        """Write SHA256SUMS, after everything else has been written. If this fails, for example on a full disk, the run
+        """Write SHA256SUMS. All other files must already be written. If this fails, for example on a full disk, the run
         has no checksums."""
         with self._mutex, suppress(StoreError):
             self.run = self.run.model_copy(update={"sealed": True})
@@ -322,8 +322,8 @@ class RunWriter:
 
 
 def by_line(model: BaseModel) -> str:
-    """Return a document as text with one field per line. This takes no extra space, because even small files occupy
-    whole disk blocks."""
+    """Return a document as text with one field per line. The line feeds take no extra space on disk, because even small
+    files occupy whole blocks."""
     body = model.model_dump(mode="json", by_alias=True, exclude_none=True)
     fields = (f'"{name}": {json.dumps(value, separators=(",", ":"), allow_nan=False)}' for name, value in body.items())
     return "{" + ",\n ".join(fields) + "}\n"
