@@ -1,7 +1,7 @@
-"""The protocol of a transport: open a host, run programs in private folders, copy files.
+"""The protocol that each transport implements: open a host, run programs in private folders, copy files.
 
 Every transport obeys these rules:
-* arguments are lists; no value from a plan, fact or result becomes part of shell text unquoted;
+* arguments are lists; no value from a plan, fact or result becomes part of shell code without being quoted;
 * a program runs in a separate process group and is stopped as a group (SIGINT, then SIGTERM, then SIGKILL);
 * results are returned as files of limited size; a file name supplied by a host never leads outside its folder;
 * every failure of the transport itself is a `HostError`; a program that fails yields a `TaskResult` with its status.
@@ -34,13 +34,13 @@ class Process:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A process with its files and companions. It is run in one exchange, so that measuring a point on a remote host
-    takes only a few round trips.
+    """A process with its files and companions. The host receives all of it at once, so that measuring a point on a
+    remote host takes only a few round trips.
 
-    `files` are first written into `main.cwd`. This folder gets mode 0700; `fresh` means that it is emptied first.
-    `companions` start before `main` and receive SIGINT after it has ended. `collect` lists files in `cwd` to copy into
-    `into`, in addition to the standard output and standard error of all processes. `max_bytes` limits the size of each
-    copied file, and `max_total_bytes` their total size.
+    Before the process starts, `files` are written to the folder `main.cwd`, which gets mode 0700. If `fresh` is set,
+    the folder is emptied first. `companions` start before `main` and receive SIGINT after it has ended. `collect` lists
+    files in `cwd` to copy into `into`, in addition to the standard output and standard error of all processes.
+    `max_bytes` limits the size of each copied file, and `max_total_bytes` their total size.
     """
 
     main: Process
@@ -53,17 +53,16 @@ class Task:
     max_bytes: int = 64 << 20
     max_total_bytes: int = 256 << 20
     key: str = ""
-    """Identifies the task within the session, even after an announcement, a lost connection or a restart of asct. It is
-    empty for a task that is requested only once."""
+    """A key that identifies the task within the session, even after a lost connection or a restart of asct. It is
+    required for a task that is announced, and empty for a task that is requested only once."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadingSpec:
     """Files on the host to read immediately before and immediately after the main process of each task.
 
-    `find` is shell text (a constant in the code) that prints the file names, one per line; it runs once per session.
-    `keep` is an extended regular expression with the same meaning in POSIX and Python, whose matches in each line are
-    kept.
+    `find` is shell code (a constant in asct) that prints the file names, one per line; it runs once per session. `keep`
+    is an extended regular expression that means the same in POSIX and Python. Only its matches in each line are kept.
     """
 
     find: str
@@ -78,10 +77,10 @@ class SessionSpec:
     empty, asct chooses a new one. `notice` receives diagnostics during the session, for example why a scheduler delays
     the run. `reading` is read before and after each task.
 
-    `script` is shell text (a constant in the code) that the host runs as soon as it is locked, in the exchange that
-    opens the session; `Host.answer` returns its output. Its variables `root` and `cache` contain the paths of the work
-    folder and the cache folder. The script ends with the session. A resumed session does not run it, because a task may
-    be running.
+    `script` is shell code (a constant in asct). It is sent together with the request to open the session, and runs as
+    soon as the host is locked; `Host.answer` returns its output. Its variables `root` and `cache` contain the paths of
+    the work folder and the cache folder. The script ends with the session. A resumed session does not run it, because a
+    task may be running.
     """
 
     run: str
@@ -106,9 +105,9 @@ class JobRequest:
 class TaskResult:
     """The result of a task.
 
-    `status` is the exit status, negative if a signal killed the process, and None if the process reached its time
-    limit. `fetched` lists the files that are now in `into`. `notes` lists all failures except those of the main
-    process, such as a companion that could not be started or a file that was too large.
+    `status` is the exit status, the negative signal number if a signal killed the process, or None if the process
+    reached its time limit. `fetched` lists the files that are now in `into`. `notes` lists all failures except those of
+    the main process, such as a companion that could not be started or a file that was too large.
     """
 
     status: int | None
@@ -120,7 +119,7 @@ class TaskResult:
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
-    """The result of a short command, for facts and housekeeping but not for measurements.
+    """The result of a short command. Such commands read facts and do housekeeping; they never measure.
 
     Invalid bytes in the output become replacement characters.
     """
@@ -131,9 +130,9 @@ class CommandResult:
 
 
 class Host(Protocol):
-    """A host in a run. Except for `interrupt`, only one thread at a time calls its methods.
+    """A host in a run. Only one thread at a time calls its methods, except `interrupt`.
 
-    The default implementations are for transports that have no scheduler and do not store tasks.
+    The default implementations suit transports that have no scheduler and do not store tasks.
     """
 
     name: str
@@ -152,8 +151,8 @@ class Host(Protocol):
         return False
 
     def answer(self, *, timeout_s: float = 60.0) -> CommandResult | None:
-        """Wait for the output of the session's script and return it, or None if there is no script. Called once, before
-        the first task.
+        """Wait for the output of the session's script and return it, or None if there is no script. This method is
+        called once, before the first task.
 
         Only standard output is returned, up to 1 MiB. Raises the same errors as `execute`.
         """
@@ -170,8 +169,8 @@ class Host(Protocol):
 
     @property
     def work(self) -> str:
-        """The run's private folder on the host, created by `open`. Its path is absolute and unpredictable, its mode
-        0700."""
+        """The run's private folder on the host, which `open` creates. Its path is absolute and unpredictable; its mode
+        is 0700."""
         ...
 
     @property
@@ -184,15 +183,15 @@ class Host(Protocol):
         return
 
     def begin_job(self, job_id: str) -> None:
-        """Begin a job, to which all tasks until `end_job` belong. Waits until the scheduler has started the job."""
+        """Begin a job. All tasks until `end_job` belong to it. Waits until the scheduler has started the job."""
         return
 
     def end_job(self, job_id: str, *, ok: bool) -> None:
-        """End a job, which will have no more tasks. `ok` is True if jobs that need its results may run."""
+        """End a job, after its last task. `ok` is True if jobs that need its results may run."""
         return
 
     def announce(self, tasks: Sequence[Task]) -> None:
-        """Announce the tasks, which must have keys, for which `run` will be called, in this order. The host runs
+        """Announce the tasks that `run` will be called for, in this order. Each must have a key. The host runs
         announced tasks without further requests, even while the connection is down. All other tasks start only when
         `run` is called."""
         return
@@ -210,8 +209,7 @@ class Host(Protocol):
         ...
 
     def probe(self, text: str, arguments: Sequence[str], *, timeout_s: float = 60.0) -> CommandResult:
-        """Run one of asct's short scripts with `sh` on a host that is not open, in one exchange: connect, run,
-        disconnect.
+        """Run one of asct's short scripts with `sh` on a host that is not open: connect, run the script, disconnect.
 
         The script has no work folder, takes no lock and leaves nothing behind. Its output is limited to 1 MiB. Raises
         the same errors as `open`.

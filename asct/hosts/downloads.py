@@ -1,6 +1,6 @@
 """Write files and lines that arrive from a host.
 
-If a write fails on this machine, the functions raise StoreError, not HostError.
+If writing fails on this machine, the functions raise StoreError, not HostError.
 """
 
 from __future__ import annotations

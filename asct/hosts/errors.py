@@ -73,7 +73,7 @@ def _duration(seconds: int) -> str:
 
 
 def not_back(cause: Diagnostic, seconds: float) -> Diagnostic:
-    """Return `cause` with the additional information that reconnecting failed."""
+    """Return `cause`, with a statement that reconnecting failed."""
     hint = (
         "the host continues to run its current tasks; when it is reachable again, `asct resume` collects their "
         "results and measures the rest"

@@ -1,5 +1,5 @@
-"""The events of a runner, line by line. They are received over the connection or, once the connection has been lost,
-read from the runner's journal."""
+"""The events of a runner, line by line. They arrive over the connection. If the connection was lost, they are read from
+the runner's journal."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from asct.hosts import script
 MOST_TASKS = 300_000
 """Maximum number of tasks. No session has this many; events of any further tasks are ignored."""
 GRAIN_S = 0.02
-"""Resolution of times on the host, in seconds: two ticks (10 ms each) of /proc/uptime, the clock that a shell can read
-without starting a program.
+"""The resolution of times on the host, in seconds: two ticks (10 ms each) of /proc/uptime. This is the clock that a
+shell can read without starting a program.
 """
 
 
@@ -32,8 +32,8 @@ class TaskStatus:
     died: bool = False
     refused: str = ""
     reminded: bool = False
-    """Whether the runner was notified of the task a second time, because it was idle although the task had not
-    started."""
+    """Whether the runner was notified of the task a second time. This happens if the runner is idle although the task
+    has not started."""
     report: script.RunnerReport | None = None
 
     @property
@@ -43,8 +43,8 @@ class TaskStatus:
 
     @property
     def elapsed_ns(self) -> int:
-        """The duration in nanoseconds, measured with the local clock if both events arrived without delay, otherwise
-        with the host's clock (resolution 10 ms)."""
+        """The duration in nanoseconds. It is measured with the local clock if both events arrived without delay,
+        otherwise with the host's clock (resolution 10 ms)."""
         if self.started_s is None:
             return 0
         theirs = (self.ended_s if self.ended_s is not None else self.started_s) - self.started_s
@@ -59,7 +59,7 @@ class RunnerJournal:
     tasks: dict[str, TaskStatus] = field(default_factory=dict)
     replies: dict[str, str] = field(default_factory=dict)
     """The latest reply of each kind (work, cache, serving, joined, stopped, pong, locked, ...), without its first word,
-    which specifies the kind."""
+    which is the kind."""
     counts: dict[str, int] = field(default_factory=dict)
     """The number of replies of each kind so far."""
     running: str = ""
@@ -104,7 +104,7 @@ class RunnerJournal:
 
 
 def _apply(status: TaskStatus, word: str, detail: str, now: float) -> None:
-    """Update a task with one event. Raises ValueError if the event is damaged."""
+    """Update the status of a task from one event. Raises ValueError if the event is damaged."""
     match word:
         case "started":  # also if a task is repeated because the runner was killed
             status.started_s, status.heard_start = _seconds(detail), now

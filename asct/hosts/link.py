@@ -13,8 +13,8 @@ from asct.errors import HostLost, HostTimeout
 from asct.hosts import errors
 
 CHECK_S = 1.0
-"""Interval in seconds between the checks of a watchdog. It is long because time limits are many seconds long, and
-because a fleet has one watchdog per connection."""
+"""The interval in seconds between the checks of a watchdog. It can be long, because time limits are many seconds long.
+It should be long, because a fleet has one watchdog per connection."""
 
 
 class Channel(Protocol):
@@ -58,7 +58,7 @@ class FileTransfer(Protocol):
         ...
 
     def fetch_regular(self, source: str, target: Path, max_bytes: int) -> bool:
-        """Copy a file as `fetch` does. The path is already known to be a regular file."""
+        """Copy a file as `fetch` does, if its path is already known to be a regular file."""
         ...
 
     def store(self, source: Path, target: str, partial: str, mode: int) -> None:
@@ -79,8 +79,8 @@ class FileTransfer(Protocol):
         ...
 
     def tail(self, path: str, offset: int) -> bytes:
-        """Return at most 64 KiB of a growing file, starting at `offset`. Returns no bytes while the file does not
-        exist."""
+        """Return at most 64 KiB of a growing file, starting at `offset`. As long as the file does not exist, return no
+        bytes."""
         ...
 
 

@@ -1,4 +1,5 @@
-"""This machine as a host: it uses the same runner as other hosts, through pipes. Tasks survive if asct is killed."""
+"""Use this machine as a host. The same runner as on other hosts runs the tasks, connected through pipes. Tasks continue
+if asct is killed."""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ def make(spec: HostSpec, folder: Path) -> Host:
 class LocalHost(RemoteHost):
     """The Host protocol on this machine.
 
-    Tasks are submitted one at a time, so asct never processes one result while the next one is being measured.
+    Tasks are submitted one at a time, so that asct never processes a result while the next one is being measured.
     """
 
     def __init__(self, name: str, base: str) -> None:
@@ -44,8 +45,8 @@ class LocalHost(RemoteHost):
         """Do nothing: each task is submitted when `run` is called for it."""
 
     def run(self, task: Task, on_line: Callable[[str], None] | None = None) -> TaskResult:
-        """See `Host.run`. If possible, this process creates the folder, because the runner would have to start a
-        program to do so."""
+        """See `Host.run`. If possible, this process creates the task's folder itself, because the runner would have to
+        start a program to do so."""
         if task.fresh:
             folder = below(self.name, task.main.cwd, [self.work])
             with contextlib.suppress(HostError):  # the runner reports why
@@ -103,8 +104,8 @@ class LocalFiles:
     def store(self, source: Path, target: str, partial: str, mode: int) -> None:
         """Store the file with cp(1).
 
-        If asct wrote the file itself, a process forked by another thread at that moment would hold the file open until
-        it executed a program. Until then, the file could not be run ("Text file busy").
+        If asct wrote the file itself, a process that another thread forks at that moment would inherit the open file
+        and keep it open until it executes a program. Until then, the file could not be run ("Text file busy").
         """
         self.make_folder(os.path.dirname(target))  # noqa: PTH120 - a path on the host, as in other transports
         done = subprocess.run(

@@ -1,4 +1,4 @@
-"""The host readings before and after the tasks of a session, taken from the log that the session's runner writes."""
+"""The readings before and after the tasks of a session, parsed from the log that the session's runner writes."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ LOG = ".readings"
 """Name of the log in the work folder (see runner.sh). It consists of lines `= KEY WORD`, each followed by the text read
 at that time."""
 SHORT_TASK_S = 0.02
-"""Tasks that take less than this number of seconds are not followed by a reading, because each reading starts a program
+"""A task that takes less than this number of seconds is not followed by a reading, because a reading starts a program
 that takes about as long (runner_task.sh)."""
 MOST_BYTES = 64 << 10
-"""Maximum size of one reading in bytes. This is sufficient because the selected lines and the list of files are
+"""The maximum size of one reading in bytes. It is sufficient because the selected lines and the list of files are
 short."""
 _TICK_S = 0.01
 _MOST_TASKS = 300_000
@@ -51,7 +51,7 @@ class ReadingLog:
             self._process(line.decode("utf-8", "replace"))
 
     def has(self, key: str) -> bool:
-        """Return whether the log contains everything about a task."""
+        """Return whether the log contains all readings for a task."""
         return key in self._whole
 
     def of(self, key: str) -> HostReadings:

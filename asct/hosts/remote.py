@@ -1,4 +1,4 @@
-"""A host behind a link: its runner (runner.sh) executes the tasks, and results are returned as files."""
+"""A host reached through a link. Its runner (runner.sh) executes the tasks, and results are returned as files."""
 
 from __future__ import annotations
 
@@ -81,8 +81,8 @@ class RemoteHost(Host):
             self._link.close()
 
     def _leave(self) -> None:
-        """Leave the session. If the connection breaks, reconnect and leave again, because the work folder would
-        otherwise remain on the host."""
+        """Leave the session. If the connection breaks, reconnect and try again; otherwise, the work folder would remain
+        on the host."""
         try:
             if not self._session.end():
                 self._housekeeping("leave")
@@ -209,7 +209,7 @@ class RemoteHost(Host):
         return HostError(self.name, errors.strange_shell(self._link.label, doing, text))
 
     def _fetch(self, task: Task, path: str, name: str, flag: str, most: int) -> str:
-        """Copy one of a task's files from the host. Returns a note if this was not possible, otherwise an empty
+        """Copy one of a task's files from the host. Return a note if this was not possible, otherwise an empty
         string."""
         if flag == "-":
             return ""
@@ -227,7 +227,8 @@ class RemoteHost(Host):
         return f"{name} is larger than {most} bytes and was not copied"
 
     def _flags(self, task: Task) -> str:
-        """Return the file flags of a task whose shell was killed along with it and therefore could not report them."""
+        """Return the file flags of a task whose shell was killed together with it, so that the shell could not report
+        them."""
         names = [path for path, _ in script.wanted_files(self.name, task)]
         enter = script.call(self.name, "enter", "0", task.main.cwd)
         found = ""

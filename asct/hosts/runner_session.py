@@ -23,7 +23,7 @@ PING_S = 10.0
 PONG_S = 15.0
 """Seconds within which the runner must reply before asct gives up on the host."""
 POLL_S = 0.5
-"""Longest interval in seconds between two polls of the journal. asct polls if the runner cannot report over a
+"""The longest interval in seconds between two polls of the journal. asct polls if the runner cannot report over a
 connection."""
 FIRST_POLL_S = 0.02
 """Interval in seconds before the first poll after an event. It doubles with each poll that finds no event."""
@@ -133,7 +133,7 @@ class RunnerSession:
         return received
 
     def _attach(self, channel: Channel, journal: RunnerJournal) -> None:
-        """Attach to the runner of this session: read its progress, and submit the tasks that it has not received."""
+        """Attach to the runner of this session: read its progress, and submit the tasks that have not reached it."""
         self._control, self._last_event, self._pinged = channel, time.monotonic(), 0.0
         if not self.resumed:
             self._journal, self._live = journal, True
@@ -189,7 +189,7 @@ class RunnerSession:
             self._await_stop()
 
     def key_of(self, key: str) -> tuple[str, bool]:
-        """Return the key that the runner uses for a task, and whether the runner has that task.
+        """Return the key that the runner uses for a task, and whether the runner already has the task.
 
         A task whose end was already reported gets a new key if it is run again.
         """
@@ -255,7 +255,7 @@ class RunnerSession:
             self._recover(status)
 
     def _pause(self) -> float:
-        """Return the number of seconds to wait for an event. Nothing is polled on this machine while a task is within
+        """Return the number of seconds to wait for an event. On this machine, asct does not poll while a task is within
         its time limit."""
         task, status = self._pending.get(self._journal.running), self._journal.tasks.get(self._journal.running)
         asleep = self._live and not self.link.breaks_silently and not self._wake.is_set()

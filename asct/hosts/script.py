@@ -1,4 +1,4 @@
-"""Tasks as lines for runner.sh, the runner's messages, and the paths that a transport may use.
+"""Convert tasks to lines for runner.sh, parse the runner's messages, and check the paths that a transport may use.
 
 All quoting for shells is done in this module.
 """
@@ -124,16 +124,16 @@ def runner_command(work: str, *, posix_login: bool) -> str:
 
 @cache
 def runner() -> str:
-    """Return the text of the runner: its functions, then its modes (runner.sh)."""
+    """Return the source of the runner: first its functions, then its modes (runner.sh)."""
     return "".join(Path(__file__).with_name(name).read_text("utf-8") for name in ("runner_task.sh", "runner.sh"))
 
 
 def open_script(host: str, base: str, token: str, session: SessionSpec | None = None) -> str:
-    """Return the text for `sh -s` that creates the work folder named by `token` below `base`, or resumes the session in
-    it.
+    """Return the script for `sh -s` that creates the work folder named by `token` below `base`, or resumes the session
+    in it.
 
-    With a `session`, the text also locks the host, starts the runner, runs the session's script and stays connected to
-    the runner.
+    With a `session`, the script also locks the host, starts the runner, runs the session's own script and stays
+    connected to the runner.
     """
     owner, reading = (session.owner, session.reading) if session else ("", None)
     if "\n" in base:  # the host reports the path on one line
@@ -162,8 +162,8 @@ def exit_status(shell_status: int, message: bool) -> int:
 
 @dataclass(frozen=True, slots=True)
 class RunnerReport:
-    """The last event of a task: a flag for each file (- missing, e empty, f file, x other) and the exit statuses of the
-    companions."""
+    """The content of a task's last event: a flag for each file (- missing, e empty, f file, x other), and the exit
+    statuses of the companions."""
 
     flags: str
     companions: tuple[int, ...]

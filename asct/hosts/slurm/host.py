@@ -42,7 +42,7 @@ CHECK_S = 1.0
 END_S = 60.0
 """Seconds within which a job must end after it is told to do so."""
 _NODES: dict[str, str] = {}
-"""Maps each node to the host that uses it in this process, so that no two hosts in a plan can be the same machine."""
+"""The host that uses each node in this process. It prevents two hosts in a plan from being the same machine."""
 _NODES_LOCK = threading.Lock()
 
 
@@ -56,8 +56,8 @@ class SlurmHost(RemoteHost):
     """The Host protocol over Slurm jobs on one node.
 
     A short first job determines the node and is used for facts, checks and builds. All later jobs request the same
-    node, so facts and measurements describe the same machine. These jobs are submitted together, and each starts after
-    the previous one has ended. asct ends a job only when it begins the next one, so the node remains available for
+    node, so that facts and measurements describe the same machine. These jobs are submitted together, and each starts
+    after the previous one has ended. asct ends a job only when the next one begins, so that the node is available for
     commands between jobs.
     """
 
@@ -260,9 +260,9 @@ class SlurmHost(RemoteHost):
             self.close()
 
     def _regain_node(self) -> None:
-        """Submit a short job if the run was interrupted between two jobs: without a job, nothing on the node can be
-        removed. The wait for the job ends after END_S; the engine keeps interrupting a host until it is closed, which
-        must not shorten the wait."""
+        """Submit a short job if the run was interrupted between two jobs, because without a job, nothing on the node
+        can be removed. The wait for the job ends after END_S. The engine keeps interrupting a host until it is closed;
+        this must not shorten the wait."""
         if not self.work or self._memory.held is not None:
             return
         expired = threading.Event()
@@ -322,8 +322,8 @@ class SlurmState:
 
 
 def state_file(run: str, host: str) -> Path:
-    """Return the state file of a host in a run. Its name includes a hash, which distinguishes hosts whose shortened job
-    names are the same."""
+    """Return the path of the state file of a host in a run. The file name includes a hash to distinguish hosts that
+    have the same shortened job name."""
     name = f"{job_name(run, host)}-{hashlib.sha256(f'{run}/{host}'.encode()).hexdigest()[:12]}"
     base = os.environ.get("XDG_STATE_HOME", "")
     folder = Path(base) if base.startswith("/") else Path.home() / ".local" / "state"

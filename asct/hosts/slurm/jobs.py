@@ -69,7 +69,7 @@ def message_of(done: subprocess.CompletedProcess[str]) -> str:
 
 STEP = Path(__file__).with_name("step.sh")
 ORDER = '[ -n "$(find "$1" -prune -type d -user "$(id -u)")" ] && printf "%s\\n" "$2" >"$1/orders"'
-"""Shell text that writes an order, but only to a folder that belongs to this account.
+"""Shell code that writes an order, but only to a folder that belongs to this account.
 
 After the job has ended, another account could create a folder with the same name.
 """
@@ -107,7 +107,7 @@ class SbatchRequest:
 
 @dataclass(frozen=True, slots=True)
 class JobOrder:
-    """The jobs on which a job depends. Some of them only need to have ended; those in `ok` must have succeeded."""
+    """The jobs that a job depends on. Those in `ok` must have succeeded; the others need only have ended."""
 
     ended: tuple[int, ...] = ()
     ok: tuple[int, ...] = ()
@@ -242,7 +242,7 @@ def read_rows(text: str) -> dict[int, QueuedJob]:
 
 
 def query_jobs(jobs: Sequence[int], names: Sequence[str] = ()) -> dict[int, QueuedJob]:
-    """Return the current state of the jobs. Raises HostError if Slurm does not respond.
+    """Query and return the current state of the jobs. Raises HostError if Slurm does not respond.
 
     A job is GONE if Slurm no longer lists it, or if `names` is not empty and does not contain the job's name.
     """
@@ -256,7 +256,7 @@ def query_jobs(jobs: Sequence[int], names: Sequence[str] = ()) -> dict[int, Queu
 
 
 class JobQueue:
-    """Polls the state of jobs in one thread, which ends when there are no jobs left. All hosts share the queue."""
+    """Polls the state of jobs in one thread, which ends when no jobs are left. All hosts share the queue."""
 
     def __init__(self, query: Callable[[Sequence[int]], dict[int, QueuedJob]] = query_jobs) -> None:
         self._query_jobs = query

@@ -28,7 +28,7 @@ CONNECT_S = 10.0
 KEEPALIVE_S = 15
 MAX_JUMPS = 8
 _READ_LOCK = threading.Lock()
-"""The lock that is held while a key file is read, so that only one thread reads the file for all hosts of a fleet."""
+"""The lock held while a key file is read, so that only one thread reads the file for all hosts of a fleet."""
 logging.getLogger("paramiko").addHandler(logging.NullHandler())  # diagnostics contain its messages
 
 
@@ -213,9 +213,9 @@ def _ssh_config(_files: tuple[_State, ...]) -> paramiko.SSHConfig:
 class PromptSocket(socket.socket):
     """A TCP socket that acknowledges data immediately.
 
-    sshd leaves Nagle's algorithm on for sessions without a terminal (OpenSSH, `ssh_packet_set_interactive`), so without
-    this, sshd would hold back its next small packet for up to 40 ms until a delayed acknowledgment arrives. Linux
-    resets TCP_QUICKACK on its own (tcp(7)), so it is set again after each read.
+    sshd leaves Nagle's algorithm on for sessions without a terminal (OpenSSH, `ssh_packet_set_interactive`). It would
+    therefore hold back its next small packet until a delayed acknowledgment arrives, for up to 40 ms. Linux resets
+    TCP_QUICKACK on its own (tcp(7)), so that the option must be set again after each read.
     """
 
     def recv(self, bufsize: int, flags: int = 0, /) -> bytes:
