@@ -1,7 +1,7 @@
 """Changes to a plan: profiles (`quick: {vars: {runtime: 2s}}`) and `--set PATH=VALUE`.
 
-`--set` is the highest layer. Its values are parsed in the same way as values in a plan, and their locations refer to
-the text of the option.
+`--set` is the highest layer. Its values are parsed like values in a plan; their locations refer to the text of the
+option.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from asct.plan.sections import CHANGEABLE_BOUNDS, EXECUTION_KEYS, read_execution
 from asct.values.error import shown
 
 FILE: Final = "--set"
-"""The key in `Plan.files` for the text of all `--set` options, which contains one option per line."""
+"""The key in `Plan.files` for the text of all `--set` options, one per line."""
 
 SECTIONS: Final = (
     "vars", "defaults", "limits", "report", "baseline", "hosts", "expect", "strict", "name", "description",
@@ -54,7 +54,7 @@ class Assignment(NamedTuple):
 
 @dataclass(slots=True)
 class Overrides:
-    """The changes that `--set` options make to sections, hosts and entries, and the settings that are left to the
+    """The changes that `--set` options make to sections, hosts and entries. Changes to settings are left to the
     planner."""
 
     assignments: list[Assignment]
@@ -62,7 +62,7 @@ class Overrides:
     settings: list[tuple[str, Node]] = field(default_factory=list)
 
     def change_sections(self, members: Mapping[str, Node]) -> dict[str, Node]:
-        """Return the sections of the plan, except hosts and benchmarks, after applying the changes."""
+        """Return the sections of the plan with the changes applied, except hosts and benchmarks."""
         changed = dict(members)
         for item in self.assignments:
             head, span = item.parts[0]
@@ -155,7 +155,7 @@ class Overrides:
     def _unknown(self, item: Assignment, names: Sequence[str]) -> None:
         """Handle an unknown name.
 
-        Report it if it is a misspelled section, and keep it if it may be a benchmark, because only the planner knows
+        Report the name if it is a misspelled section. Keep it if it may be a benchmark, because only the planner knows
         the benchmarks.
         """
         head, span = item.parts[0]
@@ -170,7 +170,7 @@ class Overrides:
 
 
 def read_sets(sets: Sequence[str], findings: Findings) -> Overrides:
-    """Parse the options in order, reporting and skipping invalid options."""
+    """Parse the options in order. Report and skip invalid ones."""
     found = [_read(text, number, findings) for number, text in enumerate(sets)]
     return Overrides([item for item in found if item is not None], findings)
 
@@ -255,7 +255,8 @@ def expectation_names(section: Node | None) -> list[str]:
 
 
 def change_expectations(section: Node, changes: Mapping[str, Node]) -> Node:
-    """Return the section `expect` after changing the bounds of each expectation that has this id or metric."""
+    """Return the section `expect` with the changes applied to the bounds of expectations. Each change is keyed by an id
+    or metric."""
     if not isinstance(section.value, list):
         return section
     found = []

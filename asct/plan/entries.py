@@ -45,7 +45,7 @@ def collect_entries(node: Node, findings: Findings) -> dict[str, Node]:
 
 
 def _unused(name: str, found: Mapping[str, Node]) -> str:
-    """Return an unused id for an entry whose id is a duplicate, so that the entry's content is checked as well."""
+    """Return an unused id for an entry with a duplicate id, so that the content of the entry is checked as well."""
     return next(
         one for number in itertools.count(1) if (one := name if number == 1 else f"{name}-{number}") not in found
     )
@@ -74,7 +74,7 @@ def _items(node: Node, findings: Findings) -> list[Node]:
 
 
 def _with_settings(name: str, settings: Node) -> Node:
-    """Return the entry that `name: {setting: value}`, a form used by other tools, stands for."""
+    """Return the entry that corresponds to `name: {setting: value}`, the form used by other tools."""
     body = {"uses": Node(name, settings.location)}
     if isinstance(settings.value, dict):
         own = {key: item for key, item in settings.value.items() if key in ENTRY_KEYS}
@@ -94,7 +94,7 @@ def _form(name: str, settings: Node | None) -> str:
 
 
 def _as_map(item: Node, findings: Findings) -> Node | None:
-    """Return an entry as a map; a plain name is short for `uses`. Returns None after an error."""
+    """Return an entry as a map, or None after an error. A plain name stands for `uses: NAME`."""
     if isinstance(item.value, dict):
         return _unfolded(item, findings)
     if isinstance(item.value, str) and item.value:
@@ -147,8 +147,8 @@ def extended(found: Mapping[str, Node], findings: Findings) -> dict[str, Node]:
 
 
 def _extend(name: str, maps: Mapping[str, Node], done: dict[str, Node], findings: Findings) -> None:
-    """Follow `extends` until it reaches an entry that has none or is already complete, then merge the chain from
-    there."""
+    """Follow `extends` to an entry that extends no other or is already complete, then merge the chain, starting from
+    that entry."""
     chain: list[str] = []
     current: str | None = name
     while current is not None and current not in done:

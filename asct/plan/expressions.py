@@ -1,5 +1,4 @@
-"""The grammar of `${...}` and `where`, its parser, and the calculation of a parsed expression. Nothing else is
-supported.
+"""Parse and evaluate the expressions in `${...}` and `where`. This is the complete grammar:
 
 condition  = conjunction {"or" conjunction}
 conjunction = negation {"and" negation}
@@ -10,8 +9,8 @@ product    = sign {("*" | "//" | "%") sign}
 sign       = "-" sign | atom
 atom       = number | size | duration | text | true | false | path | function "(" ... ")" | "(" condition ")"
 
-Numbers are int or float. Text that represents a size is converted to bytes, and text that represents a duration is
-converted to Seconds. Integers are limited to 64 bits, and all other results must be finite.
+Numbers are int or float. A size in text form is converted to bytes, a duration in text form to Seconds. Integers are
+limited to 64 bits, and all other results must be finite.
 """
 
 from __future__ import annotations
@@ -397,8 +396,8 @@ def _computed(tree: Expression, apply: Callable[[Any, Any], Any], one: Any, othe
 
 
 def _unit(tree: Expression, one: bool, other: bool) -> bool:
-    """Return whether the result is a duration. Raises ExpressionError (E122) for a meaningless operation (`30s +
-    5`)."""
+    """Return whether the result of an operation is a duration. Raises ExpressionError (E122) if the operation is
+    meaningless (`30s + 5`)."""
     if not one and not other:
         return False
     if tree.kind == "//" and one:

@@ -1,4 +1,4 @@
-"""Read the maps of a plan key by key: check types, and report unknown keys and empty values."""
+"""Read the maps of a plan key by key. Types are checked; unknown keys and empty values are reported."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from asct.values.size import parse_size
 T = TypeVar("T")
 
 ALIKE: Final = 0.75
-"""The similarity above which an unknown name is treated as the known name that it resembles."""
+"""The similarity to a known name above which an unknown name is treated as a misspelling of it."""
 _PLACES_SHOWN: Final = 2
 
 
 class ParseContext(NamedTuple):
-    """What all parts of the parser share: the findings so far, and the names that templates outside `config` may read.
-    If `literal` is true, templates are rejected (E125)."""
+    """The state that all parts of the parser share: the findings so far, and the names that templates outside `config`
+    may read. If `literal` is true, templates are rejected (E125)."""
 
     findings: Findings
     scope: Scope
@@ -60,8 +60,8 @@ def flow(value: Any) -> str:
 
 
 def _unindented(members: Mapping[str, Node], known: Collection[str]) -> dict[str, str]:
-    """Map each unknown key to the known key below which it probably belongs: the preceding known key, if that key has
-    no value."""
+    """Return the unknown keys that were probably meant to be part of a known key, each with that key: the preceding
+    known key, if it has no value."""
     found: dict[str, str] = {}
     above: str | None = None
     for key, item in members.items():
@@ -73,8 +73,8 @@ def _unindented(members: Mapping[str, Node], known: Collection[str]) -> dict[str
 
 
 def _belongs(key: str) -> str:
-    """Return a hint listing the sections to which a key belongs or, if the key is unknown, those of the key that it
-    resembles. Return an empty string if it resembles none."""
+    """Return a hint that lists the sections that a key belongs to. If the key is unknown, list those of the key that it
+    resembles; if it resembles none, return an empty string."""
     from asct.plan.keys import common_keys  # imported here: it reads the schema
 
     places: dict[str, list[str]] = {}
@@ -124,8 +124,8 @@ class Section:
                 self._unknown(key, item, keys or (), above.get(key))
 
     def _present(self, key: str, item: Node, unindented: bool) -> Node:
-        """Return the value of a known key. Report a missing value, unless the next key seems to be an unindented part
-        of it."""
+        """Return the value of a known key. Report a missing value, unless the next key seems to be a part of the value
+        that is not indented."""
         if item.value is not None:
             return item
         if unindented:
@@ -135,7 +135,7 @@ class Section:
 
     def _unknown(self, key: str, item: Node, keys: Sequence[str], above: str | None) -> None:
         """Report an unknown key, and treat its value as the value of the key that was probably meant. `above` is the
-        key below which it probably belongs."""
+        known key that it is probably a part of."""
         if item.value is REJECTED:
             return
         other = data(__file__, "words.yaml")["elsewhere"].get(key)

@@ -15,16 +15,16 @@ MOST = 10_000
 """Maximum number of findings kept; any others are only counted."""
 
 _ONCE_PER_PLACE: Final = frozenset({"E214", "E215", "E217", "E218"})
-"""The codes of errors in sweeps. Entries can inherit sweeps, so one mistake can cause several messages that are
-identical except for the name of the entry."""
+"""The codes of errors in sweeps. Entries can inherit sweeps, so that one mistake can cause several messages that differ
+only in the name of the entry."""
 
 Note = tuple[str, Span | None]
 T = TypeVar("T")
 
 
 class Findings:
-    """The diagnostics of one plan. At most `MOST` are kept, and each is listed once even if it affects several hosts or
-    points.
+    """The diagnostics of one plan. At most `MOST` are kept. A diagnostic that affects several hosts or points is listed
+    once.
 
     `gaps` lists the parts of the plan that errors hide. A name that may be defined in such a part is not reported as
     unknown, because it may exist once the errors are fixed.
@@ -54,7 +54,7 @@ class Findings:
         self.add(Diagnostic(code, message, span, hint=hint, notes=notes))
 
     def hides(self, *path: str) -> bool:
-        """Return whether an error may hide the definition of a path, or of one of the maps that contain it."""
+        """Return whether an error may hide the definition of a path or of one of the maps that contain it."""
         return any(path[:length] in self.gaps for length in range(1, len(path) + 1))
 
     def warn(self, code: str, message: str, span: Span | None, hint: str = "") -> None:
@@ -100,7 +100,8 @@ class Findings:
             raise UsageError(*self.all())
 
     def all(self) -> tuple[Diagnostic, ...]:
-        """Return all findings, ordered by file, line and column. If some were omitted, their number comes last."""
+        """Return all findings, ordered by file, line and column. If some were omitted, the last finding states their
+        number."""
         ordered = sorted(self._items.values(), key=_position)
         if self._omitted:
             message = f"{counted(self._omitted, 'more finding is', 'more findings are')} not shown"

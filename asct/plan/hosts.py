@@ -39,8 +39,7 @@ _UNKNOWN: Final = ""
 
 @dataclass(slots=True)
 class HostMaps:
-    """The maps of the hosts, after ranges are expanded and defaults are merged. `spans` contains the location of each
-    name."""
+    """The maps of the hosts, with ranges expanded and defaults merged. `spans` contains the location of each name."""
 
     maps: dict[str, Node] = field(default_factory=dict)
     spans: dict[str, Span] = field(default_factory=dict)
@@ -79,8 +78,8 @@ def expand_hosts(node: Node, findings: Findings) -> HostMaps:
 
 
 def _names(key: str, span: Span, findings: Findings) -> list[str]:
-    """Return the names of the hosts that a key in `hosts` defines. An invalid name is reported, but other parts of the
-    plan may still refer to it."""
+    """Return the names of the hosts that a key in `hosts` defines. An invalid name is reported but still returned,
+    because other parts of the plan may refer to it."""
     try:
         names = expand_range(key)
     except BadValueError as problem:
@@ -283,9 +282,9 @@ def _check(option: Option, node: Node, where: str, findings: Findings) -> None:
 
 
 def split_hosts(hosts: HostMaps, groups: Node | None, context: ParseContext) -> tuple[HostMaps, Node | None]:
-    """Replace each entry that stands for several hosts (such as the nodes of a cluster) with the hosts into which its
-    transport splits it. Return the hosts, and `groups` extended by a group for each such entry, which has the entry's
-    name and contains its hosts.
+    """Replace each entry that stands for several hosts, such as the nodes of a cluster, with the hosts that its
+    transport splits it into. Return the hosts, and `groups` with an additional group for each such entry. The group has
+    the name of the entry and contains its hosts.
     """
     found, made = HostMaps(), {}
     for name, body in hosts.maps.items():
@@ -309,7 +308,7 @@ def split_hosts(hosts: HostMaps, groups: Node | None, context: ParseContext) -> 
 
 
 def _members(name: str, body: Node, context: ParseContext) -> Iterator[tuple[str, Node]]:
-    """Yield the hosts that an entry expands to, or nothing if it is a single host."""
+    """Yield the hosts that an entry stands for, or nothing if it is a single host."""
     chosen = body.value.get("transport") if isinstance(body.value, dict) else None
     if chosen is None or not isinstance(chosen.value, str):
         return
@@ -327,8 +326,8 @@ def _members(name: str, body: Node, context: ParseContext) -> Iterator[tuple[str
 
 @dataclass(slots=True)
 class Groups:
-    """The members, settings and variables of groups, by group name. `written` contains the members as written, and
-    `flat` the hosts to which they are resolved during parsing."""
+    """The members, settings and variables of groups, keyed by group name. `written` contains the members as written,
+    and `flat` the hosts that they resolve to during parsing."""
 
     written: dict[str, list[Node]] = field(default_factory=dict)
     members: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -409,7 +408,7 @@ def _group_hosts(node: Node, word: str, known: Sequence[str], hosts: Sequence[st
 
 
 def with_group_vars(found: HostMaps, groups: Groups, findings: Findings) -> HostMaps:
-    """Return the hosts with the variables of their groups, which the hosts' own variables override.
+    """Return the hosts with the variables of their groups added. A host's own variables override those of its groups.
 
     Conflicting groups are an error.
     """

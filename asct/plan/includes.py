@@ -56,8 +56,8 @@ def _base(source: tuple[str, str], named: Node, findings: Findings) -> Node | No
 
 
 def _limits(safety: Node, findings: Findings) -> Node:
-    """Return the `safety` section of an included or extended file without `destroys`, which is reported as an error
-    there."""
+    """Return the `safety` section of an included or extended file without `destroys`. If such a file contains
+    `destroys`, report an error."""
     if not isinstance(safety.value, dict) or "destroys" not in safety.value:
         return safety
     node = safety.value["destroys"]
@@ -199,8 +199,8 @@ class FileMerger:
 
 
 def _joined(first: Node | None, second: Node) -> Node:
-    """Return the items of both lists as one list. If either value is not a list, return only that value, so that it is
-    reported as an error."""
+    """Return the items of both lists as one list. If either value is not a list, return only that value; it is reported
+    as an error later."""
     if first is None or not isinstance(second.value, list):
         return second
     return second._replace(value=[*first.value, *second.value]) if isinstance(first.value, list) else first

@@ -30,8 +30,7 @@ _NAMED: Final = 3
 
 @dataclass(slots=True)
 class Inventory:
-    """The maps of hosts and the lists of group members, as in a plan. Messages about any of them point to the `from`
-    key."""
+    """The maps of hosts and the lists of group members, as in a plan. Messages about them point to the `from` key."""
 
     hosts: dict[str, Node] = field(default_factory=dict)
     groups: dict[str, Node] = field(default_factory=dict)
@@ -118,7 +117,7 @@ class _Reader:
         found.hosts[host] = self._node(members)
 
     def _say(self) -> None:
-        """Report the ignored parts of the inventory, each only once, no matter how many hosts it affects."""
+        """Report each ignored part of the inventory once, however many hosts it affects."""
         for kind, hosts in self._left_out.items():
             more = f" and {len(hosts) - _NAMED} more" if len(hosts) > _NAMED else ""
             names = ", ".join(map(shown, hosts[:_NAMED])) + more
@@ -133,7 +132,7 @@ class _Reader:
         return Node(value, self._place, self._place)
 
     def _plain(self, value: Any) -> Node:
-        """Return a value of the inventory as a node. The value is data rather than a template, so `${` is escaped."""
+        """Return a value of the inventory as a node. Because the value is data and not a template, `${` is escaped."""
         if isinstance(value, dict):
             return self._node({str(key): self._plain(item) for key, item in value.items()})
         if isinstance(value, list):

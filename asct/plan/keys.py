@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 
 class PlanKey(NamedTuple):
-    """A key of the plan language. `place` is the map that contains it, such as `benchmarks[].sweep`, or an empty string
-    for the plan itself. `inner` are the keys of its value."""
+    """A key of the plan language. `place` is the map that contains the key, such as `benchmarks[].sweep`, or an empty
+    string for the plan itself. `inner` contains the keys of the key's value."""
 
     name: str
     place: str
@@ -22,7 +22,7 @@ class PlanKey(NamedTuple):
 
     @property
     def path(self) -> str:
-        """The key with its place: `benchmarks[].sweep.zip`."""
+        """The key with the map that contains it: `benchmarks[].sweep.zip`."""
         return f"{self.place}.{self.name}" if self.place else self.name
 
 

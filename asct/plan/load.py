@@ -52,7 +52,8 @@ PLAN_KEYS: Final = (
 
 
 def load_plan(path: Path, *, profile: str | None = None, sets: Sequence[str] = (), text: str | None = None) -> Loaded:
-    """Load the plan at `path`, or from `text` if it is set. Errors are not raised but returned in `diagnostics`.
+    """Load the plan from `text` if it is set, otherwise from the file `path`. Errors are not raised; they are returned
+    in `diagnostics`.
 
     `profile` names a profile of the plan. `sets` are strings of the form PATH=VALUE; their locations refer to a file
     named `--set` with one option per line.
@@ -79,7 +80,7 @@ def variants(plan: Plan) -> Iterator[Plan]:
 
 
 class _Loading:
-    """Loads one plan. Its attributes are the state that all steps share: path, files and findings."""
+    """Loads one plan. The attributes are the state that all steps share: path, files and findings."""
 
     def __init__(self, path: Path, sources: PlanFiles, findings: Findings) -> None:
         self._path = path

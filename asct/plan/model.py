@@ -24,11 +24,12 @@ class _Rejected(Enum):
 
 
 REJECTED: Final = _Rejected.VALUE
-"""The value of a node whose error has been reported. Anything that depends on it is skipped without a further error."""
+"""The value of a node after an error in the node has been reported. Anything that depends on the node is skipped
+without a further error."""
 
 Gap = tuple[str, ...]
-"""The path of a part of the plan that is unknown because its definition contains an error, such as ("hosts",) or
-("groups", "lab")."""
+"""The path of a part of the plan, such as ("hosts",) or ("groups", "lab"), that is unknown because its definition
+contains an error."""
 
 
 class Node(NamedTuple):
@@ -70,7 +71,8 @@ class Node(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PendingValue:
-    """A template that reads results of `needs`, so that the value of the setting is unknown until those jobs are done.
+    """A template that reads results of `needs`. The value of the setting is unknown until the jobs that supply these
+    results are done.
 
     `text` is the template as written, and `aliases` contains the aliases in `needs` whose results it reads. `values`
     contains all other values that it reads ({"host.vars.factor": 2}), so that it can be evaluated without the plan.
@@ -86,8 +88,8 @@ class PendingValue:
 
 
 class HostSpec(NamedTuple):
-    """One host after expanding ranges and merging defaults. `options` are the keys of its transport (such as
-    `partition` for slurm)."""
+    """One host, with ranges expanded and defaults merged. `options` contains the keys of its transport, such as
+    `partition` for slurm."""
 
     name: str
     transport: str = "local"
@@ -129,8 +131,8 @@ class Execution(NamedTuple):
 
 
 class Sweep(NamedTuple):
-    """The product of `axes` and zips, filtered by `where`, excluding the points in `exclude` and including those in
-    `include`. Axis nodes are lists or ranges."""
+    """A sweep: the product of `axes` and zips, filtered by `where`, without the points in `exclude` and with those in
+    `include`. The nodes of axes are lists or ranges."""
 
     axes: Mapping[str, Node]
     zips: tuple[Mapping[str, Node], ...] = ()
@@ -250,17 +252,18 @@ class Plan(NamedTuple):
     profiles: tuple[str, ...] = ()
     """The names of the profiles."""
     overrides: tuple[tuple[str, Node], ...] = ()
-    """Settings of benchmarks that `--set` changes: ("fine-depth.config.iodepth" or "bench.setting", value)."""
+    """The settings of benchmarks that `--set` changes, as pairs of a path ("fine-depth.config.iodepth" or
+    "bench.setting") and a value."""
     gaps: frozenset[Gap] = frozenset()
     """The parts that are unknown because of errors (see `Findings.gaps`)."""
 
 
 class Loaded(NamedTuple):
-    """The result of loading: the plan if there are no errors, and all findings.
+    """The result of loading a plan: the plan if there are no errors, and all findings.
 
     `partial` is the plan even if it has errors: its valid parts, with REJECTED values and `gaps` in place of the
     invalid parts. The planner resolves it in order to report all errors at once, but it is never executed. Without
-    errors, it is the same as `plan`.
+    errors, `partial` is the same as `plan`.
     """
 
     plan: Plan | None

@@ -42,9 +42,8 @@ class _Range(NamedTuple):
 def axis_values(node: Node, kind: Kind | None = None) -> list[Node]:
     """Return the raw values of an axis with their locations. Templates must already have been evaluated.
 
-    The values of a range are numbers or, for sizes and durations, text (`8K`, `20s`), just as if they had been written
-    in a list. `kind` is the type of the setting; if it is omitted, the ends of the range determine it. Raises PlanError
-    (E124).
+    The values of a range are numbers or, for sizes and durations, text (`8K`, `20s`), as they would be in a list.
+    `kind` is the type of the setting; if it is omitted, the ends of the range determine it. Raises PlanError (E124).
     """
     if isinstance(node.value, list):
         if not node.value:
@@ -96,8 +95,8 @@ def _read(node: Node, kind: Kind | None) -> _Range:
 
 
 def _kind_of(ends: list[Node]) -> Kind:
-    """Return the kind of a range: numbers, sizes, durations or counts. If one end is `4k` and the other `8K`, the size
-    parser rejects `4k`."""
+    """Return the kind of a range: numbers, sizes, durations or counts. A range from `4k` to `8K` is a range of sizes;
+    the size parser then rejects `4k`."""
     texts = [item.value for item in ends if isinstance(item.value, str)]
     units = [text for text in texts if not text.strip().isdecimal()]
     if not texts:

@@ -122,7 +122,7 @@ def settings_schema(benchmark: Benchmark[Any]) -> Schema:
 
 
 def _reads_more(info: Any) -> bool:
-    """Return whether a field accepts values that its type alone would not, because it has a custom validator."""
+    """Return whether a field has a custom validator, so that it accepts more values than its type alone would."""
     readers = [item for item in info.metadata if type(item).__name__ == "BeforeValidator"]
     return any(getattr(item.func, "__module__", "").split(".")[:2] != ["asct", "values"] for item in readers)
 
@@ -135,7 +135,7 @@ def _setting(schema: Schema, definitions: Schema, free: bool) -> Schema:
 
 
 def _written(schema: Schema, definitions: Schema) -> Schema:
-    """Return the schema of a canonical value, extended to allow the notations of plans: units, suffixes and
+    """Extend the schema of a canonical value so that it allows the notations of plans: units, suffixes and
     templates."""
     if "$ref" in schema:
         return _written(definitions.get(str(schema["$ref"]).rpartition("/")[2], {}), definitions)

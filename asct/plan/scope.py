@@ -41,7 +41,7 @@ class Scope(NamedTuple):
     hidden: Collection[str] = ()
 
     def lookup(self, path: str) -> Any:
-        """Return the value of a path; REJECTED if an error hides it. For a path in `needs`, only check the alias and
+        """Return the value of a path, or REJECTED if an error hides it. For a path in `needs`, only check the alias and
         return None.
 
         Raises UndefinedError if the path is undefined.

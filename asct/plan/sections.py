@@ -93,7 +93,7 @@ def _expectation(section: Section) -> Expectation:
 
 
 def _scalar(section: Section, key: str) -> Node | None:
-    """Return the value of a key; REJECTED after an error, None if the key is missing."""
+    """Return the value of a key, REJECTED after an error, or None if the key is missing."""
     node = section.settled(key)
     if node is None:
         return section.members[key].rejected() if key in section.members else None

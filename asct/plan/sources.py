@@ -101,8 +101,8 @@ class PlanFiles:
 
 
 def meant_file(text: str, path: Path, suffixes: Sequence[str] = ()) -> str | None:
-    """Return the path that was probably meant by `text`, in the same form, or None if the folder of `path` contains no
-    file with a similar name. If `suffixes` is set, only files with one of these suffixes are considered."""
+    """Return the path that `text` was probably meant to be, in the same form, or None if the folder of `path` contains
+    no file with a similar name. If `suffixes` is set, only files with one of these suffixes are considered."""
     with suppress(OSError, ValueError):
         names = [one.name for one in path.parent.iterdir() if not suffixes or one.suffix in suffixes]
         name = nearest(path.name, names)

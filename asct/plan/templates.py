@@ -1,4 +1,5 @@
-"""Templates: `${...}` in the text values of a plan, the variables that they read, and the conditions in `where`.
+"""Evaluate templates (`${...}` in the text values of a plan), the variables that they read, and the conditions in
+`where`.
 
 If a template is the whole text, its value keeps its type; if it is only part of the text, its value is converted to
 text. `$$` stands for a dollar sign. A template is evaluated only once: its result is not treated as a template. A
@@ -164,7 +165,7 @@ def _text(node: Node, scope: Scope, findings: Findings) -> Node:
 
 
 def _looked_up(node: Node, read: list[tuple[str, int, int]], scope: Scope, findings: Findings) -> dict[str, Any] | None:
-    """Return the values of the paths in a text, except for paths in `needs`, or None after an error or if a value is
+    """Return the values of the paths in a text, except paths in `needs`. Return None after an error, or if a value is
     rejected."""
     known: dict[str, Any] = {}
     problems = []

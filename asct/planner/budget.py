@@ -1,4 +1,4 @@
-"""Limits on the duration and the number of bytes written, above which asct starts a run only after confirmation."""
+"""The duration and the number of bytes written above which asct starts a run only after confirmation."""
 
 from __future__ import annotations
 
@@ -52,5 +52,5 @@ def _question(plan: ResolvedPlan, message: str, section: str, limit: str) -> Dia
 
 
 def too_large(job: JobPreview) -> bool:
-    """Return whether `asct run all` excludes a job's benchmark unless the user names it."""
+    """Return whether `asct run all` leaves out a job's benchmark unless the user names it."""
     return job.cost.seconds > UNNAMED_S or sum(job.cost.likely_writes.values()) > UNNAMED_BYTES

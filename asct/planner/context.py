@@ -1,4 +1,4 @@
-"""The state shared by all steps of resolving a plan: the plan, the catalog, the findings, and the jobs under
+"""The state that all steps of resolving a plan share: the plan, the catalog, the findings, and the jobs under
 construction."""
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ class ResolveContext:
     _readers: dict[str, Settings] = field(default_factory=dict)
     overrides: tuple[Override, ...] = ()
     wider: Callable[[], Sequence[tuple[ResolveContext, Sequence[JobDraft]]]] = tuple
-    """Returns contexts, each with all of its jobs: one for the plan without the profile, `--set` and the selection, and
-    one for the plan with each of its profiles."""
+    """Returns further contexts, each with all of its jobs. One is for the plan without the profile, `--set` and the
+    selection; the others are for the plan with each of its profiles."""
     points: dict[tuple[str, str], tuple[Point, ...]] = field(default_factory=dict)
-    """The points of each entry. The key contains the entry and everything else that its points depend on, so hosts with
-    the same settings share them."""
+    """The points of each entry. The key contains the entry and everything else that the points depend on, so that hosts
+    with the same settings share the points."""
 
     def __post_init__(self) -> None:
         self.findings = Findings(self.plan.gaps)
@@ -66,8 +66,8 @@ class ResolveContext:
         return found
 
     def _as_meant(self) -> Plan:
-        """Return the plan after correcting the ids of entries that have no `id` of their own and misspell the name of
-        their benchmark."""
+        """Return the plan with corrected ids. An entry that has no `id` and misspells the name of its benchmark gets
+        the benchmark's correct name."""
         ids = {entry.id for entry in self.plan.benchmarks}
         unknown = {name for name in ids if self.catalog.get(name) is None}
         renamed = {
@@ -140,7 +140,7 @@ class JobDraft(NamedTuple):
 
 
 ANY = "*"
-"""In `JobDraft.rejected`, stands for all settings."""
+"""An item of `JobDraft.rejected` that stands for all settings."""
 NOWHERE: Final = HostSpec("")
 """Placeholder for the hosts of an entry that lists only unknown hosts, so that the entry's settings are still
 checked."""

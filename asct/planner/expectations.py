@@ -73,7 +73,7 @@ def split_metric(text: str) -> tuple[str, str] | None:
 
 
 def _matched(context: ResolveContext, expectation: Expectation, drafts: Sequence[JobDraft]) -> list[ExpectedMetric]:
-    """Return the metrics to which an expectation refers. An unknown id or metric is reported, and the most similar one
+    """Return the metrics that an expectation refers to. An unknown id or metric is reported, and the most similar one
     is used instead."""
     text, span = str(expectation.metric.value), expectation.metric.span
     parts = split_metric(text)
@@ -100,7 +100,7 @@ def _matched(context: ResolveContext, expectation: Expectation, drafts: Sequence
 
 
 def _elsewhere(context: ResolveContext, job: str) -> list[ExpectedMetric]:
-    """Return the metrics of a job if the profile, `--set` and the selection are ignored."""
+    """Return the metrics that a job would have without the profile, `--set` and the selection."""
     return [item for _, drafts in context.wider() for item in _metrics(_named(drafts, job), "*")]
 
 
@@ -197,8 +197,8 @@ def _bounds(expectation: Expectation) -> list[Bound]:
 
 
 def _check_baseline(context: ResolveContext) -> None:
-    """Check that the plan has a baseline if expectations need one. A missing baseline is one error, however many
-    expectations need it."""
+    """Report an error if expectations need a baseline and the plan has none. The error is reported once, however many
+    expectations need a baseline."""
     places = [expectation.span for expectation in context.plan.expect if expectation.versus is not None]
     if places and context.plan.baseline is None:
         first, *others = places
@@ -210,7 +210,7 @@ def _check_baseline(context: ResolveContext) -> None:
 
 
 def _check_reference(context: ResolveContext, expectation: Expectation) -> None:
-    """Check the fact (`of`) to which the bounds refer, and that `versus` and `no_worse_than` are used together."""
+    """Check the fact that the bounds refer to (`of`), and that `versus` and `no_worse_than` are used together."""
     findings, of = context.findings, expectation.of
     if of is not None and of.sound and (name := str(of.value)) not in RELATIVE:
         findings.error("E238", f"a bound cannot be a percentage of `{name}`", of.span, did_you_mean(name, RELATIVE))
@@ -246,8 +246,8 @@ def _limits(
 
 
 def _measured_on(context: ResolveContext, expectation: Expectation, hosts: Sequence[str]) -> bool:
-    """Return whether the plan measures this metric on at least one of the hosts, either as resolved or if the profile,
-    `--set` and the selection are ignored."""
+    """Return whether the plan measures this metric on at least one of the hosts, either as resolved or without the
+    profile, `--set` and the selection."""
     if any(_anywhere(expectation, host, context) for host in hosts):
         return True
     return any(_anywhere(expectation, host, other) for other, _ in context.wider() for host in hosts)
@@ -374,7 +374,7 @@ def read_coordinates(
 def _read_at(
     context: ResolveContext, expectation: Expectation, expected: Sequence[ExpectedMetric]
 ) -> tuple[dict[str, Any], Diagnostic | None]:
-    """Return the canonical `at` for the first job to which it applies, or the mismatch if it applies to none."""
+    """Return the canonical `at` for the first job that it applies to, or the mismatch if it applies to none."""
     mismatches: list[Diagnostic] = []
     for item in expected if expectation.at else ():
         try:

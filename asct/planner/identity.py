@@ -50,15 +50,16 @@ def point_id(benchmark: str, version: str, settings: Mapping[str, Any]) -> str:
 
 
 class PointIds:
-    """Identifies points that have the same settings and differ in a few values. A point has about 70 settings, and to
-    encode all of them for each point took a quarter of the time to check a large plan."""
+    """Computes the ids of points that differ in only a few settings. The other settings are encoded once: encoding all
+    of about 70 settings for each point took a quarter of the time that checking a large plan takes."""
 
     def __init__(self, benchmark: str, version: str, settings: Mapping[str, Any]) -> None:
         self._start = canonical_json([benchmark, version])[:-1]
         self._settings = {name: _pair(name, settings[name]) for name in sorted(settings)}
 
     def of(self, varying: Mapping[str, Any]) -> str:
-        """Return `point_id` of the settings with the values `varying`, all of which must be among the settings."""
+        """Return the `point_id` of the settings, with the values in `varying` in place of their own. `varying` must
+        contain only names of these settings."""
         pairs = {**self._settings, **{name: _pair(name, value) for name, value in varying.items()}}
         text = f"{self._start},{{{','.join(pairs.values())}}}]"
         return hashlib.sha256(text.encode()).hexdigest()[:POINT_DIGITS]
@@ -123,8 +124,8 @@ def split_settings(points: Sequence[Point]) -> tuple[dict[str, Any], list[dict[s
 
 
 def _holds(point: Point, fixed: Mapping[str, Any]) -> bool:
-    """Return whether the values in `fixed` are the very objects that the point contains, as is usual for points of one
-    job. This check is faster than comparing values."""
+    """Return whether the point contains the same objects as `fixed`, as points of one job usually do. Comparing
+    identities is faster than comparing values."""
     return all(map(is_, map(point.settings.get, fixed), fixed.values()))
 
 

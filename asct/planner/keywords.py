@@ -21,7 +21,7 @@ _HINT: Final = "`asct list` shows names and keywords"
 
 
 class Selectable(Protocol):
-    """A benchmark, or what the catalog knows about it without importing it."""
+    """The part of a benchmark that selection uses. The catalog provides it without importing the benchmark."""
 
     @property
     def name(self) -> str: ...
@@ -39,7 +39,7 @@ S = TypeVar("S", bound=Selectable)
 
 
 class Chosen(NamedTuple, Generic[S]):
-    """A selected benchmark, and the words that select it, which explain why its job is part of the run."""
+    """A selected benchmark, and the words that select it. They explain why its job is part of the run."""
 
     info: S
     words: Sequence[str]
@@ -61,8 +61,8 @@ def chosen_by(
     known_hint: str = _HINT,
 ) -> list[Chosen[S]]:
     """Return the benchmarks that `words` (each with its location) select, in catalog order. Report every unknown word
-    as the error `code`, and treat it as the name that it resembles. `where` ends the message and `known_hint` says what
-    can be selected.
+    as the error `code`, and treat it as the name that it resembles. The message ends with `where`; `known_hint` says
+    what can be selected.
 
     A word is a name, an alias, a keyword, `all` or `default`; `^word` excludes. If all words are exclusions, they apply
     to `default`. A hidden benchmark can be selected only by its name or alias.

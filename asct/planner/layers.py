@@ -1,5 +1,5 @@
-"""Collect the values of settings from their layers: evaluate templates, check types, and report errors at their
-locations.
+"""Collect the values of settings from their layers. Templates are evaluated, types are checked, and errors are reported
+at their locations.
 
 The layers, from lowest to highest, are: the benchmark, plan defaults, host groups, host, entry, `--set`. The sweep lies
 between the entry and `--set`; `points` adds it to the values collected here.

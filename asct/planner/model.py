@@ -92,7 +92,7 @@ class Check(NamedTuple):
 
     @property
     def bounded(self) -> bool:
-        """Whether the check has bounds, rather than only a reference."""
+        """Whether the check has bounds, as opposed to only a reference."""
         return self.reference is None or any(item is not None for item in (self.min, self.max, self.versus))
 
 

@@ -193,8 +193,7 @@ def _acyclic(graph: Mapping[str, list[str]], drafts: Mapping[str, JobDraft], con
 def _behind_needs(graph: Mapping[str, list[str]]) -> list[str]:
     """Order the jobs depth first.
 
-    A needed job comes immediately before the first job that needs it, or at its own position in the plan if that is
-    earlier.
+    A needed job comes immediately before the first job that needs it, unless its own position in the plan is earlier.
     """
     done: dict[str, None] = {}
     for first in graph:

@@ -67,8 +67,8 @@ class _EntrySweep(NamedTuple):
 
 
 def draft_job(context: ResolveContext, entry: Entry, host: str) -> JobDraft | None:
-    """Return the job for an entry on a host, with its points but without the jobs that it needs, or None if the
-    benchmark is unknown. After an error, the job has no points."""
+    """Return the job for an entry on a host, with its points but without the jobs that it needs. After an error, the
+    job has no points. Return None if the benchmark is unknown."""
     benchmark = context.benchmark(entry.uses, entry.uses_span)
     if benchmark is None:
         return None
@@ -150,8 +150,8 @@ def _mark_gaps(reader: ValueReader, entry: Entry) -> None:
 
 
 def _countable(context: ResolveContext, entry: Entry, total: int) -> bool:
-    """Return whether the sweep is small enough to expand. Combinations are counted without being expanded, so a sweep
-    with 10^12 of them is rejected immediately."""
+    """Return whether the sweep is small enough to expand. Combinations are counted without expanding them, so that a
+    sweep with 10^12 combinations is rejected immediately."""
     sweep = entry.sweep
     if not (sweep.where or sweep.exclude):
         return _few_enough(context, entry, total + len(sweep.include))
@@ -308,7 +308,7 @@ def _origins(sweep: _EntrySweep) -> dict[str, Origin]:
 
 def _explicit(sweep: _EntrySweep) -> frozenset[str]:
     """Return the settings whose values differ from the defaults. Settings that are explicitly set to their defaults are
-    not returned, so a dependency that supplies them is still needed."""
+    not returned; a dependency that supplies them is still needed."""
     defaults = sweep.settings.defaults
     given = {
         name
@@ -323,7 +323,7 @@ class PointMaker:
     """Creates the points of a job from shared and varying values.
 
     If the model validates each setting separately, only the first point is validated as a whole. The other points are
-    copies with different values, which take only a third of the time to create.
+    copies of it with different values. Creating a copy takes a third of the time.
     """
 
     def __init__(self, settings: Settings, shared: Mapping[str, Any], waiting: Mapping[str, Any]) -> None:

@@ -145,8 +145,8 @@ class HostPreview:
 
 
 class NeededPrivilege(NamedTuple):
-    """An operation that requires root: its purpose, the kernels that perform it through sudo (none if asct itself must
-    run as root), and the jobs and hosts that need it."""
+    """An operation that requires root: its purpose, the measurement kernels that perform it through sudo (none if asct
+    itself must run as root), and the jobs and hosts that need it."""
 
     why: str
     sudo: tuple[str, ...]

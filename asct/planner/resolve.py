@@ -55,8 +55,9 @@ def resolve(
 ) -> Resolution:
     """Resolve the jobs and expectations of a plan, limited by a selection, and collect all errors.
 
-    `wider` returns the plan as written and the plan with each profile applied. An expectation that matches nothing in
-    `plan` is considered not planned if it matches something in one of these plans; otherwise, it is an error.
+    `wider` returns the plan as written and the plan with each profile applied. If an expectation matches nothing in
+    `plan` but something in one of these plans, it is marked as not planned. If it matches nothing in any of them, it is
+    an error.
     """
     context = ResolveContext(plan, catalog, wider=cache(lambda: [_drafted(item, catalog) for item in wider()]))
     plan = context.plan

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 _BY_ID = re.compile(r"/dev/disk/by-id/[A-Za-z0-9._:+@=-]+", re.ASCII)
 _LOOP = re.compile(r"/dev/loop[0-9]+", re.ASCII)
 _ABSENT = "-"
-"""Placeholder for a missing serial number in guard's targets file, and therefore not accepted as a serial number."""
+"""The placeholder for a missing serial number in guard's targets file. It is therefore not accepted as a serial
+number."""
 
 
 def consents_of(safety: Safety, host: str) -> dict[str, Consent]:
@@ -128,8 +129,8 @@ def _writes(jobs: Sequence[Job], catalog: Catalog) -> Iterator[tuple[Job, str]]:
 
 
 def _names_device(job: Job) -> bool:
-    """Return whether any setting may contain the path of a device: a quick check before the costs of all points are
-    computed."""
+    """Return whether any setting may contain the path of a device. This quick check avoids computing the costs of all
+    points."""
     texts = [name for name, value in job.points[0].settings.items() if isinstance(value, str | list | tuple)]
     return any(_device(point.settings[name]) for name in texts for point in job.points)
 

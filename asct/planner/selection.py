@@ -1,4 +1,4 @@
-"""Select entries and hosts: apply the command-line options, and determine the hosts of each entry."""
+"""Select entries and hosts as the command-line options specify, and determine the hosts of each entry."""
 
 from __future__ import annotations
 

@@ -93,8 +93,8 @@ class Settings:
             raise InvalidSettings(problems(error.errors(), self.names)) from None
 
     def _read_alone(self, name: str, raw: Any) -> Any:
-        """Validate a value against the type of its field. This is done for models that cannot be created from a single
-        setting."""
+        """Validate a value against the type of its field. This is necessary if the model cannot be created from a
+        single setting."""
         if name not in self._adapters:
             info = self._fields[name]
             annotated: Any = Annotated[info.annotation, *info.metadata] if info.metadata else info.annotation
@@ -131,8 +131,8 @@ def contradictions(benchmark: Benchmark[Any], params: Params, hidden: Collection
 
 
 def _guarded(params: Params, hidden: Collection[str]) -> Params:
-    """Return a copy of the settings that raises _HiddenSetting if a setting in `hidden`, or the whole object at once,
-    is read."""
+    """Return a copy of the settings that raises _HiddenSetting when a setting in `hidden` is read, or when all settings
+    are read at once."""
     guarded = params.model_copy()
     guarded.__class__ = _guard(type(params), frozenset(hidden))
     return guarded

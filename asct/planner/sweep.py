@@ -126,7 +126,7 @@ def declared_axes(reader: ValueReader, entry: Entry) -> list[DeclaredAxes]:
 
 
 def _group(reader: ValueReader, members: Mapping[str, Node], taken: dict[str, Node]) -> DeclaredAxes | None:
-    """Return one axis, or the members of a zip, or None after an error."""
+    """Return an axis or the members of a zip. Return None after an error."""
     columns: dict[str, Sequence[Node]] = {}
     for key, node in members.items():
         name = _axis_name(reader, key, node)
@@ -318,8 +318,8 @@ def _members(context: ResolveContext, node: Node, what: str) -> Iterable[tuple[s
 
 
 def included(reader: ValueReader, entry: Entry) -> list[dict[str, Any] | None]:
-    """Return the points of `include`, with None for each invalid one. A setting that a point omits has the value that
-    it would have without the sweep: the one in `config`, or otherwise the default."""
+    """Return the points of `include`, with None for each invalid one. If a point omits a setting, the setting has the
+    value that it would have without the sweep: the one in `config`, otherwise the default."""
     return [_included(reader, node) for node in entry.sweep.include]
 
 
@@ -354,8 +354,9 @@ def report_unmatched(
     unsure: Collection[str],
     axes: Mapping[str, Sequence[Any]],
 ) -> None:
-    """Report rules in `exclude` that match no point, except rules that refer to a setting in `unsure` (ANY stands for
-    all settings) and rules that match a point if the profile and `--set` are ignored or a different profile is applied.
+    """Report rules in `exclude` that match no point. Two kinds of rules are exempt: those that refer to a setting in
+    `unsure` (ANY stands for all settings), and those that match a point without the profile and `--set`, or with a
+    different profile.
 
     The message names `job_id`, because an entry may inherit the rule.
     """
