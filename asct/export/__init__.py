@@ -1,8 +1,8 @@
 """Report formats, each in a module of the same name. No format imports another.
 
-On three consecutive lines, a format defines `NAME`, `FILE` (the name of the file that it writes to the results tree)
-and `SUMMARY`. It also defines either `render(view) -> str | bytes` or, if it writes several files or depends on the
-folder, `documents(view, folder) -> dict[str, str]`, which returns the files by name.
+Each format defines `NAME`, `FILE` (the name of the file that it writes to the results tree) and `SUMMARY` on three
+consecutive lines. It also defines either `render(view) -> str | bytes` or, if it writes several files or depends on the
+folder, `documents(view, folder) -> dict[str, str]`, which returns the contents of the files, keyed by name.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from asct.store.outputs import check_output
 
 
 def get(name: str) -> ModuleType:
-    """Import the format `name`. If there is no such format, raises UsageError (E702), which suggests the nearest
-    name or lists all."""
+    """Import the format `name`. If there is no such format, raises UsageError (E702), which suggests the closest name
+    or lists all names."""
     known = report_formats()
     if name not in known:
         hint = did_you_mean(name, known) or f"choose one of {', '.join(known)}"
@@ -37,7 +37,7 @@ def get(name: str) -> ModuleType:
 
 
 def render(view: RunView, name: str) -> str | bytes:
-    """Return the document of a format as text or bytes. Equal views result in equal documents.
+    """Return a view as a document of this format, as text or bytes. Equal views result in equal documents.
 
     Raises UsageError if the format is unknown (E702) or consists of several files (E703).
     """

@@ -1,7 +1,7 @@
 """A GitLab Code Quality report (docs.gitlab.com, "Code Quality", "Code Quality report format"; GitLab checks each item
 with its schema codeclimate.json).
 
-GitLab compares the fingerprints of two pipelines to tell which problems are new, so a fingerprint does not depend on
+GitLab compares the fingerprints of two pipelines to find out which problems are new, so fingerprints must not depend on
 measured values.
 """
 

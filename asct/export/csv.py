@@ -77,7 +77,7 @@ def csv_lines(header: Sequence[str] | None, rows: Iterable[Sequence[Any]]) -> st
 
 
 def harmless(value: Any) -> Any:
-    """Return the text of a cell without characters that control a terminal.
+    """Return the text of a cell without characters that could control a terminal.
 
     Text from hosts is untrusted. Text that a spreadsheet would interpret as a formula, even if it begins with a
     full-width sign, is preceded by an apostrophe (OWASP, CSV Injection).

@@ -24,8 +24,8 @@ def render(view: RunView) -> str:
 
 
 def annotate(problems: Sequence[Problem], rest: str) -> str:
-    """Return at most ten annotations per level. A final notice states how many were omitted; `rest` says where to find
-    them."""
+    """Return at most ten annotations per level. A final notice states how many annotations were omitted; `rest` says
+    where to find them."""
     job, lines, left = ci_job(), [], []
     levels: tuple[Level, ...] = ("error", "warning", "notice")
     for level in levels:

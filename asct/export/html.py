@@ -58,8 +58,8 @@ _MOST_DOUBTS = 3
 _MOST_WARNINGS = 10
 """Maximum number of warnings that are shown unfolded."""
 _MOST_HOSTS = 4
-"""Maximum number of hosts whose facts, commands and failures are shown unfolded. If there are more, only unusable hosts
-are, up to this number."""
+"""Maximum number of hosts whose facts, commands and failures are shown unfolded. If there are more hosts, only unusable
+ones are shown unfolded, up to this number."""
 _MOST_NAMES = 6
 """Maximum number of hosts, or ranges of hosts, that are named below the title."""
 _MOST_EXACT = 20_000
@@ -67,13 +67,14 @@ _MOST_EXACT = 20_000
 _MOST_VISITS = 20_000
 """Maximum number of visits and repeats, per section, that single-host figures show as points."""
 _DIGITS = 6
-"""Number of significant digits stored if there are more than `_MOST_EXACT` records. All digits would double the size of
-the page."""
+"""Number of significant digits stored if there are more than `_MOST_EXACT` records. Storing all digits would double the
+size of the page."""
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 
 def render(view: RunView, linked: bool = False) -> str:
-    """Return the HTML page. `linked` is true if it is stored in the run's folder, so that it can link to raw files."""
+    """Return the HTML page. `linked` is true if the page is stored in the run's folder, where it can link to raw
+    files."""
     report, comparison = _with_short_hosts(build(view)), comparison_of(view)
     report = replace(report, sections=tuple(with_earlier_run(view, report.sections)))
     shown = [figure for section in report.sections for figure in section.figures[:_MOST_FIGURES]]
@@ -113,8 +114,8 @@ def render(view: RunView, linked: bool = False) -> str:
 
 
 def _with_short_hosts(report: RunReport) -> RunReport:
-    """Return the report with short forms of the host names in key results and tables. The cells of the tables have
-    the full names as notes; the section about the hosts shows them."""
+    """Return the report with short forms of the host names in key results and tables. The full names remain as notes on
+    the cells of the tables, and in the section about the hosts."""
     forms = short_forms([host.name for host in report.hosts])
     if all(name == short for name, short in forms.items()):
         return report
@@ -129,7 +130,7 @@ def _with_short_hosts(report: RunReport) -> RunReport:
 
 
 def _of_hosts(section: ReportSection) -> list[Figure]:
-    """Return the single-host figures, ordered by figure and then by host, because this order compresses better than the
+    """Return the single-host figures, ordered by figure and then by host. This order compresses better than the
     reverse."""
     figures = [figure for same in zip_longest(*(part.figures for part in section.parts)) for figure in same if figure]
     return without_visits(figures, _MOST_VISITS)
@@ -206,13 +207,14 @@ def _asset(name: str) -> str:
 
 
 def _shown(value: Any) -> Any:
-    """Escape any text that is inserted into the page, including characters that change the text direction. Keep
-    existing HTML (`Markup`) unchanged."""
+    """Escape text that is inserted into the page, including characters that change the text direction. Leave HTML
+    (`Markup`) unchanged."""
     return plain(value, keep_lines=True) if type(value) is str else value
 
 
 def numeric(grid: TextTable) -> bool:
-    """Return whether most columns of a table are right-aligned, in which case right alignment becomes its default."""
+    """Return whether most columns of a table are right-aligned. If so, right alignment becomes the default for the
+    table."""
     return 2 * sum(head.align == "right" for head in grid.heads) > len(grid.heads)
 
 
@@ -238,8 +240,8 @@ def body_rows(grid: TextTable, rows: Sequence[Sequence[TableCell]], stack: bool)
 
 
 def _sorted_by_text(cells: Sequence[TableCell]) -> bool:
-    """Return whether these cells can be sorted by their text, which is the case if every text either equals its sort
-    key or is a number that was not rounded to zero."""
+    """Return whether these cells can be sorted by their text. This is the case if every text either equals its sort key
+    or is a number that was not rounded to zero."""
     return all(
         one.sort in ("", one.text)
         or (
@@ -253,8 +255,8 @@ def _sorted_by_text(cells: Sequence[TableCell]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """How to write the cells of a column. `marked` is true if its alignment differs from the table's default, and
-    `breaks` if long texts are broken into lines."""
+    """Writes the cells of a column. `marked` is true if its alignment differs from the table's default, and `breaks` if
+    long texts are broken into lines."""
 
     head: ColumnHead
     by_text: bool

@@ -1,7 +1,7 @@
 """JUnit XML for CI servers: one test case per point of each job, and one per expectation.
 
 The file conforms to junit-10.xsd from Jenkins' xUnit plugin (jenkinsci/xunit-plugin), which allows neither properties
-nor locations in a test case. If the exit code of the run is not 0, the file always contains a failure or an error.
+nor locations in a test case. If the run has a nonzero exit code, the file contains at least one failure or error.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Parquet: the tidy records as a columnar file. Requires pyarrow, which the extra `query` installs."""
+"""Parquet: the tidy records as a columnar file. Requires pyarrow, which is installed with the extra `query`."""
 
 from __future__ import annotations
 

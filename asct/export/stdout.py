@@ -29,7 +29,7 @@ _GAP = 2
 """Spaces between columns."""
 _RULE = "─"
 _SEVERAL = 3
-"""Minimum number of columns that stay in the current block if a group of columns with shared words is split."""
+"""Minimum number of columns that stay in the current block when a group of columns with shared words is split."""
 _LONG = re.compile(r"[+-]?\d{4,}\.\d+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _MOST_SERIES = 8
@@ -92,8 +92,8 @@ def _value(row: KeyResult) -> str:
 
 
 def _key_result(row: KeyResult, known: Sequence[str], sizes: tuple[int, int], width: int) -> Iterator[str]:
-    """Yield the lines of a key result: its label and value in columns of the widths `sizes`, and the details in
-    `known`, on the same line if there is room, otherwise below it."""
+    """Yield the lines of a key result. The first line contains the label and the value, in columns of the widths
+    `sizes`. The details in `known` are on the same line if they fit, otherwise below it."""
     head = f"  {padded(row.label, sizes[0])}  {padded(_value(row), sizes[1], right=True)}"
     known = [*known, *([f"doubtful: {', '.join(row.doubts)}"] if row.doubts else [])]
     if display_width(head) + 2 + display_width("; ".join(known)) <= width:
@@ -216,8 +216,8 @@ def _rounded(grid: TextTable) -> TextTable:
 
 def _parts(grid: TextTable, width: int) -> list[TextTable]:
     """Split the columns into blocks that fit the width in compact form. Each block starts with the first column.
-    Columns whose titles share words stay together if a block has room for all of them, unless the first `_SEVERAL` of
-    them fit into the current block."""
+    Columns whose titles share words stay together if they all fit into one block, unless the first `_SEVERAL` of them
+    fit into the current block."""
 
     def fits(kept: Sequence[int]) -> bool:
         part = _columns(grid, kept)
@@ -283,14 +283,14 @@ def _groups(grid: TextTable) -> list[_Group]:
 
 
 def _shorter(title: str) -> dict[str, str]:
-    """Remove each word of a title in turn, and return a mapping from the remaining text to the removed word."""
+    """Remove one word at a time from a title, and return a mapping from each remaining text to the removed word."""
     words = title.split()
     return {" ".join(words[:i] + words[i + 1 :]): word for i, word in enumerate(words) if len(words) > 1}
 
 
 def _group(shared: str, titles: Sequence[str]) -> _Group:
-    """Return the group formed by the first columns whose titles share these words. If a title consists only of these
-    words and its column follows the one for writes, the column covers both reads and writes."""
+    """Return the group formed by the first columns whose titles share these words. A column whose title consists only
+    of these words and which follows the column for writes covers both reads and writes."""
     own: list[str] = []
     for title in titles:
         word = "All" if title == shared and own[-1:] == ["Write"] else _shorter(title).get(shared)
@@ -343,8 +343,8 @@ def _with_shared(line: str, groups: Sequence[_Group], sizes: Sequence[int]) -> s
 def _sizes(grid: TextTable, width: int) -> list[int]:
     """Return the widths of the columns.
 
-    Columns are as wide as their values. If there is more room, they are widened for their titles; if there is less,
-    text columns are narrowed.
+    Columns are as wide as their values. If there is space left, they are widened to fit their titles; if there is not
+    enough space, text columns are narrowed.
     """
     columns: Sequence[Sequence[TableCell]] = list(zip(*grid.rows, strict=True)) or [()] * len(grid.heads)
     values = [max((display_width(cell.text) for cell in column), default=1) for column in columns]
@@ -379,8 +379,8 @@ def _shrink(sizes: list[int], heads: Sequence[ColumnHead], least: Sequence[int],
 
 
 def _lines_of(text: str, size: int) -> list[str]:
-    """Break text into lines of at most `size` columns. textwrap is unsuitable because it counts characters, and some
-    characters are two columns wide."""
+    """Break text into lines of at most `size` columns. textwrap is unsuitable because it counts characters, some of
+    which are two columns wide."""
     if display_width(text) == len(text):
         return wrapped_lines(text, size, break_on_hyphens=False)
     lines = [""]

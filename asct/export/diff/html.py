@@ -16,7 +16,7 @@ MOST_ROWS = 500
 
 
 def render(report: DiffReport, document: Mapping[str, Any]) -> str:
-    """Return the page. `document` is embedded, without its rows, so that programs can read the page."""
+    """Return the page. It contains `document` without its rows, so that programs can read the page."""
     maps = [one for part in report.sections for item in part.parts for one in item.maps]
     titles = [row[0].text for row in report.runs.rows]
     return page(
