@@ -33,7 +33,7 @@ def main() -> None:
                 import traceback
 
                 traceback.print_exc()
-            except MemoryError:  # it caused the problem too: CPython sometimes raises SystemError instead
+            except MemoryError:  # also caused the original problem: CPython sometimes raises SystemError instead
                 known = True
         os.write(2, b"error[E916]: asct ran out of memory\n" if known else b"error[E970]: a bug in asct\n")
         os._exit(3 if known else 70)
@@ -62,7 +62,7 @@ def _skip_plugin_search() -> None:
     """
 
     def find(attribute: str) -> Any:
-        if attribute.startswith("__"):  # attributes of modules, which the import system reads
+        if attribute.startswith("__"):  # module attributes that the import system reads
             raise AttributeError(attribute)
         from pydantic.version import VERSION
 

@@ -1,4 +1,4 @@
-"""The exceptions of asct. Each contains diagnostics and determines the exit code of a command.
+"""The exceptions of asct. Each exception contains diagnostics and determines the exit code of the command.
 
 | exception | exit code | meaning |
 |---|---|---|

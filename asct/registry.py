@@ -37,7 +37,8 @@ class SettingInfo(NamedTuple):
     resembles: Sequence[str] = ()
 
     def written(self, value: Any) -> str:
-        """Return a value in base units in the notation of plans: sizes and durations with a unit, lists with commas."""
+        """Return a value, given in base units, in the notation of plans: sizes and durations with a unit, lists with
+        commas."""
         return _written(self.type, value)
 
 

@@ -27,8 +27,8 @@ def text(module: str, name: str) -> str:
 
 @cache
 def data(module: str, name: str) -> Any:
-    """Return the content of a YAML file in the folder of the module with this `__file__`. Callers share it and must not
-    change it."""
+    """Return the content of a YAML file in the folder of the module with this `__file__`. Callers share the returned
+    object and must not change it."""
     import yaml  # imported here, because few commands need it
 
     return yaml.load(text(module, name), yaml.CSafeLoader)

@@ -35,8 +35,8 @@ def user_settings(
     """Parse strings such as `bench.setting=value`, and return the settings, keyed by benchmark. A setting without `=`
     is set to true.
 
-    Report strings that contain no dot or name an unknown benchmark. The planner reports unknown settings. `selected`
-    contains the benchmarks to which a setting without a benchmark name probably belongs.
+    Report strings that contain no dot or name an unknown benchmark; unknown settings are reported by the planner.
+    `selected` contains the benchmarks to which a setting without a benchmark name probably belongs.
     """
     found: dict[str, dict[str, Node]] = {}
     for number, item in enumerate(items):
@@ -57,14 +57,14 @@ def user_settings(
 
 
 def _having(setting: str, catalog: Registry, selected: Collection[str]) -> str | None:
-    """Return a benchmark that has this setting, preferably a selected one, or None if no benchmark has it."""
+    """Return a benchmark that has this setting, preferably a selected benchmark, or None if there is none."""
     infos = sorted(catalog.infos, key=lambda info: info.name not in selected)
     return next((info.name for info in infos if info.setting(setting) and not catalog.get(setting)), None)
 
 
 def _owner(name: str, span: Span, catalog: Registry, findings: Findings) -> Benchmark[Any] | None:
-    """Return the benchmark with this name or alias. If there is none, report that, and return the benchmark that was
-    probably meant, if any."""
+    """Return the benchmark with this name or alias. If there is none, report an error, and return the benchmark that
+    was probably meant, if any."""
     if found := catalog.get(name):
         return found
     known = [name for one in catalog.infos for name in (one.name, *one.aliases)]
@@ -75,8 +75,8 @@ def _owner(name: str, span: Span, catalog: Registry, findings: Findings) -> Benc
 def convert(benchmark: Benchmark[Any], name: str, text: str) -> Any:
     """Convert a command-line value to a value in the plan language, based on the type of the setting.
 
-    Lists are comma-separated, and integers may be ranges (`1,2,5-9:2`). Like ASCT, accept a bare number as a duration
-    in seconds, and 1/0/yes/no as true/false.
+    Lists are comma-separated, and integers may be ranges (`1,2,5-9:2`). As in ASCT, a bare number is accepted as a
+    duration in seconds, and 1/0/yes/no as true/false.
     """
     schema = _schema(benchmark, name)
     if schema.get("type") == "array":
@@ -126,7 +126,7 @@ Settings = dict[str, dict[str, Any]]
 
 
 def plain(written: WrittenSettings) -> Settings:
-    """Return settings without their locations."""
+    """Return the settings without their locations."""
     return {name: {key: node.plain() for key, node in values.items()} for name, values in written.items()}
 
 
@@ -263,6 +263,6 @@ def file_settings(
 
 
 def _from_json(benchmark: Benchmark[Any], name: str, node: Node) -> Node:
-    """Convert a value from a settings file. A bare number given as a duration is in seconds, as in ASCT's files."""
+    """Convert a value from a settings file. As in ASCT's files, a duration without a unit is in seconds."""
     number = isinstance(node.value, int | float) and not isinstance(node.value, bool)
     return node._replace(value=f"{node.value}s") if number and _schema(benchmark, name).get("unit") == "s" else node

@@ -133,7 +133,7 @@ def run(arguments: Sequence[str]) -> int:
     lost = lost_output() if code != BROKEN_PIPE else None
     if lost is None:
         return code
-    options.json = False  # JSON would go to stdout, but only stderr still works
+    options.json = False  # JSON would go to stdout, but only stderr is still usable
     kept = "the run itself is complete in its folder" if options.kept else "free some space, or write elsewhere"
     message = f"cannot write to stdout: {lost.strerror}; the output is incomplete"
     options.console.diagnostics([Diagnostic("E912", message, hint=kept)])
@@ -233,7 +233,7 @@ def _near(problem: click.BadParameter) -> str:
 
 
 def _commands_with(option: str) -> list[str]:
-    """Return the commands that have an option."""
+    """Return the commands that have this option."""
     ctx = click.Context(root)
     commands = {name: root.get_command(ctx, name) for name in root.list_commands(ctx)}
     return [name for name, one in commands.items() if one and any(option in param.opts for param in one.params)]

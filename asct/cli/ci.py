@@ -32,8 +32,7 @@ def report_names(asked: Iterable[str]) -> tuple[str, ...]:
 
 @contextmanager
 def reporting(options: GlobalOptions, ci: bool) -> Iterator[None]:
-    """With `ci`, print plain output, and report the errors that end the command as annotations and in the job
-    summary."""
+    """With `ci`, print plain output, and report errors that end the command as annotations and in the job summary."""
     if ci:
         options.progress, options.colour = False, "never"
     try:

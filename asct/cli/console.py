@@ -56,7 +56,7 @@ def harmless(text: str | Text) -> str | Text:
     if isinstance(text, str):
         return _replaced(text)
     plain = _replaced(text.plain)
-    if plain != text.plain:  # the length is the same, so styles keep their positions
+    if plain != text.plain:  # the length stays the same, so styles keep their positions
         text = text.copy()
         text.plain = plain
     return text
@@ -70,7 +70,7 @@ def _replaced(text: str) -> str:
 
 
 def _json(document: Mapping[str, Any], indent: int | None = None) -> str:
-    """Return JSON for stdout, in which GitHub's runner finds no commands."""
+    """Return JSON for stdout in a form in which GitHub's runner finds no commands."""
     return json.dumps(document, indent=indent, allow_nan=False, default=str).replace("##[", "#\\u0023[") + "\n"
 
 
@@ -146,8 +146,8 @@ class Console:
 
     @property
     def folds(self) -> bool:
-        """Whether lines on stdout should fit in `width` columns, which is the case on a terminal or if COLUMNS is set.
-        Lines for other programs may be longer."""
+        """Whether lines on stdout should fit in `width` columns. This is the case on a terminal or if COLUMNS is set;
+        lines for other programs may be longer."""
         return sys.stdout.isatty() or bool(os.environ.get("COLUMNS"))
 
     @property
@@ -190,7 +190,7 @@ class Console:
         """Print progress or a remark to stderr if `tells("info")` is true or `always` is set."""
         if not (always or self.tells("info")):
             return
-        if isinstance(text, str) and not style and "err" not in vars(self):  # rich, if loaded, may be showing progress
+        if isinstance(text, str) and not style and "err" not in vars(self):  # once loaded, rich may be showing progress
             _write(sys.stderr, f"{harmless(text)}\n")
         else:
             self.err.print(harmless(text), style=style or None)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def print_commands(options: GlobalOptions, resolved: ResolvedPlan) -> None:
-    """Print the commands of every job, or with --json one document."""
+    """Print the commands of every job or, with --json, a single JSON document that contains them."""
     from asct.registry import installed
 
     found: list[dict[str, Any]] = []
@@ -41,7 +41,7 @@ def print_commands(options: GlobalOptions, resolved: ResolvedPlan) -> None:
 
 
 def tasks_of(job: Job, resolved: ResolvedPlan, catalog: Catalog) -> Iterable[Task]:
-    """Yield the preparation of a job, and then the first steps of every point."""
+    """Yield the tasks that prepare a job, and then those of the first steps of every point."""
     from asct.engine.points import bind
     from asct.planner.safety import consents_of
     from asct.sdk.benchmark import Context
@@ -73,7 +73,7 @@ def _examples(job: Job, resolved: ResolvedPlan, catalog: Catalog) -> dict[str, S
 
 
 def _facts(host: str, benchmark: Benchmark[Any]) -> Any:
-    """Return the facts of a host that has all tools and about which nothing else is known."""
+    """Return the facts of a host that has all tools. Nothing else is known about the host."""
     from asct.sdk.facts import HostFacts, ToolFact
 
     tools = {name: ToolFact(path=name, features=["io_uring", "libaio", "psync"]) for name in ("fio", "mpstat")}

@@ -79,7 +79,7 @@ def execute(
         for name in report_names(resolved.report.formats) if ci else dict.fromkeys(resolved.report.formats):
             try:
                 paths = write_report(view, name, layout.root)
-            except (AsctError, MemoryError) as problem:  # a failed report must not hide the results
+            except (AsctError, MemoryError) as problem:  # an error in a report must not hide the results
                 known = problem if isinstance(problem, AsctError) else exhausted(problem)
                 options.console.diagnostics(known.diagnostics if known else ())
             else:  # a run without values has no CSV files and no pictures

@@ -42,8 +42,8 @@ def check_folder(name: str, force: bool) -> None:
 
 
 def write_texts(console: Console, folder: Path, texts: Mapping[str, str], form: str, *, force: bool) -> None:
-    """Write all files to a folder before printing their paths, so that a closed output stream does not prevent any file
-    from being written. With `--format stdout`, write the documents in all formats, otherwise only the one in the
+    """Write all files to a folder before printing their paths, so that all of them are written even if the output
+    stream is closed. With `--format stdout`, write the documents in all formats, otherwise only the one in the
     requested format. Pictures are always written."""
     kinds = {"csv": ".csv", "json": ".json", "markdown": ".md", "html": ".html"}
     others = tuple(kind for name, kind in kinds.items() if form in kinds and name != form)

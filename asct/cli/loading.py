@@ -94,7 +94,7 @@ def beside(findings: Findings) -> Iterator[None]:
 
 def _frozen(path: str) -> Any:
     """Return the document of a frozen plan, or None for any other file. JSON with the keys of a plan is treated as a
-    plan. So is invalid JSON, because the plan parser then reports the location of the error."""
+    plan. Invalid JSON is also treated as a plan, because the plan parser reports the location of the error."""
     from asct.plan.load import PLAN_KEYS
 
     if not path.endswith(".json") or not Path(path).is_file():

@@ -180,8 +180,8 @@ def _network(facts: HostFacts) -> dict[str, Any]:
 
 
 def _csv(documents: Sequence[dict[str, Any]]) -> str:
-    """Return CSV with one line per field. If there are several machines, each field's name is prefixed with the name of
-    its machine."""
+    """Return CSV with one line per field. If there are several machines, the name of each field is prefixed with the
+    name of the machine."""
     if len(documents) == 1:
         return machine_text(flat(documents[0]))
     return machine_text({f"{one['host']}.{field}": value for one in documents for field, value in flat(one).items()})

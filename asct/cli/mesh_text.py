@@ -123,8 +123,8 @@ def _registers(registers: list[Register], width: int) -> Iterator[str]:
 
 
 def _zero_series(register: Register) -> str:
-    """Return a key that is the same for all zero registers of a numbered series; for any other register, return its
-    name."""
+    """Return a key that is the same for all registers of a numbered series that are zero. The key of any other register
+    is its name."""
     return re.sub(r"\d+", "#", register.name) if register.value == 0 else register.name
 
 

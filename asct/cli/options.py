@@ -54,7 +54,7 @@ class GlobalOptions(OutputStyle):
 
     log_file: str | None = None
     kept: bool = False
-    """Whether the command stores its results in a results tree, in which case lost output does not matter."""
+    """Whether the command stores its results in a results tree. If so, lost output does not matter."""
 
     @cached_property
     def console(self) -> Console:
@@ -195,7 +195,7 @@ class ReportRequest:
 
 
 def _hosts(_ctx: click.Context, _param: click.Parameter, given: str | tuple[str, ...] | None) -> tuple[str, ...]:
-    """Return an option's values as a tuple, whether or not the option can be repeated."""
+    """Return the values of an option as a tuple, even if the option cannot be repeated."""
     if isinstance(given, tuple):
         return given
     return () if given is None else (given,)

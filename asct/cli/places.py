@@ -1,7 +1,8 @@
-"""The locations of the arguments of `asct run`, for the diagnostics of the plan that is generated from them.
+"""The locations of the arguments of `asct run`, for diagnostics of the plan that is generated from these arguments.
 
 Each setting is kept as a Node with its location in the text that the user wrote: `--user-config` (one option per line)
-or the settings file. After the generated plan is resolved, its locations are replaced with these.
+or the settings file. After the generated plan has been resolved, the locations in it are replaced with those in the
+user's text.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ _MOST_VALUES = 8
 
 
 def preview_of(resolved: ResolvedPlan, reusable: Mapping[str, int] | None = None) -> Preview:
-    """Return the preview of a plan with the installed benchmarks; see `asct.planner.preview`."""
+    """Return the preview of a plan, based on the installed benchmarks; see `asct.planner.preview`."""
     from asct.planner.preview import preview
     from asct.registry import installed
 
@@ -168,7 +168,7 @@ def _effects(host: HostPreview) -> list[str]:
 
 
 def _print_privileges(console: Console, shown: Preview) -> None:
-    """Print the operations that require root, each only once, with its jobs and, unless all hosts require it, its
+    """Print each operation that requires root once, with its jobs and, unless it is required on all hosts, with its
     hosts."""
     from asct.analysis.outcomes import short_names
 

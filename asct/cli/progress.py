@@ -33,7 +33,7 @@ REDRAW_LOCAL_S: Final = 4.9
 _SHORTEST_S: Final = 0.25
 """Minimum time between two redraws caused by events, because many short points can end within one second."""
 _MOST_OF_POINT: Final = 0.95
-"""A running point fills at most this share of its part of the bar."""
+"""Maximum share of its part of the bar that a running point fills."""
 
 
 @dataclass
@@ -93,8 +93,8 @@ class HostProgress:
 
     @property
     def _correction(self) -> float:
-        """The factor by which this job has taken longer than estimated so far. It is not carried over to the next job,
-        because it differs between benchmarks."""
+        """The ratio of the time that the job has actually taken so far to the estimated time. It is not carried over to
+        the next job, because it differs between benchmarks."""
         if self.job_done_s <= 0:
             return 1.0
         return max(0.2, min(5.0, (self.point_started - self.job_started) / self.job_done_s))
@@ -109,8 +109,8 @@ class HostProgress:
         return max(0.0, (self.estimated_s - self.estimated_done_s) * factor - running)
 
     def share(self, now: float) -> float:
-        """Return the completed share of the measurements, from 0 to 1. The running point contributes the elapsed share
-        of its expected time."""
+        """Return the completed share of the measurements, from 0 to 1. The running point counts with the share of its
+        expected time that has elapsed."""
         if not self.measurements:
             return 0.0
         expected = self.point_estimate_s * self._correction
@@ -136,7 +136,7 @@ class Progress(AbstractContextManager["Progress"]):
 
     @contextmanager
     def _printing(self) -> Iterator[None]:
-        """Stop the display, not the run, if the output is closed."""
+        """Stop the display, but not the run, if the output is closed."""
         try:
             yield
         except (OSError, SystemExit):  # rich raises SystemExit if a pipe is closed
@@ -172,7 +172,7 @@ class _Ticking(Progress):
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def __enter__(self) -> Self:
-        with suppress(RuntimeError):  # raised if the system cannot start another thread; a run works without a display
+        with suppress(RuntimeError):  # raised if no more threads can be started; a run works without a display
             self._thread.start()
         return self
 

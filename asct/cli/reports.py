@@ -58,7 +58,8 @@ def published(root: Path, *, redact: bool) -> Iterator[RunView]:
 
 
 def write_bundle(view: RunView, names: Sequence[str], folder: Path, *, force: bool) -> Path:
-    """Write the run and its reports in the formats `names` to a zip archive in `folder`. Returns its path."""
+    """Write the run and its reports in the formats `names` to a zip archive in `folder`. Return the path of the
+    archive."""
     from asct.export import documents_of
     from asct.store.copies import write_bundle as write
 

@@ -59,7 +59,7 @@ class OutputFile(io.FileIO):
 
 def protect_streams() -> None:
     """Open /dev/null in place of closed standard streams, and make stdout and stderr discard data they cannot write.
-    Otherwise, a file in the results tree could be given the file descriptor of a closed stream and receive its
+    Otherwise, a file in the results tree could get the file descriptor of a closed stream and receive the stream's
     output."""
     for number in range(3):
         try:

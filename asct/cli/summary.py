@@ -60,7 +60,7 @@ def print_summary(console: Console, view: RunView, reports: Mapping[str, Path], 
 
 
 def _matrix(console: Console, run: Run) -> None:
-    """Print the matrix of hosts and benchmarks unless everything is ok or it has only one cell."""
+    """Print the matrix of hosts and benchmarks unless everything is ok or the matrix has only one cell."""
     found = matrix(run)
     states = [item.status for row in found.rows for item in row.outcomes if item is not None]
     if len(run.jobs) < 2 or (set(states) == {"ok"} and all(row.state == "ok" for row in found.rows)):
@@ -106,8 +106,8 @@ def _cause(console: Console, cause: Cause | None) -> None:
 
 
 def matrix_lines(found: OutcomeMatrix, width: int) -> list[Text]:
-    """Return the matrix of hosts and benchmarks: in words if they fit into `width`, otherwise in letters with a
-    legend."""
+    """Return the matrix of hosts and benchmarks, with words for the outcomes if they fit into `width`, otherwise with
+    letters and a legend."""
     rows = found.rows[:MOST_ROWS]
     labels = [_label(row) for row in rows]
     first = max([4, *map(len, labels)])

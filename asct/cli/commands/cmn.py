@@ -82,8 +82,8 @@ def _from_host(options: GlobalOptions, host: str | None, *, detect: bool, sudo: 
 
 
 def _progress(console: Console) -> Progress:
-    """Return a function that shows the progress of a detection: on a terminal, as a line that is overwritten;
-    otherwise, as a single line at the start."""
+    """Return a function that shows the progress of a detection. On a terminal, it overwrites a line repeatedly;
+    otherwise, it prints a single line at the start."""
     from asct.values.text import counted
 
     announced = False

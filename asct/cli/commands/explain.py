@@ -94,8 +94,8 @@ def _part(name: str) -> tuple[str, str] | None:
 
 
 def _key(name: str, *, of_transports: bool = False) -> tuple[str, str] | None:
-    """Explain a key of the plan language, given its name or path, for every place where a plan may contain it. Returns
-    None if there is no such key.
+    """Explain a key of the plan language, given its name or path, everywhere a plan may contain it. Returns None if
+    there is no such key.
 
     Keys with the same description are explained together. Keys that a transport adds are found only with
     `of_transports`, because this requires importing all transports.

@@ -126,7 +126,7 @@ def _results(
 
 
 def _distinct(options: GlobalOptions, found: list[ImportedRepeat]) -> list[ImportedRepeat]:
-    """Return each result only once, because a copy is not a repeat, and warn about copies."""
+    """Return each result only once, and warn about copies, because a copy is not a repeat."""
     from asct.diagnostics.model import Diagnostic
 
     kept: dict[str, ImportedRepeat] = {}

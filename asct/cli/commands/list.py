@@ -109,7 +109,7 @@ def _rows(what: str, benchmark: str | None) -> list[dict[str, Any]]:
 
 
 def _attributes(what: str, items: Sequence[Any]) -> list[dict[str, Any]]:
-    """Return, for each item, the attributes for which there is a column."""
+    """Return the attributes of each item for which there is a column."""
     return [
         {key: _text(getattr(item, "aliases" if key == "alias" else key)) for key in _COLUMNS[what]} for item in items
     ]

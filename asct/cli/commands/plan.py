@@ -59,8 +59,7 @@ def command(
 
 
 def _reusable(resolved: ResolvedPlan, reuse: float | None, results: str) -> Mapping[str, int] | None:
-    """Return, for each job, the maximum number of points that can be reused from earlier runs, or None without
-    --reuse."""
+    """Return the maximum number of points that each job can reuse from earlier runs, or None without --reuse."""
     if reuse is None:
         return None
     from asct.engine.reuse import earlier_runs, reusable

@@ -196,7 +196,7 @@ def _plan(options: GlobalOptions, request: _Request, findings: Findings) -> Reso
 
 
 def _host(address: str | None, findings: Findings) -> HostSpec:
-    """Return the host to measure. An invalid address is reported, and this machine takes its place."""
+    """Return the host to measure. If the address is invalid, report it, and return this machine instead."""
     from asct.cli.targets import host_of
 
     with _reporting(findings):
