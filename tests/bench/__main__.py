@@ -8,7 +8,7 @@ from tests.bench import harness, latency
 
 
 def main() -> int:
-    """Print the figures. A figure that cannot be measured is reported and makes the exit code 1."""
+    """Print the figures. If a figure cannot be measured, the reason is reported and the exit code is 1."""
     words = sys.argv[1:]
     failed = 0
     for name, figure in {**harness.FIGURES, **latency.FIGURES}.items():

@@ -20,7 +20,7 @@ POINTS = 1000
 
 def scratch() -> Path:
     """Return a folder that is deleted when the script ends, but not earlier: ext4 without a journal does not reuse
-    deleted inodes for a while, and searches past them for every new file in the meantime."""
+    deleted inodes for a while, and until then has to search past them for every new file."""
     folder = tempfile.mkdtemp(prefix="asct-bench-", dir="/var/tmp")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return Path(folder)
@@ -91,8 +91,8 @@ def _noop_plan(points: int, host: str = "") -> str:
 
 
 def _per_point(name: str, host: str, goal_ms: float) -> None:
-    """Measure the cost of a point: a run of 1,000 points minus a run of one point, so that starting and reporting do
-    not count."""
+    """Measure the cost of a point: the time of a run with 1,000 points minus that of a run with one point, which
+    excludes starting and reporting."""
     many, one = rounds(3, _noop_run(_noop_plan(POINTS, host)), _noop_run(_noop_plan(1, host)))
     whole = [cost.wall_s * 1e3 / POINTS for cost in many]
     net = [(big.wall_s - small.wall_s) * 1e3 / (POINTS - 1) for big, small in zip(many, one, strict=True)]

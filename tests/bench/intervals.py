@@ -1,5 +1,5 @@
-"""Measure how well the intervals of values predict the next run: rows of the table, computed from several runs of the
-same plan."""
+"""Determine from several runs of the same plan how well the intervals of values predict the next run, and print rows of
+the table."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.bench.table import Goal, note, row
 
 @dataclass(frozen=True)
 class Value:
-    """One value from one run. `early` is whether too few earlier runs were known for its interval to cover the spread
+    """One value from one run. `early` is true if too few earlier runs were known for the interval to cover the spread
     between runs."""
 
     value: float
@@ -25,12 +25,12 @@ class Value:
 Place = tuple[str, str, str]
 """The title of the row, the metric and the coordinates of a value."""
 Runs = Mapping[Place, Sequence[Value]]
-"""The values of each place, one per run, in order of time."""
+"""One value per run, in chronological order, for each row, metric and set of coordinates."""
 
 
 def report_intervals(runs: Runs) -> None:
-    """Report for each title how often the next value without a flag is within the interval, the share of flagged
-    values, and the half-width."""
+    """For each title, report how often the next unflagged value is within the interval, the share of flagged values,
+    and the half-width."""
     for name in dict.fromkeys(place[0] for place in runs):
         series = [values for place, values in runs.items() if place[0] == name]
         pairs = [pair for values in series for pair in pairwise(values)]

@@ -1,4 +1,5 @@
-"""The default latency sweep: its duration, its first level in core cycles, and how well ten runs agree."""
+"""The default latency sweep: its duration, the latency of the first level in core cycles, and how well ten runs
+agree."""
 
 from __future__ import annotations
 

@@ -54,6 +54,6 @@ def least_and_middle(values: Sequence[float]) -> tuple[float, float]:
 
 
 def show(name: str, least: float, middle: float, unit: str, goal: float | None) -> None:
-    """Print one line: name, minimum, median, goal, and the ratio of the median to the goal."""
+    """Print one line with the name, the minimum, the median, the goal, and the ratio of the median to the goal."""
     aim = f"goal {goal:g} {unit}, ratio {middle / goal:.2f}" if goal else ""
     print(f"{name:<52} min {least:9.3f}  median {middle:9.3f} {unit:<5} {aim}", flush=True)

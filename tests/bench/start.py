@@ -1,4 +1,4 @@
-"""`make bench-start`: the duration of commands that a user waits for, compared with bare Python and with another
+"""`make bench-start`: compare the duration of commands that a user waits for with that of bare Python and with another
 checkout.
 
 Each command runs ten times, interleaved with the others so that a disturbance affects all of them. `BASE` names the
@@ -46,7 +46,7 @@ def main() -> int:
         for program in filter(None, (str(Path(sys.executable).with_name("asct")), base)):
             for arguments, environment in cases.values():
                 subjects.append(_timed([program, *arguments], environment))
-        for subject in subjects:  # fills the caches of files and of compiled modules
+        for subject in subjects:  # warm up the caches of files and compiled modules
             subject()
         bare, *costs = ([cost.wall_s * 1e3 for cost in series] for series in rounds(ROUNDS, *subjects))
     print(f"{'':<26}{'median':>8}{'min':>8}{'max':>8} ms   to bare Python{'   to BASE' if base else ''}")

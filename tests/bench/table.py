@@ -14,8 +14,8 @@ Subject = Callable[[], float]
 
 @dataclass(frozen=True)
 class Limit:
-    """The maximum that the hardware can reach, in the unit of the row, the source of this value, and the sustained rate
-    that the source states."""
+    """The maximum that the hardware can reach (in the unit of the row), the source of this value, and the sustained
+    rate that the source states."""
 
     value: float
     source: str

@@ -22,7 +22,7 @@ from tests.chaos.trial import Trial
 
 OWN_MOUNTS = "ASCT_CHAOS_MOUNTS"
 MISSES = 5
-"""Number of failed trials, per fault and per trial still wanted, after which the campaign gives up. A trial fails if
+"""Number of failed trials, for each fault and each remaining trial, after which the campaign gives up. A trial fails if
 its fault finds nothing to disturb."""
 
 
@@ -49,7 +49,7 @@ class Campaign:
             return self.trials, self.wanted.pop()
 
     def note(self, kind: str, trial: Trial) -> None:
-        """Record a finished trial. If its first fault did not disturb anything, it does not count and is repeated."""
+        """Record a finished trial. If its first fault disturbed nothing, the trial does not count and is repeated."""
         with self.mutex:
             if kind and kind not in trial.faults:
                 self.misses += 1
@@ -124,7 +124,7 @@ def main() -> int:
     if os.geteuid() != 0:
         print("namespaces, links and disks require root", file=sys.stderr)
         return 1
-    if OWN_MOUNTS not in os.environ:  # mounts go with the last process of the campaign, whatever ends it
+    if OWN_MOUNTS not in os.environ:  # the mounts disappear with the last process of the campaign
         os.environ[OWN_MOUNTS] = "1"
         os.execvp("unshare", ["unshare", "--mount", sys.executable, "-m", "tests.chaos", *sys.argv[1:]])
     asked = options()
@@ -151,7 +151,7 @@ def run(campaign: Campaign, workers: int) -> None:
             try:
                 for task in tasks:
                     task.result()
-            finally:  # after Ctrl-C, or when a worker failed, the others end with the trial that they are at
+            finally:  # after Ctrl-C or a failure of one worker, the others finish their current trials
                 campaign.wanted.clear()
     finally:
         shutil.rmtree(folder, ignore_errors=True)

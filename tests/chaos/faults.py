@@ -1,4 +1,5 @@
-"""The faults. Each is a function of the scene; a fault that lasts returns a function that undoes it."""
+"""The faults. Each fault is a function that takes the scene; a fault with a lasting effect returns a function that
+undoes it."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ _kill = _signal(signal.SIGKILL)
 
 
 def pause_asct(scene: Scene) -> None:
-    """Stop asct, as with Ctrl-Z or when a laptop is closed, and continue it."""
+    """Stop asct, as Ctrl-Z or closing a laptop would, and continue it."""
     _signal(signal.SIGSTOP)(scene)
     scene.pause(0.3, 3)
     scene.part.send(signal.SIGCONT)
@@ -54,7 +55,7 @@ def kill_session(scene: Scene) -> None:
 
 
 def pause_session(scene: Scene) -> None:
-    """Stop the process of the session for some time, so that it does not answer."""
+    """Stop the process of the session for some time, during which it does not answer."""
     there = _sessions(scene, "STOP")
     scene.pause(0.3, 4)
     there.host.signal_sessions("CONT")
@@ -75,7 +76,7 @@ def restart_server(scene: Scene) -> None:
 
 
 def pull_cable(scene: Scene) -> None:
-    """Take the link down for some seconds."""
+    """Take the link down for a few seconds."""
     assert isinstance(scene, SshScene)
     scene.host.link("down")
     scene.pause(0.5, 5)
@@ -88,7 +89,7 @@ def kill_account(scene: Scene) -> None:
 
 
 def reboot(scene: Scene) -> None:
-    """Cut the power of the host; it restarts with the same disk."""
+    """Cut the power to the host, which restarts with the same disk."""
     assert isinstance(scene, SshScene)
     scene.host.power_off()
     scene.pause(0, 2)
@@ -126,13 +127,14 @@ def fill_host(scene: Scene) -> Undo:
 
 
 def fill_results(scene: Scene) -> Undo:
-    """Fill the disk with the results until the fault is undone."""
+    """Fill the disk that holds the results until the fault is undone."""
     scene.here.fill()
     return scene.here.free
 
 
 def _damage(harm: Callable[[Scene, Path], None]) -> Fault:
-    """Return a fault that leaves the files of a run as a power failure would while asct writes."""
+    """Return a fault that leaves the files of a run in the state in which a power failure would leave them while asct
+    writes."""
 
     def do(scene: Scene) -> None:
         _kill(scene)
@@ -161,7 +163,7 @@ def _ended(run: Path) -> list[Path]:
 
 
 def _cut_status(scene: Scene, run: Path) -> None:
-    """Truncate or empty the file with the status of a repeat."""
+    """Truncate or empty the status file of a repeat."""
     path = scene.rng.choice(_ended(run))
     data = path.read_bytes()
     path.write_bytes(data[: scene.rng.randrange(len(data) - 1)])

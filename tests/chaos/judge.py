@@ -1,8 +1,7 @@
 """The conditions that must hold after a trial: no records are missing, duplicated or wrong in the results tree, and
 nothing remains on the host or on this machine.
 
-The tree is read with simple code, so that errors in asct's own reader are noticed; `asct results verify` runs in
-addition.
+Simple code reads the tree, so that errors in asct's own reader are noticed; `asct results verify` runs as well.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ METRICS = {"quick": {"elapsed"}, "steady": {"latency", "data_size"}, "steps": {"
 LEFT = "ls -d /var/tmp/asct/run-* /var/tmp/asct.lock.* 2>/dev/null; find /home/*/.cache -name '*.part' 2>/dev/null || :"
 LOCK_FREE = "if [ ! -e /var/tmp/asct.lock ] || flock -n /var/tmp/asct.lock true; then echo free; fi"
 GONE_S = 40.0
-"""Seconds to wait for a runner without a connection, which stays for 30 s."""
+"""Seconds to wait for a runner without a connection to end; it stays for 30 s."""
 
 
 def whole_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -54,8 +53,8 @@ def repeat_of(record: dict[str, Any]) -> Repeat:
 
 
 def finished(run: Path | None) -> set[str]:
-    """Return the lines of the records of repeats that are complete according to the journal and the status, and whose
-    records all exist. A resume must keep them."""
+    """Return the record lines of all repeats that are complete according to the journal and the status, and whose
+    records all exist. A resume must keep these lines."""
     if run is None:
         return set()
     ended = {
@@ -83,7 +82,7 @@ def _status(folder: Path) -> tuple[str, int]:
 
 
 def violations(scene: Scene, kept: set[str], codes: list[int]) -> Iterator[str]:
-    """Yield all violations after the last resume. `kept` contains lines of records that existed before it."""
+    """Yield all violations after the last resume. `kept` contains the record lines that existed before it."""
     for number, part in enumerate(scene.parts):
         if part.hung:
             yield f"part {number} hung"

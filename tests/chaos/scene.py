@@ -42,20 +42,20 @@ benchmarks:
     config: {duration: 200ms, filesize: 1M, numjobs: 1, direct: false, file_names: /var/tmp/data}
     sweep: {iodepth: [1, 2]}
 """
-"""Contains jobs whose tasks are all sent to the host in advance, a job whose tasks are sent one by one, and a job with
-a target to check."""
+"""The plan contains jobs whose tasks are all sent to the host in advance, a job whose tasks are sent one by one, and a
+job with a target to check."""
 DISK = "32m"
 COLD = 0.3
-"""Share of the runs that find no kernels on the host."""
+"""Share of the runs that start without built kernels on the host."""
 PATIENCE_S = 12
 HANG_S = 180.0
-"""Time in seconds after which a part of a run counts as hung, whatever fault was injected."""
+"""Time in seconds after which a part of a run counts as hung, regardless of the fault."""
 EVENTS = 86
 """Number of journal lines of a run without a fault."""
 
 
 class Missed(Exception):
-    """Raised if a fault found nothing to disturb, because the run had not reached that stage yet or was over."""
+    """Raised if a fault finds nothing to disturb because the run has not yet reached that stage or is already over."""
 
 
 @dataclass(frozen=True)
@@ -65,13 +65,12 @@ class Disk:
     folder: Path
 
     def mount(self) -> None:
-        """Mount the disk at an empty folder that every account can use."""
+        """Mount the disk on an empty folder that every account can use."""
         self.folder.mkdir(parents=True, exist_ok=True)
         subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK},mode=1777", "tmpfs", self.folder], check=True)
 
     def unmount(self) -> None:
-        """Unmount the disk, even if a process still uses it. At the latest, it disappears with the mounts of the
-        campaign."""
+        """Unmount the disk, even if a process still uses it. It disappears with the campaign's mounts at the latest."""
         subprocess.run(["umount", "--lazy", self.folder], check=False)
 
     @property
@@ -105,7 +104,8 @@ class Part:
     hung: bool = False
 
     def end(self) -> int:
-        """Return its exit code. A process that hangs is ended with SIGABRT. On a slow machine, it adds events."""
+        """Wait for the process to end, and return its exit code. A process that produces no event for `HANG_S` counts
+        as hung and is ended with SIGABRT."""
         seen = -1
         while not self.hung:
             try:
@@ -126,7 +126,7 @@ class Part:
         except (OSError, IndexError):
             raise Missed from None
         if self.nested and number == signal.SIGCONT:
-            self.process.send_signal(number)  # nsenter stops with its child
+            self.process.send_signal(number)  # nsenter stops whenever its child stops
 
     @property
     def running(self) -> bool:
@@ -139,11 +139,11 @@ class Part:
 
 @dataclass
 class Scene:
-    """One worker's host and folder. `rng` belongs to the trial."""
+    """The host and the folder of one worker. `rng` belongs to the current trial."""
 
     folder: Path
     there: Disk
-    """The host's disk for work, mounted at its /var/tmp."""
+    """The host's work disk, mounted on its /var/tmp."""
     home: Path
     """The home folder of the account on the host."""
     rng: random.Random = field(default_factory=random.Random)
@@ -173,12 +173,12 @@ class Scene:
 
     @property
     def here(self) -> Disk:
-        """The disk with the results."""
+        """The disk that holds the results."""
         return Disk(self.folder / "disk")
 
     @property
     def run(self) -> Path | None:
-        """The folder of the run once it can be resumed."""
+        """The folder of the run, or None until the run can be resumed."""
         found = list(self.here.folder.glob("results/chaos/2*/run.json"))
         return found[0].parent if found else None
 
@@ -198,7 +198,7 @@ class Scene:
         (self.folder / "plan.yaml").write_text(f"{PLAN}hosts: {json.dumps(self.hosts())}\n")
 
     def start(self, command: str) -> Part:
-        """Start `apply` or `resume`, and return when there is a run that can be resumed."""
+        """Start `apply` or `resume`, and return as soon as there is a run that can be resumed."""
         err = self.folder / f"err-{len(self.parts)}"
         arguments = [str(self.folder / "plan.yaml")] if command == "apply" else []
         with err.open("w") as out:
@@ -259,7 +259,7 @@ class Scene:
 
 @dataclass(kw_only=True)
 class SshScene(Scene):
-    """A host in its own namespaces, reached over ssh."""
+    """A host in its own namespaces that asct reaches over ssh."""
 
     net: Net
     host: NetHost
@@ -287,7 +287,7 @@ class SshScene(Scene):
 
 @dataclass(kw_only=True)
 class LocalScene(SshScene):
-    """The same host, on which asct runs as well, as root."""
+    """The same host, but asct itself also runs on it, as root."""
 
     transport = "local"
     nested = True
@@ -331,15 +331,15 @@ class SlurmScene(Scene):
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
     def running(self) -> list[str]:
-        """Return the asct processes. Slurm's jobs are processes too; a job's own processes are found by a variable that
-        the batch script sets."""
+        """Return the asct processes, including Slurm jobs. The processes of a job are identified by a variable that the
+        batch script sets."""
         found = self.cluster.waiting()
         script = "grep -lsz '^ASCT_JOB=' /proc/[0-9]*/environ | cut -d/ -f3 || :"
         mine = [pid for pid in self.sh(script).split() if self._is_mine(pid)]
         return [f"{pid} of a job" for pid in mine] or [f"job {' '.join(row)}" for row in found]
 
     def _is_mine(self, pid: str) -> bool:
-        """Return whether a process sees the disk of this node; other clusters on this machine have other nodes."""
+        """Return whether a process sees the disk of this node. Other clusters on this machine have other nodes."""
         with suppress(OSError):
             return Path(f"/proc/{pid}/root/var/tmp").stat().st_dev == self.there.folder.stat().st_dev
         return False
@@ -366,7 +366,7 @@ def until(true: Callable[[], bool], seconds: float) -> bool:
 
 @contextmanager
 def scene(folder: Path, transport: str) -> Iterator[Scene]:
-    """Provide a host that is up; nothing of it remains afterward."""
+    """Provide a running host, and remove all traces of it afterward."""
     folder.mkdir()
     Disk(folder / "disk").mount()
     try:

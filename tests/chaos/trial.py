@@ -1,4 +1,4 @@
-"""One run that is disturbed, resumed until it is complete, and checked."""
+"""A trial: a run that is disturbed, resumed until it is complete, and checked."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RESUMES = 3
 AGAIN = 0.3
 """Share of the first resumes that are disturbed as well."""
 STOPS = {"asct SIGTERM": 143, "asct SIGINT": 130, "asct SIGHUP": 143}
-"""Faults after which asct itself cleans up, with its exit code."""
+"""Faults after which asct itself cleans up, each with the exit code of asct."""
 ENDED_S = 60.0
 
 

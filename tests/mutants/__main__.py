@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 NEEDED = ("asct", "kernels", "plans", "results_schema", "templates", "tests", "docs", "pyproject.toml", "README.md")
 LEAST = 55 / 60
 LONGEST_S = 300.0
-"""Seconds after which a mutation that makes a test hang counts as detected."""
+"""Time limit in seconds: a mutation counts as detected if the tests take longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def copied(folder: Path) -> Path:
 
 
 def passes(tree: Path, tests: Sequence[str]) -> bool:
-    """Return whether the fast tests among these pass in a tree."""
+    """Return whether those of the given tests that are fast pass in a tree."""
     command = [
         sys.executable,
         "-m",
@@ -95,7 +95,7 @@ def made(tree: Path, mutant: Mutant) -> Iterator[None]:
 
 
 def main() -> int:
-    """Run the command. Its arguments select the mutations of files whose paths contain one of these words."""
+    """Run the command. If there are arguments, only mutations of files whose paths contain one of them are applied."""
     mutants = [one for one in declared() if not sys.argv[1:] or any(word in one.file for word in sys.argv[1:])]
     if problems := [text for one in mutants if (text := one.problem())]:
         print("These texts do not occur exactly once:", *problems, sep="\n  ")

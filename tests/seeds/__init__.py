@@ -1,4 +1,5 @@
-"""The published studies that plans/seeds reproduces.
+"""The published studies that the plans in plans/seeds reproduce.
 
-`python -m tests.seeds [NAME...]` measures them here and writes docs/seeds/NAME.md.
+`python -m tests.seeds [NAME...]` repeats the measurements of these studies on this machine and writes
+docs/seeds/NAME.md.
 """

@@ -1,4 +1,4 @@
-"""Measure published studies here and write their pages: `python -m tests.seeds [NAME...]`."""
+"""Repeat published studies on this machine and write their pages: `python -m tests.seeds [NAME...]`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from tests.seeds.running import measured
 
 
 def main(arguments: list[str]) -> int:
-    """Measure the studies, all by default, and write their pages. Drives need root, because loop devices do."""
+    """Repeat the measurements of the given studies (default: all) and write their pages. Studies of drives need root,
+    because they use loop devices."""
     parser = argparse.ArgumentParser(prog="python -m tests.seeds", description=main.__doc__)
     parser.add_argument("name", nargs="*", help=", ".join(names()))
     parser.add_argument("--run", type=Path, help="write the page of one study from this run, without measuring")

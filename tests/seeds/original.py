@@ -1,6 +1,7 @@
-"""What a published study shows: its tables, figures and stated facts, as data in tests/seeds/NAME.yaml.
+"""The content of a published study: its tables, figures and stated facts, as data in tests/seeds/NAME.yaml.
 
-Only facts are carried over: names, numbers and their places. Each table and figure names its counterpart in the run.
+The files contain only facts: names, numbers, and where they are in the study. Each table and figure names its
+counterpart in the run.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ class _Strict(BaseModel):
 
 
 class Entry(_Strict):
-    """A benchmark of the plan: how many points it has, and the values of its swept settings in order."""
+    """A benchmark entry in the plan: the number of its points, and the values of its swept settings in order."""
 
     benchmark: str
     points: int = 1
@@ -29,12 +30,12 @@ class Entry(_Strict):
 
 
 class OriginalTable(_Strict):
-    """A table of the original. `table` is the slug of its counterpart among the tables of the plan's `entry`.
+    """A table in the original. `table` is the slug of its counterpart among the tables of `entry` in the plan.
 
-    `keys` are the columns that name a row; without any, the rows are in the same order in both. Without `rows`, the
-    original describes the table but does not show it. `renamed` maps columns
-    of the original to ours, and `where` selects some of our rows by the text of a cell. `absent` lists columns that
-    have no counterpart on any machine. `more` also shows our rows that the original does not have.
+    `keys` are the columns that identify a row; if there are none, the rows are in the same order in both tables. If
+    there are no `rows`, the original describes the table but does not show it. `renamed` maps columns of the original
+    to ours, and `where` selects some of our rows by the text of a cell. `absent` lists columns that have no counterpart
+    on any machine. With `more`, the page also shows those of our rows that the original does not contain.
     """
 
     title: str
@@ -42,18 +43,18 @@ class OriginalTable(_Strict):
     entry: str
     table: str
     columns: Sequence[str] = ()
-    """Without columns, our table is shown whole."""
+    """If empty, the page shows all columns of our table."""
     keys: Sequence[str] = ()
     renamed: Mapping[str, str] = Field(default_factory=dict)
     where: Mapping[str, str] = Field(default_factory=dict)
     absent: Sequence[str] = ()
     nodes: int = 1
     flag: str = ""
-    """The CPU flag (/proc/cpuinfo) without which a machine cannot measure the table; empty for any machine."""
+    """The CPU flag (/proc/cpuinfo) that a machine needs to measure the table; empty if any machine can measure it."""
     more: bool = True
     rows: Sequence[Sequence[Cell | None]] = ()
     why: str = ""
-    """What differs between the two, and why."""
+    """How the two tables differ, and why."""
 
     @model_validator(mode="after")
     def _rectangular(self) -> OriginalTable:
@@ -65,14 +66,15 @@ class OriginalTable(_Strict):
         return self
 
     def ours(self, column: str) -> str:
-        """The title of our column for one of the original."""
+        """Return the title of our counterpart of a column in the original."""
         return self.renamed.get(column, column)
 
 
 class OriginalFigure(_Strict):
-    """A figure of the original. `figure` is the slug of its counterpart; several may have the same one, with panels.
+    """A figure in the original. `figure` is the slug of its counterpart, which several figures share if it has panels.
 
-    `says` are the facts that the original states about it. `cpus` is the least number of CPUs that it needs.
+    `says` contains the facts that the original states about the figure. `cpus` is the minimum number of CPUs that it
+    needs.
     """
 
     title: str
@@ -83,19 +85,20 @@ class OriginalFigure(_Strict):
     why: str = ""
     cpus: int = 1
     drawn: bool = True
-    """Whether the page contains our picture, or only its name."""
+    """Whether the page shows our picture; otherwise, it only names our figure."""
 
 
 class Drive(_Strict):
-    """A loop device in place of the drive: its size, and the limits of the kernel's block throttle (riops, wiops,
-    rbps, wbps)."""
+    """A loop device that replaces the drive: its size, and the limits that the Linux kernel enforces by throttling
+    (riops, wiops, rbps, wbps)."""
 
     mib: int
     limits: Mapping[str, int] = Field(default_factory=dict)
 
 
 class Fact(_Strict):
-    """A fact about the machine of the original. `ours` is its label in our reports; `only` says which hosts have it."""
+    """A fact about the machine that the original measured. `ours` is its label in our reports; `only` says which hosts
+    report it."""
 
     name: str
     value: str
@@ -104,21 +107,21 @@ class Fact(_Strict):
 
 
 class Original(_Strict):
-    """A study: its source, the machine that it measured, and what it shows."""
+    """A study: its source, the machine that it measured, and its content."""
 
     title: str
     source: str
     machine: str
     plan: str
-    """The plan in plans/, without its ending."""
+    """The path of the plan in plans/, without the extension."""
     profile: str = "quick"
     drives: Sequence[Drive] = ()
     features: Mapping[str, Mapping[str, str]] = Field(default_factory=dict)
-    """What the plan of the run states about the drives (`report: features:`)."""
+    """Properties of the drives, as stated in the plan of the run (`report: features:`)."""
     shorter: Sequence[str] = ()
-    """Further words for `asct apply`, with which a test measures less than the page shows."""
+    """Additional arguments for `asct apply`, with which a test measures less than the page shows."""
     differs: Sequence[str]
-    """What differs throughout, and why."""
+    """Differences that apply to the whole study, and the reasons for them."""
     entries: Mapping[str, Entry]
     facts: Sequence[Fact] = ()
     tables: Sequence[OriginalTable] = ()
@@ -126,19 +129,20 @@ class Original(_Strict):
 
 
 class _Loader(yaml.SafeLoader):
-    """Keeps numbers with a point as they are written, since 153.10 has been rounded to two digits."""
+    """Keeps numbers with a decimal point as they are written, because 153.10 means that the number was rounded to two
+    digits."""
 
 
 _Loader.add_constructor("tag:yaml.org,2002:float", lambda _, node: node.value)
 
 
 def names() -> list[str]:
-    """The studies, in alphabetical order."""
+    """Return the names of the studies in alphabetical order."""
     return sorted(path.stem for path in FOLDER.glob("*.yaml"))
 
 
 def original(name: str) -> Original:
-    """Read tests/seeds/NAME.yaml. Raises ValidationError, which names the place of what is wrong."""
+    """Read tests/seeds/NAME.yaml. Raises ValidationError, which contains the location of the mistake."""
     text = (FOLDER / f"{name}.yaml").read_text(encoding="utf-8")
     document: Any = yaml.load(text, Loader=_Loader)
     return Original.model_validate(document)

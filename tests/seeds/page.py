@@ -1,4 +1,4 @@
-"""The page of a study: its tables and figures beside those of a run made here."""
+"""The page of a study, which shows the study's tables and figures next to those of a run on this machine."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from tests.seeds.pairing import figure_of, job_of, paired, table_of
 ROOT: Final = Path(__file__).parents[2]
 FOLDER: Final = ROOT / "docs" / "seeds"
 _MEASURING: Final = ("asct", "kernels", "plans")
-"""Folders whose contents determine what is measured, and how."""
+"""The folders whose contents determine what is measured and how."""
 _LIMITS: Final = {"riops": "reads", "wiops": "writes", "rbps": "bytes read", "wbps": "bytes written"}
 _MOST_ROWS: Final = 1000
 _COLORS: Final = 96
-"""A palette of this size makes pictures small; letters stay smooth."""
+"""Number of colors in the palette of a picture: few enough for small files, but enough for smooth text."""
 
 
 def write_page(name: str, seed: Original, view: RunView) -> Path:
@@ -148,7 +148,7 @@ def _flags(view: RunView) -> Iterator[str]:
 
 
 def _pictures(name: str, seed: Original, view: RunView) -> dict[tuple[str, str], str]:
-    """Write the pictures that the page shows, and return the names of their files by entry and figure."""
+    """Write the pictures that the page shows. Return their file names by entry and figure."""
     wanted = {(item.entry, item.figure) for item in seed.figures if item.drawn and figure_of(view, item)}
     sections = {section.id: section.slug for section in build(view).sections}
     slugs = {f"{sections[job_of(view, entry).entry.id]}-{figure}": (entry, figure) for entry, figure in wanted}
@@ -166,7 +166,7 @@ def _pictures(name: str, seed: Original, view: RunView) -> dict[tuple[str, str],
 
 
 def _save(picture: bytes, path: Path) -> None:
-    """Write a picture with a palette, at half of its resolution."""
+    """Write a picture with a limited palette."""
     from PIL import Image
 
     image = Image.open(io.BytesIO(picture)).convert("RGB")

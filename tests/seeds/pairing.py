@@ -1,4 +1,5 @@
-"""The tables of a study beside those of a run: each row of the original, and below it our row with the same name."""
+"""Combine the tables of a study with those of a run: each row of the original is followed by our row with the same
+name."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ FLAGS = "Flags"
 
 
 def job_of(view: RunView, entry: str) -> JobView:
-    """The job of a plan's entry. Raises LookupError if the run has none."""
+    """Return the job of an entry in the plan. Raises LookupError if the run contains no such job."""
     for job in view.jobs:
         if job.entry.id == entry:
             return job
@@ -22,8 +23,8 @@ def job_of(view: RunView, entry: str) -> JobView:
 
 
 def table_of(view: RunView, table: OriginalTable) -> TextTable | None:
-    """Our counterpart of a table, or None if the hosts have too few NUMA nodes for it. Raises LookupError if the entry
-    has no such table."""
+    """Return our counterpart of a table, or None if the hosts have too few NUMA nodes for it. Raises LookupError if the
+    entry has no such table."""
     tables = job_of(view, table.entry).tables
     for found in tables:
         if found.slug == table.table:
@@ -34,27 +35,29 @@ def table_of(view: RunView, table: OriginalTable) -> TextTable | None:
 
 
 def figure_of(view: RunView, figure: OriginalFigure) -> Figure | None:
-    """Our counterpart of a figure, or None if this run has none."""
+    """Return our counterpart of a figure, or None if this run does not contain it."""
     found = [item for item in job_of(view, figure.entry).figures if item.slug == figure.figure]
     return found[0] if found else None
 
 
 def rows_of(table: OriginalTable, grid: TextTable) -> list[dict[str, str]]:
-    """Our rows that a table selects, with texts by the title of their column."""
+    """Return those of our rows that a table selects. Each row maps the titles of the columns to the text of the
+    cells."""
     titles = [head.title for head in grid.heads]
     rows = [dict(zip(titles, (cell.text for cell in row), strict=True)) for row in grid.rows]
     return [row for row in rows if all(row.get(title) == text for title, text in table.where.items())]
 
 
 def values_of(table: OriginalTable, grid: TextTable) -> list[str]:
-    """Our values in the columns that the original has, except names of rows."""
+    """Return our values in the columns that the original contains, except in those that identify a row."""
     wanted = [table.ours(column) for column in table.columns if column not in table.keys]
     shown = wanted or [head.title for head in grid.heads]
     return [row[title] for row in rows_of(table, grid) for title in shown if row.get(title, ABSENT) != ABSENT]
 
 
 def paired(table: OriginalTable, grid: TextTable | None) -> TextTable:
-    """The columns of the original, and both sides in rows that alternate. Our flags are the last column."""
+    """Return a table with the columns of the original, in which rows of the original alternate with ours. The last
+    column contains our flags."""
     if not table.columns:
         return replace(without_empty_columns(grid), caption=table.title) if grid else TextTable(table.table, "", (), ())
     keys, values = list(table.keys), [column for column in table.columns if column not in table.keys]

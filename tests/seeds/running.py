@@ -1,4 +1,4 @@
-"""Apply the plan of a study here, to a temporary file or to a loop device in place of its drive."""
+"""Apply the plan of a study to a temporary file, or to loop devices that replace its drives."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tests.e2e.running import environment
 from tests.seeds.original import Drive, Original
 
 _LIMIT: Final = 2400
-"""Seconds after which a run is given up; that includes waiting for the lock of this machine."""
+"""Time limit of a run in seconds, including the time that it waits for this machine's lock."""
 
 
 def measured(seed: Original, folder: Path, *options: str) -> Path:
     """Apply the plan of `seed` in `folder` and return the folder of its run.
 
-    The consent for drives stands in a plan that extends the one of the study, which becomes a plan for these devices.
-    Raises RuntimeError with what the command printed if it did not end with 0 (or 3, if values are invalid).
+    To name the devices and give consent to overwrite them, the plan that is applied extends the plan of the study.
+    Raises RuntimeError with the command's error output if its exit status is neither 0 nor 3 (invalid values).
     """
     with _devices(seed.drives, folder) as loops:
         plan = folder / "plan.yaml"
@@ -40,7 +40,8 @@ def measured(seed: Original, folder: Path, *options: str) -> Path:
 
 @contextmanager
 def _devices(drives: Sequence[Drive], folder: Path) -> Iterator[list[Loop]]:
-    """One loop device for each drive. Their limits are those of one control group, because a process is in one only."""
+    """Provide a loop device for each drive. One control group sets the limits of all devices, because a process belongs
+    to only one group."""
     with ExitStack() as within:
         loops = [
             within.enter_context(loop_device(folder, drive.mib, name=f"drive{number}.img"))
@@ -54,7 +55,8 @@ def _devices(drives: Sequence[Drive], folder: Path) -> Iterator[list[Loop]]:
 
 
 def plan_text(seed: Original, devices: Sequence[tuple[str, str]]) -> str:
-    """A plan that extends the one of the study by the devices to measure, each with its serial number, and consent."""
+    """Return a plan that extends the plan of the study. It names the devices to measure, with their serial numbers, and
+    gives consent to overwrite them."""
     name = seed.plan.rpartition("/")[2]
     document: dict[str, object] = {"plan": 1, "name": name, "extends": f"{seed.plan}.yaml"}
     if devices:

@@ -1,4 +1,5 @@
-"""Each plan in plans/seeds selects what its study lists, and has a counterpart of each of its tables and figures."""
+"""Each plan in plans/seeds selects the benchmarks and points that its study lists, and yields a counterpart of each of
+the study's tables and figures."""
 
 from __future__ import annotations
 
@@ -23,12 +24,12 @@ from tests.seeds.pairing import figure_of, rows_of, table_of
 from tests.seeds.running import plan_text
 
 _MOST_BYTES = 1_500_000
-"""Limit on the size of all pictures in docs/seeds."""
+"""Limit on the total size of the pictures in docs/seeds."""
 
 
 @cache
 def made_up(name: str) -> RunView:
-    """A made-up run of the plan on a server with two NUMA nodes and many CPUs."""
+    """Return a synthetic run of the plan on a server with two NUMA nodes and many CPUs."""
     seed = original(name)
     text = plan_text(seed, [(f"/dev/disk/by-id/nvme-X_{number}", f"S{number}") for number, _ in enumerate(seed.drives)])
     with TemporaryDirectory() as folder:

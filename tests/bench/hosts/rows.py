@@ -42,7 +42,7 @@ def hundred_hosts() -> None:
 
 
 def one_host() -> None:
-    """Measure the same with one host, to show what 100 hosts cost in addition."""
+    """Measure the same with one host, to show the additional cost of 100 hosts."""
     with fleet(1) as made:
         plan = _plan(made.hosts())
         walls = [_applied(plan)[0].wall_s for _ in range(ROUNDS + 1)][1:]
@@ -59,9 +59,9 @@ def warm_command() -> None:
 
 
 def facts_of_a_host() -> None:
-    """Measure reading all facts of a host in a single exchange, including the connection. The versions of its tools
-    are either determined for the first time or taken from the account's cache. Also measure a connection that
-    does nothing."""
+    """Measure reading all facts of a host in a single exchange, including the connection. The versions of its tools are
+    either determined for the first time or taken from the account's cache. Also measure a connection over which nothing
+    is done."""
     with _spec() as spec:
         first, again, connected = [], [], []
         for _ in range(FACTS):
@@ -104,8 +104,8 @@ def _plan(hosts: object, benchmarks: str = "  - noop\n") -> str:
 
 
 def _applied(plan: str) -> tuple[Cost, float]:
-    """Return the cost of asct, and the processor time that everything else on this machine used in the meantime: the
-    servers, and the detached runners, which are not child processes of the tests."""
+    """Return the cost of asct, and the processor time that everything else on this machine used in the meantime,
+    including the servers and the detached runners, which are not child processes of the tests."""
     folder = scratch()
     (folder / "plan.yaml").write_text(plan)
     before = _busy_s()
@@ -121,7 +121,7 @@ def _busy_s() -> float:
 
 
 def _processor_time(costs: list[tuple[Cost, float]]) -> str:
-    """Format the medians of the processor times: the least time that a row can take on these CPUs."""
+    """Format the medians of the processor times, which show the minimum time that a row can take on these CPUs."""
     own, rest = (statistics.median(values) for values in zip(*((one.cpu_s, cpu) for one, cpu in costs), strict=True))
     shared = (own + rest) / len(cpus())
     return f"processor time: asct {own:.2f} s, all else {rest:.2f} s; spread over {len(cpus())} CPUs {shared:.2f} s"

@@ -16,18 +16,20 @@ from tests.bench.table import Goal, note, row
 
 RUNS = 20
 UNCHANGED = 5
-"""Runs before the judged ones; the last one is the baseline."""
+"""Number of runs before the judged ones; the last of them is the baseline."""
 IOPS = 4000
 SLOWER = 0.05
-"""The slowed device serves fewer requests per second by this share."""
+"""Share by which the slowed device reduces the number of requests that it serves per second."""
 NOPS = 96
-"""Turns of the NOP loop for each 64 loads: about a tenth of the time that the loads take in a cache of 14 cycles."""
+"""Iterations of the NOP loop per 64 loads. They take about a tenth of the time that the loads take in a cache with a
+latency of 14 cycles."""
 _TIMED = "*at = loop_loads(node, turns);"
 _SLOWED = f'{_TIMED}\n    for (uint64_t i = 0; i < turns * {NOPS}; i++)\n        __asm__ volatile("nop");'
 
 
 def live() -> None:
-    """Print how many of the unchanged and of the slowed runs fail, and how often each value was called regressed."""
+    """Print how many of the unchanged and of the slowed runs fail, and how often each value was reported as
+    regressed."""
     results = scratch() / "results"
     slowed = _slowed_checkout(scratch() / "checkout")
     unchanged, changed = [], []
@@ -49,7 +51,7 @@ def live() -> None:
 
 
 def _slowed_checkout(to: Path) -> Path:
-    """Copy this checkout, and add a loop of NOPs to what the `chase` kernel times."""
+    """Copy this checkout, and add a loop of NOPs to the code that the `chase` kernel times."""
     for name in ("asct", "kernels", "plans", "results_schema", "templates"):
         shutil.copytree(ROOT / name, to / name)
     source = to / "kernels" / "chase" / "measure.c"

@@ -1,4 +1,4 @@
-"""The gate on runs of this machine: later runs are judged against earlier ones."""
+"""The gate applied to runs on this machine: later runs are judged against earlier ones."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def false_alarms() -> None:
 
 
 def power() -> None:
-    """Print a table in Markdown: the share of runs in which the gate finds a change that is multiplied into one value,
-    with ten unchanged runs and a limit of 0 %."""
+    """Print a Markdown table with the share of runs in which the gate finds a change, for ten unchanged runs and a
+    limit of 0 %. To simulate the change, one value is multiplied by a factor."""
     trials = _trials(10)[: TRIALS // 4]
     print(f"| value | {' | '.join(f'{change:.0%}' for change in CHANGES)} |")
     print(f"|---|{'---|' * len(CHANGES)}")
@@ -124,7 +124,7 @@ def _regressed(
 
 
 def _worsened(group: MetricGroup, change: float) -> MetricGroup:
-    """Return the value as if the machine were slower by `change`."""
+    """Return the value that a machine slower by `change` would yield."""
     factor = 1.0 + change if group.records[0].better == "lower" else 1.0 / (1.0 + change)
     return replace(group, records=tuple(_scaled(group.records, factor)))
 

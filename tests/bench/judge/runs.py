@@ -1,4 +1,4 @@
-"""The plan that is judged, and the runs of it."""
+"""The plan whose results are judged, and its runs."""
 
 from __future__ import annotations
 

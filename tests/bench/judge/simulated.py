@@ -12,12 +12,12 @@ from tests.bench.table import Goal, row
 
 VISITS = (5, 8, 12, 20)
 REPEATS = (2, 3)
-"""Repeats of eight visits."""
+"""Numbers of repeats per run; each repeat has eight visits."""
 UNCHANGED = (1, 5)
-"""Unchanged runs, the base included. From five on, visits count one by one."""
+"""Numbers of unchanged runs, including the base. With five or more, each visit is a separate sample."""
 CHANGES = (0.03, 0.05, 0.10)
 VALUES = 16
-"""Values per gate, of which one changes."""
+"""Number of values per gate; one of them changes."""
 ALARM_GATES = 4000
 POWER_GATES = 400
 _FALSE = 0.012
@@ -33,7 +33,7 @@ def false_alarms() -> None:
 
 
 def repeated_alarms() -> None:
-    """Print the same for runs of several repeats that differ as much as the visits of each of them."""
+    """Print the same for runs with several repeats, which differ as much as the visits of one repeat."""
     for noise, repeats, runs in product(NOISES, REPEATS, UNCHANGED):
         rng = random.Random(f"{_SEED} {noise} {repeats} repeats {runs} runs")
         share = sum(_fails_by_repeats(noise, repeats, runs, rng) for _ in range(POWER_GATES)) / POWER_GATES
@@ -50,7 +50,8 @@ def _fails_by_repeats(noise: Noise, repeats: int, runs: int, rng: random.Random)
 
 
 def power() -> None:
-    """Print a table in Markdown: the share of gates that find one changed value of 16, by noise, change and visits."""
+    """Print a Markdown table with the share of gates that find one changed value among 16, by noise, change and number
+    of visits."""
     print(f"| noise of a visit | change | {' | '.join(f'{visits} visits' for visits in VISITS)} |")
     print(f"|---|---|{'---|' * len(VISITS)}")
     for noise in NOISES:

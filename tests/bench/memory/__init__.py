@@ -1,7 +1,7 @@
-"""`make bench-memory`: the memory figures, compared with physical limits and with other programs on the same machine.
+"""`make bench-memory`: compare the memory figures with physical limits and with other programs on the same machine.
 
-Each row prints our median and our best value, the maximum that the hardware can reach (if it is documented), and the
-best of the peers: likwid-bench, sysbench and mbw if they are installed, and plain loops that are compiled here
-(peers.c). Rounds are interleaved, so that a disturbance affects all of them. A row that cannot be measured states the
-reason. `ROWS="l1 dram"` selects the rows whose names contain one of these words.
+Each row shows our median and our best value, the maximum that the hardware can reach (if it is documented), and the
+best of the peers: likwid-bench, sysbench and mbw if they are installed, and plain loops that are compiled on this
+machine (peers.c). Rounds are interleaved, so that a disturbance affects all of them. A row that cannot be measured
+states the reason. `ROWS="l1 dram"` selects the rows whose names contain one of these words.
 """

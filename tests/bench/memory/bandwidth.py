@@ -1,4 +1,4 @@
-"""Bandwidth: the caches in bytes per cycle, compared with the documented values; memory, compared with the best
+"""Compare the bandwidth of the caches (in bytes per cycle) with the documented values, and that of memory with the best
 peer."""
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ to incoming data."""
 
 
 def cache(level: int) -> None:
-    """Measure one thread on half of the cache."""
+    """Measure one thread that walks half of the cache."""
     size = limits.caches()[level - 1] // 2
     for traffic in CACHE_TRAFFIC:
         samples: list[dict[str, Any]] = []
@@ -56,8 +56,8 @@ def _share(limit: Limit | None, values: list[float]) -> Goal | None:
 
 
 def last_level() -> None:
-    """Measure one thread on twice the size of the second level: reads from the last-level cache, compared with plain
-    loops in adjacent pairs."""
+    """Measure one thread that walks twice the size of the second-level cache, so that it reads from the last-level
+    cache. Compare it with plain loops in adjacent pairs."""
     size = 2 * limits.caches()[1]
     values = interleaved(
         {"ours": lambda: float(bandwidth_sample(size, "all-reads", cpus()[-1:])["median_bps"]) / 1e9}
@@ -70,8 +70,8 @@ def last_level() -> None:
 
 
 def mapping() -> None:
-    """Measure the share of a visit of all CPUs that is spent on mapping memory, for ten kinds of traffic with 512 MiB
-    per thread."""
+    """Measure the share of a visit that is spent on mapping memory, with all CPUs, ten kinds of traffic and 512 MiB per
+    thread."""
     options = ("--cpus", ",".join(map(str, cpus())), "--sizes", str(DRAM_BYTES), "--traffic", ",".join(PEAK))
     shares = []
     for _ in range(ROUNDS):
@@ -81,7 +81,7 @@ def mapping() -> None:
 
 
 def memory(threads: list[int], name: str) -> None:
-    """Measure 512 MiB per thread."""
+    """Measure the memory bandwidth with 512 MiB per thread."""
     for traffic in DRAM_TRAFFIC:
         samples: list[dict[str, Any]] = []
 

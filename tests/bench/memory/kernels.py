@@ -14,7 +14,7 @@ from tests.benchmarks.kernels import SOURCES, built
 
 @dataclass(frozen=True)
 class Taken:
-    """The output of a kernel, and how long the kernel took."""
+    """The output of a kernel, and the time that the kernel took."""
 
     lines: list[dict[str, Any]]
     seconds: float

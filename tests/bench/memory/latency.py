@@ -1,5 +1,5 @@
-"""Latency: the first level compared with whole cycles, the second level from run to run, and memory compared with a
-plain chain."""
+"""Compare the latency of the first level with whole cycles, that of the second level from run to run, and that of
+memory with a plain chain."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _sample(size: int, pages: str = "auto", cap_ms: int = 200) -> dict[str, Any]
 
 
 def l1() -> None:
-    """Measure half of the first-level cache: a load takes a whole number of cycles."""
+    """Measure half of the first-level cache, where a load takes a whole number of cycles."""
     size = caches()[0] // 2
     cycles = [_sample(size)["mcycles"] / 1e3 for _ in range(ROUNDS)]
     middle = statistics.median(cycles)
@@ -37,7 +37,7 @@ def l1() -> None:
 
 
 def l2() -> None:
-    """Measure a quarter of the second-level cache: how far runs are from their median."""
+    """Measure a quarter of the second-level cache, and report how far runs are from their median."""
     size = caches()[1] // 4
     values = [_sample(size)["median_ps"] / 1e3 for _ in range(2 * ROUNDS)]
     middle = statistics.median(values)

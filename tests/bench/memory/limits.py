@@ -16,13 +16,13 @@ ZEN4 = "AMD, Software Optimization Guide for the Zen 4 Microarchitecture, load-s
 
 @dataclass(frozen=True)
 class Paths:
-    """Bytes per cycle of one core: loads from the first level, stores to it, and transfers between the first and the
+    """Bytes per cycle that one core can load from the first level, store to it, and transfer between the first and the
     second level."""
 
     load: int
     store: int
     second: int
-    sustained: int  # of the latter, what the document says can be kept up
+    sustained: int  # the documented sustained rate of the latter
     source: str
 
 
@@ -33,7 +33,7 @@ def paths() -> Paths | None:
     if found.get("vendor_id") == "GenuineIntel" and family == 6 and wide:
         if found.get("model") == str(SKYLAKE_SERVER_MODEL):
             return Paths(128, 64, 64, 52, SKYLAKE)
-        return Paths(128, 64, 64, 48, SUNNY_COVE)  # later cores kept the ports and the path to the second level
+        return Paths(128, 64, 64, 48, SUNNY_COVE)  # later cores have the same ports and path to the second level
     if found.get("vendor_id") == "AuthenticAMD" and family == 26:
         return Paths(128, 64, 64, 64, ZEN5)
     if found.get("vendor_id") == "AuthenticAMD" and family == 25 and wide:
@@ -44,8 +44,8 @@ def paths() -> Paths | None:
 def limit(level: int, traffic: str) -> Limit | None:
     """Return the maximum number of bytes loaded and stored per cycle.
 
-    In the first level, loads and stores run in parallel. The path to the second level is shared by data that comes in
-    and data that is written back, so at most its width counts in either direction.
+    In the first level, loads and stores run in parallel. Incoming data and data that is written back share the path to
+    the second level, so its width limits the sum of both.
     """
     known = paths()
     if known is None:

@@ -1,9 +1,9 @@
-/* The plain way to do it, for comparison: loops that are left to the compiler (gcc -O3, see peers.py), and a chain of
- * pointers that is walked for a fixed time. One figure a call on standard output.
+/* A plain implementation for comparison: loops that the compiler optimizes (gcc -O3, see peers.py), and a chain of
+ * pointers that is walked for a fixed time. Each call prints one figure to standard output.
  *
- *   peers chase BYTES PAGES CPU           ns a load, the best of five; PAGES is 4k or thp
- *   peers KERNEL BYTES CPU[,CPU]...       GB/s of what the loop loads and stores, BYTES a thread in all its arrays;
- *                                         KERNEL is read, write, copy or triad
+ *   peers chase BYTES PAGES CPU           ns per load, the best of five; PAGES is 4k or thp
+ *   peers KERNEL BYTES CPU[,CPU]...       GB/s that the loop loads and stores; BYTES is the total size of the arrays of
+ *                                         one thread; KERNEL is read, write, copy or triad
  */
 #include <pthread.h>
 #include <sched.h>
@@ -78,7 +78,7 @@ static int chase(size_t size, int huge, int cpu)
     uint64_t state = 88172645463325252u;
     for (size_t i = 0; i < count; i++)
         order[i] = (uint32_t)i;
-    for (size_t i = count - 1; i > 0; i--) { /* one cycle through all: the partner is always another */
+    for (size_t i = count - 1; i > 0; i--) { /* Sattolo's algorithm: one cycle through all lines */
         size_t other = dice(&state) % i;
         uint32_t kept = order[i];
         order[i] = order[other];
@@ -152,7 +152,7 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* GB/s of a pass: all bytes over the time from the first begin to the last end. */
+/* GB/s of a pass: all bytes divided by the time from the first start to the last end. */
 static double rate(const struct worker *workers, unsigned count, int pass)
 {
     double begin = workers[0].begin[pass], end = workers[0].end[pass];
@@ -182,7 +182,7 @@ int main(int argc, char **argv)
     for (unsigned i = 0; i < count; i++)
         pthread_join(workers[i].thread, NULL);
     double best = 0.0;
-    for (int pass = 1; pass <= PASSES; pass++) /* the first warms up */
+    for (int pass = 1; pass <= PASSES; pass++) /* the first pass is a warm-up */
         best = rate(workers, count, pass) > best ? rate(workers, count, pass) : best;
     printf("%.3f\n", best);
     return 0;

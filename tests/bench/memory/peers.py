@@ -15,7 +15,7 @@ from tests.bench.table import Subject
 SOURCE = Path(__file__).with_name("peers.c")
 OPTIMISED = (
     *("gcc", "-O3", "-march=native", "-ffast-math", "-pthread", "-D_GNU_SOURCE"),
-    "-fno-tree-loop-distribute-patterns",  # loops stay loops: memcpy of large blocks stores non-temporally in glibc
+    "-fno-tree-loop-distribute-patterns",  # no memcpy, which stores large blocks non-temporally in glibc
 )
 PROGRAMS = ("likwid-bench", "sysbench", "mbw")
 LIKWID = {
@@ -27,8 +27,8 @@ LIKWID = {
     "nt-copy": ("copy_mem_avx512", "copy_mem_avx", "copy_mem_sse"),
     "nt-triad": ("stream_mem_avx512", "stream_mem_avx_fma", "stream_mem_sse"),
 }
-"""Tests of likwid-bench by kind of traffic, widest first. Its `stream` is a(i) = b(i) * c + d(i), the triad of
-STREAM."""
+"""Tests of likwid-bench by kind of traffic, widest first. Its test `stream` computes a(i) = b(i) * c + d(i), the triad
+of STREAM."""
 LOOPS = {"all-reads": "read", "write": "write", "copy": "copy", "triad": "triad"}
 WIDTHS = ("avx512f", "avx2", "sse2")
 
@@ -73,7 +73,7 @@ def _cpu_flags() -> tuple[str, ...]:
 
 def likwid(test: str, size: int, cpus: Sequence[int]) -> float:
     """Return the bandwidth of one run of about 2 GB per thread, which likwid-bench computes from core cycles. Raises
-    RuntimeError if it is 0, because the clock is unknown."""
+    RuntimeError if the bandwidth is 0, which means that the clock is unknown."""
     turns = max(10, (2 << 30) // size)
     group = f"N:{size * len(cpus) // 1000}kB:{len(cpus)}"
     command = ["likwid-bench", "-t", test, "-w", group, "-i", str(turns)]
@@ -103,8 +103,8 @@ def sysbench(operation: str, cpus: Sequence[int]) -> float:
 
 
 def mbw(cpu: int) -> float:
-    """Measure memcpy over 256 MiB, which is non-temporal in glibc. The bytes are both loaded and stored: they count
-    twice here, but mbw counts them once."""
+    """Measure memcpy over 256 MiB, for which glibc uses non-temporal stores. Bytes are loaded and stored, so they count
+    twice here, although mbw counts them once."""
     text = _ran(["taskset", "-c", str(cpu), "mbw", "-q", "-t0", "-n", "3", "256"])
     rates = [float(rate) for rate in re.findall(r"Copy: ([0-9.]+) MiB/s", text)]
     return 2 * max(rates) * 1.048576e-3

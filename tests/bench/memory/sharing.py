@@ -1,4 +1,4 @@
-"""The time to measure the levels of loaded-latency and a pair of CPUs, and the planned time for 192 CPUs."""
+"""The time needed to measure the levels of loaded-latency and one pair of CPUs, and the planned time for 192 CPUs."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ LARGE = 192
 
 
 def loaded() -> None:
-    """Measure thirteen levels on two CPUs: the time for the levels without building the chain and the buffers, and the
-    time for the whole process."""
+    """Measure thirteen levels on two CPUs. Report the time for the levels, without building the chain and the buffers,
+    and the time for the whole process."""
     here = cpus()
     seconds, whole = [], []
     for _ in range(ROUNDS):
@@ -46,7 +46,8 @@ def pair() -> None:
 
 
 def planned() -> None:
-    """Check the schedule for 192 CPUs: it contains every pair once. Print how long the kernel expects it to take."""
+    """Check that the schedule for 192 CPUs contains every pair once, and print how long the kernel expects it to
+    take."""
     names = ",".join(map(str, range(LARGE)))
     taken = kernel("pingpong", "--cpus", names, "--groups", names, "--list-schedule", "1")
     rounds = [line for line in taken.lines if line["t"] == "round"]

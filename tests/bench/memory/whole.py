@@ -1,5 +1,5 @@
-"""All memory benchmarks as a user runs them: their time, and their shares of mapping and of flagged values. The levels
-of a sweep while other programs occupy every CPU."""
+"""All memory benchmarks as a user runs them: their time, the share of it spent on mapping memory, and the share of
+flagged values. Also, the levels of a latency sweep while other programs occupy every CPU."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ PLAN = Path(__file__).parents[3] / "plans" / "memory.yaml"
 
 
 def memory_set() -> None:
-    """Measure plans/memory.yaml: every memory benchmark with its default settings, including the start, building the
-    kernels, and the report."""
+    """Measure plans/memory.yaml, which runs every memory benchmark with its default settings. The time includes
+    starting asct, building the kernels, and writing the report."""
     folder = scratch()
     cost = command(asct("apply", str(PLAN), "--results", str(folder / "results"), "--wait", "10m", "-q"))
     run = folder / "results" / "memory" / "latest"
@@ -37,7 +37,8 @@ def memory_set() -> None:
 
 
 def _report_mapping(run: Path) -> None:
-    """The share of the kernels' time in which they map memory and fill it, without pingpong, which maps a few pages."""
+    """Report the share of the kernels' time that is spent on mapping and filling memory. pingpong is excluded, because
+    it maps only a few pages."""
     mapping, whole = Counter[str](), Counter[str]()
     for path in run.glob("jobs/**/stdout"):
         lines = [json.loads(line) for line in path.open()]
@@ -52,7 +53,7 @@ def _report_mapping(run: Path) -> None:
 
 
 def _report_flags(run: Path) -> None:
-    """The share of the values with each flag, of those for which lower or higher is better."""
+    """Report the share of values with each flag, among the values for which lower or higher is better."""
     values = [record for record in _lines(run / "records.jsonl") if record["better"] != "neither"]
     visited = sum((record["stats"] or {}).get("ci95") is not None for record in values)
     row(f"values with an interval, of {len(values)}", "%", *[100 * visited / len(values)] * 2)
@@ -62,8 +63,8 @@ def _report_flags(run: Path) -> None:
 
 
 def busy() -> None:
-    """Compare the levels of the latency sweep with a loop running on every CPU to those without: they must be close, or
-    flagged."""
+    """Compare the levels of the latency sweep that are measured while a loop runs on every CPU with those measured
+    without such loops: they must be close, or flagged."""
     idle: dict[str, list[tuple[float, bool]]] = {}
     loaded: dict[str, list[tuple[float, bool]]] = {}
     for _ in range(SWEEPS):

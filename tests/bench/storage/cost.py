@@ -51,14 +51,14 @@ def point() -> None:
 
 
 def _span_s(run: Path) -> float:
-    """Return the time from the first start of a point to the last end, according to the journal."""
+    """Return the time from the start of the first point to the end of the last, according to the journal."""
     events = [json.loads(line) for line in (run / "journal.jsonl").read_text().splitlines()]
     times = [datetime.fromisoformat(event["at"]) for event in events if event["t"] in ("point-started", "point-ended")]
     return (times[-1] - times[0]).total_seconds()
 
 
 def _program_s(stdout: Path) -> float:
-    """Return how long guard's program ran."""
+    """Return how long the program that guard started ran."""
     lines = [json.loads(line) for line in stdout.read_text().splitlines()]
     [end] = [line for line in lines if line["t"] == "exit"]
     return float(end["ended_ns"] - end["started_ns"]) / 1e9
@@ -71,8 +71,8 @@ def _timed(act: Callable[[], object]) -> float:
 
 
 def matrix() -> None:
-    """Measure 64 points of 1 s with the start, the layout of the file and the report, on this machine and over ssh to
-    it. Compare them in turn with the same fio jobs in a shell script."""
+    """Measure 64 points of 1 s, including the start, the creation of the file and the report, on this machine and over
+    ssh to it. Compare each with the same fio jobs in a shell script."""
     config = {"rw": "randrw", "numjobs": 1, "duration": "1s", "filesize": "256M"}
     entry = {"uses": "storage-fio", "config": config, "sweep": MATRIX}
     with fleet(1) as made:
@@ -99,7 +99,7 @@ def _parts(run: Path) -> str:
 
 
 def _fio_alone(run: Path) -> None:
-    """Run the layout and the fio jobs of a run, one after another, from a shell script that does nothing else."""
+    """Create the file and run the fio jobs of a run, one after another, in a shell script that does nothing else."""
     folder = scratch()
     scratch_file = folder / "scratch.dat"
     lines = ["set -e"]

@@ -26,7 +26,7 @@ _PAUSE_S, _BURST_S = (0.1, 0.8), (0.2, 0.8)
 
 def coverage() -> None:
     """Measure the same points repeatedly. Report how often the next value is within the interval, the share of flagged
-    values, and the width."""
+    values, and the width of the intervals."""
     with limited(64, riops=LIMIT) as (loop, _):
         for title, beside in (("throttled", nullcontext), ("noisy", lambda: bursts(loop.path))):
             note(f"{title}: {RUNS} runs of {SECONDS} s, random reads of 4k at depth 8, limit {LIMIT} a second")

@@ -17,8 +17,8 @@ from tests.disks.loop import Throttle
 
 BURST, LASTING = 8000, 1000
 PLATEAU_ROUNDS = 8
-"""Number of rounds in the burst: more than a window, so that a rule that considers only the window mistakes them for
-the steady state."""
+"""Number of rounds in the burst: more than a window contains, so that a rule that considers only the window mistakes
+the burst for the steady state."""
 
 
 def cliff() -> None:

@@ -20,8 +20,7 @@ FETCHED = ("stdout", "stderr", RESULT_FILE, CPU_FILE, PROGRAM_FILE)
 
 
 def parse() -> None:
-    """Parse a thousand points from their files to their values: fio's json+ output, guard's lines and mpstat's
-    output."""
+    """Parse the files of a thousand points into values: fio's json+ output, guard's lines and mpstat's output."""
     with limited(64, riops=20_000) as (loop, _):
         config = {"file_names": str(loop.path), "rw": "randread", "iodepth": 8, "numjobs": 1, "duration": "1s"}
         run = applied({"uses": "storage-fio", "config": config})

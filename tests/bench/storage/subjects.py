@@ -1,5 +1,5 @@
-"""The two ways to measure, a plan run by asct and fio run manually, and the line that compares the goal with the
-result."""
+"""The two ways of measuring, a plan applied by asct and fio run manually, and the line that compares the result with
+the goal."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def show(name: str, asked: str, seen: str, reached: bool) -> None:
 
 @contextmanager
 def limited(mib: int = 64, **rules: int) -> Iterator[tuple[Loop, Throttle]]:
-    """Provide a loop device whose use by this process and its children is limited. It is in memory, so that no disk
-    limits it."""
+    """Provide a loop device with limits that apply to this process and its children. Its content is in memory, so that
+    no disk limits it."""
     with (
         tempfile.TemporaryDirectory(prefix="asct-bench-", dir="/dev/shm") as folder,
         loop_device(Path(folder), mib) as loop,
