@@ -66,7 +66,8 @@ class RuleInput:
                 return
 
     def known(self, value: _T | None, what: str, *fields: str) -> _T:
-        """Return the value of a fact. If it is missing, end the rule and report that `what` could not be assessed."""
+        """Return the value of a fact. If the value is missing, end the rule and report that `what` could not be
+        assessed."""
         if value is None:
             raise UndeterminedError(self.unseen(what, *fields))
         return value
@@ -74,7 +75,8 @@ class RuleInput:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """A rule's observation on a host: the values that fill in its entry in rules.yaml, and the case that applies.
+    """A rule's observation on a host: the values for the placeholders in its entry in rules.yaml, and the case that
+    applies.
 
     The fix writes `settings`, and the undo restores their old values. If there are no settings, the entry contains
     shell lines, which the script may run only if the entry sets `scripted`.
@@ -126,7 +128,7 @@ class DisturbanceRule:
 
 
 def _filled(texts: Mapping[str, Any], values: Mapping[str, object]) -> dict[str, Any]:
-    """Replace each `{name}` in a rule's entry with its value."""
+    """Replace each `{name}` in a rule's entry with the value of that name."""
     return {
         key: item.format_map(values)
         if isinstance(item, str)

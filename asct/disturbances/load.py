@@ -84,7 +84,8 @@ def _steal(seen: RuleInput) -> Evaluations:
 
 @rule("smt-siblings")
 def _siblings(seen: RuleInput) -> Evaluations:
-    """Report idle CPUs that share a core with a busy CPU, because the busy one slows down measurements on them."""
+    """Report idle CPUs that share a core with a busy CPU, because the busy CPU slows down measurements on the idle
+    ones."""
     cpu = seen.facts.cpu
     busy = {number for number, share in seen.sample.busy.items() if share >= _BUSY_CPU}
     cores = {one.core for one in cpu.logical if one.core is not None and one.cpu in busy}

@@ -97,8 +97,8 @@ def sample_of(output: str) -> ActivitySample | None:
 def _busiest(
     before: Mapping[tuple[int, int], tuple[int, str]], after: Mapping[tuple[int, int], tuple[int, str]], elapsed: float
 ) -> tuple[BusyProcess, ...]:
-    """Return the processes that used CPU time between the readings. A process that began between the readings is
-    missing from `before`, so all of its CPU time is included."""
+    """Return the processes that used CPU time between the readings. A process that started between the readings is
+    missing from `before`, so all of its CPU time counts."""
     if elapsed <= 0:
         return ()
     grown = (

@@ -1,10 +1,10 @@
-# Prints two readings of the activity of a host, one second apart. Needs one round trip, starts few processes and changes
-# nothing.
+# Prints two readings of a host's activity, taken one second apart. Needs one round trip, starts few processes and
+# changes nothing.
 #
-# /proc/interrupts has a column for each CPU and a row for each of its devices, thousands by thousands on a large host:
-# awk sums the columns of the numbered rows, which are those of devices (proc_interrupts(5)). For each process that has
-# used CPU time, awk prints the number, the start time and the time used (fields 22, 14 and 15 of /proc/PID/stat,
-# proc_pid_stat(5)) and its name, which may contain blanks and parentheses.
+# /proc/interrupts has a column for each CPU and a row for each interrupt, possibly thousands of both on a large host.
+# awk therefore sums the columns over the numbered rows, which belong to devices (proc_interrupts(5)). For each process
+# that has used CPU time, awk prints its number, its start time and the CPU time used (fields 22, 14 and 15 of
+# /proc/PID/stat, proc_pid_stat(5)), and its name, which may contain blanks and parentheses.
 LC_ALL=C; export LC_ALL
 look() {
   echo "look $1"

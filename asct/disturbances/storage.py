@@ -50,7 +50,7 @@ def mount_of(path: str, mounts: Sequence[Mount]) -> Mount | None:
 
 def lowest(name: str, devices: Mapping[str, BlockDevice], seen: set[str]) -> Iterator[BlockDevice]:
     """Yield the drives that underlie a device, following parent disks and members (md, dm, LVM). Devices in `seen` are
-    skipped, and followed devices are added to it."""
+    skipped, and each visited device is added to `seen`."""
     device = devices.get(name)
     if device is None or name in seen:
         return

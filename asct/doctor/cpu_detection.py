@@ -39,7 +39,7 @@ AT_A_CROSSPOINT: Final = 2
 """Number of watchpoints per crosspoint and direction (drivers/perf/arm-cmn.c, `arm_cmn_find_free_wp_idx`)."""
 WINDOW_US: Final = 10_000
 PATIENT: Final = 5
-"""Factor by which the watching time is extended in the second pass, which covers the CPUs that the first pass did not
+"""Factor by which the watching time is longer in the second pass, which covers the CPUs that the first pass did not
 locate."""
 _SPARE_S: Final = 60.0
 _MOST_WORDS: Final = 100

@@ -50,7 +50,7 @@ class HostKernels:
         self._open = False
         self.facts = facts
         self.undisturbed = False
-        """Whether the remaining work is short and must be completed even if the user stops the command."""
+        """Whether the remaining work takes little time and must be completed even if the user stops the command."""
         self.root = facts.system.uid == 0
         self.as_root = self.root or spec.uses_sudo
 

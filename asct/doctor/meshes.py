@@ -130,8 +130,8 @@ def _registers(
 
 
 def _as_root_sees(instruments: HostKernels, snapshot: Snapshot) -> Snapshot:
-    """Return the snapshot with the files that only root can read. The `cmnwatch` kernel reads them, because asct runs
-    only measurement kernels through sudo."""
+    """Return the snapshot with the files added that only root can read. The `cmnwatch` kernel reads these files,
+    because asct runs only measurement kernels through sudo."""
     ran = instruments.run(WATCH, ("--look", "1"), _WHY)
     lines: dict[str, list[str]] = {}
     for line in json_lines(ran.stdout):
@@ -153,7 +153,7 @@ def _dumped(instruments: HostKernels, snapshot: Snapshot, asked: MeshQuery) -> t
 
 
 def _dump(instruments: HostKernels, item: MeshSources, asked: MeshQuery) -> CommandOutput:
-    """Return the output of the `cmn` kernel for a mesh. If the status is not 0, the text is the reason for the
+    """Return the output of the `cmn` kernel for a mesh. If its status is not 0, its text is the reason for the
     failure."""
     region = item.region
     if region is None or region.base is None or region.size is None:
