@@ -236,7 +236,7 @@ def _transport(
 def _driver(name: str, files: Mapping[str, str], place: DeviceLocation | None, transport: str | None) -> str | None:
     """Return the driver of the device or, for a SCSI disk (`sd`), of its PCI function.
 
-    A SCSI disk attached through USB has none, because its PCI function is the USB host controller.
+    A SCSI disk attached through USB has no driver, because its PCI function is the USB host controller.
     """
     match = re.search(r"^DRIVER=(\S+)$", files.get("device/uevent", ""), re.MULTILINE)
     own = match[1] if match else ""

@@ -1,9 +1,8 @@
-# The commands that a host runs each time its facts are read. A line `#: NAME` begins a command and gives its output a
-# name. Variables: `work` is the work folder, `cache` is the account's cache folder, and `token` marks lines for the
-# reader.
+# The commands that a host runs each time its facts are read. A line `#: NAME` begins a command and names its output.
+# Variables: `work` is the work folder, `cache` is the account's cache folder, and `token` marks lines for the reader.
 #
-# A command limits its own output: `most FIELD 500` permits 500 of the lines that follow it and counts the others for
-# the fact FIELD. A program that may have to wait, for example for a drive or a file system, runs under `limited` or
+# A command limits its own output: `most FIELD 500` permits 500 lines of output after it and counts any further lines
+# for the fact FIELD. A program that may have to wait, for example for a drive or a file system, runs under `limited` or
 # `tell` (limits.sh).
 
 #: cmn-cpus
@@ -146,8 +145,8 @@ elif [ /proc/1/ns/net -ef /proc/self/ns/net ]; then echo first
 else echo own; fi
 
 #: network-namespaces
-# These are the namespaces that `ip netns` and Docker name. To find namespaces without a name, the links of all
-# processes would have to be read.
+# These are the namespaces that `ip netns` and Docker name. Finding namespaces without a name would require reading the
+# links of all processes.
 most network.namespaces 400
 (set --
 for at in /run/netns/* /run/docker/netns/*; do

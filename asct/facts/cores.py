@@ -74,7 +74,7 @@ _NO_ID = (0xFFFF, 0xFFFF_FFFF)
 
 @dataclass(frozen=True, slots=True)
 class CpuTopology:
-    """The core, cluster, die, socket and node numbers of each CPU. CPUs whose number is unknown are omitted."""
+    """The core, cluster, die, socket and node numbers of each CPU. Each mapping omits CPUs whose number is unknown."""
 
     core: Mapping[int, int]
     cluster: Mapping[int, int]
@@ -110,7 +110,8 @@ class Cpus:
         return agreed({cpu: claim for cpu, claim in claims.items() if cpu in claim})
 
     def _compare(self, claims: Mapping[int, Set], files: Collection[tuple[str, str]]) -> None:
-        """Report sets of CPUs that their members do not all report, and lists that contradict their masks."""
+        """Report two kinds of contradictions: sets of CPUs that not all of their members report, and lists that differ
+        from their masks."""
         wrong = [cpu for cpu, claim in claims.items() if any(claims[one] != claim for one in claim)]
         if wrong:
             name = next(name for names in files for name in names if name in self.of(wrong[0]))

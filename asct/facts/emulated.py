@@ -43,7 +43,7 @@ applies."""
 
 
 def emulated(tree: FileTree, left: dict[str, int]) -> dict[str, CommandOutput]:
-    """Return the output of the commands that asct would run, where it can be derived from the files in a dump. `left`
+    """Return the output of the commands that asct would run, if it can be derived from the files in a dump. `left`
     counts omitted items."""
     found = {
         "devices": "\n".join(_devices(tree, left)),
@@ -65,7 +65,7 @@ def text_of(tree: FileTree, path: str) -> str:
 def _uname(tree: FileTree) -> str:
     """Return the lines of `uname -m; uname -n; uname -r; uname -v`.
 
-    The file that contains the first line has existed since Linux 6.1. On older kernels, the release often ends with the
+    The file with the first line exists only since Linux 6.1. On older kernels, the release often ends with the
     architecture (Fedora, Debian). Otherwise, the architecture of the CPUs is used, which is wrong only for a 32-bit
     Linux kernel.
     """

@@ -16,7 +16,7 @@ MOST_LINES = 2000
 """Limit on the number of lines read from one file."""
 MOST_BYTES = 400_000
 """Limit on the total size of all files, in bytes. The same limit applies to the lines that are printed only once for
-many CPUs. The complete output of the host is limited to 1 MiB."""
+many CPUs. The host's entire output is limited to 1 MiB."""
 TOOL_S = 15
 """Time limit for one program in seconds. On an emulated host, the slowest programs take several seconds to print their
 version. A program may also be a script that runs other programs, or it may be waiting for an unresponsive file system

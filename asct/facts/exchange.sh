@@ -5,8 +5,8 @@
 # grep prints each line after its path, so that one process reads all files (-a is necessary because some values end
 # with a zero byte). One awk process packs and limits the lines (pack.awk). Querying all programs for their versions
 # takes half a second, so the cache keeps the answers until the host restarts or the file of one of the programs
-# changes. Each process that this script starts takes more than a millisecond on every host, so do not use two where one
-# will do.
+# changes. Each process that this script starts takes more than a millisecond on every host, so do not start two
+# processes if one is enough.
 
 LC_ALL=C; export LC_ALL; umask 077; token=$1 work=$2 cache=$3 spare=$2 packed=
 nl='
@@ -66,8 +66,8 @@ excess() {
     [ $# -le "$most" ] || printf '%s left %s %s\n' "$token" "$field" $(($# - most))
 }
 
-# Run one part of the lasting commands in parallel with the other parts, and pass on the output of the parts that
-# precede it in the pipe.
+# Run one part of the lasting commands in parallel with the other parts, and pass on the output of the preceding parts
+# in the pipe.
 lane() {
     found=$("$1")
     cat
@@ -80,11 +80,12 @@ pack() {
 }
 @functions@
 
-# The first line of the kept file is the key for which its answers are valid. The second line contains the token that
-# marks the answers, and whether io_uring must still be tried. The token becomes part of a sed command and is therefore
-# checked. Answers from programs that timed out (status 137) are not kept, because the reason may be temporary. Several
-# hosts may share the account's cache and replace the file in the meantime, so all reads use the file that was opened.
-# Namespaces are identified by their inode numbers in /proc, because the times of these files are meaningless.
+# The first line of the cached file is the key for which its answers are valid. The second line contains the token that
+# marks the answers, and says whether io_uring must still be tried. The token becomes part of a sed command and is
+# therefore checked. Answers from programs that timed out (status 137) are not kept, because the reason may be
+# temporary. Several hosts may share the account's cache and replace the file in the meantime, so all reads use the file
+# that was opened. Namespaces are identified by their inode numbers in /proc, because the times of these files are
+# meaningless.
 boot= host= limit=
 [ ! -r /proc/sys/kernel/random/boot_id ] || read -r boot </proc/sys/kernel/random/boot_id
 [ ! -r /proc/sys/kernel/hostname ] || read -r host </proc/sys/kernel/hostname

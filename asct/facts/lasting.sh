@@ -1,4 +1,4 @@
-# The commands whose answers remain valid for an account until the host restarts. They run once, and the host keeps
+# The commands whose answers remain valid for an account until the host restarts. They run once, and the host caches
 # their answers. See commands.sh for the format. The commands whose names begin with `fio-`, and io_uring, run only if
 # fio is found.
 
@@ -82,8 +82,9 @@ limited fio --cmdhelp=all | also io_uring | also libaio | also mmap | also pvsyn
 
 #: io_uring
 # io_uring is tried with fio if fio has the engine. The cause of a failure may be temporary, such as a full disk. With
-# this clock, fio does not measure the rate of another clock, which saves a third of its time. As a thread, the job ends
-# together with fio when the time is up. As a process, it would lead its own session and therefore not end with fio.
+# this clock, fio does not measure the rate of another clock, which saves a third of its time. Because the job is a
+# thread, it ends together with fio when the time is up; a process would lead its own session and therefore not end with
+# fio.
 tell fio --name=probe --ioengine=io_uring --filename="$spare/.probe.$$" --size=4k --rw=write --output=/dev/null \
     --clocksource=clock_gettime --thread
 status=$?

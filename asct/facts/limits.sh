@@ -1,6 +1,6 @@
 # Functions that limit commands: `most FIELD LINES` limits the lines of a command, `limited PROGRAM...` limits the time
 # of a program, and `tell PROGRAM...` limits both its time and its output. A program that timed out has the status of a
-# killed program, even if it was ended in the middle of its output. Without `timeout`, which some BusyBox builds lack,
+# killed program, even if it had already printed part of its output. Without `timeout`, which some BusyBox builds lack,
 # the shell waits until the program ends.
 
 most() { [ -z "$packed" ] || printf '%s most %s %s\n' "$token" "$1" "$2"; }

@@ -25,7 +25,7 @@ _FIRST_PIDS = "pid:[4026531836]"  # include/linux/proc_ns.h
 _ADDRESS = re.compile(
     r"\d+: +([^\s@]+)(?:@\S+)? +(inet6?) ([0-9a-fA-F.:]+)(?: peer [0-9a-fA-F.:]+)?/(\d{1,3})(?: (.*))?"
 )
-_GATEWAY = 0x2  # RTF_GATEWAY of include/uapi/linux/route.h
+_GATEWAY = 0x2  # RTF_GATEWAY from include/uapi/linux/route.h
 _REJECT = 0x200
 _SIX = "/proc/net/ipv6_route"
 

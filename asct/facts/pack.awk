@@ -1,7 +1,7 @@
 # Packs and limits what the host prints. A line that many CPUs have in common is printed only once, after the numbers of
 # these CPUs. This applies to the files of each CPU and to the blocks in /proc/cpuinfo, where lines such as the flags
-# are long. The output of commands passes through, limited if the command requests it. Kept answers also pass through
-# and get the token of this exchange.
+# are long. The output of commands passes through, but is limited if the command requests it. Cached answers also pass
+# through, and are marked with the token of this exchange.
 #
 # Mounts may contain logins and passwords (ftp://user:password@server, options of a FUSE file system). These never leave
 # the host: without awk, no mounts are printed at all. The parser masks a copy of /proc in the same way (mounts.veiled).

@@ -23,7 +23,7 @@ _MESHES = ("arm_cmn", "arm-ccn", "ccn")
 _SIGNED = re.compile(r"-?\d{1,9}", re.ASCII)
 _GENERIC = re.compile(r"\.\.\. generic (registers|counters|bitmap): +([0-9a-f]{1,16})\b")
 _ARM = re.compile(r"enabled with \S+ PMU driver, (\d{1,3})(?: \(([0-9a-f,]+)\))? counters available")
-_CYCLE_COUNTER = 31  # ARMV8_PMU_CYCLE_IDX of include/linux/perf/arm_pmuv3.h
+_CYCLE_COUNTER = 31  # ARMV8_PMU_CYCLE_IDX from include/linux/perf/arm_pmuv3.h
 
 
 def perf(snapshot: Snapshot, kernel_options: dict[str, str], gaps: UnknownFacts) -> Perf:

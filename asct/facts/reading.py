@@ -89,8 +89,8 @@ def reasons(left: Mapping[str, int]) -> dict[str, str]:
 
 
 def _reasons_of_dump(snapshot: Snapshot, reasons: Mapping[str, str]) -> dict[str, str]:
-    """Return all reasons, after replacing those that apply only because the dump lacks the files. A file that is
-    missing from the dump may exist on the machine."""
+    """Return all reasons, replacing those that apply only because the dump lacks the files, which may exist on the
+    machine."""
 
     @cache
     def has(source: str) -> bool:

@@ -41,7 +41,7 @@ class Snapshot:
 
     `left` counts the items omitted to limit the output: folders of a fact (`block_devices`) or lines of a file. `notes`
     describe problems with the source. `taken` is the time when the data was read, or None if it is unknown. `dump` is
-    true if the files were copied by other means, in which case a file that is missing here may exist on the machine.
+    true if the files were copied without asct; in that case, files that are missing here may exist on the machine.
     """
 
     files: Mapping[str, str] = field(default_factory=dict)

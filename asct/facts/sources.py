@@ -1,5 +1,5 @@
 """The files that asct reads from a host and the programs that it looks for, as listed in sources.yaml. exchange.py
-combines them in one script."""
+combines them into one script."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ _UNASKED = "only the cloud's metadata service reports it, and asct does not quer
 
 
 def cloud(snapshot: Snapshot, gaps: UnknownFacts) -> tuple[str | None, str | None]:
-    """Return the cloud provider, and the provider's name for the instance type (`aws`, `c7g.metal`)."""
+    """Return the cloud provider and its name for the instance type (`aws`, `c7g.metal`)."""
     marks = _NAMES["clouds"]
     name = next((cloud for file, text, cloud in marks if (dmi(snapshot, file) or "").startswith(text)), None)
     if name is not None:

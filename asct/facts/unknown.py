@@ -130,7 +130,7 @@ def folders(snapshot: Snapshot, above: str) -> dict[str, dict[str, str]]:
 
 
 def present(snapshot: Snapshot) -> dict[str, bool] | None:
-    """Return a mapping from each checked path that exists to whether the account may read it, or None if no path was
+    """Return the checked paths that exist, each mapped to whether the account may read it. Return None if no path was
     checked."""
     said = snapshot.command_output("present")
     if said is None:

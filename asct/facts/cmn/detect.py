@@ -86,8 +86,8 @@ def watches(mesh: Mesh, pmu: Pmu) -> list[WatchedPort]:
     """Return a WatchedPort for each port of the mesh that has requesters. Raises ValueError if required data is
     missing.
 
-    The ports of a crosspoint are far apart in the list, because ports that are adjacent in the list are watched at the
-    same time, and a crosspoint has only a few watchpoints.
+    The list keeps the ports of a crosspoint far apart: adjacent ports in the list are watched at the same time, and a
+    crosspoint has only a few watchpoints.
     """
     if pmu.type is None or pmu.cpu is None:
         raise ValueError(f"{pmu.name} does not report its type or the CPU that reads its counters")
@@ -168,7 +168,7 @@ def decide(row: RequestCounts, watched: Sequence[WatchedPort]) -> PortMatch:
 
 
 def _shares(row: RequestCounts) -> Iterator[tuple[int, float]]:
-    """Yield the index of each watchpoint that counted, and its number of requests per cache line read.
+    """Yield the index of each watchpoint that counted requests, and the number of these requests per cache line read.
 
     Requests that occur without load are subtracted.
     """
