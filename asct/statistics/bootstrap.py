@@ -46,8 +46,8 @@ def _of_nested_visits(base: Nested, new: Nested) -> list[float]:
 def _of_single_visits(base: Nested, new: Nested) -> list[float]:
     """Return the sorted ratios for repeats that consist of one visit each.
 
-    All visits are treated as if they belonged to one repeat. Many replicates are equal, so each distinct one is
-    computed only once.
+    All visits are treated as if they belonged to one repeat. Many replicates are equal, so the ratio of each distinct
+    replicate is computed only once.
     """
     before, after = (sorted(visits[0] for visits in side) for side in (base, new))
     counts = _common(len(before), len(after))
@@ -57,7 +57,7 @@ def _of_single_visits(base: Nested, new: Nested) -> list[float]:
 
 @lru_cache(maxsize=32)
 def _common(base: int, new: int) -> Counter[tuple[int, int, int, int]]:
-    """Count the replicates for each combination of the ranks that the middle visits have in the two samples."""
+    """Count how many replicates have each combination of ranks of the middle visits in the two samples."""
     pairs = zip(_drawn((base,), 0), _drawn((new,), 1), strict=True)
     return Counter((*first[1:], *second[1:]) for (first,), (second,) in pairs)
 

@@ -43,7 +43,7 @@ def knee_index(points: Sequence[Point]) -> int | None:
 
 
 def response_at(points: Sequence[Point], throughput: float) -> float | None:
-    """Return the response time where the curve first reaches `throughput`, interpolated linearly between points.
+    """Return the response time at which the curve first reaches `throughput`, interpolated linearly between points.
 
     Returns None if the curve starts above that throughput or never reaches it.
     """
@@ -61,7 +61,7 @@ def throughput_at(points: Sequence[Point], response: float) -> float | None:
 
 
 def _crossings(points: Sequence[Point], wanted: float) -> Iterator[float]:
-    """Yield the second coordinate of the curve at each place where the first one rises to `wanted`."""
+    """Yield the second coordinate of the curve wherever the first coordinate rises to `wanted`."""
     for (low, before), (high, after) in pairwise(points):
         if low <= wanted <= high:
             share = (wanted - low) / (high - low) if high > low else 0.0

@@ -23,10 +23,10 @@ from asct.statistics.levels import MemoryLevel
 from asct.statistics.robust import median
 
 TOLERANCE = 0.10
-"""The maximum relative difference between latencies within a level. The search for the bounds of levels uses the same
+"""Maximum relative difference between latencies within a level. The search for the bounds of levels uses the same
 limit."""
 _TOLERANCE_MOST = 0.15
-"""Maximum relative difference in a level whose latencies are noisy."""
+"""Maximum relative difference between latencies within a noisy level."""
 _DEVIATIONS = 4.0
 _REFERENCE = 3
 """Number of sizes whose median represents a part of a curve."""
@@ -49,8 +49,8 @@ def find_end(
     """Return the ends of a level, given the latencies of the main and the local chain by size, in the same unit.
 
     Both chains are the same up to the size `window`. `limit` is the lower bound of the next level. The upper bound of
-    the level is used as the end of the cache if the local chain cannot show this end: because it was measured at too
-    few sizes within the level, or because the level ends within a window.
+    the level is used as the end of the cache if the local chain cannot show this end, either because it was measured at
+    too few sizes within the level, or because the level ends within a window.
     """
     sizes = [size for size in sorted(local) if size >= level.lower and (limit is None or size < limit)]
     begin = [size for size in sizes if size <= level.upper]

@@ -14,8 +14,8 @@ A level is a plateau, determined by these rules (slopes are in log latency per d
   refined sizes do not carry more weight; if a level drifts toward its end, its flat part determines the latency;
 * the optimum size is the midpoint between the bounds, and thus at most one octave below the upper one.
 
-The cache sizes that the host reports are used only to name the levels. They never add or remove one. See Saavedra and
-Smith, "Measuring cache and TLB performance and their effect on benchmark run times", IEEE Transactions on Computers
+The cache sizes that the host reports are used only to name the levels. They never add or remove a level. See Saavedra
+and Smith, "Measuring cache and TLB performance and their effect on benchmark run times", IEEE Transactions on Computers
 44(10), 1995.
 """
 
@@ -86,13 +86,13 @@ Suspicion = Literal["outlier", "disturbed"]
 Cause = Literal[
     "", "flat-curve", "steady-rise", "one-plateau", "too-many-plateaus", "few-sizes", "disturbed", "scattered"
 ]
-"""The reason why no levels were found, as a keyword. It is empty if there are levels."""
+"""A keyword for the reason why no levels were found. It is empty if there are levels."""
 
 
 @dataclass(frozen=True, slots=True)
 class LevelSearch:
-    """The result of a search: the levels, smallest first. If there are none, `cause` is the reason as a keyword and
-    `reason` is the reason as text.
+    """The result of a search: the levels, smallest first. If there are none, `cause` is a keyword for the reason, and
+    `reason` is its text.
 
     `notes` maps a keyword (`shoulder`, `open-end`, `ends-in-cache`, `cache-without-plateau`) to the text of the note
     for this curve. `suspects` contains the excluded sizes and the reasons.
@@ -252,7 +252,7 @@ def _unfit(curve: _Curve, trusted: int) -> tuple[Cause, str] | None:
 
 
 def _why_none(thin: _Curve, plateaus: Sequence[range]) -> tuple[Cause, str] | None:
-    """Return the reason why the plateaus do not form levels, as a keyword and as text, or None if they do."""
+    """Return the reason (keyword and text) why the plateaus do not form levels, or None if they do."""
     if len(plateaus) > MAX_LEVELS:
         return "too-many-plateaus", f"there are {len(plateaus)} plateaus, which is more than a memory hierarchy has"
     if len(plateaus) > 1:
@@ -337,8 +337,8 @@ def _with_tail(thin: _Curve, plateaus: Sequence[range]) -> tuple[list[range], bo
 
 
 def _level(usable: _Curve, thin: _Curve, plateau: range, latencies: Mapping[int, float], granule: int) -> MemoryLevel:
-    """Return an unnamed level. Its bounds are the outermost usable sizes with the same latency; the search proceeds
-    outward from the ends of the plateau."""
+    """Return an unnamed level. Its bounds are the outermost usable sizes with the same latency, which are found by
+    searching outward from the ends of the plateau."""
     tolerance = _tolerance(thin, plateau)
     low, high = _ends(thin, plateau)
     down = _walk(usable, usable.sizes.index(thin.sizes[plateau[0]]), -1, low, tolerance)

@@ -1,7 +1,7 @@
 """The resolution of values that were printed as decimal numbers.
 
-If all samples of a value are equal, they do not show how precise the value is: its program printed too few digits to
-show how they differ. The last digit is then the only known limit.
+If all samples of a value are equal, they do not show how precise the value is, because the program printed too few
+digits to show how the samples differ. The last digit is then the only known limit to the precision.
 """
 
 from __future__ import annotations

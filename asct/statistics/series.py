@@ -16,7 +16,7 @@ correlation r of neighbors, on the assumption that it decays geometrically (an a
 
 The residuals of a ratio are linearized: Cochran, Sampling Techniques, 3rd ed. 1977, chapter 6.
 
-A change that is slower than the run cannot be detected. Flyvbjerg and Petersen ("Error estimates on averages of
+A change that takes longer than the run cannot be detected. Flyvbjerg and Petersen ("Error estimates on averages of
 correlated data", Journal of Chemical Physics 91, 1989) form blocks of increasing length instead, which requires
 hundreds of values; a run has at most 120.
 """

@@ -5,8 +5,8 @@ spread does not predict the values of the next process. All of these conditions 
 interval is computed from one median per visit. Sources: Kalibera and Jones, "Rigorous benchmarking in reasonable time",
 ISMM 2013 (variance within and between executions); Georges, Buytaert and Eeckhout, "Statistically rigorous Java
 performance evaluation", OOPSLA 2007 (t-interval over executions); Stein, "A two-sample test for a linear hypothesis
-whose power is independent of the variance", Annals of Mathematical Statistics 16, 1945 (number of values fixed from a
-pilot).
+whose power is independent of the variance", Annals of Mathematical Statistics 16, 1945 (number of values determined by
+a pilot).
 """
 
 from __future__ import annotations
@@ -135,11 +135,11 @@ def next_run_interval(value: float, visits: tuple[float, float], earlier: Sequen
 
 
 def visits_needed(pilot: Sequence[Variation], target: float, most: int) -> int:
-    """Return how many visits, including those of the pilot, are enough for four out of five values. The result is at
-    least VISITS_MIN and at most `most`. A number of visits is enough for a value if it makes the value's interval no
-    wider than `target` times the value's median. The remaining values vary so much that they get a wider interval
-    instead of more visits for all values. As in Stein's rule, the result depends only on the variances in the pilot;
-    stopping as soon as the interval happens to be narrow would make it too narrow.
+    """Return the number of visits, including those of the pilot, that is enough for four out of five values. The result
+    is at least VISITS_MIN and at most `most`. A number of visits is enough for a value if it makes the value's interval
+    no wider than `target` times the value's median. The remaining values vary more; they get a wider interval, because
+    otherwise all values would need more visits. As in Stein's rule, the result depends only on the variances in the
+    pilot; stopping as soon as the interval happens to be narrow would make it too narrow.
     """
     return _of_most([_visits_needed(value, target, most) for value in pilot], VISITS_MIN)
 
@@ -152,8 +152,8 @@ def _visits_needed(value: Variation, target: float, most: int) -> int:
 
 
 def samples_needed(pilot: Sequence[Variation]) -> int:
-    """Return how many samples per visit are enough for four out of five values, a number from SAMPLES_MIN to
-    _SAMPLES_MOST.
+    """Return the number of samples per visit that is enough for four out of five values. The result is at least
+    SAMPLES_MIN and at most _SAMPLES_MOST.
 
     More samples would hardly make an interval narrower. With this number, the error of a visit's median adds at most a
     tenth to the variance between visits. (For normal samples, the variance of the median is pi / 2 times that of the
@@ -188,8 +188,8 @@ def effective_count(in_time: Sequence[float]) -> float:
 
     The number is n (1 - r) / (1 + r) if r, the correlation between neighbors, is positive (Bayley and Hammersley,
     1946). With few values, the estimate of r has a bias of -1 / n (Kendall, Biometrika 41, 1954), which is corrected.
-    An r that is too low makes an interval too narrow, and nothing in the run would reveal this. Therefore, _CAUTION
-    standard errors (Bartlett, 1946) are added.
+    An r that is too low would make an interval too narrow, and nothing in the run would reveal this. Therefore,
+    _CAUTION standard errors (Bartlett, 1946) are added to r.
     """
     count, middle = len(in_time), fmean(in_time)
     squares = math.fsum((value - middle) ** 2 for value in in_time)
@@ -205,9 +205,9 @@ def effective_count(in_time: Sequence[float]) -> float:
 def moved(before: Sequence[float], after: Sequence[float], slowdown: float = 1.0) -> bool:
     """Return whether a virtual CPU moved between two short series of the same latency between two CPUs.
 
-    This is assumed if their lower quartiles differ by more than _MOVE_GAP, and by more than _STATE_CONTRAST times the
-    wider of their interquartile ranges. Disturbances lengthen some values of a series but do not affect its lower
-    quartile. The result is False for fewer than four values.
+    A move is assumed if the lower quartiles of the series differ by more than _MOVE_GAP, and by more than
+    _STATE_CONTRAST times the wider of the interquartile ranges. Disturbances lengthen some values of a series but do
+    not affect its lower quartile. The result is False for fewer than four values.
 
     `slowdown` is the duration of a core cycle after the measurement, relative to its duration before the measurement.
     If only the clock changed, the change in latency is less than _MOVE_GAP in seconds, in cycles, or in both.
