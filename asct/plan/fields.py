@@ -269,7 +269,7 @@ class Section:
         return {}
 
     def labels(self, key: str, what: str) -> dict[str, str]:
-        """Return a map of texts and numbers, with each value converted to text. `what` describes one value in
+        """Return a map of strings and numbers, with each value converted to text. `what` describes one value in
         messages."""
         labels: dict[str, str] = {}
         for name, node in self.mapping(key).items():
@@ -282,7 +282,7 @@ class Section:
         return labels
 
     def items(self, key: str) -> list[Node]:
-        """Return the items of a list with unevaluated templates. A single text is treated as a list with one item."""
+        """Return the items of a list with unevaluated templates. A single string is treated as a list with one item."""
         node = self.members.get(key)
         if node is None:
             return []

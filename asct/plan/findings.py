@@ -82,7 +82,7 @@ class Findings:
             return None
 
     def twice(self, code: str, message: str, span: Span, first: Span, hint: str) -> None:
-        """Report a second definition at `span`, with a note that points to the first one."""
+        """Report a second definition at `span`, and add a note that points to the first one."""
         self.error(code, message, span, hint, ("first defined here", first))
 
     def bad_value(self, problem: BadValueError, span: Span, code: str = "E112") -> None:

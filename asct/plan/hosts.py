@@ -148,7 +148,7 @@ def _section(name: str, node: Node, context: ParseContext) -> Section:
 
 
 def _implied(name: str, address: Node | None) -> str:
-    """Return the transport of a host that does not set one: `local` if the host is named `local` and has no address,
+    """Return the transport of a host for which none is set: `local` if the host is named `local` and has no address,
     otherwise `ssh`."""
     return "local" if name == LOCAL and address is None else "ssh"
 

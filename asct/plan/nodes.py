@@ -69,7 +69,7 @@ def decode(data: bytes, file: str, findings: Findings) -> str | None:
 def parse_yaml(text: str, file: str, findings: Findings) -> Node | None:
     """Parse the document in `text`. Returns None if the document is empty, or after an error that ends parsing.
 
-    Errors such as duplicate keys and aliases are reported without ending the parsing.
+    Errors such as duplicate keys and aliases are reported, but parsing continues.
     """
     if len(text) > MAX_BYTES:
         _too_large(file, findings)

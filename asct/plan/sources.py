@@ -56,7 +56,7 @@ class PlanFiles:
     def _inside(self, node: Node, what: str, shipped: bool) -> tuple[Path, str] | None:
         """Return the path and name of a file, or None after an error.
 
-        Once links are resolved, the file must be below `root` or among the plans of asct.
+        After links are resolved, the file must be below `root` or be one of the plans that come with asct.
         """
         if not isinstance(node.value, str) or not node.value or not node.value.isprintable():
             self.findings.error("E106", f"{what} must be a file path", node.span, "write a path")

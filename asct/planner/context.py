@@ -54,8 +54,8 @@ class ResolveContext:
         self.overrides = tuple(self._read_overrides())
 
     def benchmark(self, name: str, span: Span | None) -> Benchmark[Any] | None:
-        """Return the benchmark with this name or alias. If there is none, report an error at `span` (unless the name is
-        empty because of an earlier error), and return the benchmark that was probably meant."""
+        """Return the benchmark with this name or alias. If none exists, report an error at `span` (unless the name is
+        empty because of an earlier error) and return the benchmark that was probably meant."""
         found = self.catalog.get(name)
         if found is None and name:
             hint = did_you_mean(name, self.catalog.names(), "`asct list` lists them")
@@ -121,8 +121,8 @@ class JobDraft(NamedTuple):
 
     `explicit` contains the settings whose values differ from the defaults, and `aliases` contains the aliases in
     `needs` that the job's templates read. `axes` contains the values of the settings that vary within the job.
-    `rejected` contains the settings whose values are unknown because of an error (ANY if any setting may be affected);
-    in that case, the job has no points.
+    `rejected` contains the settings whose values are unknown because of an error (ANY if any setting may be affected).
+    If there are such settings, the job has no points.
     """
 
     job: Job

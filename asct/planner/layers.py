@@ -33,7 +33,7 @@ SET_RANK = 6
 
 
 class GivenSetting(NamedTuple):
-    """A setting that the plan sets: its main name, its spelling in the plan, its value, and the layer that sets it. The
+    """A setting given in the plan: its main name, its spelling in the plan, its value, and the layer that sets it. The
     value with the highest `rank` takes precedence."""
 
     name: str
@@ -171,8 +171,8 @@ class SettingValue(NamedTuple):
 class ValueReader:
     """Reads the settings of one benchmark on one host.
 
-    `needed` maps each alias that templates may read to its benchmark (None if unknown). `rejected` collects the items
-    that errors hide: settings, ANY, and the parts `config`, `where`, `exclude` of the entry.
+    `needed` maps each alias that templates may read to its benchmark (None if unknown). `rejected` collects everything
+    that is unknown because of errors: settings, ANY, and the entry's parts `config`, `where` and `exclude`.
     """
 
     context: ResolveContext

@@ -97,9 +97,8 @@ class Check(NamedTuple):
 
 
 class ResolvedPlan(NamedTuple):
-    """Everything that the engine needs to run a plan.
-
-    `hash` has 64 hex digits and covers everything that affects the measurements.
+    """Everything that the engine needs to run a plan. `hash` consists of 64 hex digits and covers everything that
+    affects the measurements.
     """
 
     name: str
@@ -117,6 +116,6 @@ class ResolvedPlan(NamedTuple):
     confirm: bool = True
     """Whether values that seem to have regressed are measured again."""
     diagnostics: tuple[Diagnostic, ...] = ()
-    """Warnings, which did not prevent the plan from being resolved."""
+    """Warnings that did not prevent the plan from being resolved."""
     limit_s: float | None = None
     """The plan's `limits.duration` in seconds, or None if the plan does not set it."""

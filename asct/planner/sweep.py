@@ -1,4 +1,5 @@
-"""Sweeps: the product of the axes and zips, filtered by `where`, without `exclude`, and with `include` added.
+"""Sweeps: the product of the axes and zips, filtered by `where`, minus the points in `exclude`, plus those in
+`include`.
 
 Each value is read as the type of its setting. Everything is counted before it is expanded, and counting is cheap: even
 for an axis with 10^12 values, `combinations` needs only one multiplication.
