@@ -93,7 +93,7 @@ def scan(root: Path) -> TreeScan:
 
 
 def raw_checksums(folder: Path, *, drop_empty: bool) -> dict[str, str]:
-    """Return the checksum of each file below a repeat's folder, except its status.json, by path.
+    """Return the checksum of each file below a repeat's folder, except its status.json, keyed by path.
 
     With `drop_empty`, empty files are removed, but their checksums are still returned. Raises OSError.
     """
@@ -145,8 +145,8 @@ def is_evidence(path: str) -> bool:
 
 
 def evidence(root: Path, report: Callable[[str], None] = lambda _: None) -> dict[str, str]:
-    """Return the checksums for SHA256SUMS, by path. They cover all evidence except raw files that are listed in their
-    status.json.
+    """Return the checksums for SHA256SUMS, keyed by path. They cover all evidence except raw files that are listed in
+    their status.json.
 
     `report` receives the paths that cannot be read. Names with control characters are omitted.
     """

@@ -95,7 +95,7 @@ def inside(root: Path, relative: str) -> Path:
             "E510", f"the path `{relative[:40]}...` is too long", "the results tree was modified outside asct"
         )
     place = str(root)
-    for part in parts:  # a tree has tens of thousands of files, for which realpath takes longer than reading them
+    for part in parts:  # a tree has tens of thousands of files, and realpath would take longer than reading them
         place = f"{place}/{part}"
         if os.path.islink(place):  # noqa: PTH114 - for speed, as above
             _check_link(root, relative)

@@ -115,8 +115,8 @@ class EarlierRuns:
         self._runs: list[_Run] | None = None
 
     def of(self, host: str, point_id: str, repeats: int, accepted: Sequence[str]) -> Iterator[EarlierPoint]:
-        """Yield the point from each earlier job that contains all of its repeats, newest run first. The status of every
-        repeat must be in `accepted`. Only status files are read.
+        """Yield the point from each earlier job that contains all of its repeats, starting with the newest run. The
+        status of every repeat must be in `accepted`. Only status files are read.
         """
         for run in self._all():
             for job in real_folders(run.stored.layout.root / "jobs" / host):

@@ -95,8 +95,8 @@ def write_atomic(path: Path, content: str | bytes, *, sync: bool = True) -> None
 
 
 def clear_unfinished(folder: Path) -> None:
-    """Remove temporary files that a killed process left below `folder`. Only the single writer of the folder may do
-    this."""
+    """Remove the temporary files left behind in `folder` and its subfolders by a killed process. Only the single writer
+    of the folder may do this."""
     for path in folder.rglob(".*.tmp"):
         with suppress(OSError):
             path.unlink()

@@ -41,11 +41,11 @@ def remove_runs(results: Path, roots: Iterable[Path]) -> dict[Path, AsctError]:
 
 
 def clear_run(folder: Path, unwritten: Callable[[StoredRun], str]) -> None:
-    """Remove an earlier run from `folder` (`--force`), but not the folder itself and the log of this command.
+    """Remove an earlier run from `folder` (`--force`), but keep the folder itself and the log of this command.
 
-    `unwritten` returns what the folder contains that asct did not write, or an empty string. Raises StoreError (E516)
-    if there is anything, or if the folder contains no run that can be read, and SafetyError (E504) if the run is in
-    progress. Nothing is removed then.
+    `unwritten` says why the folder may contain files that asct did not write; its result is empty if there is no reason
+    to assume so. Raises StoreError (E516) if there is a reason or if the folder contains no readable run, and
+    SafetyError (E504) if the run is in progress. In all of these cases, nothing is removed.
     """
     try:
         if not folder.is_dir() or not occupant(folder):

@@ -99,7 +99,7 @@ def _variants(kind: str) -> dict[str, jsonschema.Draft202012Validator]:
 
 
 def violations(kind: str, document: Mapping[str, Any], place: str, limit: int = 3) -> list[Diagnostic]:
-    """Return a finding (E508) for each place where `document` violates the schema of its kind, up to `limit`
+    """Check `document` against the schema of its kind, and return a finding (E508) for each violation, up to `limit`
     findings."""
     found = []
     chosen = _variants(kind).get(str(document.get("t"))) if kind == "event" else None
