@@ -1,7 +1,7 @@
 """Protect the drives of one host: check the consent entries and the drives before each write, and count the bytes
 written.
 
-Every job that writes to a target named in the plan has an audit.json, which contains the inspections, the decisions and
+Every job that writes to a target named in the plan has an audit.json. It contains the inspections, the decisions and
 the number of bytes written. A resumed run reads these files, so that the plan's limit applies to all parts of the run
 together.
 """
@@ -50,7 +50,7 @@ class DriveGuard:
 
     @property
     def begun(self) -> frozenset[str]:
-        """The paths that a program of this run may already have written to."""
+        """The paths to which a program of this run may already have written."""
         return frozenset(target.path for audit in self._audits.values() for target in audit.targets if target.begun)
 
     def job(self, job: Job) -> JobGuard:

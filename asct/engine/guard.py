@@ -60,9 +60,9 @@ def inspection_result(
 
 
 def refusal(host: str, stdout: str) -> Diagnostic | None:
-    """Return the refusal for the failed check because of which guard did not start its program.
+    """Return the refusal for the failed check that kept guard from starting its program.
 
-    Returns None if there was another reason, or if the output cannot be parsed.
+    Returns None if guard had a different reason, or if the output cannot be parsed.
     """
     try:
         return _refusal(host, parse_report(stdout))

@@ -140,8 +140,8 @@ class JobRunner:
     # ---- the job ----
 
     def run(self, exports: Mapping[str, Mapping[str, Scalar] | None], causes: Mapping[str, str]) -> None:
-        """Measure the job. `exports` contains the results of the host's jobs, keyed by job id, some of which this job
-        may need. `causes` contains the reasons why jobs have no results.
+        """Measure the job. `exports` contains the results of the host's jobs, keyed by job id; this job may need some
+        of them. `causes` contains the reasons why jobs have no results.
 
         Raises StoreError, and HostLost if the connection is lost before the first point.
         """

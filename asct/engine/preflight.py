@@ -79,7 +79,7 @@ def _scratch(demand: JobNeeds, facts: HostFacts, host: str) -> Diagnostic | None
 
 
 def mib(number: int) -> str:
-    """Format a number of bytes in whole MiB, rounded up. From 10 GiB on, format it in GiB."""
+    """Format a number of bytes in whole MiB, rounded up, or in GiB if it is at least 10 GiB."""
     if number >= 10 << 30:
         return f"{number / (1 << 30):.1f} GiB"
     return f"{-(-number // (1 << 20))} MiB"

@@ -87,7 +87,7 @@ class Attempt:
 
     @property
     def advanced(self) -> bool:
-        """Whether the attempt finished any steps that the next attempt can continue after."""
+        """Whether the attempt finished any steps after which the next attempt can continue."""
         return self.notes is not None and self.notes.finished > 0
 
     def again(self, *, counted: bool = True) -> Attempt:

@@ -311,7 +311,7 @@ def _started(run: RunContext, pool: ThreadPoolExecutor, hosts: Sequence[HostRunn
         while True:
             try:
                 host = waiting.popleft()
-            except IndexError:  # none is left
+            except IndexError:  # no host is left
                 return
             host.run()
 
@@ -421,7 +421,7 @@ def _abandon(writer: RunWriter, error: BaseException, render: Render | None = No
     try:
         writer.finish(status="incomplete", exit_code=70 if known is None else known.exit_code, ended_at=now())
         if render is not None:
-            with suppress(Exception):  # it must not hide the error
+            with suppress(Exception):  # this must not hide the original error
                 render(writer.layout)
         writer.seal()
     except StoreError:

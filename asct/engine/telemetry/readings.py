@@ -29,8 +29,8 @@ _QUOTA: Final = {
     "throttled_usec": ("quota_us", 1),
     "throttled_time": ("quota_us", 1000),
 }
-"""The counter and the divisor for each name in cpu.stat. Version 2 of control groups counts microseconds, version 1
-nanoseconds."""
+"""The counter and the divisor for each name in cpu.stat. Version 2 of control groups counts in microseconds, version 1
+in nanoseconds."""
 _PRESSURE: Final = re.compile(r"some .*\btotal=(\d{1,18})")
 _DRIVE: Final = re.compile(r"/(nvme\d+)/")
 _ZERO_CELSIUS_TO_MAX: Final = (-60.0, 250.0)

@@ -1,8 +1,8 @@
 # Lists the files to read before and after each task.
 #
 # Reading the frequency of a CPU interrupts that CPU, or takes 10 ms on older Linux kernels; therefore, only the first and
-# the last policy are read. The Linux kernel queries an NVMe drive at most once per second. A control group limits all
-# groups below it, so the ancestors of the current group are read too.
+# last policies are read. The Linux kernel queries an NVMe drive at most once per second. A control group limits all groups
+# below it, so the ancestors of the current group are read too.
 
 there() { for one in "$@"; do if [ -r "$one" ]; then printf '%s\n' "$one"; fi; done; }
 cpus=/sys/devices/system/cpu

@@ -79,7 +79,7 @@ class NoiseEvidence:
 
     def counted(self, *kinds: str) -> bool:
         """Return whether all of these kinds were counted both before and after the steps. A counter that has decreased
-        is missing; iowait may do so (proc_stat(5))."""
+        counts as missing; iowait may decrease (proc_stat(5))."""
         return all(f"ticks_{kind}" in self.growth for kind in kinds)
 
     def steal(self) -> float | None:
