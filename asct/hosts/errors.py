@@ -15,13 +15,13 @@ QUOTED = 500
 
 
 def entries(module: str = __file__) -> Mapping[str, Any]:
-    """Return the entries of the errors.yaml beside a module."""
+    """Return the entries of the errors.yaml next to a module."""
     found: Mapping[str, Any] = data(module, "errors.yaml")
     return found
 
 
 def problem(name: str, place: str, *, module: str = __file__, hint: str = "", **values: object) -> Diagnostic:
-    """Return the diagnostic `name` from the errors.yaml beside `module`, with `values` filled in.
+    """Return the diagnostic `name` from the errors.yaml next to `module`, with `values` filled in.
 
     `hint` replaces the hint of the entry.
     """

@@ -19,7 +19,7 @@ try() {
 }
 
 # bytes SIZE PROGRAM [ARGUMENT]...: reply with SIZE bytes of the program's output, padded with zeros if the file has become
-# shorter. dd joins the pieces of a small reply, which would otherwise be sent one by one.
+# shorter. dd joins the pieces of a small reply, which would otherwise be sent separately.
 bytes() {
     size=$1
     shift
@@ -39,7 +39,7 @@ fetch() {
     if [ "$found" -gt "$2" ]; then reply large; else bytes "$found" cat -- "$1"; fi
 }
 
-# part PATH OFFSET LIMIT: reply with the content of a growing file from OFFSET on, at most LIMIT bytes
+# part PATH OFFSET LIMIT: reply with at most LIMIT bytes of a growing file, starting at OFFSET
 part() {
     found=0
     if [ -f "$1" ]; then found=$(($(size "$1") - $2)); fi
@@ -56,7 +56,7 @@ folder() {
 }
 
 # store PATH PARTIAL MODE SIZE: write the SIZE bytes that follow the line, first as PARTIAL. All of them are read even if
-# writing fails, because a call follows them.
+# writing fails, because the next call follows them.
 store() {
     head -c "$4" | { cat >"$2" || cat >/dev/null; } 2>/dev/null
     [ "$(($(size "$2")))" = "$4" ] || { rm -f -- "$2"; reply "no the file could not be written completely"; return; }

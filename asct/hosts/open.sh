@@ -53,9 +53,10 @@ done
 cd -P -- "$found" || fail "cannot enter the folder $found"
 found=$PWD
 
-# A folder belongs to whoever holds the lock of its file .session, and is in use as long as the lock is held. Without a
-# holder, it is abandoned if it is from another boot, because a power failure may have lost part of it; if it contains results
-# that nobody has collected for a week; and without results after an hour, which is longer than opening a host takes.
+# A folder belongs to the holder of the lock on its file .session, and is in use as long as the lock is held. A folder that
+# nobody holds is abandoned in three cases: it was created before the last boot, so that a power failure may have destroyed
+# part of it; it contains results that nobody has collected for a week; or it contains no results and is more than an hour
+# old, which is longer than opening a host takes.
 abandoned() {
     [ -d "$1" ] && [ ! -h "$1" ] && [ -O "$1" ] || return 1
     age=-mmin\ +60
@@ -101,5 +102,5 @@ posix=
 case ${SHELL##*/} in
 sh | dash | ash | bash) posix="shell posix" ;;
 esac
-printf 'asct:%s\n' "work $root" "cache $cache" ${posix:+"$posix"} ready # one write, because each is an ssh packet
+printf 'asct:%s\n' "work $root" "cache $cache" ${posix:+"$posix"} ready # one write, which becomes one ssh packet
 [ -z "$owner" ] || begin "$owner"

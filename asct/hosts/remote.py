@@ -75,7 +75,7 @@ class RemoteHost(Host):
             if self.work and self._link.alive():
                 self._leave()
         except AsctError:
-            pass  # there is no connection: `resume` will find the folder, or it is removed after a week
+            pass  # there is no connection: the folder is left for `resume`, or removed after a week
         finally:
             self._session.work = ""
             self._link.close()

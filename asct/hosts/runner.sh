@@ -1,6 +1,6 @@
-# The runner of asct on every host, this machine included. It needs a POSIX shell (dash, bash, busybox ash), setsid and
-# flock. Values arrive quoted, with $nl for a line feed. $root, set by the caller, is the work folder; $mode is the role
-# of this shell:
+# The runner of asct on every host, including this machine. It needs a POSIX shell (dash, bash, busybox ash), setsid and
+# flock. Values arrive quoted, with $nl for a line feed. $root, set by the caller, is the work folder; $mode is the role of
+# this shell:
 #
 #   none    defines the functions only, to open the session
 #   line    reads one line of calls from standard input and runs it: short commands, files, housekeeping
@@ -8,18 +8,18 @@
 #   task    the part of the runner that takes one task of a job file from its folder to its report
 #
 # Each program that a task starts leads a separate session, so that it can be stopped together with its children. The shell
-# starts no program for what it can do itself: a start costs more than a millisecond, and many tasks are that short.
+# does as much as possible itself: starting a program costs more than a millisecond, and many tasks take no longer than that.
 #
 # The runner executes the job files .queue/1, .queue/2, ... by itself, even while the connection is down. Each event is a
 # line of `.journal` that begins with `asct:`. It is also sent over the connection that started the runner, as long as that
-# lasts. The output of programs goes to files, which stay until asct has copied them.
+# connection lasts. The output of programs goes to files, which are kept until asct has copied them.
 #
 # runner_task.sh executes the job files. On a host, both files form one text.
 #
 # Descriptors: 3 control, 4 connection, 5 journal, 6 the lock of the session (.session), 7 standard error of the connection
-# until the script of the session has started, 9 the lock of the host. The Linux kernel
-# holds the locks until the last process of the session has ended, measuring programs included. Both are locks of flock(2).
-# .session is opened for writing too, because NFS requires that of an exclusive lock.
+# until the script of the session has started, 9 the lock of the host. Both locks are taken with flock(2). The Linux kernel
+# holds them until the last process of the session has ended, including the measuring programs. .session is also opened for
+# writing, because NFS requires this for an exclusive lock.
 
 nl='
 '
@@ -51,8 +51,8 @@ clear_away() {
     if [ -n "$mine" ] && [ ! -e "$root/.queue/1" ]; then rm -rf -- "$root"; fi
 }
 
-# look PID: set $start to the start time in ticks since boot (field 22 of stat, counted from behind the name in
-# parentheses), or to an empty text for a zombie
+# look PID: set $start to the start time in ticks since boot (field 22 of stat, counted after the name in parentheses), or to
+# an empty string for a zombie
 look() {
     start=
     IFS= read -r stat 2>/dev/null <"/proc/$1/stat" || return 1
@@ -62,7 +62,7 @@ look() {
     start=$1
 }
 
-# alive FILE: test whether the process recorded in FILE is running; set $pid, and $rest to the text behind its start time
+# alive FILE: test whether the process recorded in FILE is running; set $pid, and $rest to the text after its start time
 alive() {
     pid= noted=
     { read -r pid noted rest <"$1"; } 2>/dev/null
@@ -111,12 +111,12 @@ begin() {
             hand_on
             exit 0
         fi
-        end_leftovers # of a runner that no longer listens
+        end_leftovers # the processes of a runner that no longer listens
     fi
     mine=1
     printf '%s\n' "$boot" >&6 || fail "cannot write to $root"
     exec 3<&0 # this shell ends with the runner, which closes the connection
-    ( exec <&3 >/dev/null 2>&1 3<&- 4>&- 6<&-; hand_on ) & # not redirections of the function: dash keeps copies for those
+    ( exec <&3 >/dev/null 2>&1 3<&- 4>&- 6<&-; hand_on ) & # dash keeps copies of what is redirected for a function
     $via setsid sh -c 'root=$1 mode=serve attach=$2 owner=$3 find=$4 keep=$5 cache=$6 script=$7; . "$root/.runner"' \
         sh "$root" "$$" "$1" "$find" "$keep" "$cache" "${script:+$root/.script}" </dev/null 3<&- 8<&-
     exit 0
@@ -127,8 +127,8 @@ hand_on() {
     printf 'gone %s\n' "$$" >&8
 }
 
-# Another account may have planted something else under the name of the lock, which is the same for all. Therefore the file
-# is created under a random name and linked, which opens nothing, and is only read.
+# Another account may have planted something else under the name of the lock, which is the same for all accounts. The file is
+# therefore created under a random name and then linked, which opens nothing; afterward, it is only read.
 lock() {
     if [ ! -e "$LOCK" ] && [ ! -h "$LOCK" ]; then
         made=$(mktemp "$LOCK-XXXXXXXX") && chmod 666 "$made" && ln -- "$made" "$LOCK"
@@ -145,7 +145,7 @@ lock() {
     [ "/proc/$$/fd/9" -ef "$LOCK" ] || fail "$LOCK was replaced"
 }
 
-# Kill the processes of a killed runner: they hold the lock of the session.
+# Kill the processes left behind by a killed runner, because they hold the lock of the session.
 end_leftovers() {
     attempts=10
     until flock -n 6; do
@@ -169,7 +169,7 @@ end_all() {
 
 # strays: set $strays to the processes of tasks that are still running outside the tasks' process groups (fio jobs lead
 # separate sessions). Every process of a task inherits both locks, and only the shells of the runner are in its session. A
-# shell that waits for the runner to end has descriptor 6 only. At the end of the session, short commands are killed as well.
+# shell that waits for the runner to end has only descriptor 6. At the end of the session, short commands are killed as well.
 strays() {
     strays=
     for one in /proc/[0-9]*/fd/6; do
@@ -187,8 +187,8 @@ strays() {
     done
 }
 
-# Terminate strays, and kill those that are left after 10 s; the guardian of huge pages ignores TERM until the pages are back.
-# A killed process holds the lock until it is scheduled once more, so wait for it.
+# Terminate strays, and kill those that remain after 10 s. The guardian of huge pages ignores TERM until it has returned the
+# pages. A killed process holds the lock until it is scheduled once more, so wait for it.
 end_strays() {
     left=100
     strays
@@ -201,8 +201,9 @@ end_strays() {
     done
 }
 
-# The card of a session names it to those who find the host locked: a symbolic link, because another account may have planted
-# something else under this name, and a link is created and read without opening anything. All other cards are obsolete.
+# The card of a session identifies it to users who find the host locked. It is a symbolic link, which is created and read
+# without opening anything, because another account may have planted something else under this name. All other cards are
+# obsolete.
 show_card() {
     set -- "$LOCK".[0-9]*
     if [ -h "$1" ] || [ -e "$1" ]; then rm -f -- "$@" 2>/dev/null; fi
@@ -211,8 +212,8 @@ show_card() {
     ln -s -- "$start ${up%.*} $owner" "$LOCK.$$" 2>/dev/null
 }
 
-# held: test whether the holder of the lock has a card; set $pid, $since (uptime in seconds) and $text from it. A session
-# that begins holds the lock for a moment without one.
+# held: test whether the holder of the lock has a card; set $pid, $since (uptime in seconds) and $text from it. For a moment,
+# a new session holds the lock without having a card.
 held() {
     for one in "$LOCK".[0-9]*; do
         pid=${one#"$LOCK."}
@@ -306,7 +307,7 @@ hear() {
     done
 }
 
-# Without a connection and without work the runner exits, so that another run can have the host; the results stay.
+# A runner that has neither a connection nor work exits, so that another run can use the host. The results are kept.
 linger() {
     [ -n "$attach" ] || [ "$going" -gt 0 ] ||
         ( sleep "$LINGER_S"; printf 'expire\n' >&3 ) 4>&- 5>&- 6<&- 8<&- 9<&- &
@@ -317,7 +318,7 @@ expire() {
     if [ -e "$root/.queue/1" ]; then over_and_out "$root/.pid"; else over_and_out "$root"; fi
 }
 
-# removed PATH: remove PATH, with retries because a working shell that has just started may still write into the folder
+# removed PATH: remove PATH, with retries, because a working shell that has just started may still write to the folder
 removed() {
     for try in 1 2 3 4 5; do
         if rm -rf -- "$1"; then return; fi
@@ -326,10 +327,10 @@ removed() {
     return 1
 }
 
-# over_and_out PATH: remove PATH, either the runner's pid file or the work folder, and exit. The card stays until the folder is
-# gone, which may take a while, so that those who find the host locked know by whom; without a card they wait for a moment. The
-# host is unlocked before asct is notified, because another run may start at once, unless a process that cannot be killed still
-# holds the lock.
+# over_and_out PATH: remove PATH, either the runner's pid file or the work folder, and exit. Removing the folder may take a
+# while. The card is kept until then, so that users who find the host locked can see who holds the lock; without a card, they
+# would wait for a moment. The host is unlocked before asct is notified, because another run may start immediately. If a
+# process that cannot be killed still holds the lock, the host remains locked.
 over_and_out() {
     ending=1
     end_strays
@@ -385,7 +386,8 @@ look_at_limit() {
     fi
 }
 
-# set_alarm HUNDREDTHS: send an alarm after this time, in whole seconds as POSIX requires for sleep(1) unless it is short
+# set_alarm HUNDREDTHS: send an alarm after this time, which is rounded up to whole seconds (as POSIX requires for sleep(1))
+# unless it is short
 set_alarm() {
     nap=$((($1 + 99) / 100))
     [ "$1" -ge 300 ] || nap=$(($1 / 100)).$(($1 % 100 / 10))$(($1 % 10))
@@ -407,7 +409,7 @@ finish() {
     say done
 }
 
-# remove PATH ROOT...: remove PATH if, with links resolved, it is below one of the roots
+# remove PATH ROOT...: remove PATH if it is below one of the roots after links are resolved
 remove() {
     path=$1
     shift
@@ -423,8 +425,8 @@ remove() {
     fail "$path is outside the work folder (through a link)"
 }
 
-# leave: end the session and remove its folder after its last process has ended. A runner that still has the connection
-# that started it does this itself.
+# leave: end the session and remove its folder after its last process has ended. A runner that still has the connection over
+# which it was started does this itself.
 leave() {
     cd /
     if [ -f "$root/.session" ]; then
@@ -434,7 +436,7 @@ leave() {
             printf 'leave\n' 1<>"$root/.control"
             flock 6
         else
-            text=$(readlink "$LOCK.$pid") && [ "$noted" = "${text%% *}" ] && rm -f -- "$LOCK.$pid" # of the killed runner
+            text=$(readlink "$LOCK.$pid") && [ "$noted" = "${text%% *}" ] && rm -f -- "$LOCK.$pid" # its old card
             end_leftovers
         fi
     fi

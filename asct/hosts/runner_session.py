@@ -210,7 +210,7 @@ class RunnerSession:
             self._pending[task.key] = task
         self._unsent = [*tasks]
         try:
-            self._once(self._send_tasks)  # if the connection is restored, that also submits the tasks
+            self._once(self._send_tasks)  # restoring a broken connection also submits the tasks
         except HostError:
             self._unsent = []
             for task in tasks:

@@ -29,13 +29,13 @@ work_off() {
     done 7<"$root/.queue/$next"
 }
 
-# A connection that nobody reads blocks the writer after a few hundred lines. Therefore asct acknowledges events. If it is
-# far behind, the runner writes to the journal only.
+# A connection that nobody reads from blocks the writer after a few hundred lines. Therefore, asct acknowledges events. If it
+# is far behind, the runner writes only to the journal.
 keep_up() {
     begun=$((begun + 1))
     if [ -z "$live" ] || [ "$((begun % 8))" != 0 ]; then return; fi
     say "count $begun"
-    if read -r one <"$root/.heard"; then heard=$one; fi # otherwise it is being written
+    if read -r one <"$root/.heard"; then heard=$one; fi # otherwise, the file is being written
     if [ "$((begun - heard))" -gt "$LEAD" ]; then
         say muted
         live=
@@ -45,7 +45,7 @@ keep_up() {
 # One alarm serves many tasks: another one is set only for a task whose limit comes earlier.
 run_task() {
     IFS= read -r line <&7 || return
-    case $restore$line in # found out only where it is needed, because it starts two programs
+    case $restore$line in # determined only if it is needed, because this starts two programs
     -*"; companion "*) defaults; restore=$via via= ;;
     esac
     now
@@ -72,7 +72,7 @@ settle_task() {
     say "died $key"
 }
 
-# Kill the process groups of the task. A program that ended by itself has stopped its other processes.
+# Kill the process groups of the task. A program that ended on its own has stopped its other processes.
 over() {
     printf '%s %s\n' "$key" "$read_at" >"$root/.done"
     for one in $led $companions; do kill -s KILL -- "-$one" 2>/dev/null; done
@@ -95,8 +95,8 @@ file() {
     printf '%s' "$2" 2>/dev/null >"$1" || fail "cannot write $1"
 }
 
-# launch FOLDER STDOUT STDERR [NAME=VALUE]... -- PROGRAM [ARGUMENT]...: replace this (sub)shell by the program. If it is
-# missing, the shell prints its usual message.
+# launch FOLDER STDOUT STDERR [NAME=VALUE]... -- PROGRAM [ARGUMENT]...: replace this (sub)shell with the program. If the
+# program is missing, the shell prints its usual message.
 launch() {
     cd -- "$1" || exit 126
     exec >"$2" 2>"$3" 4>&- 5>&-
@@ -136,8 +136,9 @@ lead() {
 }
 
 # The host state, in .readings: a line `= KEY WORD` and the selected lines of the files in $reading (the expression and the
-# files, one per line). A reading no older than RECENT serves this task as well, unless there was a pause since, in which asct
-# worked; nothing is read after a task shorter than BRIEF, because a reading takes about as long. In hundredths of a second.
+# files, one per line). A reading no older than RECENT is used for this task as well, unless asct has worked during a pause
+# since then. Nothing is read after a task shorter than BRIEF, because a reading takes about as long. Both limits are in
+# hundredths of a second.
 BRIEF=2 RECENT=5 PAUSE=1 rested=0
 read_before() {
     [ -n "$reading" ] || return 0
@@ -187,8 +188,8 @@ main() {
     read_after 2>/dev/null >>"$root/.readings"
 }
 
-# A companion that ignores INT, or still does because $restore is empty, is stopped by TERM. The shell that does so must not
-# outlive the companions, because their process ids may then belong to other processes.
+# A companion that ignores INT (possibly because $restore is empty) is stopped by TERM. The shell that sends the signal must
+# not outlive the companions, because their process ids may then belong to other processes.
 end_companions() {
     [ -n "$companions" ] || return 0
     ( trap '' TERM; sleep 2; kill -s TERM $companions; sleep 2; kill -s KILL $companions ) >/dev/null 2>&1 4>&- 5>&- &

@@ -1,6 +1,6 @@
 # The batch script of a job: holds the node and runs the commands that asct sends through a folder on it. A command arrives
 # with a step of the job but is a child of this shell, so that it continues if the step, the connection or asct ends. POSIX
-# only. The variables set before are token, which is part of the folder's name, and patience, in seconds.
+# only. Two variables are set beforehand: token, which is part of the folder's name, and patience, in seconds.
 
 LC_ALL=C
 export LC_ALL
@@ -8,8 +8,8 @@ umask 077
 door=/tmp/asct-job-$token
 mkdir -m 700 -- "$door" && : >"$door/alive" && mkfifo "$door/orders" || exit 1
 
-# ours [WORD]: print the processes started from here, or those of them with WORD in their command line. Slurm may lose
-# track of a program that has left its session.
+# ours [WORD]: print the processes started from here, or only those with WORD in their command line. Slurm may lose track of
+# a program that has left its session.
 ours() {
     for one in $(grep -lsz "^ASCT_JOB=$token\$" /proc/[0-9]*/environ); do
         one=${one%/environ}
@@ -17,7 +17,7 @@ ours() {
     done
 }
 
-# Kill the shells of the session first: otherwise they would report that the killed programs ended by themselves.
+# Kill the shells of the session first: otherwise, they would report that the killed programs ended on their own.
 finish() {
     trap '' INT TERM HUP
     kill -s KILL $(ours mode=) 2>/dev/null
@@ -39,9 +39,9 @@ exec 3<>"$door/orders"
 ( while [ -p "$door/orders" ]; do sleep 5; printf 'tick\n' >&3; done ) &
 ticker=$!
 
-# run NUMBER: run the command in the folder that the step has created; the step waits for it. It is started with setsid and
-# not in the background with `&`, because a shell makes background programs ignore SIGINT. The runner of a session keeps
-# descriptor 7, and with it the lock.
+# run NUMBER: run the command in the folder that the step has created; the step waits for it. The command is started with
+# setsid rather than in the background with `&`, because a shell makes background programs ignore SIGINT. The runner of a
+# session keeps descriptor 7 open and therefore keeps the lock.
 run() {
     ASCT_JOB=$token setsid --fork sh -c '
         { flock -s 7; setsid sh "$2/command"; echo "$?" >"$2/status"; } \
@@ -53,7 +53,7 @@ tick() {
     flock -x -n "$door/alive" true || { idle=0; return; }
     idle=$((idle + 5))
     [ "$idle" -ge "$patience" ] || return 0
-    case $SLURM_JOB_NAME in # which a cluster may change
+    case $SLURM_JOB_NAME in # a cluster may change the name
     asct-*) scancel --quiet --state=PENDING --user="$(id -un)" --name="$SLURM_JOB_NAME" 2>/dev/null ;;
     esac
     exit 1
@@ -65,6 +65,6 @@ while :; do
     case $word in
     run) idle=0; run "$rest" ;;
     tick) tick ;;
-    end) signals=KILL; exit "$rest" ;; # asct has no more processes here
+    end) signals=KILL; exit "$rest" ;; # none of asct's processes is left here
     esac
 done

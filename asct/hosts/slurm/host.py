@@ -280,7 +280,7 @@ class SlurmHost(RemoteHost):
         """Cancel the jobs that have not started. Otherwise, the next one would start and take the node."""
         left = [one.job for one in self._planned.values()]
         self._planned = {}
-        with contextlib.suppress(AsctError):  # Slurm does not respond; the jobs will end without asct
+        with contextlib.suppress(AsctError):  # Slurm does not respond; the jobs will end on their own
             cancel(self.name, left)
         for job in left:
             self._queue.forget(job)

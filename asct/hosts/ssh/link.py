@@ -29,7 +29,7 @@ KEEPALIVE_S = 15
 MAX_JUMPS = 8
 _READ_LOCK = threading.Lock()
 """The lock held while a key file is read, so that only one thread reads the file for all hosts of a fleet."""
-logging.getLogger("paramiko").addHandler(logging.NullHandler())  # diagnostics contain its messages
+logging.getLogger("paramiko").addHandler(logging.NullHandler())  # asct's diagnostics quote its messages
 
 
 class SshLink(TimedLink):
