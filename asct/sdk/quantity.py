@@ -16,10 +16,10 @@ its point and the facts of its host."""
 
 
 class Quantity(NamedTuple):
-    """How a benchmark measures the quantity `name`: with the values of `metric` at the coordinates `at` (None matches
-    any value of a coordinate). Two values in a run measure the same quantity if they agree in name, host and
-    conditions, in the coordinates listed in `keys` (a mapping from common names to the value's own coordinates), and in
-    `fixed`. `also` lists metrics that express the same value in another unit.
+    """How a benchmark measures the quantity `name`: by the values of `metric` at the coordinates `at` (None matches any
+    value of a coordinate). Two values in a run measure the same quantity if they agree in name, host and conditions, in
+    the coordinates listed in `keys` (a mapping from common names to the value's own coordinates), and in `fixed`.
+    `also` lists metrics that express the same value in another unit.
 
     `curve` names two metrics: the smallest and the largest size at which a level was measured. All values at sizes in
     this range together measure the level.
