@@ -151,7 +151,7 @@ def known_plan_keys() -> list[PlanKey]:
 
 
 _PARTS: Final = {"settings": SettingInfo, "metrics": MetricInfo, "flags": FlagInfo}
-"""The parts that benchmarks share. index.json stores each of them once, and benchmarks refer to it by key."""
+"""The parts that benchmarks share. index.json stores each of them once, and benchmarks refer to them by key."""
 
 
 @cache

@@ -1,8 +1,8 @@
 """Find quantities that a run measured more than once with different results.
 
 Each benchmark declares the quantities that its values measure (`sdk/quantity.py`). The values are compared whenever a
-run is read. Therefore, records.jsonl remains unchanged, and resumed or reused parts of a run are treated like all
-others.
+run is read. Therefore, records.jsonl remains unchanged, and resumed or reused parts of a run are treated like all other
+parts.
 """
 
 from __future__ import annotations

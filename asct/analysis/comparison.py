@@ -46,10 +46,10 @@ _MOST: Final = 0.8
 LEAST_RUNS: Final = 5
 """Minimum number of unchanged runs for which their spread is used. Fewer runs do not determine it precisely enough."""
 _ENOUGH_RUNS: Final = 10
-"""With fewer unchanged runs than this, the spread is so uncertain that a regression shown by the visits is treated as
-undecided rather than as chance, and that the intervals of the values must allow for it."""
+"""With fewer unchanged runs than this, their spread is uncertain. Therefore, a regression shown by the visits is
+treated as undecided rather than as chance, and the intervals of the values must allow for differences between runs."""
 _EXTREME: Final = 1e100
-"""Ratios of values above this limit or below its inverse could overflow. No measurement returns such values."""
+"""Ratios could overflow if a value is above this limit or below its inverse. No measurement returns such values."""
 Outcome = Literal["improved", "same", "regressed", "too-few", "noisy", "not-comparable"]
 _LEAST_PERCENT: Final = 0.001
 _DEPENDENT: Final = ("drift", "two-states")
@@ -361,13 +361,13 @@ def _values(group: MetricGroup) -> list[float]:
 def _noise(group: MetricGroup, step: float, *, known: bool) -> float:
     """Return half the width of the value's interval, relative to the value.
 
-    The interval of a single repeat allows for differences between runs, and that of several repeats is their range. If
-    the spread of unchanged runs is `known`, the interval only has to show how precisely the samples determine the
+    The interval of a single repeat allows for differences between runs; the interval of several repeats is their range.
+    If the spread of unchanged runs is `known`, the interval only has to show how precisely the samples determine the
     value, which is their median. A few disturbed visits do not move the median, so they must not widen its interval.
-    The median's interval is not used if there are fewer than 6 samples or they are flagged as not independent, or if
-    its width is zero: then most samples are equal, which is due to rounding and does not show how precise they are. If
-    all of several samples are equal, half the width is at least `step`, the resolution with which the values were
-    printed: a printed value may be off by that much if its program truncates it.
+    The median's interval is not used if there are fewer than 6 samples, if they are flagged as not independent, or if
+    its width is zero. In the last case, most samples are equal because of rounding, which does not show how precise
+    they are. If there are several samples and all of them are equal, half the width is at least `step`, the resolution
+    with which the values were printed, because a program that truncates values may be off by that much.
     """
     interval = _median_interval(group) if known else None
     low, high = interval if interval and interval[0] < interval[1] else group.span

@@ -104,8 +104,7 @@ def titled_rows(table: Table) -> list[dict[str, Scalar | None]]:
 
 
 def scaled(value: Scalar | None, scale: float) -> Scalar | None:
-    """Return `value / scale` with ten significant digits, which hides rounding errors. Sizes and texts are
-    unchanged."""
+    """Return `value / scale` with ten significant digits, which hides rounding errors. Sizes and text are unchanged."""
     if value is None or isinstance(value, str | bool):
         return value
     if scale == 1.0:

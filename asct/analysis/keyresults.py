@@ -1,5 +1,5 @@
-"""The numbers at the top of a report: at most eight key results, chosen by rule and grouped by subject, for one or many
-hosts."""
+"""The numbers at the top of a report: at most eight key results, chosen by fixed rules and grouped by subject, for one
+or many hosts."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ class JobOutcome:
 class HostRow:
     """Hosts with the same outcomes.
 
-    `state` is `ok`, or the reason why the hosts could not be used. The outcome of a job that these hosts do not have is
+    `state` is `ok`, or the reason why the hosts could not be used. If these hosts do not have a job, its outcome is
     None.
     """
 

@@ -1,4 +1,5 @@
-"""The parts of a report in Markdown, from the full version to the briefest, for documents of limited size."""
+"""The parts of a report in Markdown, each in several versions, from the longest to the shortest, for documents of
+limited size."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ MOST_HOSTS = 4
 _LONGEST = 1000
 """Maximum number of characters in each text at the beginning of a report."""
 _FEWER = (MOST_ROWS, 50, 10)
-"""Maximum number of table rows in each version of a part, from the full version to the briefest."""
+"""Maximum number of table rows in each version of a part, from the longest version to the shortest."""
 
 
 def clipped(text: str, most: int = _LONGEST) -> str:
@@ -45,8 +46,8 @@ def host_line(host: HostCard) -> str:
 
 
 def tables(name: str, rank: int, title: str, grids: Sequence[TextTable]) -> list[Part]:
-    """Return a part with tables below a title, with fewer rows in each successive version; return nothing if there are
-    no tables."""
+    """Return a part that consists of a title and tables, with fewer rows in each successive version. Return nothing if
+    there are no tables."""
     if not grids:
         return []
 

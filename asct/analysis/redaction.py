@@ -1,4 +1,4 @@
-"""Remove everything that must not be published from texts, documents and paths.
+"""Remove everything that must not be published from text, documents and paths.
 
 `redactor` is for reports that anyone may read: it removes addresses, serial numbers and command lines of the Linux
 kernel, but keeps the host names in the plan, except names that are addresses. `redaction_of` is for `--redact`: it also
@@ -43,7 +43,7 @@ _REPLACED: Final = {
     "user": _ADDRESS, "domain": _ADDRESS, "mac": _ADDRESS, "ip": _ADDRESS, "serial": _SERIAL, "boot": _COMMAND_LINE,
 }  # fmt: skip
 _AFTER: Final = {"disk": _SERIAL, "home": _USER, "option": _USER}
-"""Replacements for texts that keep their first part, so that only the rest is replaced."""
+"""Replacements for matches whose first part is kept, so that only the rest is replaced."""
 _FIELDS: Final = {
     **dict.fromkeys(("serial", "uuid", "wwn", "nguid", "eui64", "subsysnqn"), _SERIAL),
     **dict.fromkeys(
@@ -52,7 +52,7 @@ _FIELDS: Final = {
     "command_line": _COMMAND_LINE,
     "user": _USER,
 }
-"""Keys in documents whose entire text is secret."""
+"""Keys in documents whose entire values are secret."""
 _OWN: Final = data(__file__, "redaction.yaml")
 _KEPT: Final = frozenset(_OWN["kept"])
 _KEPT_IN_DOCUMENTS: Final = _KEPT.union(_OWN["kept_in_documents"])
@@ -69,7 +69,7 @@ _SHORTEST_NAME: Final = 5
 
 
 class Redaction:
-    """Replaces the `known` texts, and everything that has the form of an address or a serial number. With `names`, it
+    """Replaces the `known` strings, and everything that has the form of an address or a serial number. With `names`, it
     also replaces user names in paths, and all machines in `domains`."""
 
     def __init__(self, known: Mapping[str, str], *, names: bool = False, domains: Iterable[str] = ()) -> None:
@@ -149,12 +149,12 @@ class Redaction:
 
 
 def _any_of(texts: Iterable[str]) -> str:
-    """Return a pattern that matches any of the texts and prefers longer ones to shorter ones."""
+    """Return a pattern that matches any of the strings and prefers longer matches."""
     return "|".join(re.escape(text) for text in sorted(texts, key=lambda text: (-len(text), text)))
 
 
 def redactor(view: RunView) -> Callable[[str], str]:
-    """Return a function that removes addresses, serial numbers and kernel command lines from texts about a run."""
+    """Return a function that removes addresses, serial numbers and kernel command lines from text about a run."""
     names = {host.name for host in view.run.hosts}
     # Words without a digit, dot or colon are excluded: an ordinary word would be replaced wherever it occurs.
     particular = ((text, word) for text, word in _known(view) if len(text) >= 4 and re.search(r"[\d.:]", text))
@@ -165,7 +165,7 @@ def redactor(view: RunView) -> Callable[[str], str]:
 
 def redaction_of(view: RunView, files: Iterable[tuple[str, str]], *others: RunView) -> Redaction:
     """Return the redaction that removes all secrets of a run and of `others`, including the names of hosts and users.
-    `files` contains the paths and texts of the files of their results trees."""
+    `files` contains the path and the text of each file in their results trees."""
     views = (view, *others)
     found = {text: word for one in reversed(views) for text, word in _known(one)}
     for path, text in files:
@@ -183,7 +183,7 @@ def redaction_of(view: RunView, files: Iterable[tuple[str, str]], *others: RunVi
 
 
 def redacted(value: _Value, redact: Callable[[str], str]) -> _Value:
-    """Return a value with all texts in it redacted, including those in collections, dataclasses and models."""
+    """Return a value with all text in it redacted, including the text in collections, dataclasses and models."""
     found: Any = value
     if isinstance(value, str):
         found = redact(value)
@@ -246,7 +246,7 @@ def _parsed(text: str) -> Any:
 
 
 def _of_document(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the texts in the secret fields of a document, with their replacements."""
+    """Yield the contents of the secret fields of a document, with their replacements."""
     if isinstance(value, str) and key in _FIELDS:
         yield value, _FIELDS[key]
         before, _, after = value.rpartition("@")

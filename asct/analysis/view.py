@@ -129,8 +129,8 @@ class RunView:
     catalog: Catalog | None = None
     """The benchmarks that are installed on the machine on which the view was opened."""
     sources: tuple[Any, Any, str] | str | None = None
-    """Set only for a copy of a run, because a copy is not stored with the other runs of its plan: the result of
-    `sources_of` for the original run, or the reason why that function failed."""
+    """The result of `sources_of` for the original run, or the reason why that function failed. This is set only for a
+    copy of a run, because a copy is not stored with the other runs of its plan."""
 
     def ids(self) -> list[str]:
         """Return the benchmark entries of the plan, in the order of their first jobs."""

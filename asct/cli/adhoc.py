@@ -167,13 +167,13 @@ def _is_default(benchmark: Benchmark[Any], key: str, value: Any) -> bool:
 def consents(
     texts: Iterable[str], settings: Settings, hosts: Mapping[str, str], findings: Findings
 ) -> list[dict[str, str]]:
-    """Return the `safety: destroys:` entries for texts such as `local:/dev/disk/by-id/nvme-X:S6XZ`.
+    """Return the `safety: destroys:` entries for strings such as `local:/dev/disk/by-id/nvme-X:S6XZ`.
 
     `hosts` maps alternative host names, such as the address given to `--host`, to the names in the plan.
 
     Because device names and serial numbers may contain colons, the device is the longest match among the devices in the
     settings; if none matches, it ends at the last colon. A loop device (`/dev/loop0`) ends at the first colon, because
-    its serial is the path of a file. Report texts in which a part is missing (E910).
+    its serial is the path of a file. Report strings in which a part is missing (E910).
     """
     devices = sorted({path for values in settings.values() for path in _texts(values)}, key=len, reverse=True)
     found = []

@@ -1,8 +1,8 @@
 """The only module that prints. stdout carries results; stderr carries progress, warnings and errors.
 
 Whether output is colored depends first on `--color`, then on NO_COLOR and FORCE_COLOR (any non-empty value), and
-finally on whether the stream is a terminal (unless TERM=dumb). The width is that given by COLUMNS, otherwise that of
-the terminal, otherwise 80. rich is loaded only for styled text and live progress.
+finally on whether the stream is a terminal (unless TERM=dumb). The width is the value of COLUMNS, otherwise the width
+of the terminal, otherwise 80. rich is loaded only for styled text and live progress.
 """
 
 from __future__ import annotations

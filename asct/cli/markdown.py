@@ -20,7 +20,8 @@ _CELL = re.compile(r"(?<!\\)\|")
 _MARKS = {"\x01": "\x1b[36m", "\x02": "\x1b[1m", "\x03": "\x1b[3m", "\x04": "\x1b[0m"}
 """Characters that stand for escape sequences until the text is wrapped: code, strong, emphasis, and the end of each."""
 _CUT = "\x05"
-"""Stands for inline code while other marks are replaced, because asterisks in code are not marks."""
+"""A placeholder for inline code while other marks are replaced. It is needed because asterisks in code are not
+marks."""
 
 
 def reflowed(text: str, width: int, *, colour: bool = False) -> str:

@@ -164,8 +164,8 @@ def _start_log(options: GlobalOptions, output_dir: str | None) -> None:
 class ReportRequest:
     """The options of reports on machines.
 
-    `hosts` contains texts such as [USER@]ADDRESS[:PORT], and is empty for this machine. `origin` is a snapshot to read
-    instead of a machine.
+    `hosts` contains strings of the form [USER@]ADDRESS[:PORT]; it is empty for this machine. `origin` is a snapshot to
+    read instead of a machine.
     """
 
     hosts: tuple[str, ...]
@@ -270,7 +270,7 @@ class Duration(click.ParamType):  # type: ignore[type-arg]  # is generic for typ
     name = "duration"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the duration in seconds. A number without a unit and other invalid texts are usage errors."""
+        """Return the duration in seconds. A number without a unit, or any other invalid value, is a usage error."""
         from asct.values.duration import parse_duration, require_unit
 
         number = value

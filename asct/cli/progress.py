@@ -33,7 +33,7 @@ REDRAW_LOCAL_S: Final = 4.9
 _SHORTEST_S: Final = 0.25
 """Minimum time between two redraws caused by events, because many short points can end within one second."""
 _MOST_OF_POINT: Final = 0.95
-"""Maximum share of its part of the bar that a running point fills."""
+"""Maximum fraction of its segment of the bar that a running point fills."""
 
 
 @dataclass

@@ -256,7 +256,7 @@ def _sorted_by_text(cells: Sequence[TableCell]) -> bool:
 @dataclass(frozen=True, slots=True)
 class _Column:
     """Writes the cells of a column. `marked` is true if its alignment differs from the table's default, and `breaks` if
-    long texts are broken into lines."""
+    long text is broken into lines."""
 
     head: ColumnHead
     by_text: bool

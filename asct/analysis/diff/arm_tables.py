@@ -17,8 +17,8 @@ from asct.store.documents import store_error
 from asct.values.error import shown
 
 _LARGEST: Final = 1e30
-"""Larger than any measured value. Unlike the largest floating-point number, it can be converted to any unit without
-overflow."""
+"""A number that is larger than any measured value. Unlike the largest floating-point number, it can be converted to any
+unit without overflow."""
 _AGAIN: Final = "restore the file from a backup, or measure again with ASCT"
 
 

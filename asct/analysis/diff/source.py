@@ -31,7 +31,7 @@ class DiffSource:
     """What a comparison needs from a run.
 
     `name` is unique among the runs of one user: `<plan>/<run id>`, or the path of a folder that another tool wrote.
-    `tool` and `version` name the program that wrote the run. `machines` maps each host to its facts, which are texts
+    `tool` and `version` name the program that wrote the run. `machines` maps each host to its facts, which are strings
     keyed by label (`Linux kernel`: `6.1.0-28-amd64`); unknown facts are omitted. Only labels that both runs contain are
     compared, so the reader of another tool's files must use the labels of `machine_facts`. `settings` contains the
     settings of each job that are the same at all of its points.

@@ -19,7 +19,7 @@ _USUAL: Final = (400, "normal", "regular", "book")
 
 
 def lacking(texts: Iterable[str]) -> frozenset[str]:
-    """Return the visible characters of texts that DejaVu Sans lacks."""
+    """Return the visible characters in these strings that DejaVu Sans lacks."""
     found: set[str] = set()
     found.update(*texts)
     dejavu = _contained(findfont(DEJAVU))
@@ -42,7 +42,7 @@ def fonts_for(characters: frozenset[str]) -> tuple[tuple[str, ...], frozenset[st
 
 
 def with_codes(value: Any, characters: Collection[str]) -> Any:
-    """Replace the characters with codes such as U+4E2D in a text, or in all texts in lists and dictionaries."""
+    """Replace these characters with codes such as U+4E2D, in a string or in all strings in lists and dictionaries."""
     if isinstance(value, str):
         return value.translate({ord(one): f"U+{ord(one):04X}" for one in characters}) if characters else value
     if isinstance(value, list | tuple):
@@ -53,7 +53,7 @@ def with_codes(value: Any, characters: Collection[str]) -> Any:
 
 
 def texts_of(value: Any) -> Iterable[str]:
-    """Yield all texts in lists and dictionaries, at any depth."""
+    """Yield all strings in lists and dictionaries, at any depth."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list | tuple):
