@@ -39,12 +39,12 @@ class BusyProcess:
 class ActivitySample:
     """The activity on a host between two readings.
 
-    `busy` and `steal` are the shares (0 to 1) of each CPU's time used by processes and by other guests, respectively.
-    `interrupts` is the number of device interrupts per second on each CPU, `running` the number of runnable tasks
-    besides the one that takes the readings, and `pressure` the share of time during which at least one task waited for
-    `cpu`, `memory` or `io`. `throttled` is the number of thermal throttling events, or None if the Linux kernel does
-    not count them. `processes` lists the processes that used CPU time, the busiest first, except those that the account
-    may not see.
+    `busy` and `steal` are the shares (0 to 1) of each CPU's time that processes and other guests used, respectively.
+    `interrupts` is the number of device interrupts per second on each CPU, `running` is the number of runnable tasks
+    other than the one that takes the readings, and `pressure` is the share of time during which at least one task
+    waited for `cpu`, `memory` or `io`. `throttled` is the number of thermal throttling events, or None if the Linux
+    kernel does not count them. `processes` lists the processes that used CPU time, the busiest first, except those that
+    the account may not see.
     """
 
     busy: Mapping[int, float] = field(default_factory=dict)

@@ -20,8 +20,8 @@ MOST_MEMBERS = 100_000
 """Limit on the number of members. On a server with hundreds of CPUs, asct reads tens of thousands of files. A
 compressed archive of only 4 MB may have 600,000 members."""
 MOST_FOLDERS = 50_000
-"""Limit on the number of folders. It is necessary in addition to MOST_MEMBERS, because a single member may be nested in
-many folders."""
+"""Limit on the number of folders. MOST_MEMBERS alone is not enough, because a single member may be nested in many
+folders."""
 MOST_BYTES = 256 << 20
 """Limit on the total size of all files, in bytes."""
 MOST_LENGTH = 2 << 30

@@ -80,7 +80,7 @@ _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
 def policies(snapshot: Snapshot, cpus: Cpus, gaps: UnknownFacts) -> list[FrequencyPolicy]:
     """Return the frequency policies, ordered by first CPU, from cpufreq/policy* and cpu*/cpufreq.
 
-    One of these paths links to the other. Older Linux kernels have only the latter.
+    One of these paths links to the other. Older Linux kernels have only cpu*/cpufreq.
     """
     folders: dict[int, dict[str, str]] = {
         cpu: {name.removeprefix("cpufreq/"): text for name, text in cpus.of(cpu).items() if name[:8] == "cpufreq/"}

@@ -19,8 +19,8 @@ class DeviceLocation:
     """The location of a device.
 
     `queues` is the number of queues of a block device; `receiving` and `sending` are those of a network interface. None
-    means that there are no queues. `link` is defined in sdk.facts.BlockDevice, and `driver` is the driver of the PCI
-    function.
+    means that there are no queues. `link` has the same format as in sdk.facts.BlockDevice, and `driver` is the driver
+    of the PCI function.
     """
 
     path: str

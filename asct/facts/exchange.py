@@ -75,7 +75,7 @@ def bounds() -> str:
 
 
 def _lasting() -> str:
-    """Return the shell functions `lasting` and `trial`, whose output does not change until the host restarts.
+    """Return the shell functions `lasting` and `trial`. Their output does not change until the host restarts.
 
     They form a pipeline: each process queries one part of the facts and appends its output to that of the preceding
     processes, so no intermediate file is needed.

@@ -51,8 +51,8 @@ _WAY_OUT = (
 def load(place: Path) -> Snapshot:
     """Load the snapshot of the machine whose files are at `place`. Raises UsageError if there is none.
 
-    The snapshot contains the files that asct would read from a host. They may be at any depth in the dump. The output
-    of a command may be in `commands/<name>.txt`, with `[status N]` as the last line.
+    The snapshot contains the files that asct would read from a host. In the dump, these files may be at any depth. The
+    output of a command may be in `commands/<name>.txt`, with `[status N]` as the last line.
     """
     try:
         if place.is_dir():

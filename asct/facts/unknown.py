@@ -17,7 +17,7 @@ LATE = "timed out"
 name."""
 
 _LONGEST_REASON = 1000
-"""Maximum length of a reason in characters. It is needed because a reason may quote malformed text."""
+"""Maximum length of a reason in characters. Reasons need a limit because they may quote malformed text."""
 _MOST_CONTRADICTIONS = 40
 _CHOSEN = re.compile(r"\[([^\[\]\s]{1,40})\]")
 _MASK = re.compile(r"[0-9a-fA-F]{1,8}(,[0-9a-fA-F]{1,8})*")
@@ -28,8 +28,8 @@ _T = TypeVar("_T")
 class UnknownFacts:
     """The reasons why facts are unknown.
 
-    `reasons` maps each unknown field (`cpu.governor`) to its reason. `absent` does the same for fields that do not
-    apply to the machine. `contradictions` describes values that contradict each other.
+    `reasons` maps each unknown field (`cpu.governor`) to its reason. `absent` maps each field that does not apply to
+    the machine to the reason. `contradictions` describes values that contradict each other.
     """
 
     def __init__(self) -> None:

@@ -22,8 +22,8 @@ class Prior(NamedTuple):
 
 def next_p(earlier: Sequence[float], value: float, prior: Prior | None = None) -> float:
     """Return the probability that the next value is at least `value`, if it comes from the same normal distribution as
-    the `earlier` ones. The standard deviation is that of the earlier values, but at least that of `prior`, because a
-    few values may agree by chance or rounding. Raises ValueError for fewer than two earlier values.
+    the `earlier` ones. The standard deviation is computed from the earlier values, but is at least that of `prior`,
+    because a few values may agree by chance or rounding. Raises ValueError for fewer than two earlier values.
     """
     if len(earlier) < 2:
         raise ValueError("predicting the next value requires at least two earlier ones")

@@ -16,8 +16,9 @@ _FEWEST_DIGITS: Final = 3
 
 
 def resolution(values: Iterable[float]) -> float:
-    """Return the step between neighboring numbers with as many decimal places as the most precise of these values,
-    which must not be zero: 1e-10 for 9.81e-08 and 9.8e-08. At least three digits of each value count as printed."""
+    """Return the step between neighboring numbers with as many decimal places as the most precise of these values:
+    1e-10 for 9.81e-08 and 9.8e-08. The values must not be zero. At least three digits of each value count as
+    printed."""
     return min(map(_last_place, values))
 
 

@@ -19,9 +19,9 @@ from statistics import fmean, median, stdev, variance
 from typing import NamedTuple
 
 VISITS_MIN = 6
-"""The minimum number of visits from which an interval is computed."""
+"""The minimum number of visits for computing an interval."""
 RUNS_MIN = 3
-"""The minimum number of runs, including the current one, from which the spread between runs is estimated."""
+"""The minimum number of runs, including the current one, for estimating the spread between runs."""
 SAMPLES_MIN = 21
 """The minimum number of samples in a visit, so that its median is reliable."""
 # The 0.975 quantile of Student's t for 1 to 30 degrees of freedom. For more, the quantile is computed from the first

@@ -11,7 +11,7 @@ from asct.sdk.facts import HostFacts
 from asct.sdk.step import options, thousandths
 
 LISTED_UP_TO: Final = 2000
-"""Maximum number of pairs for which batches are listed. For all pairs of 576 CPUs, the list would take half a
+"""Maximum number of pairs for which the kernel lists batches. For all pairs of 576 CPUs, the lists would take half a
 gigabyte."""
 _OF_EACH_NODE: Final = 2
 _UNKNOWN_CPUS: Final = 4

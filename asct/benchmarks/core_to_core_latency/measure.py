@@ -110,8 +110,8 @@ def _moved_pairs(run: KernelRun) -> list[set[int]]:
 
 
 def _cell(sample: Mapping[str, Any], node: int, order: Order, noise: tuple[str, ...]) -> PairLatency | None:
-    """Return the pair that a sample describes, or None if every batch was disturbed. `noise` contains the flags of all
-    samples."""
+    """Return the pair that a sample describes, or None if every batch was disturbed. `noise` contains the flags that
+    apply to all samples."""
     method = sample.get("method")
     if method not in METRICS:
         raise ValueError(f"unexpected sample from the `pingpong` kernel: {method!r}")
@@ -134,7 +134,7 @@ def _cell(sample: Mapping[str, Any], node: int, order: Order, noise: tuple[str, 
 
 
 def _stats(sample: Mapping[str, Any]) -> Stats | None:
-    """Return the spread over the batches, or None if the `pingpong` kernel lists no batches, as is the case for
+    """Return the spread over the batches, or None if the `pingpong` kernel lists no batches, because there are
     thousands of pairs."""
     ns, messages = sample.get("ns"), number(sample, "messages")
     if not isinstance(ns, list) or not ns or messages <= 0:

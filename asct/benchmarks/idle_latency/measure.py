@@ -166,7 +166,8 @@ def _of_pair(one: ChaseResult) -> list[Measurement]:
 
 
 def _ratios(walked: Sequence[ChaseResult]) -> list[Measurement]:
-    """Return the latencies relative to that of the CPU node's local memory, omitting nodes without local memory."""
+    """Return the ratio of each latency to the latency of the CPU node's local memory, omitting nodes without local
+    memory."""
     local = {one.pair.run.id: one for one in walked if one.pair.run.id == one.pair.memory.id}
     found = []
     for one in walked:

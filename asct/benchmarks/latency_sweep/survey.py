@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 FEW_LINES: Final = 8
 _VISITED_SIZES: Final = 3
 _FLAT: Final = 0.02
-"""A size belongs to the flat part of its level if its latency differs from that of the level by at most this
+"""A size belongs to the flat part of its level if its latency differs from the latency of the level by at most this
 fraction."""
 
 
@@ -115,8 +115,8 @@ def _ends(
 def inside(level: MemoryLevel) -> list[int]:
     """Return the sizes of a level that every visit measures.
 
-    For DRAM, this is the optimum size, which other benchmarks use to measure memory. For a cache, these are up to three
-    sizes from its flat part, spread over the lower half of its range.
+    For DRAM, this is only the optimum size, which other benchmarks use to measure memory. For a cache, the result
+    contains up to three sizes from its flat part, spread over the lower half of its range.
     """
     if level.name == MEMORY_LEVEL:
         return [level.optimum]

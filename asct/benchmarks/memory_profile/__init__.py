@@ -239,8 +239,8 @@ def _limited(facts: HostFacts, cpus: Sequence[int], result: StreamResult) -> Str
 
 
 def _of_caches(at_level: Mapping[str, StreamResult]) -> list[Measurement]:
-    """Return the peak cache bandwidth for one access pattern (that of the fastest level), and the bandwidth of every
-    level as a detail."""
+    """Return the peak cache bandwidth for one access pattern (the bandwidth of the fastest level), and the bandwidth of
+    every level as a detail."""
     fastest = max(at_level, key=lambda level: at_level[level].useful.median)
     peak = at_level[fastest]
     coords = {"traffic": peak.traffic}

@@ -19,7 +19,8 @@ _MIX: Final = re.compile(r"[0-9]+[KM]?/[0-9]{1,3}(:[0-9]+[KM]?/[0-9]{1,3}){0,63}
 
 
 def _known(text: str) -> str:
-    """Return the text of a mix of request sizes in uppercase. Raises ValueError if it does not describe a mix."""
+    """Check that the text describes a mix of request sizes, and return it in uppercase. Raises ValueError if it does
+    not."""
     if not _MIX.fullmatch(text.upper()):
         raise ValueError(
             f"`{text}` is not a mix of request sizes; write each size with its share in percent, such as 4K/70:64K/30"

@@ -85,7 +85,7 @@ def zone_visits(
 ) -> Iterator[tuple[Zone, ZoneWorkload]]:
     """Yield every workload in every zone, zone by zone. The zones are in ascending order or scattered over the disk.
 
-    A scattered order prevents a slow drift, such as that of a disk that warms up, from being mistaken for a difference
+    A scattered order prevents a slow drift, for example while the disk warms up, from being mistaken for a difference
     between zones. Multiples of the golden ratio are spread evenly for any number of zones (Knuth, The Art of Computer
     Programming, volume 3, section 6.4).
     """

@@ -96,7 +96,7 @@ def together(streams: Sequence[Stream]) -> Workload:
 
 
 def _known(text: str) -> str:
-    """Return the text of a stream in uppercase. Raises ValueError if it does not describe a stream."""
+    """Check that the text describes a stream, and return it in uppercase. Raises ValueError if it does not."""
     Stream.of(text.upper())
     return text.upper()
 

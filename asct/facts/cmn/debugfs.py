@@ -19,7 +19,7 @@ from asct.facts.cmn.model import Crosspoint, Mesh, MeshNode, Port
 from asct.facts.unknown import UnknownFacts
 
 MOST: Final = 16
-"""Maximum number of crosspoints along one axis. The node IDs of CMN S3 allow 16; those of other products allow
+"""Maximum number of crosspoints along one axis. The node IDs of CMN S3 allow 16; the node IDs of other products allow
 fewer."""
 
 _CODES: Final = {

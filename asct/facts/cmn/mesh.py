@@ -337,9 +337,9 @@ _ADDRESSES = 1 << 64
 
 
 def _logical_id(node: PrintedNode, product: MeshProduct | None) -> int | None:
-    """Return the logical ID of a node, or None for an RN-SAM, which has none.
+    """Return the logical ID of a node, or None for an RN-SAM, which does not have one.
 
-    Since CMN-650, a DTC has the two bits of its debug and trace domain in place of the logical ID (por_dt_node_info).
+    Since CMN-650, a DTC has the two bits of its debug and trace domain instead of a logical ID (por_dt_node_info).
     """
     if node.code == RN_SAM:
         return None

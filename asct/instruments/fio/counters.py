@@ -30,8 +30,8 @@ class CpuLoad:
     """The load in the mpstat interval that ended in `second`, or the mean of `rows` intervals.
 
     `load` (for all online CPUs) and `used` (for the CPUs that the jobs use) map kinds of time to percentages. `busiest`
-    is the percentage of time for which the busiest CPU in use was busy. `user_cpus` is the number of CPUs that all
-    programs on the host used outside the Linux kernel.
+    is the busy time of the busiest CPU in use, as a percentage. `user_cpus` is the number of CPUs that all programs on
+    the host together used outside the Linux kernel.
     """
 
     second: int

@@ -154,9 +154,8 @@ class Latency:
 
         The interval of a share of requests is mapped to latencies (Woodruff, "Confidence intervals for medians and
         other position measures", Journal of the American Statistical Association 47, 1952). The share is assumed to
-        vary as it does between the parts of the run, but at least as much as if requests were independent, in which
-        case it would be binomial (Hahn and Meeker, Statistical Intervals, 1991, section 5.2; normal approximation,
-        rounded outward).
+        vary as it does between the parts of the run, but at least as much as the binomial share of independent requests
+        (Hahn and Meeker, Statistical Intervals, 1991, section 5.2; normal approximation, rounded outward).
         """
         if not self.bins:
             return None

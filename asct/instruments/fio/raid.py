@@ -93,7 +93,7 @@ def raid_tools(params: RaidParams) -> tuple[tuple[str, str], ...]:
 
 
 def raid_set(params: RaidParams, facts: HostFacts) -> RaidSet | None:
-    """Return the RAID set for guard, or None if the point has none."""
+    """Return the RAID set for guard, or None if the point does not use one."""
     if params.raid_level is None:
         return None
     tool = facts.tools.get(MDADM)

@@ -1,11 +1,11 @@
 """The sections of a point: a single one, or those of a job file supplied by the user.
 
 A job file is interpreted as settings: each of its options is an asct setting (under fio's name) or a permitted entry of
-`options`. It is therefore checked like any other setting and can do no more than settings can; asct itself writes the
-file that fio reads. All sections use the same targets.
+`options`. Options are therefore checked like settings and can do no more than settings can; asct itself writes the file
+that fio reads. All sections use the same targets.
 
 `stonewall` divides the sections into stages, which run one after the other: the sections of a stage run at the same
-time, in a fio process that starts when that of the previous stage has ended. fio itself waits for the end of all
+time, in a fio process that starts when the process of the previous stage has ended. fio itself waits for the end of all
 earlier jobs before it starts a section with `stonewall` (fio documentation, "Job description"; verified with 3.33), so
 the load is the same. Because each stage has its own process, it also has its own times, counters and checks.
 """

@@ -28,7 +28,7 @@ _FOREIGN_CPUS: Final = 0.5
 """If other programs use more than this number of CPUs outside the Linux kernel, a busy CPU is attributed to them."""
 _BRIEF_S: Final = 0.2
 """Shortest run, in seconds, that is not flagged. In shorter runs, the start of the jobs and the requests in flight at
-both ends influence the values too much."""
+both ends distort the values too much."""
 _DEEP_PERCENT: Final = 90.0
 _DEEPEST: Final = 64
 _MANY: Final = 20
@@ -114,7 +114,7 @@ def is_shallow(job: JobResult, iodepth: int) -> bool:
 
 
 def submission_blocks(document: Document, depth: int) -> bool:
-    """Return whether the jobs of an asynchronous engine wait in the call that submits a request. They do so if requests
+    """Return whether the jobs of an asynchronous engine wait in the call that submits a request. They wait if requests
     are buffered or the block layer's queue is full. The jobs then spend most of their time in submission without using
     a CPU. fio counts these requests as in flight.
     """

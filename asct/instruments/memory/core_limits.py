@@ -73,8 +73,8 @@ def limit_flags(facts: HostFacts, cpus: Sequence[int], result: StreamResult, lev
     """Return the flags for a bandwidth at a cache level, or an empty tuple if the core is unknown. An empty `level`
     means any level.
 
-    Only two kinds of bandwidth are known to reach their limit, and only if threads do not share a core: those of the
-    first level (for traffic with at most one load and one store) and of reads from the second level.
+    A bandwidth is known to reach its limit only in two cases, and only if threads do not share a core: at the first
+    level (for traffic with at most one load and one store), and for reads from the second level.
     """
     core = _core(facts, cpus)
     if core is None:

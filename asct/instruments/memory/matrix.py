@@ -54,8 +54,8 @@ class NodePair:
         return {"run_node": self.run.id, "memory_node": self.memory.id}
 
     def left_out(self, needed_bytes: int) -> Measurement:
-        """Return the measurement that records a skipped pair, whose memory node has less than `needed_bytes` of free
-        memory."""
+        """Return the measurement that records a pair that was skipped because its memory node has less than
+        `needed_bytes` of free memory."""
         return Measurement(LEFT_OUT.name, float(needed_bytes), self.at, flags=(NO_FREE_MEMORY,))
 
 

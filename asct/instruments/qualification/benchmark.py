@@ -253,7 +253,7 @@ class Qualification(Benchmark[Q]):
         return (*compared_tables(records, self.name, self.charts), *phase_tables(records, self.name, self.matrices))
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
-        """Return the figures that compare several points, and those of convergence, steady-state verification and
+        """Return the figures that compare several points, and the figures of convergence, steady-state verification and
         averages."""
         return (*compared_figures(records, self.charts), *phase_figures(records, self.quantity, self.charts))
 

@@ -1,7 +1,7 @@
 """The purge of a target: its steps and their results.
 
-A command may report success without erasing anything, so asct then reads blocks throughout the active range. The purge
-is verified if they contain only zeros, or if the namespace has no used blocks.
+A command may report success without erasing anything. Therefore, asct then reads blocks throughout the active range.
+The purge is verified if these blocks contain only zeros, or if the namespace has no used blocks.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ def preconditioned_bytes(journal: StepJournal, phase: Phase) -> int:
 
 def precondition_fell(journal: StepJournal, phase: Phase) -> bool:
     """Return whether the write rate dropped by half during the passes, according to the drive's counters. Return False
-    if the drive has none."""
+    if the drive has no counters."""
     params = journal.params.precondition_params(journal.span, phase.sequential_block)
     points = [journal.point(name, params) for name in pass_names(journal, phase) if journal.has(name)]
     rates = [rate for one in points for rate in device_rates(one.watch.samples, FIELDS["write"], one.window)]
