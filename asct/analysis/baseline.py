@@ -236,8 +236,8 @@ def _named(name: str, runs: Path, plan: str, current: Path | None = None) -> Sto
 
 
 def newest_before(current: Path) -> StoredRun | None:
-    """Return the newest of the plan's runs before the one in the folder `current` that can be a baseline, or None if
-    there is none."""
+    """Of the plan's runs that precede the one in the folder `current`, return the newest that can be a baseline, or
+    None if there is none."""
     return newest_fit(_before(current))
 
 
@@ -283,7 +283,7 @@ def _undecided(stored: StoredRun) -> int:
         if (verdict.outcome, verdict.severity) == ("unknown", "fail") and base is not None and base.change is not None:
             found.append((verdict, base.change, base.limit or 0.0))
     if not any(abs(change) > limit for _, change, limit in found):
-        return 0  # this applies to most runs, so their records need not be read
+        return 0  # true for most runs, so their records need not be read
     signs = {(item.host, item.id, item.metric): 1.0 if item.better == "lower" else -1.0 for item in stored.records()}
     return sum(
         change * signs.get((item.host or "", item.id, item.metric), 1.0) > limit for item, change, limit in found
@@ -398,8 +398,8 @@ def _unchanged(baseline: StoredRun, current: StoredRun, before: Sequence[Path]) 
 
 
 def _values_of(stored: StoredRun, current: RunHardware) -> UnchangedRun:
-    """Return the values of a run that are treated as unchanged. This excludes values of entries that measured other
-    hardware than `current` did, values reused from another run, and values that seemed to have regressed at first."""
+    """Return the values of a run that are treated as unchanged. This excludes values of entries whose hardware differs
+    from that of `current`, values reused from another run, and values that seemed to have regressed at first."""
     own, same = _hardware(stored), dict[tuple[str, str, str], bool]()
     unconfirmed = _unconfirmed(stored.run.verdicts)
     groups = {}

@@ -51,7 +51,7 @@ def _flat(value: Scalar | list[Scalar] | None) -> Scalar | None:
 
 def document(view: RunView, digits: int | None = None) -> str:
     """Return a run as one JSON document (asct.report/1) without NaN: the run, the facts, a table per entry and host,
-    and the records as columns and rows. Each record is one line.
+    and the records as columns and rows. Each record takes up one line.
 
     With `digits`, the document is as small as possible: values and their intervals are rounded to this number of
     significant digits, and tables and other statistics are left out.

@@ -94,8 +94,8 @@ def judge(
 
 
 def is_blocking(verdict: Verdict) -> bool:
-    """Return whether the verdict changes the exit code: it is a failure with severity `fail`, or it is unknown although
-    the expectation requires a result."""
+    """Return whether the verdict changes the exit code. This is the case if it is a failure with severity `fail`, or if
+    it is unknown although the expectation requires a result."""
     if verdict.outcome == "unknown":
         return verdict.if_missing == "fail"
     return verdict.outcome == "fail" and verdict.severity == "fail"

@@ -197,9 +197,9 @@ def _shown_hosts(places: Sequence[_Place]) -> tuple[bool, list[str]]:
     """Return whether any hosts are far from the median, and the hosts to show: those that are farthest from it or, if
     none are far from it, the lowest and the highest.
 
-    A host is far away if one of its values is so far from the median that such a value would occur with a probability
-    below `_FALSE_ALARM` among equally many values drawn from a single normal distribution. Source of the estimate:
-    Iglewicz and Hoaglin, How to Detect and Handle Outliers, 1993 (modified z-scores).
+    A host is far from the median if one of its values deviates so much that, among the same number of values drawn from
+    a single normal distribution, such a deviation would occur with a probability below `_FALSE_ALARM`. Source of the
+    estimate: Iglewicz and Hoaglin, How to Detect and Handle Outliers, 1993 (modified z-scores).
     """
     deviations: dict[str, list[float]] = {}
     for place in places:

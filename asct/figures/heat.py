@@ -125,8 +125,8 @@ def _ends(values: Sequence[Sequence[float | None]], ceiling: float | None) -> tu
     """Return the range of the color scale, and whether values exceed it.
 
     The scale starts at zero, which makes colors proportional to values, unless all values are above half of the scale's
-    upper end. Otherwise, it ends at least 20 % above its start, unless the ceiling truncates it. A ceiling below all
-    values is ignored.
+    upper end. If it does not start at zero, it ends at least 20 % above its start, unless the ceiling truncates it. A
+    ceiling below all values is ignored.
     """
     known = [value for row in values for value in row if value is not None]
     smallest, largest = min(known, default=0.0), max(known, default=1.0)

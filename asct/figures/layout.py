@@ -90,7 +90,7 @@ def _title(view: AxisView) -> Json:
 
 
 def _position(value: float, view: AxisView) -> float:
-    """Return a value in the coordinates of a plotly axis, which are exponents if it is logarithmic."""
+    """Return a value in the coordinates of a plotly axis, which are exponents if the axis is logarithmic."""
     return six_digits(math.log10(value) if view.kind == "log" else value) or 0.0
 
 

@@ -95,8 +95,8 @@ def power_ticks(low: float, high: float) -> list[float]:
 
 
 def decade_ticks(low: float, high: float) -> list[float]:
-    """Return three or more ticks between `low` and `high` (both above 0): powers of ten, or 1, 2 and 5 for each decade,
-    or finer steps, until there are enough."""
+    """Return three or more ticks between `low` and `high` (both above 0): powers of ten or, if there are too few of
+    them, the multiples 1, 2 and 5 in each decade, or finer steps."""
     for digits in _DIGITS:
         inside = list(_within_decades(low, high, digits))
         if len(inside) >= _LEAST_TICKS + (len(digits) == 1):

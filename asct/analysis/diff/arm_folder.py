@@ -3,8 +3,8 @@
 `asct.json` identifies a folder. Since 0.5.1, `raw/<recipe>/` contains the result of a recipe (`data.json`), the table
 of a sweep (`summary.json`), the configuration (`metadata.json`) and a checksum of these files (`.hash`). 0.5.0 wrote
 everything to `asct.json`: the results under the key `raw`, the tables of sweeps under `diff`. `report.json` (`--format
-json`) contains the tables again; it is used for recipes whose results are nowhere else. The layout is taken from ASCT's
-published source code.
+json`) contains the tables again; it is used for recipes whose results are in no other file. The layout is taken from
+ASCT's published source code.
 """
 
 from __future__ import annotations
