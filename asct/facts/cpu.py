@@ -32,7 +32,7 @@ class Processors:
 def processors(snapshot: Snapshot, gaps: UnknownFacts) -> Processors:
     """Return the facts about the processors.
 
-    `cpus` counts all present CPUs, including offline ones, like `CPU(s)` in the output of lscpu.
+    `cpus` counts all present CPUs, including offline ones, as `CPU(s)` does in the output of lscpu.
     """
     texts, info = by_cpu(snapshot), cpuinfo(snapshot.text("/proc/cpuinfo"))
     online = _online(snapshot, texts, sorted(info.own), gaps)

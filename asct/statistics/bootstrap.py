@@ -74,9 +74,9 @@ def _medians(nested: Nested, seed: int) -> list[float]:
 
 @lru_cache(maxsize=32)
 def _drawn(sizes: tuple[int, ...], seed: int) -> tuple[tuple[tuple[int, int, int], ...], ...]:
-    """Return, for each replicate, the repeats that were drawn, each with the ranks of the one or two middle visits
-    drawn from it. The draws are cached for all data of the same shape, because drawing takes longer than looking up
-    values."""
+    """Return, for each replicate, the repeats that were drawn. Each repeat comes with the ranks of the middle visits
+    (one or two) among the visits drawn from it. The draws are cached for all data of the same shape, because drawing
+    takes longer than looking up values."""
     rng = random.Random(seed)  # noqa: S311 - not cryptographic; reports must be reproducible
     return tuple(tuple(_one_repeat(rng, sizes) for _ in sizes) for _ in range(REPLICATES))
 

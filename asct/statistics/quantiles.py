@@ -41,8 +41,8 @@ def median_ranks(count: int) -> tuple[int, int] | None:
 def median_interval(values: Sequence[float]) -> tuple[float, float] | None:
     """Return the 95 % interval for the median, in the unit of the values, or None for fewer than 6 values.
 
-    The values must be independent samples. Copies of one reading are not independent. Neither are consecutive batches;
-    the measurement kernels compute the interval for those (kernels/kit/stats.h).
+    The values must be independent samples. Copies of one reading are not independent. Neither are consecutive batches,
+    for which the measurement kernels compute the interval (kernels/kit/stats.h).
     """
     ranks = median_ranks(len(values))
     if ranks is None:

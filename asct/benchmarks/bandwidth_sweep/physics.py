@@ -18,7 +18,8 @@ FEW_LINES: Final = "few-lines"
 """Flag for a size with few cache lines: starting and ending the loop takes a large part of the time."""
 _CURVE_SHARE: Final = 0.95
 _INSIDE: Final = 4
-"""A level is compared only with sizes on the curve that are at least its own size divided by this number."""
+"""A level is compared only with sizes on the curve that are at least as large as the level's own size divided by this
+number."""
 _FALL: Final = 1.4
 """Minimum ratio between the bandwidths of two levels for detecting the end of a level. Prefetching hides smaller
 steps."""

@@ -47,7 +47,7 @@ def read_rows(text: str, used: Sequence[int] = ()) -> Sequence[CpuLoad]:
     epoch.
 
     `used` contains the CPUs in use; if it is empty, all CPUs are in use. Raises ValueError for any other output. mpstat
-    writes a complete document only if it is ended by SIGINT, and not before its first second has passed.
+    writes a complete document only if it is ended by SIGINT, at the earliest after one second.
     """
     try:
         host = json.loads(text)["sysstat"]["hosts"][0]

@@ -14,7 +14,7 @@ from asct.statistics.robust import NORMAL_CONSISTENCY, mad
 from asct.statistics.visits import moved, summarise_visits
 
 TOLERANCE: Final = 2.0
-"""An interval is noisy if it is this many times as wide as intended."""
+"""An interval is noisy if it is more than this many times as wide as intended."""
 # A flag in one of six visits may be due to chance; the same flag in two visits is significant.
 _FLAG_SHARE: Final = 0.25
 

@@ -65,7 +65,7 @@ def phase_cost(params: QualificationParams, phases: Sequence[Phase]) -> Cost:
     """Return the cost of the phases, including preconditioning.
 
     The usual duration and the likely number of bytes assume as many rounds as the window contains; the other estimates
-    assume the maximum number of rounds. The longest duration is that of a large and slow drive.
+    assume the maximum number of rounds. The longest duration also assumes a large and slow drive.
     """
 
     def writes(cell: Workload) -> float:
