@@ -8,8 +8,8 @@
 #define BATCH_NS 100000   /* far below a scheduler tick, so that most batches are not interrupted */
 #define LOADS_MIN 512
 #define LOADS_MAX 16384
-#define WARM_LOADS 1024   /* untimed, before each batch: getrusage and reading the clock evict lines of the first-level cache */
-#define CYCLE_REACH 2      /* batches before and after whose adds are used for a batch */
+#define WARM_LOADS 1024   /* untimed, before each batch: getrusage and clock readings evict lines of the first-level cache */
+#define CYCLE_REACH 2      /* number of batches on either side whose adds are also used for a batch */
 #define CAP_FACTOR 20     /* if the machine is too busy for the minimum number of batches, measure for this many time limits, */
 #define BUSY_NS 5000000000u /* and at least this long if there is no batch at all */
 #define TRIALS 8          /* batches discarded to find their length, */
@@ -88,7 +88,7 @@ static double median_cycle_ns(const struct measured *measured, const struct time
     return stats_of(values, measured->count).median;
 }
 
-/* The duration of a cycle without disturbances. */
+/* The duration of an undisturbed cycle. */
 static double least_cycle_ns(const struct measured *measured, const struct timer *timer)
 {
     double least = cycle_ns_at(measured, 0, timer);
@@ -97,7 +97,7 @@ static double least_cycle_ns(const struct measured *measured, const struct timer
     return least;
 }
 
-/* Whether the time for the size is over. A busy machine gets more time for the least number of batches. */
+/* Whether the time for the size is over. On a busy machine, more time is allowed for the minimum number of batches. */
 static bool given_up(const struct measured *measured, const struct effort *effort, uint64_t elapsed_ns)
 {
     uint64_t busy_ns = CAP_FACTOR * effort->cap_ns;
@@ -128,7 +128,7 @@ static uint64_t collect(struct measured *measured, const struct timer *timer, co
     return fastest;
 }
 
-/* Drops batches that lost the CPU without a context switch: a hypervisor took it. */
+/* Drops batches that lost the CPU without a context switch, because a hypervisor took it. */
 static void drop_jumps(struct measured *measured, const struct timer *timer)
 {
     double limit = load_stats(measured, timer).median * (double)measured->loads * JUMP_FACTOR + JUMP_NS;

@@ -16,7 +16,7 @@
  * moment. */
 struct effort {
     uint64_t batches;
-    uint64_t cap_ns;  /* time limit for a size that has the least number of batches */
+    uint64_t cap_ns;  /* time limit for a size that has the minimum number of batches */
 };
 
 struct batch {

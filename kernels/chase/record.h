@@ -13,7 +13,7 @@
 struct record {
     bool refined;
     uint64_t span_bytes, size_bytes, lines, setup_ns, elapsed_ns;
-    uint64_t looks; /* how often the size was measured; `measured` has the batches of all times */
+    uint64_t looks; /* how often the size was measured; `measured` contains the batches of all these measurements */
     struct measured measured;
 };
 

@@ -136,7 +136,7 @@ static void refine_one(struct sweep *sweep, struct sweep_result *result, struct 
     curve->points[curve->count++] = (struct point){bytes, record.measured.load_ns.median};
 }
 
-/* Measures one round; false if the time is over. Starts at the end that is nearer to the size of the current chain. */
+/* Measures one round, starting at the end that is nearer to the size of the current chain; false if the time is over. */
 static bool bisect(struct sweep *sweep, struct sweep_result *result, struct curve *curve, const struct gap *gaps, size_t count,
                    uint64_t until_ns)
 {

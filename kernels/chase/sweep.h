@@ -14,7 +14,7 @@ struct sweep {
     double refine_ratio;          /* neighbors closer than this are not refined; 1 or less disables refinement */
     double refine_jump;           /* neighbors whose latencies differ by less than this factor are not refined */
     uint64_t refine_max, refine_cap_ns;
-    uint64_t patience_ns;         /* for repeated sizes; the time that is left */
+    uint64_t patience_ns;         /* time left for repeating sizes */
     struct bench bench;
 };
 

@@ -16,7 +16,7 @@
 #define CLOSE_TRIES 200 /* a killed process leaves its group only when it has ended */
 #define CLOSE_PAUSE_NS 10000000
 
-/* Reads the number after `key` in a file of a group. */
+/* Reads the number after `key` from a file of a control group. */
 static int64_t number_of(const char *folder, const char *file, const char *key)
 {
     char path[600], line[128];

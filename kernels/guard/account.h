@@ -1,5 +1,5 @@
-/* CPU time in nanoseconds as the Linux kernel accounts it: of the program and its children, and of the whole machine including
- * kernel threads. The ticks of /proc/stat miss a quarter of a load that sleeps often. */
+/* The CPU time in nanoseconds that the Linux kernel accounts to the program and its children, and to the whole machine,
+ * including kernel threads. The ticks in /proc/stat miss a quarter of the time of a load that sleeps often. */
 #ifndef ACCOUNT_H
 #define ACCOUNT_H
 
@@ -7,11 +7,11 @@
 #include <sys/types.h>
 
 struct account {
-    char folder[512]; /* of the program's group; empty if it cannot be created */
-    int unified;      /* whether it is a group of version 2 */
+    char folder[512]; /* folder of the program's control group; empty if the group cannot be created */
+    int unified;      /* whether the group uses version 2 of control groups */
 };
 
-/* Creates a group below that of this process and moves a process into it. */
+/* Creates a control group below that of this process, and moves a process into it. */
 struct account account_open(pid_t pid);
 
 /* Total CPU times; -1 if they cannot be read. */

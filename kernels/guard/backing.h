@@ -10,7 +10,7 @@ struct target;
 
 struct backing {
     dev_t device;   /* the device below the file's file system */
-    uint64_t inode; /* of the file; 0: not a loop device, or unknown */
+    uint64_t inode; /* inode of the file; 0: not a loop device, or unknown */
     dev_t drive;    /* the block device that is used instead of a file; 0: a file */
 };
 

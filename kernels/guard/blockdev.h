@@ -11,7 +11,7 @@
 
 struct devset {
     size_t count;
-    bool partial; /* there are more, or something could not be read */
+    bool partial; /* whether some are missing: there are too many, or something could not be read */
     dev_t devices[DEVSET_MAX];
 };
 

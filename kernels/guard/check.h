@@ -8,17 +8,18 @@
 
 enum verdict { UNKNOWN = -1, UNSAFE = 0, SAFE = 1 };
 
-/* Prints the line of a check. UNSAFE refuses any target, UNKNOWN only one that is written. */
+/* Prints the line of a check. UNSAFE causes any target to be refused, UNKNOWN only a target that is written. */
 __attribute__((format(printf, 4, 5))) void check(const struct target *target, const char *name, enum verdict verdict,
                                                  const char *format, ...);
 
-/* The first refusal as `<check>: <reason>`; NULL if there is none. `exclusive` comes last, because other checks name the user. */
+/* The first refusal as `<check>: <reason>`; NULL if there is none. A refusal by `exclusive` is used last, because other checks
+ * identify the user of the target. */
 const char *check_refusal(void);
 
 /* The path of the refused target. */
 const char *check_refused_path(void);
 
-/* Discards it: for a scan of all devices. */
+/* Discards the refusal, for a scan of all devices. */
 void check_forget(void);
 
 #endif

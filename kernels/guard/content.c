@@ -15,16 +15,16 @@
 #define WINDOW ((uint64_t)(1 << 20) + 65536) /* read at both ends: the innermost signature is at 1 MiB */
 #define WHOLE_BYTES ((uint64_t)256 << 20)    /* a target of at most this size is read completely */
 #define CHUNK_BYTES ((uint64_t)1 << 20)
-#define PLACES 32 /* number of places that are read between the ends of a larger target */
+#define PLACES 32 /* number of positions that are read between the ends of a larger target */
 #define PLACE_BYTES ((uint64_t)65536)
 
-/* Reads a device around the page cache, because the content of the medium counts. */
+/* Opens a target so that reads of a device bypass the page cache, because the content of the medium is what counts. */
 static int open_content(const struct target *target)
 {
     return target_open(target, O_RDONLY | O_NONBLOCK | (target->block ? O_DIRECT : 0));
 }
 
-/* `place` if the range contains other than zeros, -1 if it does not, -2 if it is unreadable. */
+/* Returns `place` if the range contains anything but zeros, -1 if it contains only zeros, and -2 if it cannot be read. */
 static int64_t data_in(int fd, uint64_t place, uint64_t length)
 {
     struct extent extent;
@@ -35,7 +35,7 @@ static int64_t data_in(int fd, uint64_t place, uint64_t length)
     return zero ? -1 : (int64_t)place;
 }
 
-/* The offset of data other than zeros between the ends; -1 if none was found, -2 if unreadable. */
+/* Returns the offset of data other than zeros between the ends, -1 if none was found, or -2 if it cannot be read. */
 static int64_t find_data(const struct target *target, int fd, uint64_t seed)
 {
     if (target->bytes <= 2 * WINDOW)

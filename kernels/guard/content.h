@@ -4,7 +4,7 @@
 
 #include "target.h"
 
-/* The checks `signature` and `data`; `seed` selects the places between the ends that are read. */
+/* The checks `signature` and `data`; `seed` selects the positions between the ends that are read. */
 void content_check(const struct target *target, uint64_t seed);
 
 #endif

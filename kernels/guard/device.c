@@ -70,7 +70,7 @@ static void find_above(dev_t disk, const char *file, char text[128])
         sysfile_text(text, 128, "%s/%s", path, file);
 }
 
-/* How the drive is attached: NVMe reports it, for others the devices on the path to the drive show it. */
+/* How the drive is attached: an NVMe drive reports it; for other drives, the devices on the path to the drive show it. */
 static void print_transport(struct out *out, dev_t disk)
 {
     static const struct {
@@ -212,7 +212,7 @@ static void print_file_system(struct out *out, const struct target *target)
     out_integer(out, "names", (int64_t)target->found.st_nlink);
 }
 
-/* Read again, because a file may be truncated while it is used; the first value if no descriptor is held. */
+/* The current size, because a file may be truncated while it is used. If no descriptor is held, the size read first. */
 static int64_t bytes_now(const struct target *target)
 {
     struct stat found;

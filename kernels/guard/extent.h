@@ -11,7 +11,7 @@ struct extent {
     unsigned char *content;
 };
 
-/* Reads it around the page cache; false with errno on failure. The caller frees the content. */
+/* Reads the range, bypassing the page cache; false with errno on failure. The caller frees the content. */
 bool extent_read(int fd, uint64_t start, uint64_t length, struct extent *extent);
 
 void extent_free(struct extent *extent);

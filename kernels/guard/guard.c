@@ -62,7 +62,7 @@ static void print_meta(void)
     out_end();
 }
 
-/* Makes all checks of a target. The claim comes first, because it keeps out later users. */
+/* Makes all checks of a target. The target is claimed first, to keep out later users. */
 static void look_at(struct target *target)
 {
     if (!target_find(target))
@@ -136,7 +136,7 @@ static void run_on_targets(char **program_arguments, const struct target *target
     print_after(targets, count);
 }
 
-/* Creates a RAID set from the targets for the time of the program. */
+/* Creates a RAID set from the targets, which exists while the program runs. */
 static void run_on_raid(char **program_arguments, struct target *members, size_t count)
 {
     static struct raid raid;

@@ -16,7 +16,8 @@ struct links {
 
 void links_of(dev_t device, struct links *links);
 
-/* Whether a path identifies the same drive after a restart: one of those names, or a loop device, which its file identifies. */
+/* Whether a path identifies the same drive after a restart: it is one of those names, or a loop device, which is identified by
+ * its file. */
 bool links_lasting(const char *path);
 
 #endif

@@ -2,15 +2,15 @@
 
 #include "magic.h"
 
-/* The position of an offset: from the start, or `offset` before the end, rounded down to a multiple of `align`. */
+/* A magic number and its position. `offset` counts from the start of the device or, if `align` is set, from its end. */
 struct magic {
     const char *name;
     uint64_t offset;
-    uint64_t align;      /* 0: from the start. Else `offset` before the end, rounded down to a multiple of this */
+    uint64_t align;      /* if `offset` counts from the end: the position is rounded down to a multiple of this; otherwise 0 */
     const char *bytes;
     uint8_t length;
-    uint16_t within;     /* bytes from that position to the magic */
-    bool (*confirm)(const unsigned char *magic); /* a further condition: two bytes match by chance too often */
+    uint16_t within;     /* bytes from that position to the magic number */
+    bool (*confirm)(const unsigned char *magic); /* a further condition, because two bytes match by chance too often */
 };
 
 static uint32_t little(const unsigned char *at)
@@ -93,7 +93,7 @@ static bool is_sun(const unsigned char *magic)
 
 #include "magics.h"
 
-/* The position of a magic on a device of `bytes`; false if the device is too small. */
+/* The position of a magic number on a device of `bytes` bytes; false if the device is too small. */
 static bool place_of(const struct magic *magic, uint64_t bytes, uint64_t *place)
 {
     if (magic->align && bytes < magic->offset)

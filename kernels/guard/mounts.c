@@ -84,7 +84,7 @@ const struct mounts *mounts_get(void)
 const struct mount *mounts_of(dev_t device)
 {
     const struct mounts *mounts = mounts_get();
-    for (size_t i = mounts->count; i-- > 0;) /* the last one hides those before it */
+    for (size_t i = mounts->count; i-- > 0;) /* the last mount hides those before it */
         if (mounts->list[i].device == device)
             return &mounts->list[i];
     return NULL;

@@ -11,7 +11,7 @@
 #include "kit/fail.h"
 #include "program.h"
 
-#define ORPHANS_TRIES 200 /* a process that waits for a drive cannot be killed */
+#define ORPHANS_TRIES 200 /* limited, because a process that waits for a drive cannot be killed */
 #define ORPHANS_PAUSE_NS 10000000
 
 static sigset_t awaited(void)

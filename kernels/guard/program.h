@@ -1,4 +1,4 @@
-/* The program: leads a process group, which is killed when this process ends for any reason. */
+/* The program. It leads a process group, which is killed when this process ends for any reason. */
 #ifndef PROGRAM_H
 #define PROGRAM_H
 

@@ -23,7 +23,7 @@
 
 #define LAST_NUMBER 127 /* mdadm numbers unnamed arrays downward from here */
 #define PAUSE_NS 100000000
-#define STOP_TRIES 600 /* the array is in use until the program has ended, which may have to wait for a drive */
+#define STOP_TRIES 600 /* the array is in use until the program has ended, and the program may have to wait for a drive */
 #define CLAIM_TRIES 50 /* udev opens an array when it appears, and members when they change */
 
 static void pause_shortly(void)
@@ -56,7 +56,8 @@ static void choose_name(struct raid *raid)
 }
 
 /* mdadm and the md driver claim the members themselves, so this process gives up its claims. It keeps the devices open and
- * locked, so that udev does not assemble anything from them. A user that appears now makes mdadm fail before it writes. */
+ * locked, so that udev does not assemble anything from them. If another process claims a member now, mdadm fails before it
+ * writes anything. */
 static void yield_claims(struct target *members, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -70,7 +71,7 @@ static void yield_claims(struct target *members, size_t count)
     }
 }
 
-/* Whether an array of this name exists whose devices are all members of the set; `all`: and none is missing. */
+/* Whether there is an array of this name, all of whose devices are members of the set. With `all`, no member may be missing. */
 static bool is_ours(const struct raid *raid, bool all)
 {
     char path[64];

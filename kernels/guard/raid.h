@@ -8,7 +8,7 @@
 
 struct raid_orders {
     const char *level, *mdadm; /* `none` or a level; the path of mdadm */
-    int64_t chunk_bytes;       /* 0: as mdadm chooses */
+    int64_t chunk_bytes;       /* 0: mdadm's default */
 };
 
 struct raid {
@@ -18,7 +18,7 @@ struct raid {
     struct target target; /* the array, for the program */
     char name[16];        /* such as md127 */
     char uuid[36];        /* of the set, as mdadm writes it */
-    int release, removed; /* write end of the pipe to the remover, and read end of the one from it */
+    int release, removed; /* write end of the pipe to the remover, and read end of the pipe from it */
 };
 
 /* Creates the set from members that passed all checks and are claimed, and claims the array. Ends this process on failure, after

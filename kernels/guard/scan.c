@@ -14,7 +14,7 @@
 #include "serial.h"
 #include "use.h"
 
-/* Skips loop devices and others to which nothing is attached. */
+/* Whether nothing is attached to the device, such as a loop device without a file. Such devices are skipped. */
 static bool is_empty(dev_t device)
 {
     char size[32];

@@ -17,7 +17,7 @@ const char *serial_worldwide(dev_t disk, char name[SERIAL_MAX]);
 /* The check `serial`: compares with the expected serial number literally. */
 void serial_check(const struct target *target);
 
-/* The check `multipath`: the same drive as another block device, or on several controllers. */
+/* The check `multipath`: whether the same drive is also another block device or is attached to several controllers. */
 void serial_check_paths(const struct target *target);
 
 #endif

@@ -1,11 +1,11 @@
 #include "settle.h"
 
 #define BATCH_NS 250000000
-#define WARMUP 4   /* the first quarter of the batches is ignored, in which caches fill and queues build up */
-#define LEAST 8    /* least number of batches after that */
-#define LOOKS 4    /* in a row, because a single check may pass by chance */
-#define REPELLING_MOST (-0.6) /* at most four times as much as independent ones */
-#define TREND_SHARES 2 /* the fitted line may rise or fall by this many half intervals over the whole time */
+#define WARMUP 4   /* one batch in this many is ignored at the beginning, while caches fill and queues build up */
+#define LEAST 8    /* minimum number of batches after those */
+#define LOOKS 4    /* number of consecutive checks that must pass, because a single one may pass by chance */
+#define REPELLING_MOST (-0.6) /* lowest correlation used: batches then count as at most four times as many independent ones */
+#define TREND_SHARES 2 /* maximum rise or fall of the fitted line over the whole time, in half intervals */
 
 /* Two-sided 95 % points of Student's t for 1 .. 30 degrees of freedom; also used for more than 30. */
 static const double student[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
@@ -64,7 +64,7 @@ bool settle_holds(const double *rates, size_t count, double share)
     return !(significant && (rise > half || rise < -half)) && rise <= most && rise >= -most;
 }
 
-/* Merges neighboring batches; a last one without a neighbor is dropped. */
+/* Merges neighboring batches. */
 static void join(struct settle *settle)
 {
     for (size_t i = 0; i < SETTLE_BATCHES / 2; i++)
@@ -73,7 +73,7 @@ static void join(struct settle *settle)
     settle->batch_ns *= 2;
 }
 
-/* The program reports the mean of its whole run, which the beginning must not move out of the interval. */
+/* Whether the beginning of the run leaves the mean within the interval. The program reports the mean of its whole run. */
 static bool whole_fits(const struct settle *settle, size_t left_out)
 {
     double mean = mean_of(settle->rates + left_out, settle->count - left_out);

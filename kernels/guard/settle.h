@@ -1,4 +1,4 @@
-/* Whether a rate has settled: batch means, an interval, no trend. */
+/* Determines from batch means whether a rate has settled: its interval is narrow, and there is no trend. */
 #ifndef SETTLE_H
 #define SETTLE_H
 
@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SETTLE_BATCHES 64 /* maximum number of batches; then neighbors are merged */
+#define SETTLE_BATCHES 64 /* maximum number of batches; once it is reached, neighbors are merged */
 
 struct settle {
     double share;            /* limit of the interval on each side, relative to the mean; 0: never settled */
@@ -21,7 +21,7 @@ struct settle {
 
 void settle_begin(struct settle *settle, int64_t ppm, int64_t least_ms, int64_t least_count);
 
-/* Adds the number of requests completed at a time; true once the rate has settled. */
+/* Adds the number of requests completed until a time; true once the rate has settled. */
 bool settle_add(struct settle *settle, int64_t ns, int64_t done);
 
 /* The rule for rates in order of time (exposed for tests): the 95 % interval of their mean is within `share` of it, and they

@@ -7,7 +7,7 @@
 #include "mounts.h"
 #include "stack.h"
 
-/* Adds the devices below the file or device behind a loop device. A device that was removed from /dev is found by its name. */
+/* Adds the devices below the file or device behind a loop device. A device that has been removed from /dev is found by its name. */
 static void add_backing(dev_t device, bool through_files, struct devset *set)
 {
     char name[BLOCKDEV_NAME_MAX], path[PATH_MAX];

@@ -112,7 +112,7 @@ static void check_swap(const struct target *target)
         check(target, "swap", SAFE, "it is not used as swap space");
 }
 
-/* Any block device on top of the target: LVM, dm, md, a loop device over it or over a file on it. */
+/* Any block device on top of the target: LVM, dm, md, or a loop device over the target or over a file on it. */
 static void check_holders(const struct target *target)
 {
     static struct devset all;

@@ -9,8 +9,8 @@
 #include "kit/timer.h"
 #include "watch.h"
 
-#define TEMPERATURE_NS 1000000000 /* reading a temperature sends a command to the drive, so it is done no more often */
-#define PATIENCE_NS 30000000000   /* time for the program to write its result after it was asked to stop */
+#define TEMPERATURE_NS 1000000000 /* minimum interval, because reading a temperature sends a command to the drive */
+#define PATIENCE_NS 30000000000   /* time that the program has to write its result after it is told to stop */
 
 struct watching {
     struct program *program;

@@ -1,4 +1,4 @@
-/* Runs the program and samples the machine meanwhile. */
+/* Runs the program, and samples the machine in the meantime. */
 #ifndef WATCH_H
 #define WATCH_H
 

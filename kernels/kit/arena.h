@@ -23,34 +23,34 @@
 #define MAP_HUGE_SHIFT 26
 #endif
 #define ARENA_WHY_MAX 512
-#define ARENA_PATIENCE_MS 20000 /* for pages of a kind that was requested, */
-#define ARENA_AUTO_PATIENCE_MS 1000 /* and for those that the next kind can replace */
+#define ARENA_PATIENCE_MS 20000 /* for pages of a requested kind, */
+#define ARENA_AUTO_PATIENCE_MS 1000 /* and for pages that the next kind can replace */
 
 struct arena {
     char *start;
-    size_t bytes; /* whole pages of the kind */
+    size_t bytes; /* a multiple of the page size */
     enum arena_kind kind;
     int64_t page_bytes, base_page_bytes;
     struct smaps smaps;
-    int64_t pool_node;               /* the node of the pool: -1 for that of the system */
+    int64_t pool_node;               /* the node of the pool; -1 for the pool of the whole system */
     int64_t pool_before, pool_added; /* pages; before is -1 if none had to be added */
-    struct helpers helpers;          /* in populating it */
-    int (*writer)(struct arena *);   /* populates every page instead of arena_populate; 0 or errno */
-    void *context;                   /* of the writer */
+    struct helpers helpers;          /* the threads that help populate it */
+    int (*writer)(struct arena *);   /* if set, populates every page instead of arena_populate; returns 0 or errno */
+    void *context;                   /* passed to the writer */
     char lost[ARENA_WHY_MAX];        /* larger pages that auto could not get, and the reasons; or empty */
 };
 
-/* From counting the free pages of a pool to the mapping that reserves them. One for the program. */
+/* Held from counting the free pages of a pool to the mapping that reserves them. There is one for the whole program. */
 __attribute__((weak)) pthread_mutex_t arena_pools = PTHREAD_MUTEX_INITIALIZER;
 
-/* Available bytes, of the node if one is given, within the limits of the control group; -1 if unknown. */
+/* The number of bytes available within the limits of the control group, on the node if one is given; -1 if unknown. */
 static inline int64_t arena_available(int64_t node)
 {
     int64_t available = node_available_bytes(node), allowed = cgroup_available_bytes();
     return allowed >= 0 && (available < 0 || allowed < available) ? allowed : available;
 }
 
-/* Adds `missing` pages to the pool. An eighth of the free memory stays free. */
+/* Adds `missing` pages to the pool, but leaves an eighth of the free memory free. */
 static inline bool arena_grow_pool(struct arena *arena, int64_t missing, bool alternative, char *why, size_t size)
 {
     int64_t page = arena->page_bytes, available = arena_available(arena->pool_node);
@@ -82,7 +82,7 @@ static inline bool arena_fill_pool(struct arena *arena, bool alternative, char *
     return arena_grow_pool(arena, pages - there, alternative, why + used, size - (size_t)used);
 }
 
-/* Address space for the range, aligned to the page of the kind; NULL if there is none. */
+/* Reserves address space for the range, aligned to the page size of the kind; NULL if there is none. */
 static inline char *arena_reserve(enum arena_kind kind, size_t bytes, size_t page)
 {
     int flags = MAP_PRIVATE | MAP_ANONYMOUS;
@@ -102,7 +102,8 @@ static inline char *arena_reserve(enum arena_kind kind, size_t bytes, size_t pag
     return wide + head;
 }
 
-/* Whether the pages are of the kind: all of them, or nine tenths for transparent ones, of which the system may have too few. */
+/* Whether the pages are of the kind: all of them or, for transparent huge pages, of which the system may have too few, nine
+ * tenths. */
 static inline bool arena_is_kind(const struct arena *arena)
 {
     const struct smaps *smaps = &arena->smaps;
@@ -122,7 +123,7 @@ static inline void arena_require_memory(size_t bytes, int64_t node)
         fail(EXIT_ENVIRONMENT, "not enough memory: %zu bytes needed, %lld free", bytes + bytes / 32, (long long)available);
 }
 
-/* What populates a part of the arena. */
+/* Describes how a part of the arena is populated. */
 static inline struct populate arena_part(const struct arena *arena, const char *start, size_t bytes)
 {
     size_t first = (size_t)(start - arena->start);
@@ -149,7 +150,7 @@ static inline bool arena_fill(struct arena *arena, char *why, size_t size)
     return arena_is_kind(arena);
 }
 
-/* Address space and, for a pool, its pages; NULL with the reason if not available. */
+/* Obtains address space and, for a pool, its pages; NULL with the reason if they are not available. */
 static inline char *arena_claim(struct arena *arena, bool alternative, int64_t node, char *why, size_t size)
 {
     char *start = NULL;
@@ -191,8 +192,8 @@ static inline bool arena_release(struct arena *arena)
     return done;
 }
 
-/* Maps and populates; false with the reason if the kind is not available. Ends the program with 3 for too little memory or a
- * wrong node. `alternative`: another kind may be used instead. */
+/* Maps and populates the arena; false with the reason if the kind is not available. Ends the program with 3 if there is too
+ * little memory or a page is on the wrong node. With `alternative`, another kind may be used instead. */
 static inline bool arena_try(struct arena *arena, size_t bytes, bool alternative, int64_t node, char *why, size_t size)
 {
     bool pool = arena_is_pool(arena->kind);
@@ -205,7 +206,7 @@ static inline bool arena_try(struct arena *arena, size_t bytes, bool alternative
     arena->start = arena_claim(arena, alternative, node, why, size);
     if (arena->start) {
         madvise(arena->start, arena->bytes, MADV_DONTFORK); /* a child would share the pages of a pool and keep them alive */
-        if (!pool) /* fails if the system has no transparent pages, which suits base pages */
+        if (!pool) /* this fails if the system has no transparent huge pages, in which case base pages are used anyway */
             madvise(arena->start, arena->bytes, arena->kind == ARENA_THP ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
         if (node >= 0)
             node_bind(arena->start, arena->bytes, node);
@@ -223,15 +224,16 @@ static inline void arena_note_lost(struct arena *arena, const char *why)
     snprintf(arena->lost + used, sizeof arena->lost - used, "%s%s: %s", used ? "; " : "", arena_kind_name(arena->kind), why);
 }
 
-/* Whether auto tries a kind: the range fills a page, but none of 1 GiB. So memory of any size has the same kind and results are
- * comparable; the system takes seconds to make a page of 1 GiB. */
+/* Whether auto tries a kind: the range must fill at least one page, and pages of 1 GiB are never tried, because the system takes
+ * seconds to make one. Memory of any size therefore has the same kind of pages, so that results are comparable. */
 static inline bool arena_suits(enum arena_kind kind, size_t bytes)
 {
     return kind != ARENA_1G && (!arena_is_pool(kind) || bytes >= (size_t)arena_page_bytes(kind));
 }
 
-/* Maps `bytes` for `arena`, of which only the helpers, or the writer and its context, are set (or nothing). `kinds` is one of ARENA_KINDS; auto
- * takes the largest available kind that suits the size. Ends the program with 3 if there is none. */
+/* Maps `bytes` for `filled`, in which nothing is set yet except the helpers, or the writer and its context, if there are any.
+ * `kinds` is one of ARENA_KINDS; auto takes the largest available kind that suits the size. Ends the program with 3 if there is
+ * none. */
 static inline void arena_map_into(struct arena *filled, const char *kinds, size_t bytes, int64_t node)
 {
     static const enum arena_kind order[] = {ARENA_1G, ARENA_2M, ARENA_THP, ARENA_BASE};
@@ -252,7 +254,7 @@ static inline void arena_map_into(struct arena *filled, const char *kinds, size_
     *filled = arena;
 }
 
-/* Maps memory that one thread populates; otherwise like arena_map_into. */
+/* Like arena_map_into, but one thread populates the memory. */
 static inline struct arena arena_map(const char *kinds, size_t bytes, int64_t node)
 {
     struct arena arena = {0};

@@ -23,8 +23,8 @@ struct cgroup_version {
     {":memory:", "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_active_file ",         \
      "total_inactive_file "}
 
-/* The group's path below the root, empty for the root itself, into CGROUP_PATH_MAX bytes; false if `line` is not in use. Beside
- * version 1 the line of version 2 is the last of several. */
+/* The group's path below the root, empty for the root itself, into CGROUP_PATH_MAX bytes; false if `line` is not in use. If
+ * version 1 is in use as well, the line of version 2 is the last of several. */
 static inline bool cgroup_own(const char *line, char *group)
 {
     char text[CGROUP_PATH_MAX + 16], *path = NULL;
@@ -72,7 +72,7 @@ static inline int64_t cgroup_room(const struct cgroup_version *version, const ch
 }
 
 /* The minimum that the group of this process and its parents allow; -1 without a limit. In a container, the path is often that
- * of the host, and the container's group is then the root. */
+ * of the host; the container's group is then at the root. */
 static inline int64_t cgroup_least_room(const struct cgroup_version *version)
 {
     char group[CGROUP_PATH_MAX];
@@ -89,7 +89,7 @@ static inline int64_t cgroup_least_room(const struct cgroup_version *version)
     }
 }
 
-/* The bytes that the limits of both versions allow, which may be in use at the same time; -1 without a limit. */
+/* The bytes that the limits of both versions allow, because both may be in use at the same time; -1 without a limit. */
 static inline int64_t cgroup_available_bytes(void)
 {
     static const struct cgroup_version versions[] = {CGROUP_2, CGROUP_1};

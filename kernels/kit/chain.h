@@ -22,7 +22,7 @@
 
 #define CHAIN_AHEAD 32 /* lines that are prefetched before they are needed, so that misses overlap */
 
-/* Separates random places inside a cell from random predecessors. */
+/* Makes the random positions within cells independent of the random predecessors. */
 #define CHAIN_PLACE_STREAM 0x9e3779b97f4a7c15u
 
 struct chain {
@@ -49,14 +49,14 @@ static inline struct node *chain_line(const struct chain *chain, uint64_t k)
     return (struct node *)(chain->start + line * chain->stride);
 }
 
-/* The line behind which line `at` > 0 of a window that begins with line `first` is inserted: not the last one, which is line 1. */
+/* The line after which line `at` > 0 of a window that begins with line `first` is inserted. It is never the last line, line 1. */
 static inline uint64_t chain_before_in_window(uint64_t draw, uint64_t first, uint64_t at)
 {
     uint64_t drawn = at < 3 ? 0 : random_below(draw, at - 1);
     return first + drawn + (drawn > 0);
 }
 
-/* The line behind which line k > 0 is inserted. */
+/* The line after which line k > 0 is inserted. */
 static inline struct node *chain_predecessor(const struct chain *chain, uint64_t k)
 {
     uint64_t draw = random_at(chain->seed, k), window = chain->window;
@@ -80,7 +80,7 @@ static inline void chain_init(struct chain *chain)
     chain_single_line(chain, 1);
 }
 
-/* Lines and cell width for a span of `bytes`. */
+/* The number of lines and the cell width for a span of `bytes`. */
 static inline struct extent chain_extent(const struct chain *chain, uint64_t bytes)
 {
     uint64_t span_lines = bytes / chain->stride;

@@ -43,7 +43,7 @@ static inline bool chain_start_next(struct chain_walk *walk, struct chain_lane *
     return true;
 }
 
-/* Makes one load. Returns false if the lane has finished; sets `total` above the number of lines at a wrong pointer. */
+/* Makes one load. Returns false if the lane has finished. If a pointer is wrong, sets `total` above the number of lines. */
 static inline bool chain_step(struct chain_walk *walk, struct chain_lane *lane)
 {
     lane->node = lane->node->next;
@@ -86,8 +86,8 @@ static inline bool chain_one_cycle(const struct chain_walk *walk)
     return at == 0 && met == walk->count && lines == walk->chain->lines;
 }
 
-/* Walks the whole chain in several places at once, because a single walk would take seconds in DRAM. True if it is one cycle
- * that visits all its lines once and stays inside the memory. */
+/* Walks the whole chain from several starting points at once, because a single walk would take seconds in DRAM. True if the
+ * chain is one cycle that visits all its lines once and stays within the memory. */
 static inline bool chain_check(const struct chain *chain)
 {
     struct chain_walk walk = {.chain = chain, .count = chain->lines / CHAIN_SEGMENT_LINES};

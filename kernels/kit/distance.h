@@ -1,9 +1,9 @@
-/* The distance of two CPUs: the time that a line takes to the other CPU and back. A hypervisor moves virtual CPUs between cores; if
- * it did so during a measurement, the distances before and after it differ. The clocks of both CPUs are measured as well, because a
- * change of them also changes the distance.
+/* The distance between two CPUs: the time that a line takes to travel to the other CPU and back. A hypervisor moves virtual CPUs
+ * between cores; if it did so during a measurement, the distances before and after it differ. The clocks of both CPUs are
+ * measured as well, because a change in a clock also changes the distance.
  *
  *     struct distance distance = distance_between(cpu, distance_partner(cpu));
- *     distance_report(&distance, "before");     prints a line `probe`; none without a second CPU */
+ *     distance_report(&distance, "before");     prints a line `probe` if there is a second CPU */
 #ifndef KIT_DISTANCE_H
 #define KIT_DISTANCE_H
 
@@ -21,12 +21,12 @@
 
 #define DISTANCE_BATCHES 128
 #define DISTANCE_TURNS 32         /* round trips per batch: 3 to 30 us */
-#define DISTANCE_WARM_NS 3000000  /* in which idle cores raise their clocks */
-#define DISTANCE_NS 1000000       /* in which batches are listed */
-#define DISTANCE_LIMIT_NS 30000000 /* for two CPUs that other programs use */
+#define DISTANCE_WARM_NS 3000000  /* time in which idle cores raise their clocks */
+#define DISTANCE_NS 1000000       /* time in which batches are listed */
+#define DISTANCE_LIMIT_NS 30000000 /* time limit if other programs use the CPUs */
 #define DISTANCE_SPINS 4096
 #define DISTANCE_ADDS 16384 /* about 5 us */
-#define DISTANCE_CLOCKS 32  /* the fastest of this many times */
+#define DISTANCE_CLOCKS 32  /* number of times, of which the fastest counts */
 #define DISTANCE_END UINT64_MAX
 
 struct distance {
@@ -36,14 +36,14 @@ struct distance {
     int64_t cycle_fs[2]; /* duration of a core cycle of each CPU */
 };
 
-/* What both threads share: even numbers come from the follower, odd ones from the leader. */
+/* The data that both threads share. The follower writes even numbers, the leader odd ones. */
 struct distance_game {
     atomic_uint_least64_t word __attribute__((aligned(256)));
     struct distance *found __attribute__((aligned(256)));
     uint64_t begun_ns;
 };
 
-/* The CPU after `cpu` in the affinity mask of the calling thread, or else the first other one; -1 if there is none. */
+/* The CPU after `cpu` in the affinity mask of the calling thread, otherwise the first other CPU; -1 if there is none. */
 static inline int64_t distance_partner(int64_t cpu)
 {
     size_t size = CPU_ALLOC_SIZE(AFFINITY_CPUS);

@@ -29,7 +29,7 @@
 
 #define HUGEPOOL_ACCOUNTS_MAX 128 /* pools that one process adds to: page sizes times nodes */
 #define HUGEPOOL_PATH_MAX 128
-#define HUGEPOOL_TURNS_MAX 16 /* pages that become free in the meantime may become surplus again */
+#define HUGEPOOL_TURNS_MAX 16 /* maximum number of turns, because pages that become free in the meantime may become surplus again */
 
 /* A request to add `pages`, or to remove them if negative. Node -1 is the whole system. */
 struct hugepool_request {

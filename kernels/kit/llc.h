@@ -9,8 +9,8 @@
 #define LLC_MIB (1 << 20)
 #define LLC_ASSUMED_BYTES (64 * LLC_MIB)
 
-/* Lines of the longest dense chain; a longer one takes 50 ns for each line to insert and to verify. Ten times as many as the batches
- * of one size walk, so that the cache serves none of them twice, whatever its size. */
+/* The number of lines of the longest dense chain. Inserting and verifying a line of a longer one would take 50 ns. This is ten
+ * times the number of lines that the batches of one size walk, so that the cache serves no line twice, whatever its size. */
 #define LLC_DENSE_LINES (1 << 21)
 
 struct llc {

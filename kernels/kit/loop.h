@@ -15,11 +15,11 @@ struct node {
 };
 
 #define LOOP_LOADS_PER_TURN 64
-#define LOOP_ADDS 16384 /* 4 to 8 us; always a multiple of this many */
+#define LOOP_ADDS 16384 /* 4 to 8 us; the number of adds is always a multiple of this */
 
-#define LOOP_PROBE_TICKS 800         /* least duration of adds: the fastest of a few is up to one tick short, an eighth of a percent */
+#define LOOP_PROBE_TICKS 800         /* minimum duration of the adds: the fastest of a few is up to one tick (1/8 %) short */
 #define LOOP_PROBE_SHORTEST_NS 4000  /* duration of LOOP_ADDS at 4 GHz */
-#define LOOP_PROBE_TIMES_MAX 8       /* a counter of 25 MHz needs them; a slower one stays coarse */
+#define LOOP_PROBE_TIMES_MAX 8       /* as many as a counter of 25 MHz requires; a slower counter remains coarse */
 
 #define LOOP_LOAD node = node->next;
 #define LOOP_LOAD_8 LOOP_LOAD LOOP_LOAD LOOP_LOAD LOOP_LOAD LOOP_LOAD LOOP_LOAD LOOP_LOAD LOOP_LOAD
@@ -43,7 +43,7 @@ __attribute__((noinline, weak)) uint64_t loop_adds(uint64_t adds)
     return cpu_dependent_adds(adds / CPU_ADDS_PER_TURN);
 }
 
-/* The number of dependent adds that the counter times precisely enough: more if it is coarse. */
+/* The number of dependent adds that the counter can time precisely enough. A coarse counter requires more adds. */
 static inline uint64_t loop_probe_adds(const struct timer *timer)
 {
     uint64_t times = (uint64_t)(timer->ns_per_tick * LOOP_PROBE_TICKS / LOOP_PROBE_SHORTEST_NS) + 1;

@@ -32,7 +32,7 @@ static inline void node_require(int64_t node)
         node_refuse(node, "the node does not exist");
 }
 
-/* Binds a range that was not accessed yet to `node`; ends the program with 3 if that fails. */
+/* Binds a range that has not been accessed yet to `node`; ends the program with 3 if that fails. */
 static inline void node_bind(void *start, size_t bytes, int64_t node)
 {
     unsigned long mask[NODE_MAX / NODE_LONG_BITS] = {0};

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* Rounded-down square root. */
+/* The square root, rounded down. */
 static inline uint64_t square_root(uint64_t value)
 {
     uint64_t root = 0;

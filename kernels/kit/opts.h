@@ -50,7 +50,7 @@ static inline void opts_take_list(const struct opt *opt, const char *text)
     }
 }
 
-/* The position of a word of `length` in the choices; NULL if it is not one of them. */
+/* The position in the choices of a word with `length` characters; NULL if it is not one of them. */
 static inline const char *opts_choice(const char *choices, const char *text, size_t length)
 {
     for (const char *word = choices; *word; word += strspn(word, " ")) {
@@ -168,8 +168,8 @@ static inline void opts_inform(const struct opts *opts, const char *word)
     exit(0);
 }
 
-/* Fills all values, defaults first. Ends the program with 2 at the first error, with 0 after --describe and --help. From now on,
- * the program ends with the shell of the runner that started it: nobody waits for the result any more. */
+/* Fills all values, defaults first. Ends the program with 2 at the first error, with 0 after --describe and --help. From then
+ * on, the program ends when the runner's shell that started it ends, because nobody would be waiting for the result. */
 static inline void opts_parse(const struct opts *opts, int argc, char **argv)
 {
     prctl(PR_SET_PDEATHSIG, SIGTERM);

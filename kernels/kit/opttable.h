@@ -29,7 +29,7 @@ struct opt {
     const char *name, *unit, *fallback, *help;
     enum opt_type type;
     int64_t min, max;     /* of an integer, or of each in a list */
-    const char *choices;  /* of one choice or several: words with a blank between */
+    const char *choices;  /* the words from which one or several can be chosen, separated by blanks */
     void *value;          /* int64_t, const char * (choice, text), struct opt_list or struct opt_words */
     bool given;
 };

@@ -14,7 +14,7 @@ struct out {
     bool comma; /* whether a member was written in the innermost object */
 };
 
-/* Call this before anything is printed; the buffer holds the longest line. */
+/* Call this before anything is printed. The buffer is large enough for the longest line. */
 static inline void out_open(void)
 {
     static char buffer[1 << 16];
@@ -77,7 +77,7 @@ static inline void out_integers(struct out *out, const char *key, const int64_t 
     putchar(']');
 }
 
-/* Words that end at a blank, as in a list of choices; choices need no escapes. */
+/* Words that end at a blank, as in a list of choices. They require no escaping. */
 static inline void out_words(struct out *out, const char *key, const char *const *words, size_t count)
 {
     out_key(out, key);

@@ -1,8 +1,8 @@
-/* Populating memory: piece by piece, if possible by several threads. The time is that of the system zeroing pages, and the first
- * contents are written to a piece while its zeros are still in a cache.
+/* Populates memory piece by piece, if possible with several threads. Most of the time is taken by the system zeroing pages, and
+ * the first contents are written to a piece while its zeros are still in a cache.
  *
- * Helpers are short-lived threads on CPUs of the affinity mask. One that finds itself on another node than the thread that it helps
- * does nothing, so that memory that is not bound is allocated on the same node, whoever accesses it first. */
+ * Helpers are short-lived threads on CPUs of the affinity mask. A helper on a different node than the thread that it helps does
+ * nothing. Memory that is not bound is thus allocated on the same node, whichever thread accesses it first. */
 #ifndef KIT_POPULATE_H
 #define KIT_POPULATE_H
 
@@ -94,7 +94,7 @@ static inline void *populate_help(void *argument)
     return NULL;
 }
 
-/* Populates the part with the help of others. Returns 0 or errno. A helper that cannot be started is not missed. */
+/* Populates the part with the help of other threads. Returns 0 or errno. If a helper cannot be started, the others do its work. */
 static inline int populate(struct populate *work, const struct helpers *helpers)
 {
     pthread_t threads[POPULATE_HELPERS_MAX];

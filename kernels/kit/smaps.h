@@ -9,7 +9,7 @@
 
 struct smaps {
     bool found;
-    int64_t page_bytes; /* KernelPageSize; the smallest if the range spans several mappings */
+    int64_t page_bytes; /* KernelPageSize; the smallest one if the range spans several mappings */
     int64_t huge_bytes; /* AnonHugePages, or bytes in pages of the pools */
 };
 

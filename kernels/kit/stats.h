@@ -49,8 +49,8 @@ static inline double stats_median(const double *sorted, size_t count)
     return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
 }
 
-/* The number of independent values with the same information about the median as these values in order of time; 1 to count. A
- * negative correlation of neighbors counts as independence. */
+/* The number of independent values (1 to count) that contain as much information about the median as these values in order of
+ * time. A negative correlation of neighbors counts as independence. */
 static inline double stats_effective(const double *in_time, size_t count, double median)
 {
     int64_t together = 0, apart = 0;

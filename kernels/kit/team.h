@@ -16,7 +16,7 @@
 
 #define TEAM_LINE 256          /* enough for lines that are fetched in pairs, and for lines of 256 bytes */
 #define TEAM_SPINS 4096        /* polls before the CPU is yielded to another thread, which may be the awaited one */
-#define TEAM_SKEW_MAX_NS 20000 /* counters of two CPUs that differ by more are not a common clock */
+#define TEAM_SKEW_MAX_NS 20000 /* if the counters of two CPUs differ by more than this, they are not a common clock */
 
 struct team;
 
@@ -27,7 +27,7 @@ struct member {
     size_t index;
     int64_t cpu;
     pthread_t thread;
-    double skew_ns; /* difference of its CPU's counter to that of member 0 */
+    double skew_ns; /* difference between its CPU's counter and that of member 0 */
 } __attribute__((aligned(TEAM_LINE)));
 
 struct team {

@@ -21,7 +21,7 @@ static inline uint64_t timer_monotonic_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* The minimum of many readings, because disturbances only make one longer. */
+/* The minimum of many readings, because disturbances can only make a reading take longer. */
 static inline uint64_t timer_overhead_ticks(void)
 {
     uint64_t best = UINT64_MAX;
@@ -33,7 +33,8 @@ static inline uint64_t timer_overhead_ticks(void)
     return best;
 }
 
-/* A pair of readings of both clocks, the closest of a few so that an interrupt between them does not shift the rate. */
+/* A pair of readings of both clocks. The closest of several pairs is used, so that an interrupt between the readings does not
+ * shift the rate. */
 static inline void timer_both(uint64_t *ticks, uint64_t *ns)
 {
     uint64_t closest = UINT64_MAX;
@@ -63,8 +64,8 @@ static inline double timer_rate(const struct timer *timer)
     return (double)(ns - timer->ns_0) / (double)(ticks - timer->ticks_0);
 }
 
-/* Call this after the set-up, because a longer time since the start is more precise; waits until 10 ms have passed (about 5
- * ppm). */
+/* Calibrates the counter. Call this after the set-up, because the result is more precise if more time has passed since the
+ * start. Waits until at least 10 ms have passed (about 5 ppm). */
 static inline void timer_calibrate(struct timer *timer)
 {
     while (timer_monotonic_ns() - timer->ns_0 < 10000000)
@@ -84,7 +85,7 @@ static inline uint64_t timer_net(const struct timer *timer, uint64_t before, uin
     return ticks > timer->overhead_ticks ? ticks - timer->overhead_ticks : 0;
 }
 
-/* The difference of the rate since the start to the calibrated one, in millionths. */
+/* The difference between the rate since the start and the calibrated rate, in millionths. */
 static inline int64_t timer_drift_ppm(const struct timer *timer)
 {
     return (int64_t)((timer_rate(timer) / timer->ns_per_tick - 1) * 1e6);

@@ -75,7 +75,7 @@ static inline const struct traffic *traffic_find(const char *word)
 #define TRAFFIC_BODY_NAME(X, body, loads, stores) BODY_##body,
 enum traffic_body { TRAFFIC_BODIES(TRAFFIC_BODY_NAME, ) BODIES };
 
-/* The patterns that store a constant. */
+/* The body of a pattern that stores a constant. */
 static inline enum traffic_body traffic_setting(const struct traffic *traffic)
 {
     if (traffic->streaming)

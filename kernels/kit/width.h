@@ -29,7 +29,8 @@ static inline enum vector_isa width_pick(const char *word)
         if (vector_bytes((enum vector_isa)isa) == 0)
             continue;
         snprintf(offered + used, sizeof offered - used, " %s", vector_word((enum vector_isa)isa));
-        /* Of equal ones (NEON, and SVE of 16 bytes) `auto` takes the later; a number names the first, which all processors have. */
+        /* If two have the same width (NEON, and SVE with 16 bytes), `auto` selects the later one, and a number the first one,
+         * which all processors have. */
         if (width_matches(word, (enum vector_isa)isa) && (best < 0 || strcmp(word, "auto") == 0))
             best = isa;
     }

@@ -3,9 +3,9 @@
 #include "stream/record.h"
 
 #define TRIAL_WINDOWS 6
-#define WINDOWS_FEW 7    /* a point ends with so many at least if time is over, */
-#define BUSY_FACTOR 20   /* until so many times the cap: a machine too busy for them. */
-#define BUSY_NS 5000000000u /* With no window at all, after so long at least */
+#define WINDOWS_FEW 7    /* a point with at least this many windows ends at its time limit; */
+#define BUSY_FACTOR 20   /* one with fewer, on a busy machine, after this many time limits; */
+#define BUSY_NS 5000000000u /* and one without any windows, not before this time */
 #define CLEARLY 1.005
 
 static double rate(const struct window *window)
@@ -52,8 +52,8 @@ static void take_window(struct crew *crew, struct sample *sample)
     sample->windows[sample->count++] = (struct window){ns, traffic_useful(sample->value.traffic, moved)};
 }
 
-/* Whether the windows are taken or the time is over. Their number does not depend on the values: stopping at a narrow interval
- * would select a quiet moment. */
+/* Whether all windows have been taken or the time is over. Their number does not depend on the values: stopping at a narrow
+ * interval would select a quiet moment. */
 static bool finished(const struct sample *sample, const struct bench *bench, uint64_t most, uint64_t elapsed_ns)
 {
     bool enough = sample->count >= (most < WINDOWS_FEW ? most : WINDOWS_FEW);
@@ -103,14 +103,14 @@ static void print(struct bench *bench, struct sample *sample, bool best)
     bench->samples++;
 }
 
-/* Whether a loop is clearly faster, so that chance does not decide between equal ones. */
+/* Whether one loop is clearly faster than another, so that chance does not decide between loops of equal speed. */
 static bool faster(const struct sample *a, const struct sample *b, bool full)
 {
     return full ? a->bps.median > CLEARLY * b->bps.median : a->bps.max > CLEARLY * b->bps.max;
 }
 
 /* Measures every variant, briefly or completely, and prints all except the best one, whose index is returned. Short trials
- * compare the fastest windows, because other programs affect the others. */
+ * compare only the fastest windows, because other programs may have slowed down the rest. */
 static unsigned compare(struct bench *bench, struct sample *samples, const struct loops *loops)
 {
     bool full = bench->effort == EFFORT_ALL;

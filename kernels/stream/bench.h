@@ -33,8 +33,8 @@ struct sample {
     struct window windows[BENCH_WINDOWS_MAX];
     double cycle_ns[BENCH_WINDOWS_MAX]; /* median over the threads, before each window */
     size_t count, dropped;
-    size_t trial; /* windows, kept or dropped, of a short trial of the same loop before; not among the others */
-    bool capped; /* fewer windows than asked for */
+    size_t trial; /* windows of an earlier short trial of the same loop, both kept and dropped; not counted elsewhere */
+    bool capped; /* whether there are fewer windows than requested */
     bool best;
     struct stats bps;
     double core_ns; /* the shortest core cycle, because disturbances only make it longer */

@@ -55,7 +55,7 @@ static int fill_arena(struct arena *arena)
 }
 
 /* Maps the arena of all threads that share it with `index`; called by that thread. Every thread populates its part, so that the
- * pages are local to it. A single thread gets help. */
+ * pages are local to it. A single thread is helped by other threads. */
 static void map_arena(struct crew *crew, size_t index)
 {
     uint64_t threads = 0;
@@ -80,7 +80,7 @@ static void help_mapping(struct crew *crew, size_t index)
     }
 }
 
-/* Rejects sizes that are not available before anything is mapped. Pools count as well as free memory. */
+/* Rejects sizes for which there is too little memory, before anything is mapped. Pools of huge pages are included. */
 static void require_memory(const struct crew *crew)
 {
     int64_t available = arena_available(-1), needed = (int64_t)(crew->thread_bytes * crew->team.count);
@@ -94,7 +94,7 @@ static void require_memory(const struct crew *crew)
              crew->team.count, (long long)needed, (long long)available);
 }
 
-/* Arenas are mapped one after another, so that each sees the free memory after the previous one. */
+/* Arenas are mapped one after another, so that each mapping sees how much memory the previous one has left. */
 static void map_memory(struct member *member, struct crew *crew)
 {
     crew->homes[member->index] = node_or_here(-1);
@@ -174,7 +174,7 @@ static void serve(struct member *member)
         return;
     }
     for (bool more = true; more;) {
-        team_barrier(member->team); /* the command is read between two barriers, while its writer waits */
+        team_barrier(member->team); /* the command is read between two barriers, while the thread that wrote it waits */
         more = crew->order != ORDER_END;
         obey(member, crew);
         team_barrier(member->team);

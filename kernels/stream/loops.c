@@ -124,7 +124,7 @@ static void copy_string(const struct stretch *s, uint64_t passes)
         vector_string_copy(s->stored, s->first, s->bytes);
 }
 
-/* A ratio is that of the traffic on the bus, which the processor decides here. */
+/* A ratio describes the traffic on the bus, which depends on the processor for these instructions. */
 static void add_string(struct loops *loops, const struct traffic *traffic)
 {
     if (strcmp(traffic->word, "write") == 0)

@@ -73,7 +73,7 @@ static void require_grain(uint64_t size, const struct traffic *traffic, uint64_t
              traffic->word, traffic_arrays(traffic), (unsigned long long)grain);
 }
 
-/* Bytes of memory that a thread needs: for the largest size and the traffic pattern that needs most. */
+/* The number of bytes that a thread needs for the largest size and the traffic pattern that needs the most. */
 static uint64_t settle_values(void)
 {
     uint64_t most = 0;

@@ -7,9 +7,9 @@
 
 #define PAGE 4096
 #define LOOKS 40
-#define LOOKS_ALONE 8 /* of a single thread, which has nobody to wait for */
+#define LOOKS_ALONE 8 /* for a single thread, which does not wait for other threads */
 #define CHUNK_BYTES 16384    /* minimum of each array, for loops over four pages at once */
-#define LOOKS_STRING 5 /* of string instructions, which are fast only in long runs */
+#define LOOKS_STRING 5 /* for string instructions, which are fast only in long runs */
 #define WARM_BYTES (1 << 26) /* a larger set is not loaded into the caches */
 #define JUMP_FACTOR 4        /* a chunk this many times the shortest ... */
 #define JUMP_NS 30000        /* ... and this much longer: the thread was descheduled */
@@ -159,7 +159,7 @@ static void check_range(const struct walker *walker, const struct work *work, ui
         refuse(work, "memory", at + (uint64_t)wrong);
 }
 
-/* Verifies that nothing was stored behind the last line, in the rest of the array or between arrays. */
+/* Verifies that nothing was stored after the last line, in the rest of the array or between arrays. */
 static void check_behind(const struct walker *walker, const struct work *work, uint64_t next)
 {
     uint64_t array = work->layout.array_bytes, room = (next < array ? array : work->layout.pitch) - next;

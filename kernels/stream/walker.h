@@ -43,7 +43,7 @@ struct walker {
     long switches;
     bool disturbed;            /* whether it was descheduled */
     char *kept;
-    int fill_error;            /* errno of the populating of its part; 0 if it succeeded */
+    int fill_error;            /* errno if populating its part failed, otherwise 0 */
     struct arena arena;        /* set if this thread mapped it */
 } __attribute__((aligned(256))); /* so that no line is written by two threads */
 
