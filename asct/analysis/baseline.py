@@ -35,7 +35,7 @@ from asct.store.reader import StoredRun, read_run
 from asct.values.text import counted
 
 LATEST: Final = "latest"
-NEWEST: Final = "the newest run of this plan that was measured completely"
+NEWEST: Final = "the newest complete run of this plan"
 """The reason shown for a baseline if the plan specifies none, or specifies `latest`."""
 MOST_RUNS: Final = 20
 """Maximum number of runs whose spread is used, including the baseline. With more runs, a slow decline would increase

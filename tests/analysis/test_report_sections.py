@@ -87,7 +87,7 @@ def test_a_run_is_compared_with_the_newest_earlier_run_of_its_plan(tmp_path: Pat
     root = second_run(tmp_path, 1.3)
     found = comparison_of(open_view(root, Fakes()))
     assert found is not None and found.report is not None
-    assert (found.base, found.why) == (f"quickstart/{RUN}", "the newest run of this plan that was measured completely")
+    assert (found.base, found.why) == (f"quickstart/{RUN}", "the newest complete run of this plan")
     verdicts = [row[5].text for part in found.report.sections[0].parts for row in part.grid.rows]
     assert verdicts and len(set(verdicts)) >= 1
     assert found.figures and all(figure.slug.startswith("comparison-") for figure in found.figures)

@@ -146,7 +146,7 @@ def test_changes_since_the_baseline_come_before_what_did_not_change(tmp_path: Pa
     body = html.render(open_view(second_run(tmp_path, 1.3), Fakes()))
     found = part(body, "baseline")
     text = text_of(found)
-    assert "the newest run of this plan that was measured completely" in text
+    assert "the newest complete run of this plan" in text
     assert '<a href="#baseline">Comparison with the baseline</a>' in body
     assert "Curves of both runs" in text
     identities = re.findall(r'\bid="([^"]+)"', re.sub(r"<script.*?</script>", "", body, flags=re.DOTALL))

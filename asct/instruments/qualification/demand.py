@@ -254,7 +254,7 @@ METRICS: Final[tuple[Metric, ...]] = (
     Metric("demand_latency", "s", "lower", "Mean latency at one load in the matrix", _LOAD),
     Metric("matrix_rounds", "1", "neither", "Number of rounds in which the matrix was measured", comparable=False),
     Metric(
-        "round_iops", "ops/s", "higher", "IOPS in a round of the writes before the matrix, or of a load in the matrix",
+        "round_iops", "ops/s", "higher", "IOPS in one round of the preconditioning writes or of one load in the matrix",
         {**_STAGE, **_LOAD, "round": None}, False,
     ),
     Metric("window_excursion", "%", "lower", "Largest minus smallest value in the window, relative to the average",
