@@ -92,7 +92,7 @@ class HostSession:
     def open(self) -> None:
         """Connect, lock the host and read its facts. Raises AsctError."""
         folder = Path(self._run.plan.path or ".").resolve().parent
-        if not self._token:  # recorded before the host is changed, so that no session is ever lost
+        if not self._token:  # the token is recorded before the host is changed, so that no session is lost
             self._token = secrets.token_hex(16)
             self._run.events.emit(HostOpening(self.name, self._token))
         self._host = self._run.services.make_host(self.spec, folder)

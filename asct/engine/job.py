@@ -258,7 +258,7 @@ class JobRunner:
             if repeats is not None:
                 self._measure(repeats, self._queue.popleft())
         for attempt in self._queue:
-            if attempt.previous is not None:  # it will not be retried, so the previous attempt counts
+            if attempt.previous is not None:  # there will be no retry, so the previous attempt counts
                 self._conclude(attempt.previous)
         self._clean_up()
 

@@ -112,7 +112,7 @@ def _ends(stored: StoredRun) -> tuple[Counter[RepeatKey], dict[str, str]]:
     for event in stored.journal():
         if event.get("t") == "point-ended" and event["status"] != "host-lost":
             ends[repeat_key(event)] += 1
-        elif event.get("t") in ("host-opening", "host-ready"):  # old journals name the session by its folder only
+        elif event.get("t") in ("host-opening", "host-ready"):  # old journals contain only the folder of the session
             name = event.get("session") or event.get("work", "").rpartition("/run-")[2]
             if _TOKEN.fullmatch(name):
                 sessions[event["host"]] = name

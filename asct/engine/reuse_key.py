@@ -61,7 +61,7 @@ def conditions(facts: HostFacts) -> dict[str, Any]:
         found.update(parts)
     found["memory.total_bytes"] = _coarse(found["memory.total_bytes"])
     found["nodes"] = [{**node, "memory_bytes": _coarse(node["memory_bytes"])} for node in found["nodes"]]
-    if facts.cpu.governor is None:  # the frequency is then only a snapshot
+    if facts.cpu.governor is None:  # without a governor, the frequency is only a snapshot
         del found["cpu.frequency_hz"]
     return found
 

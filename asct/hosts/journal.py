@@ -98,7 +98,7 @@ class RunnerJournal:
         try:
             _apply(self.status(key), word, detail, now)
         except ValueError:
-            return  # damaged by a full disk; the missing events are noticed when the task ends
+            return  # a full disk damaged the line; missing events are noticed when the task ends
         if word == "started":
             self.running = key
 
@@ -106,7 +106,7 @@ class RunnerJournal:
 def _apply(status: TaskStatus, word: str, detail: str, now: float) -> None:
     """Update the status of a task from one event. Raises ValueError if the event is damaged."""
     match word:
-        case "started":  # also if a task is repeated because the runner was killed
+        case "started":  # this also occurs if a task is repeated because the runner was killed
             status.started_s, status.heard_start = _seconds(detail), now
             status.ended_s = status.exit_status = status.report = None
             status.late = status.died = False

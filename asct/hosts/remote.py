@@ -189,7 +189,7 @@ class RemoteHost(Host):
         log = self._readings
         if log is None:
             return HostReadings()
-        if is_short(status.started_s, status.ended_s):  # the log contains nothing that would justify an exchange
+        if is_short(status.started_s, status.ended_s):  # reading the log would not be worth an exchange with the host
             return HostReadings(brief=True)
 
         def read() -> None:

@@ -152,7 +152,7 @@ class RunnerSession:
                 self._journal.status(task.key)
         with self.link.within(SHORT_S, "listing queued tasks"):
             while self.link.files.exists(f"{self.work}/.queue/{self._next}"):
-                self._next, self._unsent = self._next + 1, []  # the last submission had arrived
+                self._next, self._unsent = self._next + 1, []  # the runner did receive the last submission
         self._stops = self._journal.counts.get("stopped", 0)
         self._send_tasks()
         self._send(f"job {self._next - 1}")
@@ -178,7 +178,7 @@ class RunnerSession:
         with self.link.within(SHORT_S, "reading the journal"):
             while data := self.link.files.tail(f"{self.work}/.journal", self._journal.offset):
                 self._journal.take(data)
-        self._journal.replies.pop("pong", None)  # it was received before the connection broke
+        self._journal.replies.pop("pong", None)  # this reply was received before the connection broke
 
     # ---- tasks
 

@@ -74,7 +74,7 @@ class ProcessChannel:
                 raise TimeoutError
             if self._out in ready:
                 if data := os.read(self._out.fileno(), _BYTES):
-                    return data  # before standard error, so that a flood there cannot hide it
+                    return data  # before standard error is read, so that a flood of messages cannot hide the data
                 self._unread.unregister(self._out)
             if self._err in ready and self._take_error():
                 raise TimeoutError  # the caller must read standard error first

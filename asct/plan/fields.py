@@ -75,7 +75,7 @@ def _unindented(members: Mapping[str, Node], known: Collection[str]) -> dict[str
 def _belongs(key: str) -> str:
     """Return a hint that lists the sections that a key belongs to. If the key is unknown, list those of the key that it
     resembles; if it resembles none, return an empty string."""
-    from asct.plan.keys import common_keys  # imported here: it reads the schema
+    from asct.plan.keys import common_keys  # imported here because it reads the schema
 
     places: dict[str, list[str]] = {}
     for known in common_keys():

@@ -105,7 +105,7 @@ class FileMerger:
             safety = section.members.get("safety")
             own.safety = [] if safety is None else [_limits(safety, self._findings)]
         found.vars |= own.vars
-        self._lay_defaults(found, section.members.get("hosts"))  # below the defaults of the included files
+        self._lay_defaults(found, section.members.get("hosts"))  # the defaults of included files take precedence
         own.vars = {}
         self._merge(found, own)
         return found

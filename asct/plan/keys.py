@@ -1,4 +1,4 @@
-"""The keys of the plan language with their descriptions, for `asct explain`: derived from the schema of plans.
+"""The keys of the plan language with their descriptions, for `asct explain`. They are derived from the schema of plans.
 
 The registry's index contains the keys that do not depend on transports and report formats, so that `asct explain` and
 completion rarely need to build the schema.
@@ -29,7 +29,7 @@ class PlanKey(NamedTuple):
 def plan_keys() -> list[PlanKey]:
     """Return every key, in the order of the schema. A key that occurs in several maps is listed once for each of
     them."""
-    from asct.plan.schema import plan_schema  # imported here: it loads every transport
+    from asct.plan.schema import plan_schema  # imported here because it loads every transport
 
     schema = plan_schema(())
     return list(_walk(schema, "", schema["$defs"], ()))

@@ -66,7 +66,7 @@ def evaluate(node: Node, scope: Scope, findings: Findings) -> Node:
     """Replace all templates in the node, including those in its lists and maps, with their values. Locations are
     preserved.
 
-    A value may be a PendingValue. Errors (E120 to E122) are reported. A text that contains an error or reads a rejected
+    A value may be a PendingValue. Errors (E120 to E122) are reported. Text that contains an error or reads a rejected
     value becomes REJECTED.
     """
     value = node.value

@@ -122,7 +122,7 @@ class JobDraft(NamedTuple):
     `explicit` contains the settings whose values differ from the defaults, and `aliases` contains the aliases in
     `needs` that the job's templates read. `axes` contains the values of the settings that vary within the job.
     `rejected` contains the settings whose values are unknown because of an error (ANY if any setting may be affected).
-    If there are such settings, the job has no points.
+    If it is not empty, the job has no points.
     """
 
     job: Job

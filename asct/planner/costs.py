@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def known_settings(point: Point) -> dict[str, Any]:
     """Return the settings that have no pending values.
 
-    In place of the others, the benchmark's estimates use the defaults.
+    For the others, the benchmark's estimates use the defaults.
     """
     return {name: value for name, value in point.settings.items() if not isinstance(value, PendingValue)}
 

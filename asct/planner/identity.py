@@ -97,7 +97,7 @@ def plan_hash(
             "destroys": sorted([d.host, d.device, d.serial, d.overwrite] for d in safety.destroys),
             "max_written": safety.max_written_bytes,
             "baseline": baseline,
-            **({} if confirm else {"confirm": False}),  # earlier versions did not include it
+            **({} if confirm else {"confirm": False}),  # earlier versions did not include this key
         }
     )
 

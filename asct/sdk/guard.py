@@ -1,8 +1,8 @@
 """Steps that run under the `guard` kernel. guard checks and holds the targets of a program, runs the program, and
 meanwhile records drive counters.
 
-Every fio process runs under guard. Its input is a file with one line per target; asct.instruments.guard_output parses
-its output. kernels/guard/README.md describes both.
+Every fio process runs under guard. The input of guard is a file with one line per target; asct.instruments.guard_output
+parses the output. kernels/guard/README.md describes both.
 """
 
 from __future__ import annotations

@@ -120,7 +120,7 @@ class JobNeeds:
     optional_tools: dict[str, None] = field(default_factory=dict)
     scratch: dict[str, int] = field(default_factory=dict)
     targets: dict[str, bool] = field(default_factory=dict)
-    """For each target, whether a point writes to it without permission to do so through `overwrite`."""
+    """For each target, whether a point writes to it although `overwrite` is not set."""
     writes: dict[str, int] = field(default_factory=dict)
     likely_writes: dict[str, int] = field(default_factory=dict)
     purges: dict[str, None] = field(default_factory=dict)

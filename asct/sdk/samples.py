@@ -59,7 +59,7 @@ def number(sample: Mapping[str, Any], key: str) -> float:
     value = sample.get(key)
     if (
         type(value) is not int and type(value) is not float
-    ):  # excludes bool; isinstance would be slower for a million samples
+    ):  # unlike isinstance, this rejects bool, and is faster for a million samples
         raise ValueError(f"a sample has no number for `{key}`: {_short(json.dumps(dict(sample)))}")
     try:
         return float(value)

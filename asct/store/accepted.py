@@ -45,7 +45,7 @@ def acceptance(run: str, metric: str, because: str) -> Acceptance:
     """Return an acceptance by the current user at the current time."""
     try:
         user = getpass.getuser()
-    except (KeyError, OSError):  # an account without a name, as in a container
+    except (KeyError, OSError):  # the account has no name, as in some containers
         user = str(os.getuid())
     return Acceptance(at=stamp(datetime.now(UTC)), by=user, run=run, metric=metric, because=because)
 

@@ -123,7 +123,7 @@ def label_links(root: Path) -> list[str]:
 
 
 def _points_to(link: Path, root: Path) -> bool:
-    with suppress(OSError):  # it is not a link, or was removed in the meantime
+    with suppress(OSError):  # the path is not a link, or the link was removed in the meantime
         return link.readlink().name == root.name
     return False
 
@@ -133,7 +133,7 @@ def lost_run(label: Path) -> str:
     empty string."""
     try:
         return "" if label.exists() else label.readlink().name
-    except OSError:  # it is not a link, or its name is too long
+    except OSError:  # the path is not a link, or its name is too long
         return ""
 
 

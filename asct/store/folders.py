@@ -90,7 +90,7 @@ def _only_pictures(path: Path) -> bool:
 
 
 def link_latest(root: Path) -> Diagnostic | None:
-    """Atomically redirect the link `latest` next to `root` to `root`. Return a warning if this fails, otherwise
+    """Atomically make the link `latest` next to `root` point to `root`. Return a warning if this fails, otherwise
     None."""
     link = root.with_name("latest")
     try:

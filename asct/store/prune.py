@@ -26,9 +26,9 @@ interrupted, the next `remove_runs` completes it."""
 
 
 def remove_runs(results: Path, roots: Iterable[Path]) -> dict[Path, AsctError]:
-    """Delete the runs in the given order, and the remains of interrupted deletions. Return the errors, keyed by folder:
-    SafetyError (E504) if a run is in progress, StoreError (E523 and others) if it cannot be deleted. If another process
-    deletes a run at the same time, this is not an error."""
+    """Delete the runs in the given order, and anything left behind by interrupted deletions. Return the errors, keyed
+    by folder: SafetyError (E504) if a run is in progress, StoreError (E523 and others) if it cannot be deleted. It is
+    not an error if another process deletes a run at the same time."""
     failed: dict[Path, AsctError] = {}
     steps = [(folder, _remove_rest) for folder in _interrupted(results)]
     for root, remove in [*steps, *((root, _remove_run) for root in roots)]:
@@ -78,7 +78,7 @@ def _irreplaceable(folder: Path, why: str) -> StoreError:
 
 
 def _interrupted(results: Path) -> list[Path]:
-    """Return the folders that remain from interrupted deletions."""
+    """Return the folders left behind by interrupted deletions."""
     folders = [folder for plan in real_folders(results) for folder in real_folders(plan)]
     ids = ((folder, folder.name[1:].removesuffix(".deleted")) for folder in folders)
     return [folder for folder, run in ids if RUN_ID.fullmatch(run) and folder.name == _DELETED.format(run)]

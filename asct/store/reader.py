@@ -192,7 +192,7 @@ def read_run(root: Path) -> StoredRun:
         raise store_error("E505", f"{root} is not the folder of a run: it contains no run.json", way_out("run.json"))
     run = load(Run, "run", inside(root, "run.json"))
     for job in run.jobs:
-        for name in (job.host, job.id, job.benchmark):  # they are names of folders in the tree and of report files
+        for name in (job.host, job.id, job.benchmark):  # these names become names of folders and report files
             _safe(name)
     return StoredRun(layout, run)
 

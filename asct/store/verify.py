@@ -30,7 +30,7 @@ _LIMIT = 20
 
 @dataclass(slots=True)
 class _Check:
-    """The state of one verification: the files in the tree, and the statements of the documents about them."""
+    """The state of one verification: the files in the tree, and what its documents say about them."""
 
     stored: StoredRun
     tree: TreeScan

@@ -54,7 +54,7 @@ def command(host: str, argv: Sequence[str], text: str = "") -> subprocess.Comple
         raise HostError(
             host, errors.problem("silent", host, text=f"`{argv[0]}` did not end", seconds=COMMAND_S)
         ) from error
-    except OSError as error:  # out of processes or memory
+    except OSError as error:  # this machine is out of processes or memory
         raise HostError(
             host, errors.problem("silent", host, text=f"`{argv[0]}`: {error.strerror}", seconds=0.0)
         ) from error

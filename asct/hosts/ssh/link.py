@@ -29,7 +29,7 @@ KEEPALIVE_S = 15
 MAX_JUMPS = 8
 _READ_LOCK = threading.Lock()
 """The lock held while a key file is read, so that only one thread reads the file for all hosts of a fleet."""
-logging.getLogger("paramiko").addHandler(logging.NullHandler())  # asct's diagnostics quote its messages
+logging.getLogger("paramiko").addHandler(logging.NullHandler())  # asct's diagnostics quote paramiko's messages
 
 
 class SshLink(TimedLink):
@@ -215,7 +215,7 @@ class PromptSocket(socket.socket):
 
     sshd leaves Nagle's algorithm on for sessions without a terminal (OpenSSH, `ssh_packet_set_interactive`). It would
     therefore hold back its next small packet until a delayed acknowledgment arrives, for up to 40 ms. Linux resets
-    TCP_QUICKACK on its own (tcp(7)), so that the option must be set again after each read.
+    TCP_QUICKACK on its own (tcp(7)), so the option must be set again after each read.
     """
 
     def recv(self, bufsize: int, flags: int = 0, /) -> bytes:
