@@ -130,7 +130,7 @@ class CommandResult:
 
 
 class Host(Protocol):
-    """A host in a run. Only one thread at a time calls its methods, except `interrupt`.
+    """A host in a run. Its methods are called by only one thread at a time, except `interrupt`.
 
     The default implementations suit transports that have no scheduler and do not store tasks.
     """

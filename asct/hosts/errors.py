@@ -60,7 +60,8 @@ def connection_lost(place: str, doing: str, detail: str = "") -> Diagnostic:
 
 
 def host_locked(place: str, owner: str, pid: str, age_s: str) -> Diagnostic:
-    """Describe the run that holds the lock. `pid` and `age_s` are strings as printed by the host."""
+    """Return the diagnostic for a locked host. It describes the run that holds the lock. `pid` and `age_s` are strings
+    as printed by the host."""
     known = pid.isdigit() and pid != "0" and age_s.isdigit()
     activity = f"has been measuring for {_duration(int(age_s))} (process {pid})" if known else "is measuring"
     return problem("host_locked", place, owner=owner, activity=activity)
@@ -73,7 +74,7 @@ def _duration(seconds: int) -> str:
 
 
 def not_back(cause: Diagnostic, seconds: float) -> Diagnostic:
-    """Return `cause`, with a statement that reconnecting failed."""
+    """Return `cause` in the form in which it is reported after reconnecting has failed, too."""
     hint = (
         "the host continues to run its current tasks; when it is reachable again, `asct resume` collects their "
         "results and measures the rest"

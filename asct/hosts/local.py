@@ -1,5 +1,5 @@
-"""Use this machine as a host. The same runner as on other hosts runs the tasks, connected through pipes. Tasks continue
-if asct is killed."""
+"""Use this machine as a host. As on other hosts, a runner executes the tasks; here, it is connected through pipes.
+Tasks continue if asct is killed."""
 
 from __future__ import annotations
 

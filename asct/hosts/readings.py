@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from asct.sdk.step import HostReadings
 
 LOG = ".readings"
-"""Name of the log in the work folder (see runner.sh). It consists of lines `= KEY WORD`, each followed by the text read
-at that time."""
+"""Name of the log in the work folder (see runner.sh). The log consists of lines `= KEY WORD`, each followed by the text
+read at that time."""
 SHORT_TASK_S = 0.02
 """A task that takes less than this number of seconds is not followed by a reading, because a reading starts a program
 that takes about as long (runner_task.sh)."""

@@ -227,7 +227,7 @@ class RemoteHost(Host):
         return f"{name} is larger than {most} bytes and was not copied"
 
     def _flags(self, task: Task) -> str:
-        """Return the file flags of a task whose shell was killed together with it, so that the shell could not report
+        """Return the file flags of a task whose shell was killed together with it and therefore could not report
         them."""
         names = [path for path, _ in script.wanted_files(self.name, task)]
         enter = script.call(self.name, "enter", "0", task.main.cwd)
