@@ -56,7 +56,7 @@ def default_services() -> Services:
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """What the hosts, jobs and repeats of a run share: plan, services, writer, events and stop request."""
+    """The state that the hosts, jobs and repeats of a run share: plan, services, writer, events and stop request."""
 
     plan: ResolvedPlan
     services: Services

@@ -43,7 +43,7 @@ class _Check:
     statuses: dict[str, Status] = field(default_factory=dict)
     """The readable statuses of repeats, keyed by folder; warm-ups and earlier attempts are excluded."""
     lines: dict[str, list[str]] = field(default_factory=dict)
-    """The lines of records.jsonl, by the folder of the repeat to which they belong."""
+    """The lines of records.jsonl, keyed by the folder of the repeat to which they belong."""
     records: dict[RepeatKey, str] = field(default_factory=dict)
     """The name of the run in the records of each repeat."""
     ends: set[RepeatKey] | None = None
