@@ -37,7 +37,7 @@ class SettingInfo(NamedTuple):
     resembles: Sequence[str] = ()
 
     def written(self, value: Any) -> str:
-        """Return a value, given in base units, in the notation of plans: sizes and durations with a unit, lists with
+        """Format a value, given in base units, as a plan would contain it: sizes and durations with a unit, lists with
         commas."""
         return _written(self.type, value)
 

@@ -359,7 +359,7 @@ def _lost(job: JobEntry) -> list[str]:
 
 
 def _gaps(check: Check, host: str, matching: Sequence[MetricGroup], ended: Outcome) -> list[Verdict]:
-    """Return an unknown verdict for each job that lacks measurements to which the check might apply."""
+    """Return the verdict `unknown` for each job with missing measurements to which the check might apply."""
     verdicts = []
     for job in ended.run.jobs:
         lost = _lost(job)

@@ -1,4 +1,4 @@
-"""Values grouped by metric, swept settings and coordinates, as expectations and comparisons judge them.
+"""Values grouped by metric, swept settings and coordinates, for expectations and comparisons.
 
 The value of each group is the median of its repeats. In this package, a combination of swept settings and coordinates
 is called a place.

@@ -64,7 +64,7 @@ def expand_hosts(node: Node, findings: Findings) -> HostMaps:
     found = HostMaps()
     if not isinstance(node.value, dict):
         if node.value is not REJECTED:
-            findings.error("E106", "`hosts` must be a map of names", node.span, "write `hosts: {name: {address: ...}}`")
+            findings.error("E106", "`hosts` must be a map of hosts", node.span, "write `hosts: {name: {address: ...}}`")
         findings.gaps.add(("hosts",))
         return found
     for key, body in node.value.items():

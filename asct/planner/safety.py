@@ -62,7 +62,7 @@ def _problem(item: Destroys, plan: Plan, findings: Findings) -> tuple[str, str] 
     if item.host not in plan.hosts and not findings.hides("hosts"):
         hint = did_you_mean(item.host, plan.hosts)
         return (
-            f"unknown host `{item.host}`; `destroys` does not accept groups and patterns",
+            f"unknown host `{item.host}`; `destroys` does not accept groups or patterns",
             hint or "use the name of a host in the plan",
         )
     return _identity_problem(item)

@@ -89,7 +89,7 @@ def last_window(values: Sequence[float], rule: SteadyRule, since: int = 0) -> St
 
 
 def cliff(values: Sequence[float], least: float = CLIFF) -> int | None:
-    """Return the index of the last drop in the level by at least `least` (a share), or None if there is none.
+    """Return the index of the last point at which the level drops by at least the fraction `least`, or None.
 
     A drop is detected only if there are at least three values on either side of it.
     """

@@ -64,7 +64,7 @@ def clear_run(folder: Path, unwritten: Callable[[StoredRun], str]) -> None:
             raise _irreplaceable(folder, why)
         logs = log_names(folder)
         try:
-            # Without run.json, the rest of an interrupted removal would not be recognized as a run.
+            # run.json is removed last: without it, a partly removed run would not be recognized as a run.
             for path in sorted(folder.iterdir(), key=lambda path: path.name == "run.json"):
                 if path.name not in logs:
                     shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)

@@ -50,7 +50,7 @@ CASES = [
     (BODY + "defaults: {retry: 2}", ["E106 p.yaml:4:19"], "`retry` must be a map", "write `retry: {max: 2"),
     (BODY + "hosts: {a: 10.0.0.7}", ["E106 p.yaml:4:12"], "host `a` must be a map", "write `{address: 10.0.0.7}`"),
     (BODY + "limits:\n", ["E106 p.yaml:4:1"], "`limits` has no value", "add a value, or remove the line"),
-    (BODY + "hosts: [a]", ["E106 p.yaml:4:8"], "`hosts` must be a map of names", "write `hosts:"),
+    (BODY + "hosts: [a]", ["E106 p.yaml:4:8"], "`hosts` must be a map of hosts", "write `hosts:"),
     (BODY + "hosts: {a: b}", ["E106 p.yaml:4:12"], "host `a` must be a map", "address"),
     (HEAD + "benchmarks: [{sids: {duration: 2s}}]", ["E106 p.yaml:3:15"], "`sids` is a benchmark",
      "write `- {uses: sids, config: {duration: 2s}}`"),

@@ -148,7 +148,7 @@ class StreamParams(QualificationParams):
         small = [stream.name for stream in self.parsed() if stream.block_size % logical_block]
         if small:
             raise Unsuitable(
-                f"the requests of {', '.join(small)} are not multiples of a logical block of the target "
+                f"the request sizes of {', '.join(small)} are not multiples of the target's logical block size "
                 f"({logical_block} bytes); use 4K or more"
             )
         return self.parsed()

@@ -42,7 +42,7 @@ def draw_scatter(axes: Axes, trace: Mapping[str, Any], place: tuple[Place, Place
         # The limits of the axes are already set. Unlike `add_patch`, `add_artist` does not update them for every point.
         axes.add_artist(Polygon(list(zip(xs, ys, strict=True)), facecolor=colour(trace["fillcolor"]), linewidth=0))
     elif "fill" in trace:
-        raise ValueError(f"pictures cannot show a fill `{trace['fill']}`")
+        raise ValueError(f"pictures do not support the fill `{trace['fill']}`")
     else:
         axes.add_line(Line2D(xs, ys, clip_on=False, **line_style(trace)))
         if "error_y" in trace:

@@ -136,7 +136,7 @@ class Latency:
 
     @cached_property
     def quantiles(self) -> Quantiles[int]:
-        """The quantiles of the bin midpoints, in ns."""
+        """The quantiles of the histogram, in ns; each bin is represented by its midpoint."""
         return Quantiles(self.bins)
 
     def percentile_ns(self, percent: float) -> float | None:

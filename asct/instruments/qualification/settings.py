@@ -244,9 +244,9 @@ class QualificationParams(RaidParams):
         grain = math.lcm(MIB, *self.sizes) * self.numjobs
         if wanted < grain:
             raise Unsuitable(
-                f"the active range has {max(0, int(wanted))} bytes, but {self.numjobs} jobs need at least {grain} "
-                "bytes for whole requests of each size; raise active_range or capacity_fraction, or lower numjobs "
-                "or the block sizes"
+                f"the active range is {max(0, int(wanted))} bytes, but {self.numjobs} jobs need at least {grain} "
+                "bytes to hold whole numbers of requests of every block size; raise active_range or "
+                "capacity_fraction, or lower numjobs or the block sizes"
             )
         return int(wanted) // grain * grain
 
