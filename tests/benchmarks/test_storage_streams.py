@@ -87,7 +87,7 @@ def test_phases_of_both_profiles() -> None:
 
 
 def test_a_drive_with_large_blocks_refuses_small_streams() -> None:
-    with pytest.raises(Unsuitable, match="RND 512 W are not multiples of a logical block"):
+    with pytest.raises(Unsuitable, match="RND 512 W are not multiples of the target's logical block size"):
         StreamParams.model_validate({"streams": "SEQ 64K W, RND 512 W"}).phases(4096)
 
 
