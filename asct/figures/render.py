@@ -22,6 +22,7 @@ from asct.figures.panels import PANEL_HEIGHT, PANEL_WIDTH, Panel, legend_names, 
 from asct.figures.scale import AxisScale, escape, six_digits
 from asct.sdk.figure import Bars, Chart, Figure, Heatmap, Series
 from asct.sdk.record import Scalar
+from asct.values.text import unbroken
 
 _BAND_FROM: Final = 13
 """Lines with at least this number of points show intervals as a band; shorter lines show them as error bars."""
@@ -74,12 +75,17 @@ def _axes(number: int) -> dict[str, str]:
 
 def _named_once(data: list[dict[str, Any]], names: Sequence[str]) -> list[dict[str, Any]]:
     """Mark the first trace of each name for the legend, which lists each name once for all panels."""
-    left = {escape(name) for name in names}
+    left = {_shown(name) for name in names}
     for trace in data:
         if trace["showlegend"]:
             trace["showlegend"] = trace["name"] in left
             left.discard(trace["name"])
     return data
+
+
+def _shown(name: str) -> str:
+    """Return the name of a series as HTML for the legend, in which no line break separates a number from its unit."""
+    return unbroken(escape(name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +127,7 @@ class _Drawn:
         return [None if value is None else six_digits(value / self.y.factor) for value in values]
 
     def _common(self, series: Series) -> dict[str, Any]:
-        return {"name": escape(series.name), "legendgroup": escape(series.name), "showlegend": False}
+        return {"name": _shown(series.name), "legendgroup": escape(series.name), "showlegend": False}
 
     def _line(self, series: Series, style: Style, places: Sequence[Sequence[Placed]]) -> list[dict[str, Any]]:
         xs, ys = self._xs(series), self._ys(series.y)

@@ -102,10 +102,18 @@ def link_latest(root: Path) -> Diagnostic | None:
 
 
 def link_label(root: Path, label: str) -> Path:
-    """Atomically make the link `label` next to `root` point to `root`, and return the link. Raises UsageError (E520) if
-    the label is not a valid name or is the name of something other than a link, and StoreError (E502) if the link
-    cannot be created.
-    """
+    """Atomically make the link `label` next to `root` point to `root`, and return the link. Raises UsageError as
+    `check_label` does, and StoreError (E502) if the link cannot be created."""
+    check_label(root, label)
+    link = root.with_name(label)
+    with writing(link):
+        _point(link, root)
+    return link
+
+
+def check_label(root: Path, label: str) -> None:
+    """Raise UsageError (E520) if the label is not a valid name, or is the name of something other than a link next to
+    `root`."""
     try:
         safe_name(label)
     except ValueError as error:
@@ -114,9 +122,6 @@ def link_label(root: Path, label: str) -> Path:
     link = root.with_name(label)
     if label == "latest" or RUN_ID.fullmatch(label) or (os.path.lexists(link) and not link.is_symlink()):
         raise UsageError(Diagnostic("E520", f"`{label}` cannot be a label", hint="choose another name: `golden`"))
-    with writing(link):
-        _point(link, root)
-    return link
 
 
 def _point(link: Path, root: Path) -> None:

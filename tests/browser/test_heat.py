@@ -98,7 +98,7 @@ def test_a_map_of_576_cpus_is_small_and_soon_there(report: Reports, opened: Any)
 def test_without_script_the_cells_are_a_table(report: Reports, opened: Any) -> None:
     with opened(report(cores(8), nodes()), script=False) as (page, _):
         page.locator("#latency-sweep-nodes summary").click()
-        assert "459.1 GB/s" in page.locator("#latency-sweep-nodes table").inner_text()
+        assert "459.1\N{NO-BREAK SPACE}GB/s" in page.locator("#latency-sweep-nodes table").inner_text()
 
 
 def test_a_map_prints_as_a_square(report: Reports, opened: Any) -> None:

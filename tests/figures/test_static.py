@@ -190,5 +190,5 @@ def test_every_chart_can_be_drawn(chart: Line | Bars) -> None:
     ],
 )
 def test_what_cannot_be_drawn_is_refused(change: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="pictures cannot show"):
+    with pytest.raises(ValueError, match="pictures do not support"):
         picture({**change, "layout": {**AXES, **change.get("layout", {})}}, "t", "c", "s", "svg")

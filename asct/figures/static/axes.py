@@ -138,7 +138,7 @@ def draw_beside(layout: Mapping[str, Any], plots: Mapping[str, Axes], paper: Axe
             corner, size = (xs[0], ys[0]), (xs[1] - xs[0], ys[1] - ys[0])
             frame.axes.add_artist(Rectangle(corner, *size, facecolor=colour(shape["fillcolor"]), **style))
         else:
-            raise ValueError(f"pictures cannot show a shape `{shape['type']}`")
+            raise ValueError(f"pictures do not support the shape `{shape['type']}`")
     for note in layout.get("annotations", ()):
         _label(note, _Frame.of(note, plots, paper))
 

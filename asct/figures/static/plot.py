@@ -37,7 +37,7 @@ def draw_plot(sheet: Sheet, spec: Mapping[str, Any]) -> None:
     be drawn."""
     layout, data = layout_for(spec["layout"], sheet.width), spec["data"]
     if unknown := {trace["type"] for trace in data} - {"bar", "heatmap", "scatter"}:
-        raise ValueError(f"pictures cannot show traces of the type {', '.join(sorted(unknown))}")
+        raise ValueError(f"pictures do not support traces of the type {', '.join(sorted(unknown))}")
     paper = sheet.figure.add_axes((0.0, 0.0, 1.0, 1.0), frameon=False, zorder=3)
     paper.xaxis.set_visible(False)
     paper.yaxis.set_visible(False)
