@@ -277,9 +277,14 @@ def _spread(place: MetricGroup) -> str:
         if not place.value:
             return ""
         spread = (max(values) - min(values)) / abs(place.value) * 100
-        return f"range {spread:{'.0f' if spread >= 10 else '.2g'}}\N{NO-BREAK SPACE}%"
+        return f"range {_percent(spread)}"
     stats = place.records[0].stats
     half = relative_half_width(stats.ci95 if stats else None, place.value)
     if half is None:
         return ""
-    return f"±{half * 100:.2g}\N{NO-BREAK SPACE}%" if half >= 0.00005 else "±0.01\N{NO-BREAK SPACE}% or less"
+    return f"±{_percent(half * 100)}" if half >= 0.00005 else "±0.01\N{NO-BREAK SPACE}% or less"
+
+
+def _percent(value: float) -> str:
+    """Return a percentage with two significant digits, or as a whole number: 3.6 %, 600 %."""
+    return f"{value:{'.0f' if value >= 10 else '.2g'}}\N{NO-BREAK SPACE}%"

@@ -9,7 +9,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asct.analysis.headline import HeadlineMetric
+from asct.analysis.headline import HeadlineMetric, _percent
 from asct.analysis.keyresults import MOST_RESULTS, KeyResults, key_results
 from asct.analysis.report import build
 from asct.analysis.view import open_view
@@ -55,6 +55,12 @@ def test_at_most_eight_are_shown_and_every_one_is_counted(found: list[HeadlineMe
     places = {(item.id, item.label) for item in found}
     assert shown == min(MOST_RESULTS, len(places))
     assert shown + chosen.left == len(places)
+
+
+def test_wide_spreads_have_no_exponent() -> None:
+    assert [_percent(value) for value in (0.356, 3.56, 12.4, 99.7, 604.0)] == [
+        f"{text}\N{NO-BREAK SPACE}%" for text in ("0.36", "3.6", "12", "100", "604")
+    ]
 
 
 def test_of_levels_the_outermost_comes_first(tmp_path: Path) -> None:
