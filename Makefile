@@ -1,19 +1,19 @@
-# Two commands do all the set-up on a fresh Debian machine: `make quickstart` and `make test`.
+# On a fresh Debian machine, `make quickstart` and `make test` install everything that they need.
 VENV ?= .venv
 export VENV
 BIN := $(VENV)/bin
-# Tests start asct hundreds of times: none of them has to compile its modules again, also where the environment says so.
+# Lets Python keep compiled modules, even if the environment disables this, because the tests start asct hundreds of times.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: quickstart test test-all lint unit test-machines chaos mutants bench bench-memory bench-storage bench-hosts bench-start bench-judge index setup-run setup-test \
-	setup-all clean
+.PHONY: quickstart test test-all lint unit test-machines chaos mutants bench bench-memory bench-storage bench-hosts bench-start \
+	bench-judge index setup-run setup-test setup-all clean
 
 quickstart: setup-run ## measure this machine and write a report
 	$(BIN)/asct apply plans/quickstart.yaml
 
-test: lint unit ## all checks and the fast tests; says which tests it leaves to test-all
+test: lint unit ## run all checks and the fast tests; prints how many slow tests it skips
 
-test-all: setup-all lint ## all checks and all tests; records the commit in .ci/passed
+test-all: setup-all lint ## run all checks and all tests, and record the commit in .ci/passed
 	$(BIN)/pytest -n auto tests
 	$(BIN)/python -m tests.chaos --faults 60
 	$(BIN)/python -m tests.changed --record
@@ -27,38 +27,38 @@ lint: setup-test
 unit: setup-test
 	$(BIN)/pytest -n auto --tier fast tests
 
-test-machines: setup-all ## the tests on guests with several NUMA nodes alone
+test-machines: setup-all ## run only the tests on emulated guests
 	$(BIN)/pytest -n 0 tests/machines
 
-chaos: setup-test ## hurts runs at random moments and resumes them (root); FAULTS=1000 for more, SEED=1 for the same again
+chaos: setup-test ## inject faults into runs at random moments, and resume the runs (root); FAULTS=1000 injects more, SEED=1 repeats a sequence
 	$(BIN)/python -m tests.chaos $(FAULTS:%=--faults %) $(SEED:%=--seed %) $(if $(TRANSPORTS),--transports $(TRANSPORTS))
 
-mutants: setup-test ## mistakes in important lines, and whether the fast tests notice them; FILES="verdict guard" for some
+mutants: setup-test ## insert mistakes into important lines, and show which of them the fast tests catch; FILES="verdict guard" selects files
 	$(BIN)/python -m tests.mutants $(FILES)
 
-bench: setup-test ## the figures: speed of the harness and of the measurements, with ratios
+bench: setup-test ## measure the speed of the harness and of the default latency sweep
 	$(BIN)/python -m tests.bench
 
-bench-memory: setup-test ## the memory figures against physical limits and peers; ROWS="l1 dram" for some of them
+bench-memory: setup-test ## compare memory results with physical limits and with other programs; ROWS="l1 dram" selects rows
 	@.ci/setup peers
 	$(BIN)/python -m tests.bench.memory $(ROWS)
 
-bench-storage: setup-test ## the storage figures against fio by hand, on throttled loop devices (root); ROWS="cliff" for some
+bench-storage: setup-test ## compare storage results with those of fio run manually, on throttled loop devices (root); ROWS="cliff" selects rows
 	$(BIN)/python -m tests.bench.storage $(ROWS)
 
-bench-hosts: setup-test ## the figures of fleets, on loopback hosts; ROWS="hundred plan" for some
+bench-hosts: setup-test ## measure runs on many loopback hosts (root); ROWS="hundred plan" selects rows
 	$(BIN)/python -m tests.bench.hosts $(ROWS)
 
-bench-start: setup-run ## how long --help, list, explain, TAB and check take; BASE=path/to/other/.venv/bin/asct for the ratio to it
+bench-start: setup-run ## measure how long --help, list, explain, completion and check take; BASE=path/.venv/bin/asct compares with that asct
 	$(BIN)/python -m tests.bench.start
 
-bench-judge: setup-test ## how often the baseline gate fails with and without a change (root, 40 min); ROWS="simulated" for some
+bench-judge: setup-test ## measure how often the baseline gate fails with and without a change (root, 40 min); ROWS="simulated" selects rows
 	$(BIN)/python -m tests.bench.judge $(ROWS)
 
-pictures: setup-test ## the pictures of the documentation (docs/pictures), taken from a made-up run
+pictures: setup-test ## create the pictures in docs/pictures from a synthetic run
 	$(BIN)/python -m tests.browser.pictures
 
-index: setup-run ## write what help, list and explain know of benchmarks (asct/benchmarks/index.json)
+index: setup-run ## update what help, list and explain show about benchmarks (asct/benchmarks/index.json)
 	$(BIN)/python -m asct.registry
 
 setup-run:
@@ -67,7 +67,7 @@ setup-run:
 setup-test:
 	@.ci/setup test
 
-setup-all: setup-test # the images that guests boot as well
+setup-all: setup-test # also builds the images that the guests boot
 	@$(BIN)/python -m tests.machines.image
 
 clean:
