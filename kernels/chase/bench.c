@@ -7,7 +7,8 @@ static void prepare(struct bench *bench, uint64_t bytes)
 {
     struct extent extent = chain_extent(bench->chain, bytes);
     if (!chain_resize(bench->chain, extent) || !chain_check(bench->chain))
-        fail(EXIT_SELF_CHECK, "the chain of %llu lines is not a single cycle through all of them", (unsigned long long)extent.lines);
+        fail(EXIT_SELF_CHECK, "the chain of %llu lines is not a single cycle through all of them",
+             (unsigned long long)extent.lines);
     bench->verified_lines += extent.lines;
     if (extent.cell > 1)
         chain_flush(bench->chain, bytes, bench->flush_bytes);

@@ -30,11 +30,13 @@ static struct opt table[] = {
      OPT_INTEGERS, 32, SIZE_MAX_BYTES, NULL, &asked.sizes, false},
     {"points-per-octave", "", "4", "number of sizes per doubling in the coarse grid",
      OPT_INTEGER, 1, 64, NULL, &asked.points_per_octave, false},
-    {"refine-to", "percent", "2", "bisect a jump in latency until the sizes on either side of it differ by at most this much; 0: no refinement",
+    {"refine-to", "percent", "2",
+     "bisect a jump in latency until the sizes on either side of it differ by at most this much; 0: no refinement",
      OPT_INTEGER, 0, 100, NULL, &asked.refine_to, false},
     {"refine-jump", "percent", "10", "difference in latency between neighboring sizes that is treated as a jump",
      OPT_INTEGER, 1, 1000, NULL, &asked.refine_jump, false},
-    {"refine-max", "points", "48", "maximum number of sizes added by refinement", OPT_INTEGER, 0, 1024, NULL, &asked.refine_max, false},
+    {"refine-max", "points", "48", "maximum number of sizes added by refinement",
+     OPT_INTEGER, 0, 1024, NULL, &asked.refine_max, false},
     {"refine-cap-ms", "ms", "4000", "time limit for refinement", OPT_INTEGER, 0, 3600000, NULL, &asked.refine_cap_ms, false},
     {"stride", "bytes", "0", "distance between lines, a multiple of 16; 0: one cache line",
      OPT_INTEGER, 0, 1 << 20, NULL, &asked.stride, false},
@@ -46,7 +48,8 @@ static struct opt table[] = {
     {"node", "", "-1", "NUMA node to bind the memory to; -1: not bound",
      OPT_INTEGER, -1, NODE_MAX - 1, NULL, &asked.node, false},
     {"batches", "", "63", "number of batches of loads per size", OPT_INTEGER, 1, MEASURE_BATCHES_MAX, NULL, &asked.batches, false},
-    {"time-cap-ms", "ms", "100", "time limit for one size, even if not all batches are complete", OPT_INTEGER, 1, 60000, NULL, &asked.time_cap_ms, false},
+    {"time-cap-ms", "ms", "100", "time limit for one size, even if not all batches are complete",
+     OPT_INTEGER, 1, 60000, NULL, &asked.time_cap_ms, false},
     {"patience-ms", "ms", "2000", "time limit for measuring sizes in near caches again if a sibling thread disturbed them",
      OPT_INTEGER, 0, 600000, NULL, &asked.patience_ms, false},
     {"seed", "", "1", "seed for the random order of the chain", OPT_INTEGER, 0, INT64_MAX, NULL, &asked.seed, false},
@@ -82,8 +85,8 @@ static uint64_t settle_options(void)
     return (uint64_t)largest;
 }
 
-static void report_meta(const struct arena *arena, const struct chain *chain, const struct timer *timer, const struct llc *llc, int64_t cpu,
-                        uint64_t map_ns)
+static void report_meta(const struct arena *arena, const struct chain *chain, const struct timer *timer, const struct llc *llc,
+                        int64_t cpu, uint64_t map_ns)
 {
     struct out out = opts_begin_meta(&opts, CPU_ARCH);
     out_integer(&out, "cpu", cpu);

@@ -10,8 +10,8 @@
 #define LOADS_MAX 16384
 #define WARM_LOADS 1024   /* untimed, before each batch: getrusage and clock readings evict lines of the first-level cache */
 #define CYCLE_REACH 2      /* number of batches on either side whose adds are also used for a batch */
-#define CAP_FACTOR 20     /* if the machine is too busy for the minimum number of batches, measure for this many time limits, */
-#define BUSY_NS 5000000000u /* and at least this long if there is no batch at all */
+#define CAP_FACTOR 20     /* factor of the time limit on a machine that is too busy for the minimum number of batches; */
+#define BUSY_NS 5000000000u /* without any batch, the measurement takes at least this long */
 #define TRIALS 8          /* batches discarded to find their length, */
 #define TRIALS_UP 3       /* of which the first ones may lengthen it */
 #define JUMP_FACTOR 4     /* a batch this many times the median ... */

@@ -30,7 +30,8 @@ static const char *why(void)
     if (errno != EPERM)
         return strerror(errno);
     return "the Linux kernel denies access to these registers (CONFIG_IO_STRICT_DEVMEM or lockdown): unload the driver that uses "
-           "them (modprobe -r arm_cmn), or boot with iomem=relaxed and without lockdown; the map in debugfs shows the topology as well";
+           "them (modprobe -r arm_cmn), or boot with iomem=relaxed and without lockdown; the map in debugfs shows the topology as "
+           "well";
 }
 
 static void map(int file, uint64_t base, uint64_t size, const char *name)

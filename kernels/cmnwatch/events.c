@@ -62,7 +62,8 @@ static void open_one(struct event *event)
 __attribute__((noreturn)) static void refuse(int error)
 {
     if (error == EACCES || error == EPERM)
-        fail(EXIT_ENVIRONMENT, "this account cannot count events of the whole system: run it as root, or set kernel.perf_event_paranoid to 0 or below");
+        fail(EXIT_ENVIRONMENT, "this account cannot count events of the whole system: run it as root, or set "
+             "kernel.perf_event_paranoid to 0 or below");
     fail(EXIT_ENVIRONMENT, "no event can be opened: %s", strerror(error));
 }
 

@@ -22,7 +22,7 @@ struct range range_map(size_t bytes)
     range.start = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (range.start == MAP_FAILED)
         fail(EXIT_ENVIRONMENT, "%zu bytes cannot be mapped: %s", bytes, strerror(errno));
-    madvise(range.start, bytes, MADV_HUGEPAGE); /* page-table walks cause additional traffic */
+    madvise(range.start, bytes, MADV_HUGEPAGE); /* with small pages, page-table walks would cause additional traffic */
     memset(range.start, 1, bytes);
     return range;
 }

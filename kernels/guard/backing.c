@@ -50,7 +50,8 @@ void backing_check(const struct target *target)
         return;
     }
     if (own->drive) {
-        check(target, "multipath", UNSAFE, "it is backed by the block device %s, which can be used at the same time; name that device instead",
+        check(target, "multipath", UNSAFE,
+              "it is backed by the block device %s, which can be used at the same time; name that device instead",
               blockdev_name(own->drive, name));
         return;
     }

@@ -74,7 +74,8 @@ static void check_removable(const struct target *target)
     if (strcmp(text, "0") == 0)
         check(target, "removable", SAFE, "the medium is not removable");
     else if (strcmp(text, "1") == 0)
-        check(target, "removable", target->overwrite ? SAFE : UNSAFE, "the medium is removable, and the serial number is that of its reader%s",
+        check(target, "removable", target->overwrite ? SAFE : UNSAFE,
+              "the medium is removable, and the serial number is that of its reader%s",
               target->overwrite ? "" : ": `overwrite: true` allows overwriting it");
     else
         check(target, "removable", UNKNOWN, "/sys does not report it");
@@ -122,7 +123,8 @@ static int open_claimed(const struct target *target, int mode)
         find_claimed(target, name);
         check(target, "exclusive", UNSAFE, "%s is in use: a file system, swap, LVM, RAID or another program holds it", name);
     } else {
-        check(target, "exclusive", errno == EROFS || errno == ETXTBSY ? UNSAFE : UNKNOWN, "it cannot be opened: %s", strerror(errno));
+        check(target, "exclusive", errno == EROFS || errno == ETXTBSY ? UNSAFE : UNKNOWN, "it cannot be opened: %s",
+              strerror(errno));
     }
     return -1;
 }
@@ -132,7 +134,8 @@ static bool lock(const struct target *target, int fd)
 {
     for (int i = 0; flock(fd, LOCK_EX | LOCK_NB) != 0; i++) {
         if (errno != EWOULDBLOCK || i == LOCK_TRIES) {
-            check(target, "exclusive", errno == EWOULDBLOCK ? UNSAFE : UNKNOWN, "another program has locked it: %s", strerror(errno));
+            check(target, "exclusive", errno == EWOULDBLOCK ? UNSAFE : UNKNOWN, "another program has locked it: %s",
+                  strerror(errno));
             return false;
         }
         nanosleep(&(struct timespec){0, LOCK_PAUSE_NS}, NULL);

@@ -75,9 +75,10 @@ static void print_transport(struct out *out, dev_t disk)
 {
     static const struct {
         const char *part, *name;
-    } kinds[] = {{"/usb", "usb"}, {"/end_device-", "sas"}, {"/ata", "sata"}, {"/mmc", "mmc"}, {"/virtio", "virtio"}, {"/vbd-", "xen"},
-                 {"/rport-", "fc"}, {"/session", "iscsi"}, {"/block/loop", "loop"}, {"/block/dm-", "dm"}, {"/block/md", "md"},
-                 {"/block/zram", "memory"}, {"/block/ram", "memory"}, {"/pmem", "pmem"}, {"/nbd", "network"}, {"/rbd", "network"}};
+    } kinds[] = {{"/usb", "usb"}, {"/end_device-", "sas"}, {"/ata", "sata"}, {"/mmc", "mmc"}, {"/virtio", "virtio"},
+                 {"/vbd-", "xen"}, {"/rport-", "fc"}, {"/session", "iscsi"}, {"/block/loop", "loop"}, {"/block/dm-", "dm"},
+                 {"/block/md", "md"}, {"/block/zram", "memory"}, {"/block/ram", "memory"}, {"/pmem", "pmem"},
+                 {"/nbd", "network"}, {"/rbd", "network"}};
     char text[64], link[64], path[PATH_MAX];
     sysfile_text(text, sizeof text, "/sys/dev/block/%u:%u/device/transport", major(disk), minor(disk));
     snprintf(link, sizeof link, "/sys/dev/block/%u:%u", major(disk), minor(disk));

@@ -42,7 +42,8 @@ static void look_at(const char *process, const struct target *target, struct see
     }
     for (struct dirent *entry; !*seen->who && (entry = readdir(dir));)
         if (isdigit((unsigned char)entry->d_name[0]) &&
-            statx(dirfd(dir), entry->d_name, AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO, &found) == 0 && is_target(&found, target)) {
+            statx(dirfd(dir), entry->d_name, AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO, &found) == 0 &&
+            is_target(&found, target)) {
             sysfile_text(name, sizeof name, "/proc/%s/comm", process);
             snprintf(seen->who, sizeof seen->who, "%.10s (%s)", process, name);
         }
@@ -75,7 +76,8 @@ void use_check_open(const struct target *target)
     else if (seen.unread && target_is_private(target))
         check(target, "open-elsewhere", SAFE, "no process of this account has it open, and no other account can enter its folder");
     else if (seen.unread)
-        check(target, "open-elsewhere", UNKNOWN, "the open files of %d other processes are not visible to this account, only to root", seen.unread);
+        check(target, "open-elsewhere", UNKNOWN,
+              "the open files of %d other processes are not visible to this account, only to root", seen.unread);
     else
         check(target, "open-elsewhere", SAFE, "no other process has it open");
 }

@@ -51,8 +51,8 @@ static struct opt table[] = {
      OPT_INTEGER, 0, INT64_MAX, NULL, &asked.seed, false},
 };
 
-static const struct opts opts = {"guard", "1.0", "checks the targets of a program, holds them, and records counters while it runs", table,
-                                 sizeof table / sizeof *table};
+static const struct opts opts = {"guard", "1.0", "checks the targets of a program, holds them, and records counters while it runs",
+                                 table, sizeof table / sizeof *table};
 
 static void print_meta(void)
 {

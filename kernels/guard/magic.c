@@ -50,7 +50,8 @@ static bool is_hfs(const unsigned char *magic)
     return (magic[23] == 0 && magic[22] % 2 == 0) && (magic[20] | magic[21] | magic[22]) != 0;
 }
 
-/* minix 1 and 2: zones of one block, state below 4 (kernel, include/uapi/linux/minix_fs.h: s_log_zone_size at 10, s_state at 18). */
+/* minix 1 and 2: zones of one block, state below 4 (kernel, include/uapi/linux/minix_fs.h: s_log_zone_size at 10, s_state at
+ * 18). */
 static bool is_minix(const unsigned char *magic)
 {
     return magic[-6] == 0 && magic[-5] == 0 && magic[2] < 4 && magic[3] == 0;
@@ -112,7 +113,8 @@ static bool stands_at(const struct magic *magic, uint64_t place, const struct ex
     return at && memcmp(at, magic->bytes, magic->length) == 0;
 }
 
-/* ZFS: an uberblock in one of the four labels of 256 KiB, two at each end, in either byte order (OpenZFS, "On-disk format", 1.2). */
+/* ZFS: an uberblock in one of the four labels of 256 KiB, two at each end, in either byte order (OpenZFS, "On-disk format",
+ * 1.2). */
 static bool has_zfs(const struct extent *front, const struct extent *back, uint64_t bytes)
 {
     uint64_t label = 256 << 10, end = bytes / label * label;

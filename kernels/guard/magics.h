@@ -1,7 +1,8 @@
 /* The table of signatures, from the description of each format; included only by magic.c. Offsets are in bytes. More specific
  * signatures come first, because many formats keep the boot record's 55 AA. */
 static const struct magic table[] = {
-    /* kernel fs/ext4/ext4.h; xfs_format.h; btrfs_tree.h (super block at 64 KiB); f2fs_fs.h; bcachefs_format.h, bcache's bset (4 KiB) */
+    /* kernel fs/ext4/ext4.h; xfs_format.h; btrfs_tree.h (super block at 64 KiB); f2fs_fs.h; bcachefs_format.h, bcache's bset
+     * (4 KiB) */
     LIKELY("ext2/3/4", 1024 + 56, "\x53\xef", is_ext),
     FRONT("xfs", 0, "XFSB"),
     FRONT("btrfs", 65536 + 64, "_BHRfS_M"),
@@ -13,7 +14,8 @@ static const struct magic table[] = {
     PAGES("swap", "SWAP-SPACE"),
     PAGES("hibernation", "S1SUSPEND"),
     PAGES("hibernation", "ULSUSPEND"),
-    /* LVM2 lib/label (a label in one of the first four sectors); LVM1; LUKS on-disk format 1.2.3 and 2; dm-integrity, VDO, Stratis */
+    /* LVM2 lib/label (a label in one of the first four sectors); LVM1; LUKS on-disk format 1.2.3 and 2; dm-integrity, VDO,
+     * Stratis */
     FRONT("LVM2_member", 0, "LABELONE"),
     FRONT("LVM2_member", 512, "LABELONE"),
     FRONT("LVM2_member", 1024, "LABELONE"),
@@ -33,7 +35,8 @@ static const struct magic table[] = {
     FRONT("stratis", 512 + 4, "!Stra0tis\x86\xff\x02^\x41rh"),
     FRONT("stratis", 9 * 512 + 4, "!Stra0tis\x86\xff\x02^\x41rh"),
     FRONT("BitLocker", 3, "-FVE-FS-"),
-    /* kernel include/uapi/linux/raid/md_p.h: 0.90 in the last whole 64 KiB but one, 1.0 8 KiB before the end, 1.1 at 0, 1.2 at 4 KiB */
+    /* kernel include/uapi/linux/raid/md_p.h: 0.90 in the last whole 64 KiB but one, 1.0 8 KiB before the end, 1.1 at 0, 1.2 at
+     * 4 KiB */
     FRONT("linux_raid_member", 0, "\xfc\x4e\x2b\xa9"),
     FRONT("linux_raid_member", 4096, "\xfc\x4e\x2b\xa9"),
     BACK("linux_raid_member", 8192, 4096, 0, "\xfc\x4e\x2b\xa9"),

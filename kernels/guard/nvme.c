@@ -42,8 +42,9 @@ static bool identify(int fd, uint32_t cns, uint32_t namespace, unsigned char ans
 /* Get Log Page (02h): page 2 is SMART, for the whole drive; the length counts from 0 in units of four bytes. */
 static bool read_smart(int fd, unsigned char answer[SMART_BYTES])
 {
-    struct nvme_admin_cmd command = {.opcode = 0x02, .nsid = 0xffffffff, .addr = (uint64_t)(uintptr_t)answer, .data_len = SMART_BYTES,
-                                     .cdw10 = 0x02 | (SMART_BYTES / 4 - 1) << 16, .timeout_ms = TIMEOUT_MS};
+    struct nvme_admin_cmd command = {.opcode = 0x02, .nsid = 0xffffffff, .addr = (uint64_t)(uintptr_t)answer,
+                                     .data_len = SMART_BYTES, .cdw10 = 0x02 | (SMART_BYTES / 4 - 1) << 16,
+                                     .timeout_ms = TIMEOUT_MS};
     return ioctl(fd, NVME_IOCTL_ADMIN_CMD, &command) == 0;
 }
 
@@ -80,7 +81,8 @@ static void other_namespaces(dev_t disk, char *names, size_t size)
     names[0] = '\0';
     DIR *dir = opendir(path);
     for (struct dirent *entry; dir && (entry = readdir(dir));) {
-        size_t digits = strspn(entry->d_name + (strncmp(entry->d_name, "nvme", 4) == 0 ? 4 : 0), "0123456789"), used = strlen(names);
+        size_t digits = strspn(entry->d_name + (strncmp(entry->d_name, "nvme", 4) == 0 ? 4 : 0), "0123456789");
+        size_t used = strlen(names);
         if (digits > 0 && entry->d_name[4 + digits] == 'n' && strcmp(entry->d_name, own) != 0)
             snprintf(names + used, size - used, " %s", entry->d_name);
     }
@@ -125,10 +127,11 @@ void nvme_check_reserved(const struct target *target)
                                             .data_len = REPORT_BYTES, .cdw10 = REPORT_BYTES / 4 - 1, .timeout_ms = TIMEOUT_MS};
         int status = ioctl(fd, NVME_IOCTL_IO_CMD, &command), users = answer[5] | answer[6] << 8;
         if (status != 0)
-            check(target, "reserved", UNKNOWN, "reservations cannot be read: %s", status < 0 ? strerror(errno) : "refused by the drive");
+            check(target, "reserved", UNKNOWN, "reservations cannot be read: %s",
+                  status < 0 ? strerror(errno) : "refused by the drive");
         else if (answer[4] != 0 || users > 0)
-            check(target, "reserved", UNSAFE, "%d hosts have registered for it (reservation of type %d): another host uses it", users,
-                  answer[4]);
+            check(target, "reserved", UNSAFE, "%d hosts have registered for it (reservation of type %d): another host uses it",
+                  users, answer[4]);
         else
             check(target, "reserved", SAFE, "no host has reserved it");
     }

@@ -20,8 +20,9 @@ static void check_keys(const struct target *target, int fd)
 {
     unsigned char command[10] = {0x5e, 0, 0, 0, 0, 0, 0, ANSWER_BYTES >> 8, ANSWER_BYTES & 0xff, 0};
     unsigned char answer[ANSWER_BYTES] = {0}, sense[SENSE_BYTES] = {0};
-    struct sg_io_hdr header = {.interface_id = 'S', .dxfer_direction = SG_DXFER_FROM_DEV, .cmd_len = sizeof command, .cmdp = command,
-                               .mx_sb_len = sizeof sense, .sbp = sense, .dxfer_len = sizeof answer, .dxferp = answer, .timeout = TIMEOUT_MS};
+    struct sg_io_hdr header = {.interface_id = 'S', .dxfer_direction = SG_DXFER_FROM_DEV, .cmd_len = sizeof command,
+                               .cmdp = command, .mx_sb_len = sizeof sense, .sbp = sense, .dxfer_len = sizeof answer,
+                               .dxferp = answer, .timeout = TIMEOUT_MS};
     if (ioctl(fd, SG_IO, &header) != 0) {
         check(target, "reserved", UNKNOWN, "the drive cannot be queried: %s", strerror(errno));
         return;

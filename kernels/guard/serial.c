@@ -104,7 +104,8 @@ void serial_check_paths(const struct target *target)
         blockdev_all(&all);
     for (size_t i = 0; i < all.count; i++) {
         dev_t device = all.devices[i];
-        bool path = strchr(blockdev_name(device, name), 'c') != NULL && strncmp(name, "nvme", 4) == 0; /* nvme0c1n1, the device of a path */
+        /* such as nvme0c1n1, the device of a path */
+        bool path = strchr(blockdev_name(device, name), 'c') != NULL && strncmp(name, "nvme", 4) == 0;
         if (path || device == disk || blockdev_disk(device) != device || strcmp(serial_worldwide(device, other), own) != 0)
             continue;
         check(target, "multipath", UNSAFE, "%s is the same drive (%s); use the device that combines the paths", name, own);

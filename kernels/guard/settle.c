@@ -8,8 +8,9 @@
 #define TREND_SHARES 2 /* maximum rise or fall of the fitted line over the whole time, in half intervals */
 
 /* Two-sided 95 % points of Student's t for 1 .. 30 degrees of freedom; also used for more than 30. */
-static const double student[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
-                                 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042};
+static const double student[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
+                                 2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
+                                 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042};
 
 static double student_of(double degrees)
 {
@@ -57,7 +58,8 @@ bool settle_holds(const double *rates, size_t count, double share)
     double half = share * mean, slope = along / times, rise = slope * (double)(count - 1);
     if (mean <= 0 || independent < 2 || t * t * squares / (double)(count - 1) > half * half * independent)
         return false;
-    double rest = squares - slope * along; /* the sum of squared residuals; slope^2 times / (rest / (n - 2)) is the square of the slope's t */
+    /* `rest` is the sum of the squared residuals; the slope's t has the square slope^2 * times / (rest / (n - 2)). */
+    double rest = squares - slope * along;
     t = student_of((double)count - 2);
     bool significant = slope * slope * times * (double)(count - 2) > t * t * rest;
     double most = TREND_SHARES * half;

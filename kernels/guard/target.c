@@ -37,7 +37,8 @@ static void read_line(char *line, size_t number, struct target *target)
     for (size_t i = 0; i < FIELDS; i++) {
         fields[i] = i < FIELDS - 1 ? strsep(&rest, "\t") : rest;
         if (!fields[i] || !*fields[i])
-            fail(EXIT_USAGE, "--targets: line %zu has no field %zu (fields: access, overwrite, dirty, serial, path)", number, i + 1);
+            fail(EXIT_USAGE, "--targets: line %zu has no field %zu (fields: access, overwrite, dirty, serial, path)", number,
+                 i + 1);
     }
     target_blank(target, strdup(fields[4]));
     if (strcmp(fields[0], "read") != 0 && strcmp(fields[0], "write") != 0)
@@ -136,8 +137,8 @@ static bool take_block(struct target *target)
         blockdev_add_partitions(target->device, &target->family);
     devset_add(&target->counted, target->device);
     if (target->write && !named_well(target))
-        check(target, "identity", UNSAFE, "%s may be a different drive after a reboot; specify it as " LINKS_FOLDER "..., or a loop device"
-              " as /dev/loopN", target->path);
+        check(target, "identity", UNSAFE, "%s may be a different drive after a reboot; specify it as " LINKS_FOLDER "..., or a "
+              "loop device as /dev/loopN", target->path);
     else
         check(target, "identity", SAFE, "%s is %s", target->path, name);
     check(target, "kind", SAFE, blockdev_disk(target->device) == target->device ? "a whole block device" : "a partition");

@@ -57,7 +57,8 @@ static inline bool affinity_start(pthread_t *thread, int64_t cpu, void *(*body)(
     CPU_ZERO_S(size, set);
     CPU_SET_S((size_t)cpu, size, set);
     pthread_attr_init(&attributes);
-    bool started = pthread_attr_setaffinity_np(&attributes, size, set) == 0 && pthread_create(thread, &attributes, body, argument) == 0;
+    bool started = pthread_attr_setaffinity_np(&attributes, size, set) == 0 &&
+                   pthread_create(thread, &attributes, body, argument) == 0;
     pthread_attr_destroy(&attributes);
     CPU_FREE(set);
     return started;

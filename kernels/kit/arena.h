@@ -40,7 +40,7 @@ struct arena {
     char lost[ARENA_WHY_MAX];        /* larger pages that auto could not get, and the reasons; or empty */
 };
 
-/* Held from counting the free pages of a pool to the mapping that reserves them. There is one for the whole program. */
+/* The lock of the whole program that is held from counting a pool's free pages until a mapping reserves them. */
 __attribute__((weak)) pthread_mutex_t arena_pools = PTHREAD_MUTEX_INITIALIZER;
 
 /* The number of bytes available within the limits of the control group, on the node if one is given; -1 if unknown. */
@@ -77,8 +77,8 @@ static inline bool arena_fill_pool(struct arena *arena, bool alternative, char *
         snprintf(why, size, "this system has no pages of %lld bytes", (long long)page);
     if (there < 0 || there >= pages)
         return there >= pages;
-    int used = snprintf(why, size, "the pool of %lld byte pages has %lld free, %lld needed, and ", (long long)page, (long long)there,
-                        (long long)pages);
+    int used = snprintf(why, size, "the pool of %lld byte pages has %lld free, %lld needed, and ", (long long)page,
+                        (long long)there, (long long)pages);
     return arena_grow_pool(arena, pages - there, alternative, why + used, size - (size_t)used);
 }
 
@@ -102,8 +102,8 @@ static inline char *arena_reserve(enum arena_kind kind, size_t bytes, size_t pag
     return wide + head;
 }
 
-/* Whether the pages are of the kind: all of them or, for transparent huge pages, of which the system may have too few, nine
- * tenths. */
+/* Whether the pages are of the requested kind. Nine tenths are enough for transparent huge pages, because the system may have
+ * too few of them; otherwise, all pages must be of this kind. */
 static inline bool arena_is_kind(const struct arena *arena)
 {
     const struct smaps *smaps = &arena->smaps;

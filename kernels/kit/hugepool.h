@@ -42,8 +42,8 @@ struct hugepool_reply {
     bool done;
 };
 
-/* The socket to the guardian, 0 before it is started, and its process. One for the program, in whichever of its files this is
- * included. */
+/* The socket to the guardian, 0 before it is started, and the guardian's process. All files of the program that include this
+ * header share these two variables. */
 __attribute__((weak)) int hugepool_socket;
 __attribute__((weak)) pid_t hugepool_guardian;
 
@@ -191,7 +191,7 @@ __attribute__((noreturn)) static inline void hugepool_guard(int socket)
     int null = open("/dev/null", O_RDWR);
     for (int fd = 0; fd < 3; fd++) /* otherwise, a reader of this program's output would wait until the guardian ends */
         dup2(null, fd);
-    for (int fd = 3; fd < 1024; fd++) /* but not what the program has inherited: the host stays locked until the pages are back */
+    for (int fd = 3; fd < 1024; fd++) /* not the inherited descriptors: they keep the host locked until the pages are removed */
         if (fd != socket && (fcntl(fd, F_GETFD) & FD_CLOEXEC))
             close(fd);
     while (recv(socket, &asked, sizeof asked, 0) == sizeof asked) {

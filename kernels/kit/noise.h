@@ -2,7 +2,7 @@
  *
  *     struct noise noise;
  *     noise_begin(&noise, cpus, count);     right before `ready`; `cpus` must live on
- *     noise_clock(&noise, cycle_fs);        for each sample its shortest core cycle, if any is measured; by one thread
+ *     noise_clock(&noise, cycle_fs);        for each sample, the shortest core cycle if it was measured; called by one thread
  *     noise_report(&noise, &out);           within the `end` line
  *
  * Every value is the difference between begin and report, or null if the system does not provide it. CPU times have a resolution of
@@ -137,9 +137,9 @@ static inline void noise_begin(struct noise *noise, const int64_t *cpus, size_t 
     noise->begin = noise_read(noise);
 }
 
-/* The shortest core cycle of a sample, in femtoseconds; the extremes of all samples are reported. Adds that were interrupted, or shared
- * the core with a sibling, take longer and say nothing about the clock; only a clock that is slow for a whole sample makes all of
- * them longer. */
+/* Records the shortest core cycle of a sample, in femtoseconds; the extremes of all samples are reported. Adds that were
+ * interrupted, or that shared the core with a sibling, take longer and say nothing about the clock. Only a clock that is slow for
+ * a whole sample makes all of them longer. */
 static inline void noise_clock(struct noise *noise, int64_t cycle_fs)
 {
     if (noise->cycle_fs_min < 0 || cycle_fs < noise->cycle_fs_min)

@@ -109,7 +109,7 @@ static inline void opts_take(const struct opt *opt, const char *text)
         opts_no_choice(opt, text, strlen(text));
 }
 
-/* Edit distance, for the suggestion; names longer than the row are not close to anything. */
+/* The edit distance, used to suggest a name; names that are too long for the row count as completely different. */
 static inline size_t opts_distance(const char *a, const char *b)
 {
     size_t row[32], width = strlen(b);

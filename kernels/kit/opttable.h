@@ -93,7 +93,8 @@ static inline void opts_help(const struct opts *opts)
             printf(" (%s)", opt->choices);
         printf(" [%s%s%s]\n", *opt->fallback ? opt->fallback : "none", *opt->unit ? " " : "", opt->unit);
     }
-    printf("  --%-18s %s\n", "sudo FILES", "first option only: run as root through `sudo -n`; FILES (a,b,c or empty) are created first");
+    printf("  --%-18s %s\n", "sudo FILES",
+           "first option only: run as root through `sudo -n`; FILES (a,b,c or empty) are created first");
     printf("  --%-18s %s\n  --%-18s %s\n", "describe", "print the options as JSON", "help", "print this help");
 }
 

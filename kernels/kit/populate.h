@@ -74,7 +74,8 @@ static inline int populate_range(char *start, size_t bytes)
 /* Populates and fills pieces until none is left. */
 static inline void populate_pieces(struct populate *work)
 {
-    size_t piece = work->page > POPULATE_PIECE ? work->page : POPULATE_PIECE, end = (work->last + work->page - 1) / work->page * work->page;
+    size_t piece = work->page > POPULATE_PIECE ? work->page : POPULATE_PIECE;
+    size_t end = (work->last + work->page - 1) / work->page * work->page;
     for (size_t at; (at = atomic_fetch_add(&work->next, piece)) < end && atomic_load(&work->error) == 0;) {
         size_t to = at + piece < end ? at + piece : end;
         size_t from = at > work->first ? at : work->first, until = to < work->last ? to : work->last;

@@ -101,7 +101,8 @@ static inline int64_t team_skew_ns(const struct team *team)
         high = skew > high ? skew : high;
     }
     if (high - low > TEAM_SKEW_MAX_NS)
-        fail(EXIT_ENVIRONMENT, "the time stamp counters of the CPUs differ by %.0f ns: threads cannot start on a common clock", high - low);
+        fail(EXIT_ENVIRONMENT, "the time stamp counters of the CPUs differ by %.0f ns: threads cannot start on a common clock",
+             high - low);
     return (int64_t)(high - low);
 }
 

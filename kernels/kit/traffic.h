@@ -50,8 +50,8 @@ static inline const struct traffic *traffic_find(const char *word)
     fail(EXIT_USAGE, "unknown traffic %.*s", (int)opts_word_length(word), word);
 }
 
-/* The loop bodies, one list for all kernels: F(X, body, loads, stores). Traffics with the same loads and stores share a body. `X` is
- * the set of instructions; `loads` and `stores` are the numbers of arrays. */
+/* The loop bodies, one list for all kernels: F(X, body, loads, stores). Traffic patterns with the same loads and stores share a
+ * body. `X` is the instruction set; `loads` and `stores` are the numbers of arrays. */
 #define TRAFFIC_BODIES(F, X)                                                                                       \
     F(X, READ, 1, 0) F(X, READ_2_SET_1, 2, 1) F(X, READ_1_SET_1, 1, 1) F(X, READ_2_STREAM_1, 2, 1) F(X, SET, 0, 1) \
     F(X, COPY, 1, 1) F(X, SCALE, 1, 1) F(X, ADD, 2, 1) F(X, TRIAD, 2, 1) F(X, NT_SET, 0, 1) F(X, NT_COPY, 1, 1)    \

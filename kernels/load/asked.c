@@ -10,7 +10,7 @@
 #define CHAIN_MIN_BYTES 256 /* MiB; minimum of the default chain, */
 #define CHAIN_MAX_BYTES 2048 /* and its maximum */
 #define CHAIN_LLC_FACTOR 4
-#define LOAD_MIN_BYTES 64   /* MiB; default of a load thread, unless the threads of a cache need more to exceed it twice */
+#define LOAD_MIN_BYTES 64   /* MiB; minimum of a load thread's default, which is its share of twice the last-level cache */
 #define LOAD_LLC_FACTOR 2
 
 struct asked asked;
@@ -22,7 +22,8 @@ static struct opt table[] = {
      OPT_INTEGER, -1, NODE_MAX - 1, NULL, &asked.latency_node, false},
     {"cpus", "", "", "CPUs of the load threads; empty: all other usable CPUs",
      OPT_INTEGERS, 0, AFFINITY_CPUS - 1, NULL, &asked.cpus, false},
-    {"nodes", "", "", "NUMA nodes of the load threads' memory, one for all threads or one per thread; -1 or empty: the node of the thread's CPU",
+    {"nodes", "", "",
+     "NUMA nodes of the load threads' memory, one for all threads or one per thread; -1 or empty: the node of the thread's CPU",
      OPT_INTEGERS, -1, NODE_MAX - 1, NULL, &asked.nodes, false},
     {"size", "bytes", "0", "working set of the chain; 0: four times the last-level cache",
      OPT_INTEGER, 0, SIZE_MAX_BYTES, NULL, &asked.size, false},
@@ -39,7 +40,8 @@ static struct opt table[] = {
      OPT_INTEGER, 64, 256, NULL, &asked.touch, false},
     {"probe", "", "chain", "what to measure under load", OPT_CHOICE, 0, 0, "chain none workload", &asked.probe, false},
     {"pages", "", "auto", "page size; auto: 2m, otherwise thp, otherwise 4k", OPT_CHOICE, 0, 0, ARENA_KINDS, &asked.pages, false},
-    {"level-ms", "ms", "80", "time limit for one level, even if not all windows are complete", OPT_INTEGER, 1, 60000, NULL, &asked.level_ms, false},
+    {"level-ms", "ms", "80", "time limit for one level, even if not all windows are complete",
+     OPT_INTEGER, 1, 60000, NULL, &asked.level_ms, false},
     {"windows", "", "63", "number of windows for each level", OPT_INTEGER, 1, WINDOWS_MAX, NULL, &asked.windows, false},
     {"seed", "", "1", "seed for the random order of the chain", OPT_INTEGER, 0, INT64_MAX, NULL, &asked.seed, false},
     {"llc-bytes", "bytes", "0", "size of the last-level cache; 0: read from the system",

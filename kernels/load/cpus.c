@@ -54,7 +54,8 @@ static int64_t free_cpu(const int64_t *mask, size_t count, const struct opt_list
 static void settle_nodes(struct cpus *cpus, const struct opt_list *nodes)
 {
     if (nodes->count > 1 && nodes->count != cpus->count)
-        fail(EXIT_USAGE, "--nodes: %zu nodes for %zu load CPUs; give one node for all CPUs, or one per CPU", nodes->count, cpus->count);
+        fail(EXIT_USAGE, "--nodes: %zu nodes for %zu load CPUs; give one node for all CPUs, or one per CPU", nodes->count,
+             cpus->count);
     for (size_t i = 0; i < cpus->count; i++) {
         cpus->nodes[i] = nodes->count == 0 ? -1 : nodes->values[nodes->count == 1 ? 0 : i];
         node_require(cpus->nodes[i]);

@@ -115,8 +115,8 @@ static void check(const struct crew *crew, size_t index)
     uint64_t told = atomic_load(&walker->steps) * crew->plan.touch;
     long long cpu = crew->plan.cpus[index];
     if (told != walked)
-        fail(EXIT_SELF_CHECK, "the thread on CPU %lld reported %llu bytes per array but processed %llu", cpu, (unsigned long long)told,
-             (unsigned long long)walked);
+        fail(EXIT_SELF_CHECK, "the thread on CPU %lld reported %llu bytes per array but processed %llu", cpu,
+             (unsigned long long)told, (unsigned long long)walked);
     if (walker->wrong > 0)
         fail(EXIT_SELF_CHECK, "%llu doubles in the memory of the thread on CPU %lld differ from the result of %s",
              (unsigned long long)walker->wrong, cpu, crew->plan.traffic->word);

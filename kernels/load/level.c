@@ -3,8 +3,8 @@
 #include "kit/fail.h"
 #include "kit/loop.h"
 
-#define CAP_FACTOR 5    /* if the machine is too busy for the minimum number of windows, measure for this many time limits, */
-#define BUSY_NS 200000000 /* and at least this long, because time slices of other programs take milliseconds */
+#define CAP_FACTOR 5    /* factor of the time limit on a machine that is too busy for the minimum number of windows; */
+#define BUSY_NS 200000000 /* the limit is then at least this long, because time slices of other programs take milliseconds */
 #define GLANCE_WINDOWS 9
 #define GLANCE_TRIES 200
 

@@ -34,7 +34,8 @@ static void build_chain(struct run *run, const struct llc *llc)
     struct extent extent = chain_extent(chain, (uint64_t)asked.size);
     chain_init(chain);
     if (!chain_resize(chain, extent) || !chain_check(chain))
-        fail(EXIT_SELF_CHECK, "the chain of %llu lines is not a single cycle through all of them", (unsigned long long)extent.lines);
+        fail(EXIT_SELF_CHECK, "the chain of %llu lines is not a single cycle through all of them",
+             (unsigned long long)extent.lines);
     run->chain_lines = extent.lines;
     if (extent.cell > 1)
         chain_flush(chain, (uint64_t)asked.size, (uint64_t)llc->bytes);

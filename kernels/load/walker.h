@@ -25,10 +25,10 @@ struct walker {
     char *array[TRAFFIC_ARRAYS_MAX];
     struct arena arena;      /* set if this thread mapped it */
     size_t arena_threads;    /* number of threads that share it; 0: another thread mapped it */
-    atomic_size_t attempt;   /* to map it: their number, and WALKER_MAPPED after the last one */
+    atomic_size_t attempt;   /* number of attempts to map it so far, and WALKER_MAPPED once it is mapped */
     atomic_size_t filled;    /* number of threads that filled their parts in this attempt */
-    atomic_int fill_error;   /* errno of one of them */
-    size_t place;            /* of its part among those in the arena */
+    atomic_int fill_error;   /* errno of a thread that could not fill its part; 0 if all could */
+    size_t place;            /* index of its part in the arena */
     uint64_t filled_ns;      /* when its part was filled */
     int64_t node;            /* the requested node, or that of the CPU */
     uint64_t at, rounds;     /* offset in each array; number of complete passes */

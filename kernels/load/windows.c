@@ -15,7 +15,7 @@
 #define WARM_TURNS 64
 #define SLICE_JUMP_FACTOR 4   /* a slice this many times the fastest of its window ... */
 #define SLICE_JUMP_NS 20000   /* ... and this much longer lost the CPU */
-#define WARM_SHARE 16         /* part of a window's loads that is repeated untimed before it, because reading counters evicts lines of near caches */
+#define WARM_SHARE 16         /* 1/16 of a window's loads is made untimed before it: reading counters evicts lines of near caches */
 
 static long switches(void)
 {

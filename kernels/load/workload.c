@@ -39,7 +39,7 @@ static bool kill_children(void)
     text[length] = '\0';
     char *at = text, *end;
     for (long child = strtol(at, &end, 10); *end == ' '; at = end + 1, child = strtol(at, &end, 10))
-        kill((pid_t)child, SIGKILL); /* a truncated number is complete the next time */
+        kill((pid_t)child, SIGKILL); /* a number cut off at the end of the text is read completely the next time */
     return true;
 }
 
@@ -71,7 +71,8 @@ __attribute__((noreturn)) static void become(const struct workload *workload, co
 }
 
 /* The keeper: leads a session, so that a signal to the group of this program leaves it time to clean up. */
-__attribute__((noreturn)) static void keep(const struct workload *workload, const cpu_set_t *set, size_t size, pid_t parent, int told)
+__attribute__((noreturn)) static void keep(const struct workload *workload, const cpu_set_t *set, size_t size, pid_t parent,
+                                           int told)
 {
     sigset_t awaited;
     int status = 0, number = 0;

@@ -14,7 +14,7 @@ static void *zeroed(size_t count, size_t size)
     return memset(made, 0, count * size);
 }
 
-/* Ends the thread's part of a round. A failed thread does not return, because its partner may wait for it, and the program ends. */
+/* Ends the thread's part of a round. A failed thread does not return: its partner may be waiting for it, and the program ends. */
 static void report_done(struct crew *crew, struct seat *seat)
 {
     bool failed = seat->player.fault || seat->found_on != seat->cpu;
@@ -83,8 +83,8 @@ __attribute__((noreturn)) static void fail_by_time(const struct crew *crew)
         seat++;
     if (!seat->partner)
         fail(EXIT_ENVIRONMENT, "the thread on CPU %lld did not start within %llu ms", (long long)seat->cpu, ms);
-    fail(EXIT_ENVIRONMENT, "CPU %lld and CPU %lld did not finish within %llu ms (%zu threads did not): did a CPU go offline, or does a "
-         "task of higher priority occupy one?", (long long)seat->cpu, (long long)seat->partner->cpu,
+    fail(EXIT_ENVIRONMENT, "CPU %lld and CPU %lld did not finish within %llu ms (%zu threads did not): did a CPU go offline, or "
+         "does a task of higher priority occupy one?", (long long)seat->cpu, (long long)seat->partner->cpu,
          ms, crew->playing);
 }
 

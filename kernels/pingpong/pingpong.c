@@ -16,7 +16,7 @@
 #define LEAST_AT_ADDRESS 16         /* least number of batches for a meaningful quartile */
 #define LEAST_OF_CHAIN 64
 #define SLICE_TURNS 5000            /* a slice of token or cas takes up to a millisecond */
-#define LEAST_SHARE 8               /* least part of the time cap, because a moment is not representative */
+#define LEAST_SHARE 8               /* measure for at least 1/8 of the time cap, because a brief moment is not representative */
 
 static struct asked {
     int64_t node, turns, batches, addresses, chain_bytes, parallel, check_pairs, time_cap_ms, patience_ms, seed;
@@ -181,7 +181,8 @@ static void report_end(const struct rounds *rounds, const struct timer *timer, s
     out_integer(&out, "samples", (int64_t)rounds->samples);
     out_integer(&out, "rounds", (int64_t)rounds->schedule->rounds);
     out_integer(&out, "pairs", (int64_t)rounds->schedule->pairs);
-    out_integer(&out, "reused_slots", rounds->slots.taken > rounds->slots.count ? (int64_t)(rounds->slots.taken - rounds->slots.count) : 0);
+    out_integer(&out, "reused_slots",
+                rounds->slots.taken > rounds->slots.count ? (int64_t)(rounds->slots.taken - rounds->slots.count) : 0);
     out_integer(&out, "elapsed_ns", (int64_t)(timer_monotonic_ns() - timer->ns_0));
     out_integer(&out, "tick_drift_ppm", drift);
     out_integer(&out, "verified_messages", (int64_t)checked.messages);

@@ -7,10 +7,10 @@
 #include "pingpong/slice.h"
 
 #define CYCLE_PROBES 7
-#define PLAN_STEP 32    /* a plan is a multiple of this, which grows with each round, and the bits of the round */
-#define PLAN_PROBE 8    /* the lower bits are the methods */
+#define PLAN_STEP 32    /* a plan is the number of its round, multiplied by this, plus bits that say what the threads do */
+#define PLAN_PROBE 8    /* the bits below this one are the methods */
 #define PLAN_LAST 16
-#define PLAN_LATE_NS 100000 /* the threads come from the same exchange; a longer wait means that one was descheduled */
+#define PLAN_LATE_NS 100000 /* both threads just ended the same exchange; a longer wait means that one was descheduled */
 
 size_t play_results(enum method method)
 {
@@ -52,7 +52,8 @@ static const struct effort *effort_of(const struct rules *rules, enum method met
     return method == METHOD_CHAIN ? &rules->chain_effort : &rules->effort;
 }
 
-/* The methods of the next round, as bits: all that have time and room left, until each has enough batches or no time left. */
+/* The methods of the next round, as bits: all methods that have time and room left, or none once every method has enough batches
+ * or no time left. */
 static uint64_t methods_left(const struct player *player)
 {
     const struct rules *rules = player->game->rules;

@@ -29,7 +29,8 @@ static void play_pairs(struct rounds *rounds, const struct duo *pairs, size_t co
     const struct layout *layout = &rounds->rules->layout;
     for (size_t i = 0; i < count; i++) {
         uint64_t serial = rounds->slots.taken++;
-        rounds->crew->games[i].slot = (struct slot){layout, rounds->slots.start + serial % rounds->slots.count * layout->bytes, serial};
+        rounds->crew->games[i].slot =
+            (struct slot){layout, rounds->slots.start + serial % rounds->slots.count * layout->bytes, serial};
     }
     crew_play(rounds->crew, rounds->rules, pairs, count);
     for (size_t i = 0; i < count; i++) {
@@ -67,7 +68,7 @@ size_t rounds_checkable(const struct schedule *schedule, size_t asked)
     return asked < shared ? asked : shared;
 }
 
-/* The `check`-th of `count` places to check among `shared`: a random one of each of `count` equal parts. */
+/* Divides `shared` places into `count` equal parts and returns a random place in the part `check`. */
 static size_t place_of(const struct rounds *rounds, size_t check, size_t count, size_t shared)
 {
     size_t from = check * shared / count, until = (check + 1) * shared / count;

@@ -3,7 +3,7 @@
 #include <sys/resource.h>
 
 #define WARM_TURNS 4    /* untimed, at the start of each batch, to fetch the line and to synchronize the threads */
-#define MEETING 2       /* after these, a context switch counts */
+#define MEETING 2       /* of them; a thread may sleep until both have met, so context switches count only afterward */
 #define LINE_LONG_NS 1000 /* upper bound of the time to walk and write a line */
 
 static const char *const out_of_order = "a message arrived out of order";
@@ -159,9 +159,10 @@ static void judge(struct player *player, bool kept, size_t before)
         series_drop(&player->series[METHOD_CHAIN], before);
 }
 
-/* One walk in each direction, four turns from `at` on: the follower writes all lines, the leader walks and writes them, the follower
- * walks, the leader ends the slice. A walk counts if the walking thread was not descheduled during it, nor the other one from
- * writing to the end of the walk: another program would evict the written lines. */
+/* Makes one walk in each direction, in four turns from `at` on: the follower writes all lines, the leader walks and then writes
+ * them, the follower walks, and the leader ends the slice. A walk counts only if the walking thread was not descheduled during the
+ * walk, and the other thread was not descheduled between writing the lines and the end of the walk, because another program would
+ * have evicted the lines. */
 static void lead_chain(struct player *player, uint64_t at)
 {
     size_t before = player->series[METHOD_CHAIN].count;

@@ -3,9 +3,9 @@
 #include "stream/record.h"
 
 #define TRIAL_WINDOWS 6
-#define WINDOWS_FEW 7    /* a point with at least this many windows ends at its time limit; */
-#define BUSY_FACTOR 20   /* one with fewer, on a busy machine, after this many time limits; */
-#define BUSY_NS 5000000000u /* and one without any windows, not before this time */
+#define WINDOWS_FEW 7    /* a measurement with at least this many windows ends at its time limit */
+#define BUSY_FACTOR 20   /* factor of the time limit on a machine that is too busy for that number of windows; */
+#define BUSY_NS 5000000000u /* without any window, the measurement takes at least this long */
 #define CLEARLY 1.005
 
 static double rate(const struct window *window)
@@ -72,7 +72,8 @@ static void take_windows(struct bench *bench, struct sample *sample, uint64_t mo
         take_window(bench->crew, sample);
     while (!finished(sample, bench, most, timer_monotonic_ns() - started));
     if (sample->count == 0)
-        fail(EXIT_ENVIRONMENT, "these CPUs are too busy: all %zu windows were interrupted; repeat when they are idle, or select others",
+        fail(EXIT_ENVIRONMENT,
+             "these CPUs are too busy: all %zu windows were interrupted; repeat when they are idle, or select others",
              sample->dropped);
 }
 

@@ -51,9 +51,10 @@ static const double constant = TRAFFIC_FACTOR;
 #define CLEAR_OF(X, unused, k) X##_CLEAR(k)
 #define KEEP_OF(X, unused, k) X##_KEEP("kept", k)
 
-#define LOOPS_OF_BODY(X, body, loads, stores)                                                \
+#define LOOPS_OF_BODY(X, body, loads, stores)                                                                          \
     LOOP(stream_##X##_##body, X, MOVES_##loads##_##stores, BACKS_##loads##_##stores, "", EACH_UNIT(UNIT, X, body), "") \
-    LOOP(stream_##X##_##body##_prefetch, X, MOVES_##loads##_##stores, BACKS_##loads##_##stores, "", EACH_UNIT(PREFETCHED_##loads, X, body), "")
+    LOOP(stream_##X##_##body##_prefetch, X, MOVES_##loads##_##stores, BACKS_##loads##_##stores, "",                    \
+         EACH_UNIT(PREFETCHED_##loads, X, body), "")
 #define LOOPS_OF_ISA(X)              \
     TRAFFIC_BODIES(LOOPS_OF_BODY, X) \
     LOOP(stream_##X##_FOLD, X, MOVES_1_0, BACKS_1_0, EACH_UNIT(CLEAR_OF, X, ), EACH_UNIT(UNIT, X, FOLD), EACH_UNIT(KEEP_OF, X, ))
@@ -81,7 +82,7 @@ VECTOR_EACH(LOOPS_OF_ISA)
                 uint64_t n = PAGES_TURNS;                                                                          \
                 __asm__ volatile(X##_BEGIN ".p2align 6\n1:\n\t" PAGES_UNITS(X, body) MOVES_##loads##_##stores      \
                                  VECTOR_AGAIN X##_END                                                              \
-                                 : POINTERS : INPUTS : VECTOR_CLOBBERS);                                                                        \
+                                 : POINTERS : INPUTS : VECTOR_CLOBBERS);                                           \
             }                                                                                                      \
             if (rest.bytes > 0)                                                                                    \
                 stream_##X##_##body(&rest, 1);                                                                     \
@@ -124,7 +125,8 @@ static void copy_string(const struct stretch *s, uint64_t passes)
         vector_string_copy(s->stored, s->first, s->bytes);
 }
 
-/* A ratio describes the traffic on the bus, which depends on the processor for these instructions. */
+/* Patterns that are named after a ratio on the bus have no such variant, because the processor decides whether these instructions
+ * read a line before they store it. */
 static void add_string(struct loops *loops, const struct traffic *traffic)
 {
     if (strcmp(traffic->word, "write") == 0)

@@ -7,7 +7,7 @@
 #define STEP 16 /* bytes of a register of every processor: gcc keeps longer vectors on the stack */
 #define EXPONENT 0x4290000000000000u /* of 2^42 */
 #define MANTISSA 0x000fffffffffffffu
-#define STRIDE (0x9e3779b97f4a7c15u << 10) /* odd, times 2^10: the lower bits of a double of this size are not part of its integer value */
+#define STRIDE (0x9e3779b97f4a7c15u << 10) /* an odd number times 2^10: the lower bits of such a double are its fraction */
 
 typedef uint64_t lanes __attribute__((vector_size(STEP), may_alias));
 typedef double reals __attribute__((vector_size(STEP), may_alias));

@@ -35,8 +35,10 @@ static struct opt table[] = {
     {"window-us", "us", "100", "duration of a window", OPT_INTEGER, 20, 1000000, NULL, &asked.window_us, false},
     {"windows", "", "63", "number of windows for each loop that is measured completely",
      OPT_INTEGER, 1, BENCH_WINDOWS_MAX, NULL, &asked.windows, false},
-    {"time-cap-ms", "ms", "50", "time limit for one size and traffic, even if not all windows are complete", OPT_INTEGER, 1, 600000, NULL, &asked.time_cap_ms, false},
-    {"order", "", "0", "seed for a random order of sizes and traffic; 0: the given order", OPT_INTEGER, 0, INT64_MAX / 2, NULL, &asked.order, false},
+    {"time-cap-ms", "ms", "50", "time limit for one size and traffic, even if not all windows are complete",
+     OPT_INTEGER, 1, 600000, NULL, &asked.time_cap_ms, false},
+    {"order", "", "0", "seed for a random order of sizes and traffic; 0: the given order",
+     OPT_INTEGER, 0, INT64_MAX / 2, NULL, &asked.order, false},
     {"seed", "", "1", "seed for the contents of the memory", OPT_INTEGER, 0, INT64_MAX / 2, NULL, &asked.seed, false},
 };
 
@@ -69,8 +71,8 @@ static void settle_cpus(void)
 static void require_grain(uint64_t size, const struct traffic *traffic, uint64_t grain)
 {
     if (layout_of(size, traffic, grain).array_bytes == 0)
-        fail(EXIT_USAGE, "--sizes: %llu bytes are too few for traffic %s, which needs %u arrays of at least %llu bytes", (unsigned long long)size,
-             traffic->word, traffic_arrays(traffic), (unsigned long long)grain);
+        fail(EXIT_USAGE, "--sizes: %llu bytes are too few for traffic %s, which needs %u arrays of at least %llu bytes",
+             (unsigned long long)size, traffic->word, traffic_arrays(traffic), (unsigned long long)grain);
 }
 
 /* The number of bytes that a thread needs for the largest size and the traffic pattern that needs the most. */
