@@ -236,7 +236,7 @@ def test_a_bound_between_two_states_is_unknown(bound: float, outcome: str) -> No
     stats = Stats(n=9, median=1.3, mad=0.1, ci95=(1.1, 2.3), min=1.1, max=2.3, visits=8, states=states)
     verdict = one([check(max=bound)], [record(1.3, stats=stats, flags=["two-states"])])
     assert verdict.outcome == outcome
-    assert ("(75%)" in verdict.reason and "between them" in verdict.reason) is (outcome == "unknown")
+    assert ("(75 %)" in verdict.reason and "between them" in verdict.reason) is (outcome == "unknown")
 
 
 def test_shares_of_a_known_fact() -> None:

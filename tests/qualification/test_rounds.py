@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from asct.instruments.qualification.results import steady_flags
+from asct.instruments.qualification.results import cell_values, steady_flags
 from asct.instruments.qualification.rounds import Passes, RoundHistory, phase_steps
 from asct.instruments.qualification.settings import (
     SEQUENTIAL_BLOCK,
@@ -55,6 +55,18 @@ def test_a_steady_drive_is_done_with_the_window() -> None:
     assert history(run).verdict().steady
     labels = [output.step.label for output in run.outputs[3:5]]
     assert labels == ["round 1, workload 1 of 3", "round 1, workload 2 of 3"]
+
+
+def test_the_statistics_of_a_window_of_two_rounds_describe_both() -> None:
+    run = Run(QualificationParams(**COMMON, window=2, excursion=50, slope=50), lambda written: 1000.0 + written / 40960)
+    assert run.go(only_writes)
+    rounds = [history(run, WRITES).point(index, WRITE) for index in (0, 1)]
+    rates = [point.sides[""].iops for point in rounds]
+    assert rates[0] < rates[1]
+    found = {value.metric: value for value in cell_values(WRITE, rounds, ())}
+    stats = found["iops"].stats
+    assert stats is not None
+    assert (stats.n, stats.min, stats.max, stats.ci95) == (2, *rates, None)
 
 
 @pytest.mark.parametrize(("growth", "reason"), [(0.02, "excursion"), (0.00999, "slope")])

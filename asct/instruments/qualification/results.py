@@ -71,7 +71,6 @@ NOT_STEADY: Final = "invalid-not-steady"
 BURST: Final = "burst-possible"
 """Flag for a steady state that was reached without a drop in the rate. A cache that is not yet full would look the
 same, as would burst credits that are not yet used up."""
-ENOUGH_ROUNDS: Final = 3
 
 
 def phase_values(journal: StepJournal, phase: Phase) -> Iterator[Measurement]:
@@ -158,14 +157,14 @@ def cell_values(cell: Workload, points: Sequence[FioPoint], flags: tuple[str, ..
     """Yield the rates, averaged over the rounds, and the latencies, which summarize all requests (reads and writes) in
     all rounds.
 
-    The intervals are derived from the differences between the rounds.
+    The statistics describe the differences between the rounds, or between the seconds of the round if there is one.
     """
     flags = tuple(dict.fromkeys((*flags, *(flag for point in points for flag in point.flags))))
     sides = [point.sides[""] for point in points]
     for quantity in ("iops", "bandwidth"):
         values = [getattr(side, quantity) for side in sides]
-        enough = len(values) >= ENOUGH_ROUNDS
-        spread = rate_stats(values, [1.0] * len(values)) if enough else getattr(sides[0], f"{quantity}_stats")
+        several = len(values) > 1
+        spread = rate_stats(values, [1.0] * len(values)) if several else getattr(sides[0], f"{quantity}_stats")
         yield Measurement(quantity, sum(values) / len(values), cell.coords, spread, flags)
     latencies = [side.lat for side in sides if side.lat is not None]
     latency = merged(latencies)
