@@ -22,6 +22,8 @@ from asct.values.strict_json import DECODER
 
 _SHORTEST_S: Final = 0.02
 """Shortest interval between two reports. fio may print its last report right after the previous one."""
+_COUNTER_END: Final = 1 << 64
+"""fio counts in unsigned integers of 64 bits."""
 _DAMAGES: Final = (KeyError, TypeError, AttributeError, ValueError, OverflowError)
 
 
@@ -237,7 +239,7 @@ def buckets(part: Mapping[str, Any]) -> Mapping[str, int]:
     """Return the count of each bucket, keyed by its midpoint as text. Raises TypeError for a bucket without a count."""
     bins: Mapping[str, int] = part.get("bins", {})
     counts = bins.values()
-    if not set(map(type, counts)) <= {int} or min(counts, default=0) < 0:
+    if not set(map(type, counts)) <= {int} or min(counts, default=0) < 0 or max(counts, default=0) >= _COUNTER_END:
         raise TypeError("a histogram bucket does not contain a count")
     return bins
 
@@ -249,9 +251,9 @@ def _number(value: Any) -> float:
 
 
 def count(value: Any) -> int:
-    """Return `value` if it is a non-negative integer; otherwise raise TypeError."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise TypeError(f"{value!r} is not a count")
+    """Return `value` if it is an integer that a counter of fio can contain; otherwise raise TypeError."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < _COUNTER_END:
+        raise TypeError(f"{str(value)[:40]} is not a count")
     return value
 
 
