@@ -321,7 +321,8 @@ def _between_states(place: MetricGroup, low: float | None, high: float | None) -
         return ""
     unit = place.records[0].unit
     shares = " and ".join(
-        f"{format_quantity(state.value, unit)} ({format_quantity(100.0 * state.share, '%', 2)})" for state in stats.states
+        f"{format_quantity(state.value, unit)} ({format_quantity(100.0 * state.share, '%', 2)})"
+        for state in stats.states
     )
     return f"the value has two states, {shares}, and the bound lies between them"
 

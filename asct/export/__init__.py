@@ -92,12 +92,13 @@ def pictures_of(view: RunView, ending: str) -> dict[str, bytes]:
     from asct.analysis.earlier import with_earlier_run
     from asct.analysis.pictures import pictures, source
     from asct.analysis.report import build
+    from asct.figures.layout import caption
     from asct.figures.render import render_sections
     from asct.figures.static import picture
 
     figures = [section.figures for section in with_earlier_run(view, build(view).sections)]
     drawn = render_sections(figures, [host.name for host in view.run.hosts])
-    captions = {figure.slug: figure.caption for section in figures for figure in section}
+    captions = {figure.slug: caption(figure) for section in figures for figure in section}
     return {
         f"{name}.{ending}": picture(drawn[figure.slug], figure.title, captions[figure.slug], source(view), ending)
         for name, figure in pictures(view).items()

@@ -37,6 +37,7 @@ from asct.analysis.provenance import checksums, versions_grid
 from asct.analysis.report import ReportSection, RunReport, build
 from asct.analysis.view import RunView
 from asct.figures.heat import square
+from asct.figures.layout import caption
 from asct.figures.render import plotly_javascript, render_sections
 from asct.figures.theme import substitutions, templates
 from asct.resources import folder as resource
@@ -142,7 +143,7 @@ def _by_host(sections: Sequence[ReportSection]) -> dict[str, dict[str, list[dict
     return {
         section.slug: {
             part.host: [
-                {"slug": one.slug, "title": plain(one.title), "caption": plain(one.caption), "square": square(one)}
+                {"slug": one.slug, "title": plain(one.title), "caption": plain(caption(one)), "square": square(one)}
                 for one in part.figures
             ]
             for part in section.parts
@@ -326,5 +327,5 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"link": quote, "unbroken": _unbroken, "counted": counted}
+    environment.filters |= {"link": quote, "unbroken": _unbroken, "counted": counted, "caption": caption}
     return environment

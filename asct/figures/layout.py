@@ -12,12 +12,12 @@ from dataclasses import replace
 from typing import Any, Final
 
 from asct.figures import theme
-from asct.figures.axes import AxisView
+from asct.figures.axes import AxisView, is_category
 from asct.figures.labels import CHARACTER, WIDE, beside_lines, data_lines, label_rows, share
 from asct.figures.palette import Style
-from asct.figures.panels import PANEL_HEIGHT, PANEL_WIDTH, Panel, columns_of, legend_names
+from asct.figures.panels import PANEL_HEIGHT, PANEL_WIDTH, Panel, columns_of, legend_names, panels
 from asct.figures.scale import escape, six_digits
-from asct.sdk.figure import Bars, Chart, Line, Marker, Series
+from asct.sdk.figure import Bars, Chart, Figure, Line, Marker, Series
 
 BUTTONS: Final = 28
 """Height in pixels of the row that contains plotly's buttons."""
@@ -60,6 +60,19 @@ def chart_layout(
         layout |= grid | _panel_axes(usual, x, y) | {"meta": grid["meta"] | _meta(x, y)}
     shapes = [shape for number in range(1, len(found) + 1) for shape in _shapes(chart, x, y, number)]
     return layout | {key: items for key, items in (("shapes", shapes), ("annotations", notes)) if items}
+
+
+def caption(figure: Figure) -> str:
+    """Return the caption of a figure. If the figure consists of panels, in which vertical lines and shaded ranges have
+    no labels, the caption names them."""
+    if not isinstance(figure, Line) or is_category(figure) or len(panels(figure)) == 1:
+        return figure.caption
+    lines = dict.fromkeys(marker.label for marker in sorted(figure.markers, key=lambda marker: marker.x))
+    named = (
+        ("Vertical lines, from left to right", lines),
+        ("Shaded", dict.fromkeys(band.label for band in figure.bands)),
+    )
+    return " ".join([figure.caption, *(f"{what}: {', '.join(labels)}." for what, labels in named if labels)])
 
 
 def _axis(view: AxisView) -> Json:

@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 from asct.figures import theme
 from asct.figures.axes import section_scales, x_view, y_view
 from asct.figures.labels import NARROW, WIDE, label_rows, placed
+from asct.figures.layout import caption
 from asct.figures.render import render_sections
 from asct.figures.scale import decade_ticks, linear_ticks, power_ticks, significant
-from asct.sdk.figure import Axis, Band, Bars, Line, Rated, Series
+from asct.sdk.figure import Axis, Band, Bars, Line, Marker, Rated, Series
 from tests.figures.heat import cores
 from tests.figures.made import DEPTHS, bars, charts, loaded, steady, sweep
 from tests.figures.rendered import render_figure
@@ -118,6 +119,16 @@ def test_more_than_eight_series_become_panels_with_one_legend() -> None:
         assert all((end - start) * grid["height"] >= 120 for start, end in domains)
         assert grid["axes"]["xaxis3"]["showticklabels"] and grid["axes"]["yaxis"]["showticklabels"]
     assert [grid["from"] for grid in layout["meta"]["grids"]] == [0, 460, 690]
+
+
+def test_the_caption_of_panels_names_the_lines_that_have_no_labels() -> None:
+    markers = Marker(32, "L2", value="1M"), Marker(8, "L1d", value="48K")
+    few, many = (
+        sweep(tuple(f"path {number}" for number in range(count)), markers=markers, bands=(Band(1, 2, 1, 8, "range"),))
+        for count in (8, 9)
+    )
+    assert caption(few) == few.caption
+    assert caption(many) == f"{many.caption} Vertical lines, from left to right: L1d 48K, L2 1M. Shaded: range."
 
 
 def test_panels_without_common_names_have_keys_of_their_own() -> None:
