@@ -133,8 +133,8 @@ def series_name(name: str, record: Record, own: Collection[str] = ()) -> str:
 
 
 def series_of(name: str, x: Sequence[Scalar], groups: Sequence[Sequence[Record]]) -> Series:
-    """Return a line or a set of bars for one host. `groups` contains one item for each item of `x`: the repeats of the
-    value there."""
+    """Return a line or a set of bars for one host. For each item of `x`, `groups` contains the repeats of the value at
+    that x."""
     ends = [interval(group) or (None, None) for group in groups]
     return Series(
         name=name,

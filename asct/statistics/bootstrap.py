@@ -57,14 +57,14 @@ def _of_single_visits(base: Nested, new: Nested) -> list[float]:
 
 @lru_cache(maxsize=32)
 def _common(base: int, new: int) -> Counter[tuple[int, int, int, int]]:
-    """Count how many replicates have each combination of ranks of the middle visits in the two samples."""
+    """Count the replicates by the ranks of their middle visits in the two samples."""
     pairs = zip(_drawn((base,), 0), _drawn((new,), 1), strict=True)
     return Counter((*first[1:], *second[1:]) for (first,), (second,) in pairs)
 
 
 def _medians(nested: Nested, seed: int) -> list[float]:
     """Return the median of each replicate. A replicate draws repeats, and visits within each of them, with replacement.
-    Its median is the median of the medians of the drawn repeats."""
+    Its median is computed from the medians of the drawn repeats."""
     rows = [sorted(visits) for visits in nested]
     return [
         median([(rows[at][low] + rows[at][high]) / 2.0 for at, low, high in drawn])

@@ -1,11 +1,12 @@
 """Distinguish the end of a cache from the reach of the TLB, using the curve of a chain that accesses only a few pages
 at a time.
 
-Random loads over a working set need a translation for nearly every load. If the TLB covers less memory than the cache
-holds, their latency rises before the cache ends, and the plateau of the curve ends where the reach of the TLB does. A
-chain that visits one window of a few pages after another misses the TLB only once per page of each window, so its
-latency rises where the cache ends. Saavedra and Smith, "Measuring cache and TLB performance and their effect on
-benchmark run times", IEEE Transactions on Computers 44(10), 1995, distinguish the two by the stride of the loads.
+If loads access a working set at random, nearly every load needs another address translation. If the TLB covers less
+memory than the cache holds, their latency rises before the cache ends, and the plateau of the curve then ends at the
+reach of the TLB. A chain that visits one window of a few pages after another misses the TLB only once per page of each
+window, so its latency rises where the cache ends. Saavedra and Smith, "Measuring cache and TLB performance and their
+effect on benchmark run times", IEEE Transactions on Computers 44(10), 1995, distinguish the two by the stride of the
+loads.
 
 Beyond the first caches, such a chain is always faster than random loads, because the core prefetches adjacent lines
 that are used soon. Therefore, each curve is first divided by its latency at the start of the level, and then the curves

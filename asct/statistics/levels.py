@@ -337,8 +337,8 @@ def _with_tail(thin: _Curve, plateaus: Sequence[range]) -> tuple[list[range], bo
 
 
 def _level(usable: _Curve, thin: _Curve, plateau: range, latencies: Mapping[int, float], granule: int) -> MemoryLevel:
-    """Return an unnamed level. Its bounds are the outermost usable sizes with the same latency, which are found by
-    searching outward from the ends of the plateau."""
+    """Return an unnamed level. Its bounds are the outermost usable sizes whose latency still matches the plateau's end.
+    They are found by searching outward from both ends of the plateau."""
     tolerance = _tolerance(thin, plateau)
     low, high = _ends(thin, plateau)
     down = _walk(usable, usable.sizes.index(thin.sizes[plateau[0]]), -1, low, tolerance)

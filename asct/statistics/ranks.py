@@ -46,7 +46,8 @@ def doubled_ranks(values: Sequence[float]) -> list[int]:
 
 @lru_cache(maxsize=1024)
 def _exact_p(ranks: tuple[int, ...], count: int, total: int) -> float:
-    """Return the share of all choices of `count` ranks in which the sum of the ranks is at least `total`."""
+    """Choose `count` of the ranks in every possible way and return the share of choices with a sum of at least
+    `total`."""
     sums = rank_sums(ranks, count)
     return sum(number for value, number in sums.items() if value >= total) / math.comb(len(ranks), count)
 
@@ -81,9 +82,8 @@ def _normal_p(ranks: Sequence[int], count: int, total: int) -> float:
 
 
 def least_each(level: float, tests: int = 1) -> int:
-    """Return the smallest size of two equal samples at which one of `tests` simultaneous tests can be significant at
-    `level`. From that size on, the probability of the most extreme arrangement does not exceed the significance level
-    of one test."""
+    """Return how many values each of two equally large samples needs so that one of `tests` simultaneous tests can be
+    significant at `level`. At this size, even the most extreme arrangement is just improbable enough for one test."""
     count = 1
     while 1.0 / math.comb(2 * count, count) > level / tests:
         count += 1

@@ -1,4 +1,4 @@
-"""Text for messages and reports: counts with their nouns, text that cannot control a terminal, and aligned columns."""
+"""Format text for messages and reports: counts with nouns, text without control characters, and aligned columns."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from collections.abc import Sequence, Set
 from typing import Any, Final
 
 NO_BREAK: Final = "\xa0"
-"""The no-break space. It is given by its code, because looking it up by name would load a module, which fails if memory
-is scarce."""
+"""The no-break space. It is written as a code point because resolving a character name loads a module, which fails if
+memory is scarce."""
 _BEFORE_UNIT: Final = re.compile(
     r" (?:(?<=\d )|(?<=\d[kMGTP] ))"
     r"(?=(?:%|[num\u00b5]?s|min|h|[kMGTP]?(?:B(?:/s|/cycle)?|ops/s|Hz)|[KMGT]iB(?:/s)?|[MG]T/s|cycles?|degC|\u00b0C)(?![\w/]))"
