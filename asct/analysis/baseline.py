@@ -236,8 +236,8 @@ def _named(name: str, runs: Path, plan: str, current: Path | None = None) -> Sto
 
 
 def newest_before(current: Path) -> StoredRun | None:
-    """Of the plan's runs that precede the one in the folder `current`, return the newest that can be a baseline, or
-    None if there is none."""
+    """Return the newest run that can be a baseline, among the plan's runs that precede the one in the folder `current`.
+    Return None if there is none."""
     return newest_fit(_before(current))
 
 

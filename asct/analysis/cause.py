@@ -25,7 +25,7 @@ class Cause:
 
 
 def first_cause(view: RunView) -> Cause | None:
-    """Return the first cause of a nonzero exit code; None if nothing failed. Causes are considered in the order in
+    """Return the first cause of a nonzero exit code, or None if nothing failed. Causes are considered in the order in
     which the verdict lists problems."""
     return next(_causes(view), None)
 

@@ -36,7 +36,7 @@ class Comparison:
 
 def comparison_of(view: RunView) -> Comparison | None:
     """Return the comparison with the baseline that the plan names or, if it names none, with the newest earlier run of
-    the plan; None if there is no such run."""
+    the plan, or None if there is no such run."""
     try:
         found = diff_of(view)
         if found is None or view.catalog is None:
@@ -51,7 +51,7 @@ def comparison_of(view: RunView) -> Comparison | None:
 
 @lru_cache(maxsize=1)
 def diff_of(view: RunView) -> tuple[Diff, str] | None:
-    """Return the comparison of all values with the baseline, and how the baseline was chosen; None if there is no
+    """Return the comparison of all values with the baseline, and how the baseline was chosen, or None if there is no
     baseline. Raises StoreError if the baseline cannot be used."""
     found = sources_of(view)
     if found is None or view.catalog is None:
@@ -62,8 +62,8 @@ def diff_of(view: RunView) -> tuple[Diff, str] | None:
 
 @lru_cache(maxsize=1)
 def sources_of(view: RunView) -> tuple[DiffSource, DiffSource, str] | None:
-    """Return the baseline, the run to compare with it, and how the baseline was chosen; None if there is no baseline.
-    Raises StoreError if the baseline cannot be used."""
+    """Return the baseline, the run to compare with it, and how the baseline was chosen, or None if there is no
+    baseline. Raises StoreError if the baseline cannot be used."""
     catalog = view.catalog
     if isinstance(view.sources, str):
         raise StoreError(Diagnostic("E708", view.sources))

@@ -98,7 +98,7 @@ class Change:
     """Whether each sample is a repeat that consists of several visits."""
     constant: bool = False
     """Whether there is nothing to test: all samples of both values and all unchanged runs are equal, or both values are
-    the same number that is not positive."""
+    equal and not positive."""
     shared: str = ""
     """A note on a regression if most values of the host became worse together."""
     test: tuple[object, ...] = ()
@@ -267,7 +267,7 @@ def _test(base: MetricGroup, new: MetricGroup, limit: float, unchanged: Sequence
 
 
 def _interval(before: Nested, after: Nested) -> tuple[float, float] | None:
-    """Return the 95 % interval of the relative change; None if there are too few samples, or if a sample is not
+    """Return the 95 % interval of the relative change, or None if there are too few samples or if a sample is not
     positive."""
     first, second = _flat(before), _flat(after)
     if min(*first, *second) <= 0.0:
@@ -378,13 +378,13 @@ def _noise(group: MetricGroup, step: float, *, known: bool) -> float:
 
 
 def _median_interval(group: MetricGroup) -> tuple[float, float] | None:
-    """Return the interval of the median of the repeats or, of a single repeat, of its visits; None if there are too few
-    of them, or if they are not independent."""
+    """Return the interval for the median of the repeats, or of the visits if there is only one repeat. The result is
+    None if there are too few samples, or if they are not independent."""
     if any(flag in record.flags for record in group.records for flag in _DEPENDENT):
         return None
     return median_interval(_samples(group))
 
 
 def _samples(group: MetricGroup) -> list[float]:
-    """Return the repeats or, of a single repeat, its visits."""
+    """Return the values of the repeats, or of the visits if there is only one repeat."""
     return _of_repeats(group) if len(group.records) > 1 else _flat(_nested(group))

@@ -1,9 +1,9 @@
 """Confirm regressions: a value that seems to have regressed is measured again before it fails the run.
 
 The first comparison with the baseline fails at most 1 of 100 unchanged runs. A regression remains a failure only if the
-second measurement alone also differs from the baseline at the same significance level. This can only remove failures,
-so the limit of 1 in 100 also holds for both comparisons together (an intersection-union test: Berger, Technometrics 24,
-1982).
+second measurement alone also differs from the baseline at the same significance level. A second measurement can only
+remove failures, so the limit of 1 in 100 also holds for both comparisons together (an intersection-union test: Berger,
+Technometrics 24, 1982).
 """
 
 from __future__ import annotations
@@ -101,7 +101,8 @@ def _judged(verdict: Verdict, change: Change) -> Verdict:
     value = format_quantity(change.new, unit)
     if change.undecided:
         return _told(
-            verdict, f"measured again: {value}, which neither confirms nor refutes this: {change.describe(unit)}"
+            verdict,
+            f"measured again: {value}, which neither confirms nor refutes the regression: {change.describe(unit)}",
         )
     held = change.outcome == "regressed"
     second = SecondValue(value=change.new, change=change.change, ci95=change.interval, confirmed=held)

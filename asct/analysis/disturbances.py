@@ -75,7 +75,7 @@ def _key(item: Disturbance) -> tuple[str, str]:
 
 
 def findings_of(view: RunView) -> DisturbanceSummary:
-    """Return the disturbances on the hosts of a run; empty if the run did not check for them."""
+    """Return the disturbances on the hosts of a run. The summary is empty if the run did not check for them."""
     hosts = [(host.name, view.disturbances.get(host.name)) for host in view.run.hosts]
     found = grouped(((name, item) for name, told in hosts if told for item in told.findings), lambda one: _key(one[1]))
     slugs = dict(zip(found, distinct(f"finding-{name}" for name, _ in found), strict=True))

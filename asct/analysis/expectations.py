@@ -237,7 +237,7 @@ def _missing(
         absent = key not in measured and (base.host, base.id, base.records[0].point_id) in baseline.planned
         new = told.isdisjoint({(base.host, base.id), (base.host, check.job_id)})
         if absent and new and selects(check, base) and baseline.compares(base) and not is_invalid(base.doubts):
-            reason = "this run lacks the value, which the baseline contains"
+            reason = "the baseline contains this value, but this run does not"
             fields = {"id": base.id, "metric": base.metric, "unit": base.records[0].unit, "at": dict(base.at)}
             found = _baseline_value(baseline, base, check.no_worse_than)
             verdicts.append(_verdict(check, base.host, reason, baseline=found, **fields))
@@ -289,8 +289,8 @@ def _whole(
 
 
 def fact_value(facts: HostFacts | None, path: str) -> float | None:
-    """Return the number at the dotted `path` in the facts (`memory.total_bytes`, `cpu.frequency_hz`); None if there is
-    none."""
+    """Return the number at the dotted `path` in the facts (`memory.total_bytes`, `cpu.frequency_hz`), or None if there
+    is none."""
     found: Any = facts
     for part in path.split("."):
         found = getattr(found, part, None) if part in getattr(type(found), "model_fields", ()) else None

@@ -13,7 +13,7 @@ from asct.values.quantity import format_quantity
 
 Align = Literal["left", "right"]
 Tone = Literal["", "good", "doubt", "invalid", "bad", "refused", "missing", "unknown", "muted"]
-"""The color of a text, in all formats. Each kind of outcome has its own color."""
+"""The color of text, in all formats. Each kind of outcome has its own color."""
 
 _BINARY = ("", "K", "M", "G", "T", "P")
 ABSENT = "–"

@@ -26,7 +26,7 @@ class RunHardware:
     resolved: Mapping[str, Any] = field(default_factory=dict)
 
     def drives(self, place: MetricGroup) -> list[BlockDevice]:
-        """Return the drives that a value depends on; none for benchmarks without a target."""
+        """Return the drives that a value depends on. There are none for benchmarks without a target."""
         facts = self.facts.get(place.host)
         paths = self._targets(place) if facts is not None else ()
         found = {drive.name: drive for path in paths if facts is not None for drive in _drives(facts, path)}
@@ -111,8 +111,8 @@ def _described(drive: BlockDevice | None) -> str:
 
 
 def _drives(facts: HostFacts, path: str) -> Iterator[BlockDevice]:
-    """Yield the drives that hold a file or a device. A link such as those in /dev/disk identifies its drive by its own
-    name, so it is not followed."""
+    """Yield the drives that hold a file or a device. Links such as those in /dev/disk are not followed, because their
+    own names identify the drive."""
     mount = mount_of(path, facts.mounts)
     name = (path if path.startswith("/dev/") else mount.source if mount else "").removeprefix("/dev/")
     devices, seen = {one.name: one for one in facts.block_devices}, set[str]()

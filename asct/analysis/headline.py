@@ -54,9 +54,9 @@ class HeadlineMetric:
     """The reasons why the value is questionable: `noisy` or `invalid`, the host state, disagreeing values, or problems
     with its samples according to its flags. Empty if the value is reliable."""
     number: float | None = 0.0
-    """The value in its base unit; None if no value is valid."""
+    """The value in its base unit, or None if no value is valid."""
     group: MetricGroup | None = None
-    """The repeats of the value; None if no value is valid."""
+    """The repeats of the value, or None if no value is valid."""
     subject: str = ""
     """What the value is about, such as `memory latency`."""
 

@@ -35,8 +35,8 @@ def short_forms(names: Sequence[str]) -> dict[str, str]:
 
 
 def _domain(names: Sequence[str]) -> str:
-    """Return the domain that all names share, with its leading dot; empty if there is none, or if a name would be empty
-    without it. The last label of a domain is not a number."""
+    """Return the domain that all names share, with its leading dot, or an empty string if there is none or if a name
+    would be empty without it. The last label of a domain is not a number."""
     shared = _shared([name.split(".")[:0:-1] for name in names])
     domain = f".{'.'.join(reversed(shared))}"
     return domain if shared and not shared[0].isdigit() and domain not in names else ""
@@ -53,7 +53,8 @@ def _start(hosts: Sequence[str]) -> str:
 
 
 def _end(rests: Sequence[str]) -> str:
-    """Return the longest common ending that begins with a separator; empty if a name would be empty without it."""
+    """Return the longest common ending that begins with a separator, or an empty string if a name would be empty
+    without it."""
     found = _SUFFIX.search("".join(_shared(rest[::-1] for rest in rests))[::-1])
     return found[0] if found and found[0] not in rests else ""
 

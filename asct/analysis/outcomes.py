@@ -159,7 +159,7 @@ def _range(names: Sequence[str]) -> str:
 
 
 def outcome_grid(run: Run) -> TextTable | None:
-    """Return the matrix as a report table; None if the run has fewer than two jobs."""
+    """Return the matrix as a report table, or None if the run has fewer than two jobs."""
     found = matrix(run)
     if len(run.jobs) < 2:
         return None
@@ -175,7 +175,7 @@ def _cell(item: JobOutcome | None) -> TableCell:
 
 
 def reused_text(jobs: Iterable[JobEntry], started_at: str) -> str:
-    """Return a text such as `12 of 40 measurements reused: 12 from gate/20261121T042813Z-3f9c2a, measured 3 h earlier`.
+    """Return text such as `12 of 40 measurements reused: 12 from gate/20261121T042813Z-3f9c2a, measured 3 h earlier`.
 
     The age is relative to the start of the run. Returns an empty string if nothing was reused.
     """

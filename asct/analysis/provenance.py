@@ -71,7 +71,7 @@ class Failure:
 
 
 def text_at(item: Mapping[str, Any], key: str) -> str:
-    """Return the value of `key` in a document as text that is safe to display; empty if it is missing."""
+    """Return the value of `key` in a document as text that is safe to display, or an empty string if it is missing."""
     return plain(str(item.get(key) or ""))
 
 
@@ -226,7 +226,7 @@ def _problem(item: RepeatView) -> tuple[str, str, str]:
 
 
 def _tail(path: Path) -> str:
-    """Return the last lines of a text file; empty if it cannot be read."""
+    """Return the last lines of a text file, or an empty string if it cannot be read."""
     if path.is_symlink() or not path.is_file():
         return ""
     try:

@@ -211,7 +211,7 @@ def _is_ip(text: str) -> bool:
 
 
 def _numbered(*views: RunView) -> dict[str, str]:
-    """Return an anonymous name for each host: its position in the plan of the first run that contains the host."""
+    """Return an anonymous name for each host, such as `host-1`. Hosts are numbered in order of first appearance."""
     names = dict.fromkeys(host.name for view in views for host in view.run.hosts)
     return {name: f"host-{number}" for number, name in enumerate(names, start=1)}
 

@@ -68,7 +68,7 @@ def _checks(items: Any) -> Iterator[Check]:
 
 
 def reference_grid(found: Sequence[RatedValue]) -> TextTable | None:
-    """Return a table of the values with their references; None if there are none."""
+    """Return a table of the values with their references, or None if there are none."""
     if not found:
         return None
     titles = ("Metric", "At", "Host", "Measured", "Reference", "Share")

@@ -116,7 +116,8 @@ class ReportSection:
 
     @property
     def foremost(self) -> str:
-        """The host that is shown next to the median in more figures than any other host; empty if there is none."""
+        """The host that is shown next to the median in more figures than any other host, or an empty string if no host
+        is shown."""
         charts = (figure for figure in self.figures if not isinstance(figure, Heatmap))
         named = Counter(host for figure in charts for host in {one.host for one in figure.series} - {MEDIAN})
         return max(sorted(named), key=lambda host: named[host], default="")
@@ -148,7 +149,7 @@ class RunReport:
     description: str
     summary: VerdictSummary
     cause: Cause | None
-    """The first cause of a failure; None if nothing failed."""
+    """The first cause of a failure, or None if nothing failed."""
     expectations: TextTable | None
     references: TextTable | None
     """The values for which the plan contains a reference."""
@@ -436,7 +437,8 @@ def _run_rows(view: RunView) -> Iterable[Row]:
 
 
 def elapsed(start: str, end: str | None) -> str:
-    """Return the time between two ISO 8601 timestamps as text; empty if one of them is missing or malformed."""
+    """Return the time between two ISO 8601 timestamps as text, or an empty string if one of them is missing or
+    malformed."""
     try:
         first, last = datetime.fromisoformat(start), datetime.fromisoformat(end or "")
         return duration_text(max(0.0, (last - first).total_seconds()))

@@ -52,7 +52,7 @@ def old_runs(results: Path, keep: int, before: str | None, catalog: Catalog) -> 
     form of a run id), newest first.
 
     Raises StoreError if the acceptances of a plan are damaged, or if a document of a damaged run cannot be read,
-    because what they refer to would then not be protected.
+    because the runs to which they refer would then not be protected.
     """
     runs = list_runs(results)[::-1]
     needed = {root: why for plan in {item.layout.root.parent for item in runs} for root, why in _needed(plan).items()}

@@ -71,7 +71,8 @@ def mark_of(item: RepeatView) -> str:
 
 
 def hosts_line(jobs: Iterable[JobEntry]) -> str:
-    """Return `12 of 40 measurements ran while the host was noisy (other programs, steal time)`; empty if none was."""
+    """Return text such as `12 of 40 measurements ran while the host was noisy (other programs, steal time)`, or an
+    empty string if no measurement was affected."""
     states: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
     for job in jobs:

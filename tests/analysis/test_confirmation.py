@@ -98,7 +98,7 @@ def test_a_regression_that_is_not_confirmed_is_told_and_does_not_fail() -> None:
         ([], "", "it could not be measured again: the second measurement contains no valid values"),
         ([sampled(around(100e-9, seed=3))], "2 of 6 repeats were not measured", "2 of 6 repeats were not measured"),
         ([sampled(around(100e-9), flags=["invalid-host"])], "", "contains no valid values"),
-        ([sampled(around(115e-9, 2))], "", ", which neither confirms nor refutes this: "),
+        ([sampled(around(115e-9, 2))], "", ", which neither confirms nor refutes the regression: "),
     ],
 )
 def test_without_a_second_measurement_the_first_one_counts(
@@ -177,7 +177,7 @@ def test_a_value_that_only_the_baseline_has_is_unknown_unless_its_point_is_not_p
     missing = verdicts[1]
     assert is_blocking(missing) and not is_blocking(missing.model_copy(update={"if_missing": "warn"}))
     assert (missing.value, missing.metric, missing.host) == (None, "latency", "a")
-    assert missing.reason == "this run lacks the value, which the baseline contains"
+    assert missing.reason == "the baseline contains this value, but this run does not"
     assert missing.baseline is not None and missing.baseline.value == lost.value
     grid = change_grid(verdicts)
     assert [[cell.text for cell in row][:3] for row in grid.rows] == [["unknown", "job.latency", "level L3"]]

@@ -73,4 +73,4 @@ def test_a_folder_that_lacks_results_cannot_pass(asct: Asct, tmp_path: Path) -> 
 
 def test_a_folder_has_no_planned_baseline(asct: Asct, tmp_path: Path) -> None:
     found = asct("diff", str(folder_06(tmp_path / "arm")))
-    assert (found.code, "a folder of another tool names no baseline" in " ".join(found.err.split())) == (2, True)
+    assert (found.code, "another tool wrote it, so there is no baseline" in " ".join(found.err.split())) == (2, True)

@@ -136,7 +136,7 @@ def _is_plain(value: object) -> bool:
 
 
 def _started(timestamp: object) -> str:
-    """Return a time in seconds since the epoch as text; empty if it is unknown."""
+    """Convert seconds since the epoch to a timestamp, or return an empty string if the time is unknown."""
     if isinstance(timestamp, bool) or not isinstance(timestamp, int | float) or not 0 < timestamp < _LATEST_S:
         return ""
     return stamp(datetime.fromtimestamp(timestamp, UTC))

@@ -26,36 +26,36 @@ class _Info:
         self._content = content
 
     def get(self, path: str) -> object:
-        """Return the value at a path such as `kern_cfg.ver`; None if there is none."""
+        """Return the value at a path such as `kern_cfg.ver`, or None if there is none."""
         found = self._content
         for part in path.split("."):
             found = found.get(part) if isinstance(found, Mapping) else None
         return found
 
     def text(self, path: str) -> str:
-        """Return the text or number at a path as text; empty if there is neither."""
+        """Return the text or number at a path as text, or an empty string if there is neither."""
         found = self.get(path)
         known = isinstance(found, str | int | float) and not isinstance(found, bool)
         return str(found).strip()[:_LONGEST] if known else ""
 
     def number(self, path: str) -> float | None:
-        """Return the number at a path; None if there is none."""
+        """Return the number at a path, or None if there is none."""
         return _plausible(self.get(path))
 
     def flag(self, path: str) -> bool | None:
-        """Return the Boolean value at a path; None if there is none."""
+        """Return the Boolean value at a path, or None if there is none."""
         found = self.get(path)
         return found if isinstance(found, bool) else None
 
 
 def node_count(content: object) -> int | None:
-    """Return the number of NUMA nodes; None if it is unknown."""
+    """Return the number of NUMA nodes, or None if it is unknown."""
     found = _Info(content).number("sys_hw.n_numa_nodes")
     return None if found is None else int(found)
 
 
 def _plausible(value: object) -> float | None:
-    """Return a nonnegative number below 1e18; None for anything else."""
+    """Return a nonnegative number below 1e18, or None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return value if 0 <= value < _LARGEST else None

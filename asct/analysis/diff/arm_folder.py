@@ -65,7 +65,7 @@ class ArmFolder:
         self.notes.append(Diagnostic("E532", f"{plain(str(self.root))}: {message}", hint=hint, severity="warning"))
 
     def option(self, name: str) -> str:
-        """Return an option of ASCT's command line as text; empty if it is unknown."""
+        """Return an option of ASCT's command line as text, or an empty string if it is unknown."""
         options = self.metadata.get("cmd_arguments")
         found = options.get(name) if isinstance(options, dict) else None
         return found if isinstance(found, str) else ""
@@ -86,7 +86,7 @@ class ArmFolder:
 
 
 def is_arm_asct(folder: Path) -> bool:
-    """Return whether the folder contains results of Arm's ASCT; False if it cannot be read."""
+    """Return whether the folder contains results of Arm's ASCT. The result is False if the folder cannot be read."""
     with suppress(OSError):
         return (folder / MANIFEST).is_file()
     return False
@@ -194,7 +194,7 @@ def _names(root: Path) -> list[str]:
 
 
 def _newer(folder: ArmFolder, name: str) -> ArmResult | None:
-    """Return the result in raw/<recipe>/; None if there is none. The files of other recipes are not read."""
+    """Return the result in raw/<recipe>/, or None if there is none. The files of other recipes are not read."""
     if name not in RECIPES and name != SYSTEM:
         return ArmResult(f"raw/{name}", {})
     paths = {part: inside(folder.root, f"raw/{name}/{part}") for part in (*_PARTS, ".hash")}

@@ -81,12 +81,12 @@ class ArmRecipe:
         return self.tables[-1]
 
     def curve(self) -> ArmTable:
-        """Return all sizes that a sweep measured; empty if the file does not contain them."""
+        """Return all sizes that a sweep measured. The table is empty if the file does not contain them."""
         content = self.data.get("sweep_data", self.data if "sizes" in self.data else {})
         return self.table(content, ": sweep_data")
 
     def levels(self) -> ArmTable:
-        """Return the summary of a sweep, one row per level; empty if the file does not contain it."""
+        """Return the summary of a sweep, with one row per level. The table is empty if the file does not contain it."""
         alone = {} if {"sweep_data", "sizes"} & self.data.keys() else self.data
         content = self.data.get("summary", alone if self.summary is None else self.summary)
         return self.table(content, ": summary")

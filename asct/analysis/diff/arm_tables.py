@@ -46,7 +46,7 @@ class ArmTable:
         return [name for name in self.columns if name.startswith(start)]
 
     def number(self, row: str, column: str) -> float | None:
-        """Return the number in a cell; None if it has no value. Raises StoreError (E530) for anything else."""
+        """Return the number in a cell, or None if it has no value. Raises StoreError (E530) for anything else."""
         cell = self.columns.get(column, {}).get(row)
         if cell is not None and (isinstance(cell, bool) or not isinstance(cell, int | float)):
             raise misfit(f"{self.place}: row `{shown(row)}`, column `{shown(column)}`: `{shown(cell)}` is not a number")
@@ -60,14 +60,14 @@ class ArmTable:
         return None
 
     def whole(self, row: str, column: str) -> int | None:
-        """Return the number in a cell as an integer; None if it has no value. Raises StoreError (E530)."""
+        """Return the number in a cell as an integer, or None if it has no value. Raises StoreError (E530)."""
         value = self.number(row, column)
         if value is not None and not value.is_integer():
             raise misfit(f"{self.place}: row `{shown(row)}`, column `{shown(column)}`: {value} is not a whole number")
         return None if value is None else int(value)
 
     def text(self, row: str, column: str) -> str | None:
-        """Return the text in a cell; None if it has no value. Raises StoreError (E530)."""
+        """Return the text in a cell, or None if it has no value. Raises StoreError (E530)."""
         cell = self.columns.get(column, {}).get(row)
         if cell is not None and not isinstance(cell, str):
             raise misfit(f"{self.place}: row `{shown(row)}`, column `{shown(column)}`: `{shown(cell)}` is not text")

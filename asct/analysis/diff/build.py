@@ -114,8 +114,8 @@ def planned_baseline(run: DiffSource, catalog: Catalog) -> tuple[DiffSource, Dif
     """
     if not run.baseline:
         hint = "specify two runs (`asct diff BASE NEW`), or add `baseline: {run: LABEL}` to the plan"
-        which = "its plan" if run.plan else "a folder of another tool"
-        raise NoSuchRun(Diagnostic("E708", f"{run.name}: {which} names no baseline to compare with", hint=hint))
+        which = "its plan names no baseline" if run.plan else "another tool wrote it, so there is no baseline"
+        raise NoSuchRun(Diagnostic("E708", f"{run.name}: {which} to compare with", hint=hint))
     found = find_baseline(run.baseline, run.root, catalog)
     if found.problem:
         hint = "specify the base explicitly: `asct diff BASE NEW`"

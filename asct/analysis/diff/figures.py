@@ -70,7 +70,7 @@ def delta_maps(base: JobFigures, new: JobFigures, hosts: Mapping[str, str]) -> d
 
 
 def _delta(base: Heatmap, new: Heatmap) -> Heatmap | None:
-    """Return the changes of the cells that both matrices have; None if neither higher nor lower values of the figure
+    """Return the changes of the cells that both matrices have, or None if neither higher nor lower values of the figure
     are better, or if no cells are left."""
     before = {
         (row, column): value
@@ -96,7 +96,7 @@ def _percent(base: float | None, new: float | None) -> float | None:
 
 
 def matrix_grid(figure: Heatmap) -> TextTable | None:
-    """Return a matrix of changes as a compact table; None if it is too large to be printed."""
+    """Return a matrix of changes as a compact table, or None if it is too large to be printed."""
     if max(len(figure.rows), len(figure.columns)) > MOST_TEXT_CELLS:
         return None
     heads = (ColumnHead("%"), *(ColumnHead(plain(name), "right", kept=True) for name in figure.columns))

@@ -82,7 +82,7 @@ class DiffReport:
     notes: tuple[str, ...]
     runs: TextTable
     differing: TextTable | None
-    """What differs between the runs apart from their values; None if nothing does."""
+    """What differs between the runs apart from their values, or None if nothing does."""
     sections: tuple[DiffSection, ...]
     figures: tuple[Figure, ...]
 
@@ -175,7 +175,7 @@ def _section(
         notes=(*run.notes, *sorted(shared)),
         parts=tuple(_part(run, job, kept.get(job, ()), maps.get(job, ()), unique) for job in jobs),
         remarks=(*_reasons(run), *_few(listed), *_one_sided(run)),
-        left_out=f"{_less_important(left)} in the CSV and JSON formats" if left else "",
+        left_out=f"{_less_important(left)} listed in the CSV and JSON formats" if left else "",
     )
 
 
@@ -206,7 +206,8 @@ def _cells(row: DiffRow) -> tuple[TableCell, ...]:
 
 
 def _noise(change: Change) -> TableCell:
-    """Return the noise floor; a dash if the values cannot be compared, or are single samples whose noise is unknown."""
+    """Return the noise floor, or a dash if the values cannot be compared or are single samples whose noise is
+    unknown."""
     known = not change.reason and (change.noise or max(change.samples) > 1)
     return TableCell(f"{100 * change.noise:.1f} %", change.noise) if known else NO_VALUE
 

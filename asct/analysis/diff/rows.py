@@ -79,7 +79,7 @@ class DiffRow:
 
     @property
     def percent(self) -> float | None:
-        """The change as a percentage of the base; None if there is no relative change."""
+        """The change as a percentage of the base, or None if there is no relative change."""
         unlike = self.base_unit != self.record.unit
         return None if not self.base or self.new is None or unlike else 100.0 * (self.new / self.base - 1.0)
 
@@ -208,7 +208,8 @@ def _other_load(base: DiffSource, new: DiffSource, before: MetricGroup, after: M
 
 
 def _unjudged(new: MetricGroup) -> str:
-    """Return the reason why a new value cannot have a verdict, whatever the base contains; empty if it can have one."""
+    """Return the reason why a new value cannot have a verdict, whatever the base contains, or an empty string if it can
+    have one."""
     if new.records[0].better == "neither":
         return UNDIRECTED
     invalid = [flag for flag in new.doubts if is_invalid([flag])]

@@ -52,12 +52,12 @@ def phrase(template: str, value: object) -> str:
 
 
 def size(number: float | None) -> str:
-    """Format a number of bytes; empty if it is unknown."""
+    """Format a number of bytes, or return an empty string if it is unknown."""
     return quantity(number, "B")
 
 
 def quantity(number: float | None, unit: str) -> str:
-    """Format a value with its unit; empty if it is unknown."""
+    """Format a value with its unit, or return an empty string if it is unknown."""
     return "" if number is None else format_quantity(number, unit)
 
 
@@ -78,10 +78,10 @@ def clock(hertz: float | None) -> str:
 
 
 def yes(flag: bool | None, true: str = "yes", false: str = "no") -> str:
-    """Return the word for a true or false value; empty if it is unknown."""
+    """Return the word for a true or false value, or an empty string if the value is unknown."""
     return "" if flag is None else true if flag else false
 
 
 def cpus(numbers: list[int]) -> str:
-    """Format a list of CPUs: `0-3,8`; empty if there are none."""
+    """Format a list of CPUs, such as `0-3,8`, or return an empty string if there are none."""
     return format_cpulist(numbers) if numbers else ""

@@ -101,12 +101,14 @@ def test_less_important_values_are_counted() -> None:
     diff = compare_all(source("a", *levels(names)), [source("b", *levels(slower))], 0.01, CATALOG)
     shown = " ".join(text.render(report(diff, most=2)).split())
     assert "latency, level L7" in shown
-    assert "7 more values with less important changes are in the CSV and JSON formats; -v lists all values" in shown
+    assert (
+        "7 more values with less important changes are listed in the CSV and JSON formats; -v lists all values" in shown
+    )
     assert "-v lists all values" in " ".join(markdown.render(report(diff, most=2)).split())
     page = html.render(report(diff, most=2), document(diff))
-    assert "7 more values with less important changes are in the CSV and JSON formats</li>" in page
+    assert "7 more values with less important changes are listed in the CSV and JSON formats</li>" in page
     assert "latency-sweep: 1 unchanged" in page, "folded"
-    assert report(diff, most=8).sections[0].left_out.startswith("1 more value with less important changes is in")
+    assert report(diff, most=8).sections[0].left_out.startswith("1 more value with less important changes is")
 
 
 def test_several_runs_have_a_section_each() -> None:
