@@ -9,7 +9,7 @@
   };
   const narrowBelow = 440; // two plots side by side on a screen of 1280 pixels are 474 wide
   const paperWidth = 660;
-  // The height that is left for a plot on a sheet of paper, without legend, texts and section heading.
+  // The height that remains for a plot on a sheet of paper, next to the legend, the text and the section heading.
   const paperHeight = { first: 680, next: 860 };
   const mostLabels = 12; // A matrix or category axis with more entries may omit some labels.
   const character = 6.4; // The mean width of a character in a label, in pixels.

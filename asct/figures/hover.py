@@ -15,8 +15,8 @@ _RANGES: Final = {"repeat": "range", "host": "middle 90 %"}
 
 
 def hover_lines(series: Series, number: int, place: str, scale: AxisScale) -> list[str]:
-    """Return the hover lines for the value at position `number`: x (given as `place`), the value, and its interval,
-    number of visits or repeats, states, flags and setting, as far as they are known."""
+    """Return the hover lines for the value at position `number`: x (given as `place`), the value, and, if known, its
+    interval, number of visits or repeats, states, flags and setting."""
     detail = series.details[number] if series.details else None
     low, high = (ends[number] if ends else None for ends in (series.low, series.high))
     label = series.labels[number] if series.labels else ""

@@ -1,4 +1,4 @@
-"""Assign a color and a marker to each name, the same ones in all figures of a report."""
+"""Assign each name a color and a marker, which are the same in all figures of a report."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ MOST_SERIES: Final = 8
 """Maximum number of series in a panel, which is also the number of colors and of markers."""
 PANEL_WIDTH: Final = 230
 PANEL_HEIGHT: Final = 150
-"""Minimum width and the height of a panel in pixels."""
+"""The minimum width and the height of a panel, in pixels."""
 _MOST_WORDS: Final = 5
 _MOST_TIMES: Final = 3
 """Limit on the number of panels if series are grouped by words, as a multiple of the number of panels if they are

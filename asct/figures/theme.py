@@ -21,7 +21,8 @@ PATTERNS: Final = ("", "/", ".", "\\", "x", "-", "|", "+")
 
 BOUND: Final = "#5f6b7a"
 BOUND_DARK: Final = "#9aa7b8"
-"""The color of vertical lines on dark backgrounds. It is gray, because these lines are not a series."""
+"""The color of marker lines, rated values and bands, on light and on dark backgrounds. It is gray, because they are not
+a series."""
 
 PAPER: Final = "#fefefe"
 PAPER_DARK: Final = "#13171d"
