@@ -27,7 +27,7 @@ def passed(
     """Declare a setting that is passed to fio as an option unless it is None.
 
     `option` is the name of the option, by default the name of the setting. `time` marks a Duration, which is passed
-    with its unit. `engines` lists the engines that support the option; empty means all.
+    with its unit. `engines` lists the engines that support the option; if it is empty, all of them do.
     """
     field = setting(default, help, aliases=aliases, **bounds)
     field.json_schema_extra["fio"] = {"option": option, "time": time, "engines": list(engines)}
