@@ -62,7 +62,7 @@ class Failure:
     hint: str = ""
     tail: str = ""
     folder: str = ""
-    """The folder of the first repeat; empty if the repeats were not started."""
+    """The folder of the first repeat, or an empty string if the repeats were not started."""
 
     @property
     def tone(self) -> Tone:

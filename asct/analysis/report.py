@@ -110,7 +110,7 @@ class ReportSection:
     settings: TextTable
     """The settings that were not left at their defaults, for all hosts."""
     grids: tuple[TextTable, ...] = ()
-    """The tables of several hosts side by side; empty if there is only one host."""
+    """The tables of several hosts side by side. The tuple is empty if there is only one host."""
     flags: tuple[Row, ...] = ()
     """The meanings of all flags in the tables, and of all reasons for a noisy host."""
 

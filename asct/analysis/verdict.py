@@ -163,7 +163,7 @@ def _remarks(view: RunView) -> list[str]:
 
 
 def _regressed(view: RunView) -> Iterator[str]:
-    """Yield a text about the regressed values that no expectation compares with the baseline, if there are any."""
+    """Yield a sentence about the regressed values that no expectation compares with the baseline, if there are any."""
     try:
         found = diff_of(view)
     except StoreError:  # the comparison section of the report gives the reason

@@ -88,7 +88,7 @@ class JobView:
     tables: tuple[Table, ...]
     figures: tuple[Figure, ...]
     note: str = ""
-    """The reason why the benchmark's tables and figures are missing; empty if they are present."""
+    """The reason why the benchmark's tables and figures are missing, or an empty string if they are present."""
     disagreements: tuple[Disagreement, ...] = ()
     """The values of the job that disagree with another value of the same quantity."""
 

@@ -100,8 +100,8 @@ class CoreToCoreLatency(VisitedBenchmark[CoreToCoreLatencyParams]):
         ),
         Metric("core_clock", "Hz", "neither", "Core clock during the measurement", {"memory_node": None}),
         Metric("page_size", "B", "neither", "Page size in use", {"memory_node": None}, False),
-        Metric("core", "1", "neither", "First CPU of the core to which a CPU belongs", _CPU, False),
-        Metric("cluster", "1", "neither", "First CPU that shares the last-level cache with a CPU", _CPU, False),
+        Metric("core", "1", "neither", "First CPU on the same core", _CPU, False),
+        Metric("cluster", "1", "neither", "First CPU that shares the last-level cache", _CPU, False),
     )
 
     def check(self, params: CoreToCoreLatencyParams) -> Iterable[tuple[str, str]]:

@@ -154,8 +154,8 @@ def _rising_memory(found: LevelSearch, points: Mapping[int, SizeLatency], facts:
     """Return a DRAM level without a plateau: the sizes that are at least `CACHES` times as large as the largest cache,
     if the latency is still rising at the end of the curve.
 
-    Most loads from such a working set reach DRAM, and other benchmarks need a size to measure it. The level is empty if
-    the sizes are smaller or the host reports no caches.
+    Most loads from such a working set reach DRAM, and other benchmarks need a size that measures DRAM. The result is
+    empty if the sizes are smaller or the host reports no caches.
     """
     largest = max((cache.size_bytes for cache in facts.data_caches()), default=0)
     sizes = tuple(size for size in sorted(points) if size >= CACHES * largest and size not in found.suspects)

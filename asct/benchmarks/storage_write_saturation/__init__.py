@@ -48,7 +48,7 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
         **FLAGS,
         FAST: "measured with the `fast` profile, which ends the test as soon as a few rounds are steady",
         BURST: "the last rounds are steady, but the rate has not fallen by half since the purge: the values "
-        "may come from a burst that outlasts the test (served from a cache, or by the credits of a volume)",
+        "may come from a burst that outlasts the test (served from a cache, or paid for with a volume's burst credits)",
         NOT_STEADY: "the last rounds differ by more than excursion and slope permit, so there is no stable level",
         "pause": "the test was interrupted before this round, so the drive had time for internal clean-up",
         "noisy-rounds": "more than a tenth of the rounds are unreliable",

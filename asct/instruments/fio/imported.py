@@ -393,7 +393,7 @@ def _problem(documents: Sequence[Document]) -> str:
     if not all(any(job.directions for job in document.jobs) for document in documents):
         return "fio issued no requests"
     lasted = all(part.runtime_ms for one in documents for job in one.jobs for part in job.directions.values())
-    return "".join(map(_impossible_latency, documents)) if lasted else "fio measured no time"
+    return "".join(map(_impossible_latency, documents)) if lasted else "fio reports a run time of 0"
 
 
 def _impossible_latency(document: Document) -> str:

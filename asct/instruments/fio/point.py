@@ -196,7 +196,7 @@ def _check_times(document: Document, watch: GuardOutput) -> None:
     slowest_s = max(part.lat.max_ns for job in document.jobs for part in job.directions.values()) * 1e-9
     lasted_s = (watch.ended_ns - watch.started_ns) * 1e-9
     if longest_s <= 0:
-        raise ValueError("fio reports that it measured no time; increase duration")
+        raise ValueError("fio reports a run time of 0; increase duration")
     for what, value in (("a run time", longest_s), ("a latency", slowest_s)):
         if value > lasted_s + _SLACK_S:
             raise ValueError(
@@ -244,7 +244,7 @@ def results_of(document: Document, seconds: Sequence[RunInterval]) -> dict[str, 
 def _side(name: str, parts: Sequence[Direction], seconds: Sequence[RunInterval]) -> DirectionResult:
     lasted = max(part.runtime_ms for part in parts) / 1000.0
     if lasted <= 0:
-        raise ValueError("fio reports that it measured no time; increase duration")
+        raise ValueError("fio reports a run time of 0; increase duration")
     ios, io_bytes = sum(part.ios for part in parts), sum(part.io_bytes for part in parts)
     # if the run ended during the last interval, this interval has few requests, and its rate is uncertain
     cut = len(seconds) > 1 and seconds[-1].seconds < 0.5 * max(one.seconds for one in seconds)

@@ -125,8 +125,8 @@ FLAGS: Final[Mapping[str, str]] = FIO_FLAGS | {
     "not-steady-slope": "the values in the window rise or fall",
     "not-steady-volume": "too little has been written since the purge, so the values may come from a burst",
     BURST: "the values are steady, but the rate has not fallen by half since the purge (during "
-    "preconditioning or the rounds): they may come from a burst that outlasts the test (served from a cache, or by the "
-    "credits of a volume)",
+    "preconditioning or the rounds): they may come from a burst that outlasts the test (served from a cache, or paid "
+    "for with a volume's burst credits)",
     "not-steady-pause": "the test was interrupted within the window; the drive may have recovered while idle",
     FAST: "measured with the `fast` profile: each workload ran once, until its rate settled",
     MOVED: "`fast` profile: in every pass, the tracked workloads changed while the others were measured",

@@ -243,7 +243,7 @@ _STAGE: Final[Coords] = {"stage": ("writes", "matrix")}
 NO_POINT: Final = "invalid-no-point"
 NOISY: Final = "noisy-matrix"
 FLAGS: Final[Mapping[str, str]] = {
-    NO_POINT: "no workload in the matrix has a mean latency within latency_bound, so no histogram exists",
+    NO_POINT: "no workload in the matrix has a mean latency within latency_bound, so there is no histogram",
     NOISY: "the highest load was not steady over the rounds of the matrix",
 }
 METRICS: Final[tuple[Metric, ...]] = (

@@ -281,9 +281,10 @@ def _round_steps(history: RoundHistory, context: Context) -> Sequence[Step]:
     ]
 
 
-# With the profile `fast`, only the tracked workloads run until the steady state, then every workload is measured once.
-# A workload ends when its rate has settled. The tracked workloads are measured again after the others (as sentinels).
-# If the result of any of them changed, the drive has left its steady state, and all workloads are measured again.
+# With the profile `fast`, only the tracked workloads run until the steady state is reached; after that, every workload
+# is measured once. A workload ends when its rate has settled. The tracked workloads are measured again after the others
+# (as sentinels). If the result of any of them changed, the drive has left its steady state, and all workloads are
+# measured again.
 
 FAST: Final = "fast"
 MOVED: Final = "invalid-drift"
