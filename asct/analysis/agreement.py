@@ -225,7 +225,7 @@ def _by_level(mine: Sequence[Record], metric: str) -> dict[Scalar, float]:
 
 
 def _sighting(quantity: Quantity, group: Sequence[Record], key: Mapping[str, Any]) -> _Sighting | None:
-    """Return the median of these records as one value, with an interval that covers the intervals of all of them."""
+    """Return the median of these records as one value, with an interval that covers all of their intervals."""
     main = [record for record in group if record.metric == quantity.metric]
     if not main:
         return None

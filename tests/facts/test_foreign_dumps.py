@@ -322,4 +322,4 @@ def test_what_is_shown_of_a_dump_fits_80_columns(
         assert format_cpulist(range(3, 256, 4)) in re.sub(r",\n[ │]*", ",", text)
         if option == "--topology":
             assert "Not drawn: L2 0, L2 1, L2 2, L2 3 and 28 more overlap socket 0." in text
-            assert "NUMA node 1: size unknown behind a cache of 16G" in text
+            assert "NUMA node 1: size unknown behind a memory-side cache of 16G" in text

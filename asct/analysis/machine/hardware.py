@@ -167,17 +167,17 @@ def _cpu_details(cpu: Cpu) -> Iterator[Row]:
             name = kind.microarchitecture or kind.model or "unknown type"
             yield f"Kind {number}", listed(name, shape, clocks, phrase("capacity {}", kind.capacity), by="; ")
     yield "BogoMIPS", phrase("{:.2f}", cpu.bogomips)
-    yield "SVE", phrase("{} bits in a new process", cpu.sve_bits or None)
+    yield "SVE", phrase("{}-bit vectors in a new process", cpu.sve_bits or None)
     for policy, members in _policies(cpu):
-        yield f"Clock of {cpus(members)}", _policy(policy)
+        yield f"Clock of CPUs {cpus(members)}", _policy(policy)
     for state in cpu.idle_states:
         yield (
-            f"Idle {state.name}",
+            f"Idle state {state.name}",
             listed(
                 state.description if state.description != state.name else None,
                 phrase("wake-up {} us", state.latency_us),
                 phrase("target residency {} us", state.residency_us),
-                phrase("disabled on {}", cpus(state.disabled_cpus)),
+                phrase("disabled on CPUs {}", cpus(state.disabled_cpus)),
             ),
         )
     yield "Flags", " ".join(cpu.flags)
@@ -257,7 +257,7 @@ def _installed(memory: Memory) -> str:
     modules = listed(*(f"{count} x {kind or 'unknown type'}" for kind, count in kinds.items()))
     slots = f"in {counted(len(memory.modules), 'slot')}" if memory.modules else ""
     channels = counted(memory.channels, "channel")
-    return listed(listed(modules or ("nothing" if memory.modules else ""), slots, by=" "), channels)
+    return listed(listed(modules or ("no modules" if memory.modules else ""), slots, by=" "), channels)
 
 
 def _modules(memory: Memory) -> Iterator[Row]:
@@ -287,12 +287,12 @@ def _nodes(facts: HostFacts) -> Iterator[Row]:
 def _node_details(facts: HostFacts) -> Iterator[Row]:
     for node in facts.nodes:
         sizes = listed(size(node.memory_bytes), phrase("{} free", size(node.free_bytes)))
-        behind = (f"behind a cache of {size_text(cache.size_bytes)}" for cache in node.caches)
+        behind = (f"behind a memory-side cache of {size_text(cache.size_bytes)}" for cache in node.caches)
         shown = listed(node_cpus(facts, node), sizes, *behind, _pools(node.huge_pages), _firmware(node))
         yield f"Node {node.id}", shown
     if len(facts.nodes) > 1:
         for node in facts.nodes:
-            yield f"Distances of {node.id}", " ".join(map(str, node.distances))
+            yield f"Distances from node {node.id}", " ".join(map(str, node.distances))
 
 
 def _firmware(node: NumaNode) -> str:
@@ -312,7 +312,7 @@ def _drives(devices: list[BlockDevice]) -> str:
 def _device(device: BlockDevice) -> str:
     queue = phrase("{} requests", device.queue_requests)
     blocks = "/".join(str(one) for one in (device.logical_bytes, device.physical_bytes) if one)
-    link = device.link if device.link_max in (None, "", device.link) else f"{device.link} of {device.link_max}"
+    link = device.link if device.link_max in (None, "", device.link) else f"{device.link} (up to {device.link_max})"
     return listed(
         listed(device.kind, phrase("of {}", device.parent), by=" "),
         decimal_size(device.size_bytes),
@@ -366,7 +366,7 @@ def _pci(devices: list[PciDevice]) -> Iterator[Row]:
 
 
 def _function(one: PciDevice) -> str:
-    link = one.link if one.link_max in (None, one.link) else f"{one.link} of {one.link_max}"
+    link = one.link if one.link_max in (None, one.link) else f"{one.link} (up to {one.link_max})"
     ids = ":".join(number for number in (one.vendor_id, one.device_id) if number)
     return listed(
         listed(one.kind, ids, by=" "),
@@ -389,7 +389,7 @@ def network(facts: HostFacts) -> MachineSection:
         ("Local IPv4", found.ipv4 or ""),
         ("Local IPv6", found.ipv6 or ""),
         ("Gateways", ", ".join(found.gateways)),
-        ("Network namespace", {"host": "of the host", "own": "private"}.get(found.namespace or "", "")),
+        ("Network namespace", {"host": "the host's", "own": "private"}.get(found.namespace or "", "")),
         ("Named namespaces", ", ".join(f"{one.name}{' (this one)' if one.own else ''}" for one in found.namespaces)),
         *((f"Names of {address}", ", ".join(names)) for address, names in found.aliases.items()),
     ]
@@ -405,7 +405,7 @@ def _interface(one: Interface) -> str:
         _speed(one.speed) or ("speed unknown" if one.state == "up" else ""),
         phrase("{} duplex", one.duplex),
         phrase("driver {}", one.driver),
-        phrase("queues {}", queues),
+        phrase("{} rx/tx queues", queues),
         phrase("node {}", one.node),
         one.pci_address,
         phrase("of {}", one.members),

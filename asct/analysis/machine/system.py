@@ -111,7 +111,7 @@ def _observability(perf: Perf) -> MachineSection:
     details = [
         ("Event sources", ", ".join(perf.pmus)),
         ("kptr_restrict", phrase("{}", perf.kptr_restrict)),
-        ("Counters in user space", yes(perf.user_access, "allowed", "not allowed")),
+        ("Counter access from user space", yes(perf.user_access, "allowed", "not allowed")),
         ("/proc/kcore", yes(perf.kcore, "present", "not present")),
         ("/dev/mem", yes(perf.devmem, "present", "not present")),
         ("BPF", listed(yes(perf.bpf), yes(perf.btf, "with BTF", "without BTF"))),

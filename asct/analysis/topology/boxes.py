@@ -144,5 +144,5 @@ def _core_detail(facts: HostFacts, cpus: frozenset[int]) -> str:
 
 
 def _size(node: NumaNode) -> str:
-    behind = (f"behind a cache of {size_text(cache.size_bytes)}" for cache in node.caches)
+    behind = (f"behind a memory-side cache of {size_text(cache.size_bytes)}" for cache in node.caches)
     return listed(size(node.memory_bytes) or "size unknown", *behind, by=" ")
