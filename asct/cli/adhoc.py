@@ -35,8 +35,8 @@ def user_settings(
     """Parse strings such as `bench.setting=value`, and return the settings, keyed by benchmark. A setting without `=`
     is set to true.
 
-    Report strings that contain no dot or name an unknown benchmark; unknown settings are reported by the planner.
-    `selected` contains the benchmarks to which a setting without a benchmark name probably belongs.
+    Report strings that contain no dot or name an unknown benchmark; the planner reports unknown settings. If a string
+    names a setting without its benchmark, the hint suggests a benchmark in `selected` if one has that setting.
     """
     found: dict[str, dict[str, Node]] = {}
     for number, item in enumerate(items):
@@ -131,8 +131,8 @@ def plain(written: WrittenSettings) -> Settings:
 
 
 def require_selected(chosen: Collection[str], settings: WrittenSettings, source: str, findings: Findings) -> None:
-    """Report each benchmark that has settings but is not selected (E910). `source` is the option or the file. An
-    unselected benchmark that a selected one needs runs with its defaults."""
+    """Report each benchmark that has settings but is not selected (E910), because its settings would have no effect:
+    if another benchmark needs it, it runs with its defaults. `source` is the option or the file with the settings."""
     for name, values in settings.items():
         if name not in chosen and values and not findings.hides("benchmarks"):
             names = ", ".join(f"`{setting}`" for setting in values)
@@ -171,9 +171,10 @@ def consents(
 
     `hosts` maps alternative host names, such as the address given to `--host`, to the names in the plan.
 
-    Because device names and serial numbers may contain colons, the device is the longest match among the devices in the
-    settings; if none matches, it ends at the last colon. A loop device (`/dev/loop0`) ends at the first colon, because
-    its serial is the path of a file. Report strings in which a part is missing (E910).
+    Device names and serial numbers may contain colons. Therefore, if a string contains a device from the settings, that
+    device is used (the longest one if several match); otherwise, the device ends at the last colon. A loop device
+    (`/dev/loop0`) ends at the first colon, because its serial is the path of a file. Report strings in which a part is
+    missing (E910).
     """
     devices = sorted({path for values in settings.values() for path in _texts(values)}, key=len, reverse=True)
     found = []

@@ -44,7 +44,7 @@ ASCT_REPORTS: Final = {
     "system-info": "system-info", "sysinfo": "system-info", "cmn": "cmn", "network-info": "network-info",
     "netinfo": "network-info",
 }  # fmt: skip
-"""Maps the reports of Arm's ASCT 0.6, which are subcommands of `report` there, to the commands of asct."""
+"""Maps the subcommands of `report` in Arm's ASCT 0.6 to the commands of asct that replace them."""
 ASCT_OPTIONS: Final = dict.fromkeys(
     ("--no-cache", "--clear-cache"), "remove it: results are reused only with `asct apply --reuse AGE`"
 ) | dict.fromkeys(("--log-level-console", "--log-level-file"), "`--log-level` applies to both stderr and the log file")
@@ -127,21 +127,21 @@ def name_variables(command: click.Command, prefix: str) -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code."""
-    # Known before parsing, so that usage errors are printed as JSON, too.
+    # `--json` is recognized before the arguments are parsed, so that usage errors are also printed as JSON.
     options = GlobalOptions(json="--json" in arguments)
     code = _run(arguments, options)
     lost = lost_output() if code != BROKEN_PIPE else None
     if lost is None:
         return code
     options.json = False  # JSON would go to stdout, but only stderr is still usable
-    kept = "the run itself is complete in its folder" if options.kept else "free some space, or write elsewhere"
+    kept = "the run's folder contains all results" if options.kept else "free some space, or write elsewhere"
     message = f"cannot write to stdout: {lost.strerror}; the output is incomplete"
     options.console.diagnostics([Diagnostic("E912", message, hint=kept)])
     return code or (0 if options.kept else StoreError.exit_code)
 
 
 def _run(arguments: Sequence[str], options: GlobalOptions) -> int:
-    """Run one command and return its exit code. This is the only place that handles every exception."""
+    """Run one command and return its exit code. Only this function handles every exception."""
     try:
         result = root.main(list(arguments), prog_name=PROGRAM, standalone_mode=False, obj=options)
         sys.stdout.flush()

@@ -70,7 +70,7 @@ def _replaced(text: str) -> str:
 
 
 def _json(document: Mapping[str, Any], indent: int | None = None) -> str:
-    """Return JSON for stdout in a form in which GitHub's runner finds no commands."""
+    """Return JSON for stdout, written so that GitHub's runner finds no commands in it."""
     return json.dumps(document, indent=indent, allow_nan=False, default=str).replace("##[", "#\\u0023[") + "\n"
 
 

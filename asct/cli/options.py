@@ -123,8 +123,8 @@ def _gathered(name: str, kind: Callable[..., Any], options: tuple[Callable[[F], 
 def results_option(file_okay: bool = True) -> Callable[[F], F]:
     """Return the option `--results`.
 
-    A path to a file is a usage error. With `file_okay`, it is accepted here and becomes an error when the results tree
-    is opened.
+    If the path leads to a file, the option reports a usage error. With `file_okay`, the error is reported only when the
+    results tree is opened.
     """
     return click.option(
         "--results", type=click.Path(file_okay=file_okay), metavar="DIRECTORY", default="results", show_default=True,

@@ -1,4 +1,4 @@
-"""The locations of the arguments of `asct run`, for diagnostics of the plan that is generated from these arguments.
+"""Make errors in the plan that `asct run` generates point to the arguments of the command.
 
 Each setting is kept as a Node with its location in the text that the user wrote: `--user-config` (one option per line)
 or the settings file. After the generated plan has been resolved, the locations in it are replaced with those in the
@@ -91,7 +91,7 @@ def option_node(item: str, number: int, value: Any) -> Node:
 
 
 def words_text(words: Sequence[str]) -> tuple[str, dict[str, Span]]:
-    """Return the command line, which contains the words that select benchmarks, and the location of each word."""
+    """Return a command line that consists of the words that select benchmarks, and the location of each word in it."""
     text, spans = WITHOUT_PLAN, {}
     for word in words:
         spans[word] = Span(WITHOUT_PLAN, 1, len(text) + 2, max(1, len(word)))

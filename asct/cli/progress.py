@@ -33,7 +33,7 @@ REDRAW_LOCAL_S: Final = 4.9
 _SHORTEST_S: Final = 0.25
 """Minimum time between two redraws caused by events, because many short points can end within one second."""
 _MOST_OF_POINT: Final = 0.95
-"""Maximum fraction of its segment of the bar that a running point fills."""
+"""A running point fills at most this fraction of its segment of the bar."""
 
 
 @dataclass
@@ -318,7 +318,7 @@ def live_line(name: str, state: HostProgress, now: float, columns: int) -> str:
 
 
 def bar_of(share: float, room: int) -> str:
-    """Return a bar of `room` characters, of which `share` is filled, in steps of half a character."""
+    """Return a bar that is `room` characters long and filled to `share` (0 to 1), in steps of half a character."""
     halves = int(2 * room * share)
     return ("━" * (halves // 2) + "╸" * (halves % 2)).ljust(room, "─")
 

@@ -110,7 +110,7 @@ def test_bad_files_are_all_named_and_nothing_is_written(asct: Asct, tmp_path: Pa
     ended = asct("import", "fio", "good.json", "cut.json", "old.json", "other.json", "bytes")
     assert ended.code == 2
     for message in ("cut.json: the JSON document is truncated", "old.json: fio-2", "other.json: this JSON is not",
-                    "bytes: not text"):  # fmt: skip
+                    "bytes: the file is not text"):  # fmt: skip
         assert f"error[E922]: {message}" in ended.err
     assert f"cut.json:{text[: len(text) // 2].count(chr(10)) + 1}:" in ended.err
     assert ended.err.count("hint: ") == 4

@@ -83,8 +83,8 @@ def _check_usage(options: GlobalOptions, fix_script: bool, output_dir: str | Non
         raise click.UsageError("`--output-dir` requires `--fix-script`")
     if fix_script and options.json:
         raise click.UsageError(
-            "`--fix-script` prints a script; `--json` prints the same fixes as `fix` and `settings`; use only "
-            "one of them"
+            "`--fix-script` cannot be combined with `--json`; `--json` alone prints the same fixes under the keys "
+            "`fix` and `settings`"
         )
     if fix_script and hosts > 1 and output_dir is None:
         raise click.UsageError(

@@ -138,7 +138,7 @@ def _part_texts(benchmark: BenchmarkInfo, name: str) -> list[str]:
 
 def _flag_text(flag: FlagInfo) -> str:
     doubt = "marks the value as doubtful" if flag.doubtful else "does not make the value doubtful by itself"
-    return f"flag `{flag.name}`, {doubt}\n\n* {flag.help}"
+    return f"flag `{flag.name}`: {doubt}\n\n* {flag.help}"
 
 
 def _similar(setting: SettingInfo) -> list[str]:

@@ -113,7 +113,7 @@ def _results(
         problems.append(Diagnostic("E922", f"{name}: cannot be read: {error.strerror}", hint="make it readable"))
         return []
     except UnicodeDecodeError:
-        problems.append(Diagnostic("E922", f"{name}: not text", hint="import the JSON that fio wrote"))
+        problems.append(Diagnostic("E922", f"{name}: the file is not text", hint="import the JSON that fio wrote"))
         return []
     except FormatError as error:
         options.console.files[name] = text
@@ -133,7 +133,7 @@ def _distinct(options: GlobalOptions, found: list[ImportedRepeat]) -> list[Impor
     for one in found:
         first = kept.setdefault(one.result.text.strip(), one)
         if first is not one:
-            message = f"{one.source}: contains the same result as {first.source}; imported once"
+            message = f"{one.source}: contains the same result as {first.source}; the result is imported once"
             hint = "a copy of a result does not count as a repeat of the measurement"
             options.console.diagnostics([Diagnostic("E923", message, hint=hint, severity="warning")])
     return list(kept.values())

@@ -29,7 +29,7 @@ _COLUMNS: Final = {
 
 @dataclass(frozen=True)
 class Listing:
-    """A table whose columns are the keys of its rows. `name` is part of the names of its schema and file."""
+    """A table whose columns are the keys of its rows. `name` appears in the names of its schema and its file."""
 
     name: str
     rows: list[dict[str, Any]]
@@ -109,7 +109,7 @@ def _rows(what: str, benchmark: str | None) -> list[dict[str, Any]]:
 
 
 def _attributes(what: str, items: Sequence[Any]) -> list[dict[str, Any]]:
-    """Return the attributes of each item for which there is a column."""
+    """Return, for each item, the attributes that have a column."""
     return [
         {key: _text(getattr(item, "aliases" if key == "alias" else key)) for key in _COLUMNS[what]} for item in items
     ]

@@ -234,7 +234,7 @@ def label_(options: GlobalOptions, run: str, label: str, results: str) -> int:
     stored = _open_for_baseline(results, run)
     fault = unfit(stored)
     if fault:
-        accepting = "label another run, or make an intended change the baseline with `asct results accept`"
+        accepting = "label another run, or use `asct results accept` to make an intended change the baseline"
         raise _no_baseline(stored, f"it {fault}", _completing(stored) or accepting)
     check_label(stored.layout.root, label)
     with held(stored.layout.lock):  # while the lock is held, `prune` cannot delete the run
@@ -329,8 +329,8 @@ def prune_(
 ) -> int:
     """List old runs with their size on disk and, with --yes, delete them.
 
-    With both --keep and --older-than, a run is deleted only if both allow it. Runs that have a label, were accepted,
-    were reused by a run that is kept, or are a baseline are always kept, and so are runs that have not ended, that
+    With both --keep and --older-than, a run is deleted only if both allow it. asct always keeps runs that have a label,
+    were accepted, were reused by a run that is kept, or are a baseline. It also keeps runs that have not ended, that
     cannot be read, or that contain files that asct does not recognize as its own. The exit code is 3 if an old run
     cannot be read or deleted, and 4 if a run to be deleted is in use.
     """
