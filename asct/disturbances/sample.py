@@ -57,7 +57,7 @@ class ActivitySample:
 
     @property
     def steal_share(self) -> float | None:
-        """The stolen share of the time of all CPUs, or None if it is unknown."""
+        """The share of all CPUs' time that other guests used (steal time), or None if it is unknown."""
         return sum(self.steal.values()) / len(self.steal) if self.steal else None
 
 

@@ -31,8 +31,8 @@ def suspected(jobs: Sequence[Job], points: Collection[PointKey]) -> list[Job]:
 def over_limits(run: RunContext, jobs: Sequence[Job], forks: int) -> dict[PointKey, str]:
     """Return the points that cannot be measured again without exceeding a limit of the plan, each with the reason.
 
-    It is assumed that hosts are measured in the order of the jobs, at most `forks` at a time, and that a host that
-    would finish too late is skipped.
+    The calculation assumes that asct measures hosts in the order of the jobs, at most `forks` at a time, and skips any
+    host that would finish too late.
     """
     found: dict[PointKey, str] = {}
     most = run.plan.limit_s or CONFIRM_S
@@ -52,7 +52,7 @@ def over_limits(run: RunContext, jobs: Sequence[Job], forks: int) -> dict[PointK
 
 def _over_written(run: RunContext, job: Job) -> str:
     """Return the reason if measuring the points again would exceed the plan's limit on bytes written, otherwise an
-    empty string. It is assumed that all points of the job write the same number of bytes."""
+    empty string. The calculation assumes that all points of the job write the same number of bytes."""
     limit, path = run.plan.safety.max_written_bytes, run.writer.layout.audit(job.host, job.id)
     if limit is None or not path.exists():
         return ""

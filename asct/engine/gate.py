@@ -125,10 +125,10 @@ class JobGuard:
     # ---- bytes written ----
 
     def limited(self, step: Step) -> Step:
-        """Return `step`. If the plan allows fewer bytes to be written than the step's own limit, the plan's limit
-        replaces it.
+        """Return the step with a limit on the bytes that it writes: its own limit, or the number of bytes that the plan
+        still allows if that is lower.
 
-        guard limits the total for all targets of a program, so that no single target can exceed the limit.
+        guard applies the limit to all targets of a program together, so that no single target can exceed it.
         """
         limit, paths, own = self._gate.limit, self._written_paths(step), _own_limit(step)
         if limit is None or not paths:

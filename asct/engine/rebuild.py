@@ -81,7 +81,7 @@ class Survey:
 
 
 def survey(stored: StoredRun, catalog: Catalog) -> Survey:
-    """Read all repeats that have ended with a status that implies values. Writes nothing.
+    """Read all repeats that ended with values, as their status shows. Writes nothing.
 
     Raises StoreError if the journal cannot be read.
     """

@@ -299,7 +299,7 @@ class RepeatRunner:
             raise _UnreadableError(error) from error
 
     def _announce_step(self, step: Step, attempt: Attempt) -> Callable[[str], None] | None:
-        """Emit the start of a step of a long repeat.
+        """Announce the start of a step if the repeat is long.
 
         Returns a function that processes each line of guard's output, or None if the step does not run guard.
         """

@@ -27,7 +27,7 @@ _TOKEN = re.compile("[0-9a-f]{32}")
 
 @dataclass(frozen=True, slots=True)
 class EarlierResults:
-    """Results of an earlier part of a resumed run, and of earlier runs (`--reuse`)."""
+    """Results from the earlier part of a resumed run, and from earlier runs (`--reuse`)."""
 
     repeats: Mapping[RepeatKey, Status] = field(default_factory=dict)
     """The status of each repeat that need not be measured again."""
@@ -48,9 +48,13 @@ class EarlierResults:
 def missing(resolved: ResolvedPlan, found: Survey) -> list[tuple[Job, str, int]]:
     """Return (job, point id, repeat) for every repeat that the surveyed run did not measure, in planned order.
 
-    A repeat is treated as measured if the journal contains its end with the status ok or noisy (only ok for a strict
-    job), its status.json is valid and agrees with the journal, its raw files are intact, and its records exist or can
-    be rebuilt from the raw files. Warm-ups are not listed.
+    A repeat is treated as measured if all of these conditions are met:
+    * the journal says that it ended with the status ok or noisy (only ok for a strict job);
+    * its status.json is valid and agrees with the journal;
+    * its raw files are intact;
+    * its records exist or can be rebuilt from the raw files.
+
+    Warm-ups are not listed.
     """
     return [(job, key[2], key[3]) for job, key in _planned(resolved) if not _is_done(job, found.done.get(key))]
 

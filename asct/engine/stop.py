@@ -24,7 +24,7 @@ class StopRequest:
         self.hung_up = False
 
     def request(self, reason: Reason) -> None:
-        """Request the end of the run. The first reason is kept, but `fail-fast` is replaced by any other reason."""
+        """Request the end of the run. The first reason is kept, except that any other reason replaces `fail-fast`."""
         if self.reason in (None, "fail-fast"):
             self.reason = reason
 

@@ -71,5 +71,5 @@ def records_of(
 
 
 def measurements_of(records: Sequence[Record]) -> list[Measurement]:
-    """Return the measurements contained in stored records of an earlier run or of an earlier part of this run."""
+    """Convert stored records, from an earlier run or from an earlier part of this run, back to measurements."""
     return [Measurement(r.metric, r.value, dict(r.coords), r.stats, tuple(r.flags)) for r in records]

@@ -87,8 +87,8 @@ def find(snapshot: Snapshot, cpus: Cpus) -> Caches:
 
 
 def _joined(kinds: Caches) -> Caches:
-    """Merge each cache of which only the level, type and size are known into a cache with the same level, type and
-    size."""
+    """Merge each cache that has no known properties except level, type and size into the first cache with the same
+    level, type and size."""
     joined: Caches = {}
     full: dict[tuple[int, str, int], CacheKind] = {}
     for kind, instances in kinds.items():

@@ -64,7 +64,7 @@ def idle_states(cpus: Cpus, gaps: UnknownFacts) -> list[IdleState]:
 
 
 def _folders(files: Texts) -> dict[int, dict[str, str]]:
-    """Return the files of each idle state of a CPU, keyed by the number of the state."""
+    """Return the files for each of a CPU's idle states, keyed by the number of the state."""
     found: dict[int, dict[str, str]] = {}
     for name, text in files.items():
         if match := _STATE.fullmatch(name):

@@ -182,6 +182,6 @@ def _kernel_list(snapshot: Snapshot, name: str, gaps: UnknownFacts) -> list[int]
     """Return the CPUs in one of the Linux kernel's lists. Some versions print `(null)` for an empty list."""
     text = snapshot.text(f"{CPU}/{name}")
     if text is None and name == "nohz_full" and snapshot.text(f"{CPU}/isolated") is not None:
-        gaps.not_applicable(f"cpu.{name}", "the Linux kernel was built without it")  # drivers/base/cpu.c
+        gaps.not_applicable(f"cpu.{name}", "this build of the Linux kernel does not support it")  # drivers/base/cpu.c
         return []
     return [] if text and text.strip() == "(null)" else gaps.cpus(f"cpu.{name}", text, f"{CPU}/{name}")

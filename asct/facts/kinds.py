@@ -107,7 +107,7 @@ def _steps(values: Mapping[int, float]) -> dict[int, tuple[int, ...]]:
 
 
 def _level_1(cpus: Cpus, cpu: int) -> tuple[int, ...]:
-    """Return the sizes of the level-1 caches of a CPU, data cache first."""
+    """Return the sizes of a CPU's level-1 caches, data cache first."""
     texts = cpus.of(cpu)
     folders = [match[1] for path in texts if (match := _LEVEL_1.fullmatch(path)) and texts[path] == "1"]
     sizes = {texts.get(f"{folder}/type", ""): cache_size(texts.get(f"{folder}/size")) for folder in folders}

@@ -27,8 +27,7 @@ _FIELDS = ("modules", "ecc", "channels", "theoretical_bandwidth")
 def described(snapshot: Snapshot, virtualization: str | None, gaps: UnknownFacts) -> dict[str, Any]:
     """Return the fields `modules`, `ecc`, `channels` and `theoretical_bandwidth` (bytes/s) of sdk.facts.Memory.
 
-    The memory modules of a virtual machine are invented by the hypervisor, so the channels and the bandwidth are
-    unknown.
+    In a virtual machine, the hypervisor invents the memory modules, so the channels and the bandwidth are unknown.
     """
     try:
         devices = smbios.devices(snapshot)

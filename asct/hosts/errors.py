@@ -74,7 +74,7 @@ def _duration(seconds: int) -> str:
 
 
 def not_back(cause: Diagnostic, seconds: float) -> Diagnostic:
-    """Return `cause` in the form in which it is reported after reconnecting has failed, too."""
+    """Return `cause`, reworded for a connection that could not be restored within this number of seconds."""
     hint = (
         "the host continues to run its current tasks; when it is reachable again, `asct resume` collects their "
         "results and measures the rest"

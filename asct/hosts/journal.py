@@ -1,5 +1,5 @@
-"""The events of a runner, line by line. They arrive over the connection. If the connection was lost, they are read from
-the runner's journal."""
+"""The events of a runner, one per line. asct receives them over the connection or, after the connection was lost, reads
+them from the runner's journal."""
 
 from __future__ import annotations
 

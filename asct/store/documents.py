@@ -27,7 +27,7 @@ VERSIONS: dict[str, int] = {
     ),
     "status": 2,
 }
-"""The version of each kind of document written by this version of asct."""
+"""The version in which asct writes each kind of document."""
 
 
 def _status_1(body: dict[str, Any]) -> dict[str, Any]:

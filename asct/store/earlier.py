@@ -187,5 +187,5 @@ def _lines(stored: StoredRun) -> dict[RepeatKey, list[str]]:
         try:
             found.setdefault(repeat_key(body), []).append(line)
         except (KeyError, TypeError) as error:
-            raise store_error("E508", f"{place}: does not identify its repeat") from error
+            raise store_error("E508", f"{place}: the line does not identify the repeat to which it belongs") from error
     return found

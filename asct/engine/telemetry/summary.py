@@ -16,9 +16,9 @@ from asct.sdk.needs import GUARD
 from asct.sdk.step import HostReadings, Kernel, Output
 from asct.store.model import HostVerdict, Moment, Telemetry
 
-_BRIEF: Final = f"shorter than {SHORT_TASK_S * 1000:g} ms: the CPU counters of the host are too coarse"
+_BRIEF: Final = f"every step was shorter than {SHORT_TASK_S * 1000:g} ms, too short for the host's CPU counters"
 _NOT_READ: Final = (
-    "not read: this host does not provide it, the host's clock was set back, or the program was killed together with "
+    "not read: the host does not provide its state, its clock was set back, or the program was killed together with "
     "its shell"
 )
 _LATE_S: Final = 1.0

@@ -140,7 +140,7 @@ def _no_revision(pmu: Pmu | None) -> str:
 
 def _bare(item: MeshSources) -> Mesh:
     """Return a mesh for which neither registers nor a map is available."""
-    why = f"only the {'driver' if item.pmu else 'firmware'} reports this mesh: {_LOADED}"
+    why = f"the {'driver' if item.pmu else 'firmware'} reports this mesh, but not its structure: {_LOADED}"
     unknown = dict.fromkeys(("width", "height", "crosspoints", "nodes", "chi"), why)
     return Mesh(source="pmu" if item.pmu else "acpi", instance=item.instance, unknown=unknown)
 

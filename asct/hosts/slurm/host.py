@@ -42,7 +42,7 @@ CHECK_S = 1.0
 END_S = 60.0
 """Seconds within which a job must end after it is told to do so."""
 _NODES: dict[str, str] = {}
-"""The host that uses each node in this process. It prevents two hosts in a plan from being the same machine."""
+"""Maps each node to the host that uses it in this process, so that two hosts in a plan are never the same machine."""
 _NODES_LOCK = threading.Lock()
 
 
@@ -322,8 +322,8 @@ class SlurmState:
 
 
 def state_file(run: str, host: str) -> Path:
-    """Return the path of the state file of a host in a run. The file name includes a hash to distinguish hosts that
-    have the same shortened job name."""
+    """Return the path of a host's state file for a run. The file name includes a hash to distinguish hosts that have
+    the same shortened job name."""
     name = f"{job_name(run, host)}-{hashlib.sha256(f'{run}/{host}'.encode()).hexdigest()[:12]}"
     base = os.environ.get("XDG_STATE_HOME", "")
     folder = Path(base) if base.startswith("/") else Path.home() / ".local" / "state"
