@@ -51,8 +51,7 @@ _OTHER: Final = dict(PHRASES)
 
 
 def for_run(diagnostic: Diagnostic) -> Diagnostic:
-    """Return a copy of a diagnostic in which the message and the hint mention options of `asct run` instead of keys of
-    a plan."""
+    """Return a copy of a diagnostic whose message and hint mention `asct run` options instead of plan keys."""
     message, hint = (_reworded(text) for text in (diagnostic.message, diagnostic.hint))
     if found := _UNCONSENTED.search(message):
         hint = hint.replace("HOST:DEVICE:", f"{found['host']}:{found['device']}:")

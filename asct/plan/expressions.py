@@ -99,7 +99,9 @@ class _Token(NamedTuple):
 def parse_expression(text: str) -> Expression:
     """Parse an expression. Raises ExpressionError (E120) at the first syntax error."""
     if len(text) > MAX_LENGTH:
-        raise ExpressionError("E120", f"the expression has more than {MAX_LENGTH} characters", 0, 1, "use `vars`")
+        raise ExpressionError(
+            "E120", f"the expression has more than {MAX_LENGTH} characters", 0, 1, "move parts of it to `vars`"
+        )
     return _Parser(_tokens(text), len(text)).whole()
 
 
@@ -253,7 +255,9 @@ class _Parser:
             arguments.append(self._condition())
         self._close(opening)
         if token.text in ("floor", "ceil") and len(arguments) > 1:
-            raise ExpressionError("E120", f"`{token.text}` takes one value", token.at, len(token.text), "give one")
+            raise ExpressionError(
+                "E120", f"`{token.text}` takes one value", token.at, len(token.text), "pass one value"
+            )
         return Expression("call", token.at, len(token.text), token.text, tuple(arguments))
 
     def _close(self, opening: _Token) -> None:

@@ -238,7 +238,7 @@ class Section:
         """Return the value of a node, which must be one of the words in `options`, or None after an error."""
         if isinstance(node.value, str) and node.value in options:
             return node.value
-        one_of = f"one of {', '.join(options)}" if len(options) > 1 else f"write `{options[0]}`"
+        one_of = f"write one of {', '.join(options)}" if len(options) > 1 else f"write `{options[0]}`"
         hint = did_you_mean(str(node.value), options, one_of)
         self.findings.error("E112", f"{kind_of(node.value)} is not valid for `{key}`", node.span, hint)
         return None

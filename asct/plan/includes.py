@@ -122,7 +122,9 @@ class FileMerger:
         if name in self._seen:
             return MergedFiles()
         if len(self._seen) >= _MOST_FILES:
-            self._findings.error("E109", f"the plan includes more than {_MOST_FILES} files", node.span, "include fewer")
+            self._findings.error(
+                "E109", f"the plan includes more than {_MOST_FILES} files", node.span, "include fewer files"
+            )
             return self._nothing()
         self._seen.add(name)
         before = self._findings.errors

@@ -14,7 +14,7 @@ OnMissing = Literal["fail", "warn", "pass"]
 Level = Literal["fail", "warn", "info"]
 ORDERS: Final[tuple[Order, ...]] = get_args(Order)
 RETRY_ON: Final = ("host-lost", "timeout", "failed", "invalid", "noisy")
-"""The causes for which a plan may request a retry."""
+"""The outcomes after which a plan may request that a repeat be retried."""
 
 
 class _Rejected(Enum):

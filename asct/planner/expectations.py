@@ -354,7 +354,7 @@ def read_coordinates(
     context: ResolveContext, expectation: Expectation, expected: Sequence[ExpectedMetric]
 ) -> tuple[dict[str, Any], str]:
     """Return the canonical `at` (settings with their main names and typed values, and coordinates as they appear in
-    records), and the reason why no such value is planned (empty if there is such a value).
+    records), and the reason why no such value is planned (empty if one is planned).
 
     A pattern may match jobs without these coordinates; this is an error only if no job has them, even if the profile,
     `--set` and the selection are ignored.
@@ -448,7 +448,7 @@ def _check_value_exists(draft: JobDraft, name: str, value: Any, node: Node, valu
 
 def _listed(values: Iterable[Any], most: int = 12) -> str:
     texts = [str(value) for value in values]
-    return "values: " + ", ".join(texts[:most]) + (" ..." if len(texts) > most else "")
+    return "valid values: " + ", ".join(texts[:most]) + (" ..." if len(texts) > most else "")
 
 
 def _coordinate(key: str, node: Node, metric: Metric) -> Any:

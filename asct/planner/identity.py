@@ -44,14 +44,14 @@ def digest(value: Any) -> str:
 
 
 def point_id(benchmark: str, version: str, settings: Mapping[str, Any]) -> str:
-    """Return 12 hex digits that identify a set of settings for one version of a benchmark, regardless of their order
-    and of the host."""
+    """Return 12 hex digits that identify a set of settings for one version of a benchmark. They depend neither on the
+    host nor on the order of the settings."""
     return PointIds(benchmark, version, settings).of({})
 
 
 class PointIds:
     """Computes the ids of points that differ in only a few settings. The other settings are encoded once: encoding all
-    of about 70 settings for each point took a quarter of the time that checking a large plan takes."""
+    of the approximately 70 settings for each point took a quarter of the time needed to check a large plan."""
 
     def __init__(self, benchmark: str, version: str, settings: Mapping[str, Any]) -> None:
         self._start = canonical_json([benchmark, version])[:-1]

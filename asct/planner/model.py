@@ -18,8 +18,8 @@ class Origin(NamedTuple):
 
 
 class Point(NamedTuple):
-    """One complete set of settings. `id` consists of 12 hex digits of a hash of the benchmark, its version and the
-    canonical settings.
+    """One complete set of settings. `id` consists of the first 12 hex digits of a hash that covers the benchmark,
+    its version and the canonical settings.
 
     `swept` contains the settings that vary within the job, in the order of the axes. `settings` contains all settings
     in canonical form (sizes in bytes, durations in seconds). Values that depend on results of `needs` are

@@ -91,7 +91,7 @@ class DependencyResolver:
             runs = ", ".join(hosts)
             message = f"`{draft.job.id}` on {draft.job.host} needs `{target.id}`, which does not run there"
             findings.error(
-                "E221", message, node.span, f"add {draft.job.host} to the hosts of `{target.id}` (now {runs})"
+                "E221", message, node.span, f"add {draft.job.host} to the hosts of `{target.id}` (currently {runs})"
             )
             return None
         return target if self._fits(draft, alias, target) else None

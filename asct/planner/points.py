@@ -227,7 +227,7 @@ def _expanded(sweep: _EntrySweep) -> tuple[Point, ...]:
 def _where(sweep: _EntrySweep) -> Where | None:
     """Return the condition, or None if there is none.
 
-    It takes axes by their main names, whichever spellings the plan uses.
+    The condition reads axes by their main names, whichever spellings the plan uses.
     """
     condition = sweep.where
     if condition is None:

@@ -263,7 +263,7 @@ def _texts_of(error: Any) -> tuple[str, str]:
     if kind in ("value_error", "assertion_error"):
         return _raised(_context(error, "error"), error["msg"])
     if kind == "missing":
-        return "is required: it has no default", "set it under `config`"
+        return "a value is required, because there is no default", "set it under `config`"
     if kind in ("literal_error", "enum"):
         return _choice(value, str(_context(error, "expected")))
     if kind in _BOUNDS:
@@ -271,7 +271,7 @@ def _texts_of(error: Any) -> tuple[str, str]:
         return f"`{shown(value)}` is out of range", f"write {words} {_context(error, key)}"
     if kind in _LENGTHS:
         key, words = _LENGTHS[kind]
-        return f"has {_context(error, 'actual_length')} items", f"use {words} {_context(error, key)}"
+        return f"the list has {_context(error, 'actual_length')} items", f"use {words} {_context(error, key)}"
     return _mistyped(kind, value, str(error["msg"]))
 
 
@@ -284,7 +284,7 @@ def _raised(cause: Any, message: str) -> tuple[str, str]:
 def _choice(value: Any, expected: str) -> tuple[str, str]:
     names = _QUOTED.findall(expected)
     listed = ", ".join(f"`{name}`" for name in names) or expected
-    hint = did_you_mean(str(value), names, f"one of {listed}") if names else f"one of {listed}"
+    hint = did_you_mean(str(value), names, f"write one of {listed}") if names else f"write one of {listed}"
     return f"`{shown(value)}` is not a valid value", hint
 
 

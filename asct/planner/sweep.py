@@ -298,7 +298,7 @@ def read_excludes(reader: ValueReader, entry: Entry, axes: Axes) -> list[Exclude
         for key, item in members:
             name = reader.settings.spellings.get(key, "")
             if name not in names and not (name and reader.hides(name)):
-                hint = did_you_mean(key, names, f"swept: {', '.join(names)}" if names else "nothing is swept")
+                hint = did_you_mean(key, names, f"swept settings: {', '.join(names)}" if names else "nothing is swept")
                 reader.context.findings.error("E215", f"`{key}` in `exclude` is not swept", item.location, hint)
             elif (cell := reader.swept(name, item)) and name in names:
                 values[name] = cell[0]
@@ -384,5 +384,5 @@ def _nearest(rule: ExcludeRule, axes: Mapping[str, Sequence[Any]]) -> str:
     for name, value in rule.values.items():
         values = axes.get(name, ())
         if value not in values:
-            return f"`{name}` is never {value}: {', '.join(str(item) for item in values[:12])}"
+            return f"`{name}` is never {value}; valid values: {', '.join(str(item) for item in values[:12])}"
     return "no point has this combination of values"

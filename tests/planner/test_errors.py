@@ -77,7 +77,9 @@ CASES = [
     Case("E214", SWEEP + "      iodepth: [1, 2]\n      include: [{iodepth: 2}]", "{iodepth", "remove one of them"),
     Case("E214", "benchmarks: [{uses: depth, config: {iodepth_sweep_steps: [2, 2]}}]", "2", "remove one", nth=1),
     Case("E215", SWEEP + "      block_size: [4K]\n      exclude: [{block_size: 8K}]", "{block", "never 8192"),
-    Case("E215", SWEEP + "      block_size: [4K]\n      exclude: [{iodepth: 8}]", "iodepth", "swept: block_size"),
+    Case(
+        "E215", SWEEP + "      block_size: [4K]\n      exclude: [{iodepth: 8}]", "iodepth", "swept settings: block_size"
+    ),
     Case(
         "E215",
         SWEEP + "      iodepth: [1, 8]\n      where: iodepth < 4\n      exclude: [{iodepth: 8}]",
@@ -105,7 +107,7 @@ CASES = [
         "E221",
         HOSTS + "benchmarks: [{uses: levels, hosts: [a]}, {uses: disk, needs: {c: levels}}]",
         "levels",
-        "(now a)",
+        "(currently a)",
         nth=1,
     ),
     Case("E222", "benchmarks: [disk, {uses: peak, needs: {cache: disk}}]", "disk", "uses: levels", nth=1),
