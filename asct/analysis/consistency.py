@@ -45,7 +45,7 @@ def _pairs(rows: Sequence[object]) -> str:
 
 
 def _row(pair: QuantityPair, several: bool) -> tuple[TableCell, ...]:
-    first, second = pair.sides  # each side names the value of the other
+    first, second = pair.sides  # `first.text` describes the second value, and vice versa
     at = ", ".join(f"{plain(name)} {plain(text)}" for name, text in pair.conditions)
     change = second.other_value / first.other_value - 1.0 if first.other_value else 0.0
     word = "agree" if pair.agrees else "disagree"

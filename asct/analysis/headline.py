@@ -195,7 +195,7 @@ def headline_grids(found: Sequence[HeadlineMetric], several: bool) -> Iterator[T
 
 
 def _by_value(found: Sequence[HeadlineMetric]) -> TextTable:
-    titles = ("Result", "Benchmark", "Value", "Spread", "Summarizes", "At", "Doubt")
+    titles = ("Result", "Benchmark", "Value", "Spread", "Based on", "At", "Doubt")
     heads = tuple(ColumnHead(title, "right" if title in ("Value", "Spread") else "left") for title in titles)
     rows = tuple(
         (

@@ -97,7 +97,7 @@ def settings_of(jobs: Sequence[JobView], unique: str, resolved: Mapping[str, Any
         )
         for (key, text, origin), hosts in sorted(changed.items())
     ]
-    heads = (ColumnHead("Setting"), ColumnHead("Value"), ColumnHead("From"), ColumnHead("Hosts"))
+    heads = (ColumnHead("Setting"), ColumnHead("Value"), ColumnHead("Source"), ColumnHead("Hosts"))
     left = len({key for key, _, origin in told if origin == _DEFAULT})
     several = f"{left} settings have their default values; `plan.resolved.json` lists them."
     notes = ("1 setting has its default value; `plan.resolved.json` lists it.",) if left == 1 else (several,)

@@ -55,12 +55,12 @@ SUMMARY = "a single page with figures and tables that works offline"
 _MOST_FIGURES = 24
 """Maximum number of figures per section that are shown expanded, with a table of their values."""
 _MOST_DOUBTS = 3
-"""Maximum number of doubts that a key result shows unfolded."""
+"""Maximum number of doubts that a key result shows without expanding."""
 _MOST_WARNINGS = 10
-"""Maximum number of warnings that are shown unfolded."""
+"""Maximum number of warnings that are shown expanded."""
 _MOST_HOSTS = 4
-"""Maximum number of hosts whose facts, commands and failures are shown unfolded. If there are more hosts, only unusable
-ones are shown unfolded, up to this number."""
+"""Maximum number of hosts whose facts, commands and failures are shown expanded. If there are more hosts, only unusable
+ones are shown expanded, up to this number."""
 _MOST_NAMES = 6
 """Maximum number of hosts, or ranges of hosts, that are named below the title."""
 _MOST_EXACT = 20_000

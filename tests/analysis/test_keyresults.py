@@ -132,7 +132,7 @@ def test_the_tables_contain_every_value(tmp_path: Path) -> None:
     report = build(open_view(write_sample(tmp_path / "one"), Fakes()))
     [grid] = report.headline_grids
     assert len(grid.rows) == len(report.headlines) > 4
-    assert [head.title for head in grid.heads] == ["Result", "Benchmark", "Value", "Spread", "Summarizes", "At"]
+    assert [head.title for head in grid.heads] == ["Result", "Benchmark", "Value", "Spread", "Based on", "At"]
     several = build(open_view(write_sample(tmp_path / "two", Sample(hosts=("n1", "n2"))), Fakes()))
     side = several.headline_grids[0]
     assert "±0.4" in side.rows[0][1].text and "31 samples" in side.rows[1][1].text

@@ -222,7 +222,7 @@ def _add_report(folder: ArmFolder) -> None:
 
 
 def _tell_gaps(folder: ArmFolder) -> None:
-    """Add the gaps, and notes on what is not compared."""
+    """Record what is missing from the folder, and add notes on what is not compared."""
     options = folder.metadata.get("cmd_arguments")
     asked = options.get("benchmarks") if isinstance(options, dict) else None
     wanted = [name for name in asked if isinstance(name, str)] if isinstance(asked, list) else []

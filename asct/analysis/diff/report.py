@@ -147,7 +147,7 @@ def _runs_grid(diff: Diff, sides: Sequence[str]) -> TextTable:
 
 
 def _differing_grid(diff: Diff, sides: Sequence[str]) -> TextTable | None:
-    heads = (ColumnHead("What"), *(ColumnHead(side[:1].upper() + side[1:], kept=True) for side in sides))
+    heads = (ColumnHead("Property"), *(ColumnHead(side[:1].upper() + side[1:], kept=True) for side in sides))
     rows = tuple(
         (TableCell(item.title), *(TableCell(text or ABSENT) for text in item.texts)) for item in diff.differing
     )

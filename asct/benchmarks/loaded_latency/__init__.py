@@ -159,7 +159,7 @@ def _in_random_order(step: Step, seed: int) -> Step:
     arguments = list(step.arguments)
     at = arguments.index("--delays") + 1
     delays = arguments[at].split(",")
-    arguments[at] = ",".join(Random(f"{seed}-{number}").sample(delays, len(delays)))  # noqa: S311 - an order
+    arguments[at] = ",".join(Random(f"{seed}-{number}").sample(delays, len(delays)))  # noqa: S311 - not a secret
     return replace(step, arguments=tuple(arguments))
 
 

@@ -81,7 +81,7 @@ class StorageHdd(Benchmark[HddParams]):
             "outer_to_inner",
             "1",
             "neither",
-            "Ratio of the bandwidth of the outer zones to that of the inner zones",
+            "Bandwidth in the outer zones, relative to the inner zones",
             _CELL,
         ),
         Metric("slow_zones", "1", "lower", "Number of zones that are far slower than their neighbors", _CELL),

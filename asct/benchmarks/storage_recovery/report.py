@@ -22,12 +22,12 @@ _PAUSES: Final = (
     Column("wait", "Pause (s)", digits=1),
     Column("recovered_iops", "IOPS of bursts", digits=0),
     Column("baseline_iops", "IOPS without pauses", digits=0),
-    Column("idle_gain", "Gain (times)", digits=2),
+    Column("idle_gain", "Gain (x)", digits=2),
     Column("settling_time", "Settled after (s)", digits=1, help="time until the writes without pauses leveled off"),
     Column("idle_time", "Actual pause (s)", digits=2),
 )
 _SPELLS: Final = (
-    Column("spell", "Spell", format="text"),
+    Column("spell", "Phase", format="text"),
     Column("load", "Load", format="text"),
     Column("spell_length", "Time (s)", digits=0),
     Column("level_bandwidth", "TP at the end (MB/s)", _MB),
@@ -43,7 +43,7 @@ _BURSTS: Final = (
     Column("burst_latency", "Mean lat. (us)", _US),
 )
 _ROUNDS: Final = (
-    Column("spell", "Spell", format="text"),
+    Column("spell", "Phase", format="text"),
     Column("round", "Round", format="integer"),
     Column("spell_time", "Time (s)"),
     Column("spell_bandwidth", "TP (MB/s)", _MB),

@@ -39,7 +39,7 @@ _SUMMARY: Final = (
     Column("response_max", "Max lat. (us)", _US, help="measured in the histogram run"),
     Column("burst_iops", "IOPS before the cliff", digits=0),
     Column("cliff_written", "Cliff at (GB)", _GB, digits=2, help="amount written before the rate fell by half"),
-    Column("cliff_ratio", "Fall (times)", digits=2),
+    Column("cliff_ratio", "Drop (x)", digits=2),
     Column("written", "Written (GB)", _GB, digits=2),
     Column("drive_fills", "Drive fills", digits=2),
     Column("rounds", "Rounds", digits=0),

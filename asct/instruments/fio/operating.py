@@ -173,7 +173,7 @@ def operating_table(rows: Sequence[PointRow], names: Sequence[str], slug: str, a
         return ()
     over = found[0].over
     columns = (
-        *((Column("curve", "Points with", format="text"),) if len(found) > 1 else ()),
+        *((Column("curve", "Curve", format="text"),) if len(found) > 1 else ()),
         Column("operating", "Operating point", format="text"),
         Column(over, AXIS_TITLES[over], format="size" if over in SIZES else "integer"),
         Column("repeats", "Over repeats", format="text", help="range of this point over the individual repeats"),

@@ -80,7 +80,7 @@ def pattern_table(rows: Sequence[PointRow], names: Sequence[str], slug: str) -> 
     if not found or varying(rows, names) != ["rw"]:
         return ()
     columns = (
-        Column("compared", "Compared", format="text"),
+        Column("compared", "Comparison", format="text"),
         Column("rate", "Rate (x)", digits=2),
         Column("rate_range", "Rate over repeats (x)", format="text"),
         Column("latency", "Mean latency (x)", digits=2),

@@ -162,7 +162,7 @@ def _latency_map(row: PointRow, names: Sequence[str], repeat: int) -> Heatmap | 
         caption="Share of each second's requests with a completion latency between the row's value and twice "
         "that value.",
         x_title="Time (s)",
-        y_title="Latency from",
+        y_title="Latency, at least",
         columns=_times(seconds),
         rows=tuple(format_quantity(2.0**power * 1e-9, "s") for power in powers),
         values=tuple(tuple(cells.get((second, power)) for second in seconds) for power in powers),

@@ -18,7 +18,7 @@ new compared with golden
 
 What differs
 ------------
-What          Base        New
+Property      Base        New
 Linux kernel  6.1 x86_64  6.11 x86_64
 
 latency-sweep
@@ -43,7 +43,7 @@ MARKDOWN = """\
 
 ## What differs
 
-| What | Base | New |
+| Property | Base | New |
 | --- | --- | --- |
 | Linux kernel | 6.1 x86\\_64 | 6.11 x86\\_64 |
 
