@@ -89,7 +89,7 @@ def _limited(drive: Drive) -> str:
 
 
 def _contents(seed: Original) -> Iterator[str]:
-    yield "| in the original | place | here |"
+    yield "| table or figure | location in the original | counterpart in this run |"
     yield "| --- | --- | --- |"
     shown = [("table", item.title, item.place, item.entry, item.table) for item in seed.tables]
     shown += [("figure", item.title, item.place, item.entry, item.figure) for item in seed.figures]
