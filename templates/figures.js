@@ -303,7 +303,7 @@
       await pause();
     }
   }
-  // The figures in or near the viewport are drawn first; which ones these are changes as the reader scrolls.
+  // The figures in or near the viewport are drawn first; this set changes as the reader scrolls.
   const near = new Set();
   let watcher;
   const watching = new Promise((resolve) => {
@@ -318,7 +318,7 @@
     if (!window.Plotly) return;
     const mine = (round += 1);
     root.dataset.figures = "drawing";
-    const left = plots.filter((plot) => !folded(plot)); // Folded figures are drawn when their section is opened.
+    const left = plots.filter((plot) => !folded(plot)); // Figures in a closed section are drawn when it is opened.
     while (left.length) {
       const [plot] = left.splice(Math.max(0, left.findIndex((one) => near.has(one))), 1);
       await draw(plot);
