@@ -143,7 +143,7 @@ static bool lock(const struct target *target, int fd)
     return true;
 }
 
-/* Above the descriptor numbers that the program inherits. */
+/* Moves a descriptor above the numbers that the program inherits. */
 static int moved_up(int fd)
 {
     int moved = fcntl(fd, F_DUPFD_CLOEXEC, FIRST_HANDLE + TARGETS_MAX);

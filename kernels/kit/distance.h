@@ -73,7 +73,7 @@ static inline bool distance_await(struct distance_game *game, uint64_t awaited)
     return true;
 }
 
-/* Disturbances only make adds longer. */
+/* The duration of a core cycle in femtoseconds: the shortest of several, because disturbances only make adds longer. */
 static inline int64_t distance_cycle_fs(void)
 {
     uint64_t fastest = UINT64_MAX;

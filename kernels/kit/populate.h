@@ -20,7 +20,7 @@
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14; older libc headers lack it */
 #endif
-#define POPULATE_HELPERS_MAX 7 /* with the calling thread as many as usually saturate the memory of a node */
+#define POPULATE_HELPERS_MAX 7 /* together with the calling thread, these usually saturate a node's memory */
 #define POPULATE_PIECE (1 << 18)
 
 struct helpers {

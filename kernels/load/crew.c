@@ -65,7 +65,7 @@ void crew_run(struct crew *crew, uint64_t delay)
 
 void crew_park(struct crew *crew)
 {
-    bool filling = crew->word / WORD_NUMBER == 1; /* without a limit */
+    bool filling = crew->word / WORD_NUMBER == 1; /* the threads fill their memory, however long that takes */
     if (!filling)
         order(crew, WORD_PARKED);
     await_all(crew, filling ? 0 : timer_monotonic_ns() + ANSWER_NS);

@@ -28,7 +28,7 @@ struct rules {
     const struct timer *timer;
     enum method methods[PLAY_METHODS];
     size_t method_count;
-    bool listing;   /* number of single batches in the output */
+    bool listing;   /* whether the output lists individual batches */
     uint64_t turns; /* round trips per batch */
     uint64_t slice; /* batches of token and cas per round */
     uint64_t steps; /* lines per batch of a walk */

@@ -19,7 +19,7 @@
 struct control {
     exchange_word turn __attribute__((aligned(TEAM_LINE)));   /* of the chain */
     exchange_word plan __attribute__((aligned(TEAM_LINE)));   /* of the round */
-    atomic_bool lost[2] __attribute__((aligned(TEAM_LINE)));  /* whether the follower, the leader was descheduled */
+    atomic_bool lost[2] __attribute__((aligned(TEAM_LINE)));  /* [0]: the follower was descheduled; [1]: the leader was */
     atomic_bool settled;                                      /* whether the follower has walked enough */
 };
 
