@@ -125,7 +125,7 @@ __attribute__((noreturn)) static void remove_later(const struct raid *raid, int 
     _exit(erased && write(removed, "", 1) == 1 ? 0 : EXIT_ENVIRONMENT);
 }
 
-/* Moves a descriptor above the numbers that the program inherits. */
+/* Creates a pipe with both ends above the descriptors that the program inherits. */
 static void make_pipe(int ends[2])
 {
     int made[2];

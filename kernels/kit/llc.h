@@ -9,8 +9,8 @@
 #define LLC_MIB (1 << 20)
 #define LLC_ASSUMED_BYTES (64 * LLC_MIB)
 
-/* The number of lines of the longest dense chain. In a longer chain, inserting and verifying a line would take 50 ns. The batches of
- * one size walk only a tenth of this number of lines, so that a cache of any size serves no line twice. */
+/* The number of lines of the longest dense chain. In a longer chain, inserting and verifying a line would take 50 ns. The batches
+ * of one size walk only a tenth of this number of lines, so that a cache of any size serves no line twice. */
 #define LLC_DENSE_LINES (1 << 21)
 
 struct llc {
