@@ -118,5 +118,5 @@ def exhausted(problem: BaseException) -> NotMeasured | None:
         message, what = "the system cannot start another thread", "threads (`ulimit -u`, `ulimit -v`, pids.max)"
     else:
         return None
-    hint = f"raise the limit on {what}, reduce `--forks`, then run `asct resume`"
+    hint = f"raise the limit on {what} or reduce `--forks`, then run `asct resume`"
     return NotMeasured(Diagnostic("E916", message, hint=hint))

@@ -43,7 +43,7 @@ def _competing(seen: RuleInput) -> Iterator[tuple[Certainty, str]]:
         yield "likely", f"load average {load.load1:g} on {cpus} CPUs"
     hot = {cpu: share for cpu, share in seen.sample.busy.items() if share >= _BUSY_CPU}
     if hot:
-        most = f"up to {max(hot.values()) * 100:.0f} % of a one-second sample"
+        most = f"for up to {max(hot.values()) * 100:.0f} % of a one-second sample"
         yield "certain", f"CPU {format_cpulist(hot)} was busy with other processes, {most}"
 
 

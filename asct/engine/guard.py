@@ -95,7 +95,7 @@ def _gaps(report: GuardReport, written: Collection[str], status: int | None, std
     for path in written:
         seen = {check.name for check in report.checks if check.path == path}
         if missing := sorted(REQUIRED - seen):
-            gaps.append(f"{path} has no result for {', '.join(missing)}")
+            gaps.append(f"the results of these checks of {path} are missing: {', '.join(missing)}")
     return gaps
 
 
@@ -148,7 +148,7 @@ _HINTS: Final = {
     "E442": {
         "mounted": "unmount the drive if it is the one to be overwritten",
         "system": "use another drive, because this one contains the system, asct or the work folder",
-        "swap": "disable the swap (`swapoff`) if the drive is the one to be overwritten",
+        "swap": "disable swap on the drive (`swapoff`) if it is the one to be overwritten",
         "holders": "remove the devices built on it (`vgchange -an`, `dmsetup remove`, `losetup -d`)",
         "raid": "stop the array (`mdadm --stop`) and remove this drive from it",
         "open-elsewhere": "stop the program that has the drive open",

@@ -115,7 +115,9 @@ class StepNotes:
         """Raise StepsChangedError if there are notes about steps that follow the last step returned by the
         benchmark."""
         if self._next < len(self._earlier):
-            raise StepsChangedError(f"there were at least {len(self._earlier)} steps, but now only {self._next}")
+            raise StepsChangedError(
+                f"there were at least {len(self._earlier)} steps, but there are now only {self._next}"
+            )
 
     def add(self, step: Step, done: StepOutputs) -> None:
         """Write a note about the step that has just succeeded, which is the last one in `done`.

@@ -39,7 +39,7 @@ class Findings:
         error."""
 
     def add(self, *diagnostics: Diagnostic) -> None:
-        """Add diagnostics."""
+        """Add diagnostics, except those already listed. Once `MOST` are listed, only count the others."""
         for item in diagnostics:
             self.errors += item.severity == "error"
             text = "" if item.code in _ONCE_PER_PLACE else item.message

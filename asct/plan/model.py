@@ -196,21 +196,21 @@ class Destroys(NamedTuple):
 
 
 class Safety(NamedTuple):
-    """The `safety:` section."""
+    """The `safety:` section: the consent entries, and the limit on bytes written."""
 
     destroys: tuple[Destroys, ...] = ()
     max_written_bytes: int | None = None
 
 
 class Limits(NamedTuple):
-    """The `limits:` section."""
+    """The `limits:` section: the maximum number of points, and the maximum estimated duration in seconds."""
 
     points: int = 5000
     duration_s: float | None = None
 
 
 class ReportSpec(NamedTuple):
-    """The `report:` section."""
+    """The `report:` section: the title, formats and feature table of the report."""
 
     title: str | None = None
     formats: tuple[str, ...] = ("html", "markdown")

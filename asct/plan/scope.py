@@ -113,7 +113,9 @@ class Scope(NamedTuple):
             raise UndefinedError(f"the plan does not list `{name}` under `inputs`", hint)
         environment = os.environ if self.environment is None else self.environment
         if name not in environment:
-            raise UndefinedError(f"the environment variable `{name}` is not set", f"set it: `{name}=... asct ...`")
+            raise UndefinedError(
+                f"the environment variable `{name}` is not set", f"set it for the command: `{name}=... asct ...`"
+            )
         return environment[name]
 
 

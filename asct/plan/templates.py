@@ -131,7 +131,7 @@ def compile_where(node: Node, axes: Collection[str], scope: Scope) -> Condition:
 
 def _known_to_where(path: str, axes: Collection[str], scope: Scope, known: dict[str, Any]) -> Diagnostic | None:
     if "." not in path:
-        hint = did_you_mean(path, axes, f"axes: {', '.join(sorted(axes))}; quote text")
+        hint = did_you_mean(path, axes, f"the axes are {', '.join(sorted(axes))}; put text in quotes")
         return Diagnostic("E121", f"`{path}` is not an axis of this sweep", hint=hint)
     if path.startswith("needs."):
         hint = "asct must know all points before the first job runs, but results exist only afterwards"

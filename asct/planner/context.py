@@ -80,7 +80,7 @@ class ResolveContext:
         return self.plan._replace(benchmarks=entries) if renamed else self.plan
 
     def settings(self, benchmark: Benchmark[Any]) -> Settings:
-        """Return the reader of a benchmark's settings."""
+        """Return the `Settings` that validate a benchmark's settings. They are created once per benchmark."""
         if benchmark.name not in self._readers:
             self._readers[benchmark.name] = Settings(benchmark)
         return self._readers[benchmark.name]

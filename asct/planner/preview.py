@@ -97,7 +97,7 @@ class HostPreview:
 
     @property
     def longest_s(self) -> float:
-        """The longest time in seconds; see `JobNeeds`."""
+        """The maximum time in seconds: the sum of the maximum times of the jobs."""
         return sum(item.cost.longest_s for item in self.jobs)
 
     @property

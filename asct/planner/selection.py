@@ -61,7 +61,9 @@ def unknown_host(word: str, plan: Plan) -> tuple[str, str]:
     if word in plan.groups:
         return f"group `{word}` has no hosts", "add a host to it"
     if is_pattern(word):
-        return f"pattern `{word}` matches no host", did_you_mean("", known, "hosts: " + ", ".join(sorted(known)[:12]))
+        return f"pattern `{word}` matches no host", did_you_mean(
+            "", known, "known hosts: " + ", ".join(sorted(known)[:12])
+        )
     return f"unknown host or group `{word}`", did_you_mean(word, known)
 
 

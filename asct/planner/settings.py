@@ -59,7 +59,7 @@ class Settings:
 
     @cached_property
     def defaults(self) -> dict[str, Any]:
-        """The canonical values of all defaults."""
+        """The default of each setting that has one, as a canonical value."""
         found: dict[str, Any] = {}
         for name, info in self._fields.items():
             if not info.is_required():

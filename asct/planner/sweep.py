@@ -148,7 +148,7 @@ def _group(reader: ValueReader, members: Mapping[str, Node], taken: dict[str, No
         return None
     lengths = {name: len(values) for name, values in columns.items()}
     if len(set(lengths.values())) > 1:
-        counts = ", ".join(f"`{name}` {length}" for name, length in lengths.items())
+        counts = ", ".join(f"`{name}` has {length}" for name, length in lengths.items())
         node = next(iter(members.values()))
         message = f"the lists of a zip have different lengths: {counts}"
         reader.context.findings.error("E213", message, node.location, "list the same number of values for each")

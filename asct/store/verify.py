@@ -115,7 +115,7 @@ def _sums(check: _Check) -> Iterator[Diagnostic]:
     if damaged:
         check.unlisted.append("")
     for number in damaged:
-        message = f"{layout.sums}:{number}: not a checksum line for a file in the run"
+        message = f"{layout.sums}:{number}: the line is not the checksum of a file in the run"
         yield Diagnostic("E508", message, hint=way_out(str(layout.sums)))
 
 

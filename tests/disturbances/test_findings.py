@@ -184,7 +184,7 @@ def test_a_sample_shows_busy_cpus_and_their_siblings() -> None:
     assert (busy.name, siblings.name) == ("busy", "smt-siblings")
     assert (
         busy.seen
-        == "CPU 1-2,6 was busy with other processes, up to 90 % of a one-second sample; 3 other tasks were runnable"
+        == "CPU 1-2,6 was busy with other processes, for up to 90 % of a one-second sample; 3 other tasks were runnable"
         "; this account cannot see the processes (another container, or hidepid)"
     )
     assert siblings.seen.endswith(": CPU 5"), "2 and 6 are one core, both busy; 1 shares with 5"

@@ -132,7 +132,7 @@ class _Texts:
         return document(self.diff)
 
     def csv(self) -> str:
-        """Return one line per value and run."""
+        """Return CSV with one line per value and run."""
         from asct.analysis.diff.document import COLUMNS
         from asct.cli.files import csv_text
 
@@ -143,19 +143,19 @@ class _Texts:
         return json.dumps(self.document, indent=1, allow_nan=False) + "\n"
 
     def stdout(self) -> str:
-        """Return plain text."""
+        """Return the comparison as plain text for a terminal."""
         from asct.export.diff.text import render
 
         return render(self.report(self.most), self.width)
 
     def markdown(self) -> str:
-        """Return Markdown."""
+        """Return the comparison as Markdown."""
         from asct.export.diff.markdown import render
 
         return render(self.report(self.most))
 
     def html(self) -> str:
-        """Return a page."""
+        """Return the comparison as an HTML page."""
         from asct.export.diff.html import MOST_ROWS, render
 
         return render(self.report(MOST_ROWS), self.document)

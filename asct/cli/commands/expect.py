@@ -33,7 +33,7 @@ _MOST_NAMED: Final = 6
 )  # fmt: skip
 @click.option(
     "--margin", default="5%", show_default=True, metavar="PERCENT",
-    help="How much worse a value may be than the worst measured value.",
+    help="Margin by which a value may be worse than the worst measured value.",
 )  # fmt: skip
 @click.option("-o", "--output", type=click.Path(dir_okay=False), metavar="FILE", help="Write to FILE.")
 @click.option("--force", is_flag=True, help="Overwrite an existing FILE.")

@@ -140,7 +140,7 @@ def _unknown(steps: Sequence[MeasuredStep], read: int, found: NoiseEvidence) -> 
     every = found.counted("user", "nice", "system", "irq", "softirq", "steal")
     short = "the steps were too short, or used too little CPU time, for a resolution of 10 ms" if every else _ODD
     drives = any(moment.drives for moment in found.moments)
-    late = f"{len(steps) - read} of {len(steps)} steps were too short, or were not read before and after"
+    late = f"{len(steps) - read} of {len(steps)} steps were too short, or lack a reading before or after them"
     values = {
         "steal": (found.steal() is not None, short),
         "steps": (read == len(steps), late),

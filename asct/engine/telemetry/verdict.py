@@ -129,7 +129,7 @@ def _percent(what: str, state: Literal["noisy", "invalid"], seen: float, limit: 
 def _steal(found: NoiseEvidence) -> Reasons:
     share = found.steal()
     if share is not None and share > STEAL_LIMIT and found.growth.get("ticks_steal", 0) >= GRAIN_TICKS:
-        means = "the hypervisor ran other guests while the CPUs were needed: times are longer, rates lower"
+        means = "the hypervisor ran other guests while the CPUs were needed: times are longer, and rates are lower"
         yield _percent("steal", "noisy", share, STEAL_LIMIT, means)
 
 
@@ -245,10 +245,10 @@ def _drive(name: str, first: DriveHealth, last: DriveHealth) -> Reasons:
         yield _reason("drive-warning", "invalid", last.critical_warning, 0, "", means)
     heat = last.heat - first.heat
     if heat > 0:
-        means = f"{name} was too warm or throttled (according to its health log: minutes above the limits, transitions)"
+        means = f"{name} was too warm or was throttled, according to the temperature counters in its health log"
         yield _reason("drive-heat", "invalid", heat, 0, "counts", means)
     if last.media_errors > first.media_errors:
-        means = f"{name} lost data (according to its health log: media errors)"
+        means = f"{name} lost data, according to the media errors in its health log"
         yield _reason("drive-errors", "invalid", last.media_errors - first.media_errors, 0, "errors", means)
 
 

@@ -163,7 +163,7 @@ def products() -> Mapping[int, MeshProduct]:
 
 
 def of_kind(kind: MeshKind) -> MeshProduct:
-    """Return the product of this kind."""
+    """Return the mesh product of this kind, such as `CMN-700`."""
     return next(product for product in products().values() if product.kind == kind)
 
 
