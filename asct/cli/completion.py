@@ -22,7 +22,7 @@ def completing(names: Callable[[], Iterable[str]]) -> Completer:
 
 
 def benchmark_names() -> list[str]:
-    """Return the names and aliases of the listed benchmarks."""
+    """Return the names and aliases of the benchmarks that `asct list` shows."""
     from asct.registry import installed
 
     return [name for item in installed().infos if not item.hidden for name in (item.name, *item.aliases)]

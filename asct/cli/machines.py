@@ -147,7 +147,8 @@ def print_facts(
 ) -> None:
     """Print the facts in the requested format, and write them to the output directory if there is one.
 
-    `network` limits them to the network; with `topology`, diagrams of the machines are printed instead.
+    With `network`, only the facts about the network are included. With `topology`, diagrams of the machines are printed
+    instead.
     """
     found, latencies = read.facts, _latencies(request.origin) if topology else {}
     documents = [_network(facts) if network else facts.model_dump(mode="json", by_alias=True) for facts in found]

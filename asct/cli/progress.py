@@ -109,8 +109,8 @@ class HostProgress:
         return max(0.0, (self.estimated_s - self.estimated_done_s) * factor - running)
 
     def share(self, now: float) -> float:
-        """Return the completed share of the measurements, from 0 to 1. The running point counts with the share of its
-        expected time that has elapsed."""
+        """Return the completed share of the measurements, from 0 to 1. A running point contributes the elapsed share of
+        its expected time."""
         if not self.measurements:
             return 0.0
         expected = self.point_estimate_s * self._correction

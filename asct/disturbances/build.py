@@ -24,8 +24,8 @@ class MeasuredScope:
     """What a run measures and uses on a host. This determines which disturbances matter.
 
     `paths` contains the files, folders and devices that the run opens; the work folder stands for temporary files.
-    `devices` maps the devices among these paths to their kernel names (`sda`). `tools` contains the programs that the
-    run uses if they are installed.
+    `devices` maps the devices among these paths to the names that the Linux kernel uses (`sda`). `tools` contains the
+    programs that the run uses if they are installed.
     """
 
     paths: tuple[str, ...] = ()

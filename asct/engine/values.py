@@ -41,7 +41,7 @@ def _for_next_run(item: Measurement, earlier: Sequence[float]) -> Measurement:
 
 
 def value_key(metric: str, coords: Mapping[str, Scalar]) -> tuple[object, ...]:
-    """Return a key that is the same for a value in all repeats of a point."""
+    """Return a key that identifies a value in every repeat of a point."""
     return metric, *sorted(coords.items())
 
 

@@ -167,8 +167,9 @@ def frequency(
 def boost(snapshot: Snapshot, cpus: Cpus, gaps: UnknownFacts) -> bool | None:
     """Return whether any CPU may exceed its nominal clock frequency.
 
-    With intel_pstate, no_turbo has the opposite meaning. The file cpufreq/boost is global. Later Linux kernels have one
-    file per policy instead, and old ones have `cpb` (core performance boost) for AMD CPUs.
+    The source is one of these files: no_turbo of intel_pstate, which has the opposite meaning; cpufreq/boost, which
+    applies to all CPUs; one file per policy in later Linux kernels; or `cpb` (core performance boost) for AMD CPUs in
+    old Linux kernels.
     """
     reverse = whole(snapshot.text(f"{CPU}/intel_pstate/no_turbo"))
     if reverse is not None:

@@ -68,7 +68,7 @@ _PACKAGE = (
 _NODE_FILE = rf"{NODE}/node([0-9]{{1,5}})/(cpu\w+)"
 MIDR = "regs/identification/midr_el1"
 """The file that identifies an Arm core (Documentation/arch/arm64/cpu-feature-registers.rst)."""
-# If the firmware reports no ID, the kernel prints -1 as a signed or unsigned number, or BAD_APICID (x86).
+# If the firmware reports no ID, the Linux kernel prints -1 as a signed or unsigned number, or BAD_APICID (x86).
 _NO_ID = (0xFFFF, 0xFFFF_FFFF)
 
 

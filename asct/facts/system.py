@@ -1,4 +1,4 @@
-"""The machine as a whole: kernel, distribution, account, vendor and firmware, virtualization and cloud.
+"""The machine as a whole: Linux kernel, distribution, account, vendor and firmware, virtualization and cloud.
 
 Vendor and firmware come from SMBIOS, which the Linux kernel presents in /sys/class/dmi/id (drivers/firmware/dmi-id.c:
 only root may read serial numbers and the UUID), or otherwise from the device tree (Devicetree Specification 0.4, 3.2:

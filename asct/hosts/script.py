@@ -74,8 +74,7 @@ def _launch(host: str, process: Process) -> list[str]:
 
 
 def task_line(host: str, task: Task, *, empty: bool) -> str:
-    """Return the line that makes runner.sh run `task`. With `empty`, it first removes the content of the task's
-    folder."""
+    """Return the line that makes runner.sh run `task`. With `empty`, the runner first empties the task's folder."""
     calls = [call(host, "enter", "1" if empty else "0", task.main.cwd)]
     calls += [call(host, "file", inner_name(host, name), text) for name, text in task.files.items()]
     calls += [call(host, "companion", *_launch(host, companion)) for companion in task.companions]

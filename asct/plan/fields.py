@@ -257,8 +257,8 @@ class Section:
         return self._read(key, lambda node: self.findings.parsed(parse_size, node.value, node.span))
 
     def mapping(self, key: str) -> dict[str, Node]:
-        """Return the members of a map with unevaluated templates, or an empty dictionary if the map is missing or
-        invalid."""
+        """Return the members of a map without evaluating their templates, or an empty dictionary if the map is missing
+        or invalid."""
         node = self.members.get(key)
         if node is None:
             return {}
@@ -282,7 +282,8 @@ class Section:
         return labels
 
     def items(self, key: str) -> list[Node]:
-        """Return the items of a list with unevaluated templates. A single string is treated as a list with one item."""
+        """Return the items of a list without evaluating their templates. A single string is treated as a list with one
+        item."""
         node = self.members.get(key)
         if node is None:
             return []

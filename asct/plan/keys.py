@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 class PlanKey(NamedTuple):
     """A key of the plan language. `place` is the map that contains the key, such as `benchmarks[].sweep`, or an empty
-    string for the plan itself. `inner` contains the keys of the key's value."""
+    string for the plan itself. `inner` contains the keys that the value may contain if it is a map."""
 
     name: str
     place: str

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def known_settings(point: Point) -> dict[str, Any]:
-    """Return the settings that have no pending values.
+    """Return the settings whose values are not pending.
 
     For the others, the benchmark's estimates use the defaults.
     """

@@ -150,8 +150,8 @@ def _spellings(context: ResolveContext, names: Iterable[str]) -> set[str]:
 class SettingValue(NamedTuple):
     """The value of a setting.
 
-    `value` is canonical. If it is pending, `value` is computed from example results, and `final` is the pending value
-    that the points receive.
+    `value` is canonical. If the setting depends on results of other jobs, `value` is computed from example results, and
+    `final` is the pending value that the points receive.
     """
 
     value: Any

@@ -43,8 +43,8 @@ def remove_runs(results: Path, roots: Iterable[Path]) -> dict[Path, AsctError]:
 def clear_run(folder: Path, unwritten: Callable[[StoredRun], str]) -> None:
     """Remove an earlier run from `folder` (`--force`), but keep the folder itself and the log of this command.
 
-    `unwritten` says why the folder may contain files that asct did not write; its result is empty if there is no reason
-    to assume so. Raises StoreError (E516) if there is a reason or if the folder contains no readable run, and
+    `unwritten` returns the reason to assume that the folder contains files that asct did not write, or an empty string
+    if there is none. Raises StoreError (E516) if there is such a reason or if the folder contains no readable run, and
     SafetyError (E504) if the run is in progress. In all of these cases, nothing is removed.
     """
     try:

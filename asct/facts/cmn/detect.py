@@ -135,7 +135,7 @@ def counted(line: Mapping[str, object], watched: int) -> RequestCounts | None:
 
 
 def _numbers(value: object, length: int) -> list[int] | None:
-    """Return a list of 64-bit integers as printed by the kernel, or None for any other value."""
+    """Return a list of 64-bit integers as printed by `cmnwatch`, or None for any other value."""
     if not isinstance(value, list) or len(value) != length:
         return None
     return value if all(type(one) is int and -_BEYOND <= one < _BEYOND for one in value) else None

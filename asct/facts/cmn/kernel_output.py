@@ -17,7 +17,7 @@ _WORD = 1 << 64
 
 @dataclass(frozen=True, slots=True)
 class PrintedNode:
-    """A node as printed by the kernel.
+    """A node as printed by the `cmn` kernel.
 
     `offset` and `parent` are the register offsets of the node and its parent; the keys of `registers` are relative to
     `offset`. `skipped` says why the node was not read; it is None if the node was read.

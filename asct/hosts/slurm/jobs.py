@@ -127,7 +127,7 @@ class Allocation:
 
 
 def job_name(run: str, host: str) -> str:
-    """Return the prefix of every Slurm job name that belongs to a host in a run."""
+    """Return the prefix that the names of one host's Slurm jobs in a run share."""
     return f"asct-{_NAME.sub('_', run)}-{_NAME.sub('_', host)}"[:200]
 
 
