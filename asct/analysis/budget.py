@@ -43,7 +43,7 @@ def fit(parts: Sequence[Part], most: int, note: Callable[[Sequence[str]], str]) 
     for number in reversed(ranked):
         if len(document().encode()) <= most:
             break
-        texts[number] = ""  # needed because the note grows with each part that is shortened
+        texts[number] = ""  # the note, which grows with each shortened part, may have made the document too large
     return document()
 
 

@@ -75,7 +75,7 @@ def _read(text: str) -> float:
     total, position, last = Fraction(0), 0, Fraction(10**9)
     while position < len(text):
         found = _PART.match(text, position)
-        if found is None or (not found[2] and found.end() < len(text)):  # a unit does not make `3:1` valid
+        if found is None or (not found[2] and found.end() < len(text)):  # adding a unit does not make `3:1` valid
             raise BadValueError(f"`{shown(text)}` is not a duration", _HINT)
         number, unit = found.groups()
         factor = _factor(text.strip(), number, unit)

@@ -83,7 +83,7 @@ _USUAL_LEVELS: Final = 4
 _ITERATION_BYTES: Final = 512
 # The sizes on the curve are multiples of this number of bytes.
 _GRANULE: Final = 1024
-# The curve has many sizes, and the levels that summarize it are measured separately.
+# A size on the curve gets less time than a level, because there are many sizes, and levels are the main result.
 _CURVE_PART: Final = 0.2
 """Time limit for a size on the curve, as a fraction of the time limit for a level."""
 _FEW: Final = 64

@@ -57,7 +57,7 @@ def read_rows(text: str, used: Sequence[int] = ()) -> Sequence[CpuLoad]:
             if "cpu-load" not in sample:
                 continue
             moment = datetime.combine(day, time.fromisoformat(sample["timestamp"]), UTC)
-            if rows and moment.timestamp() < rows[-1].second:  # the date is the run's start date
+            if rows and moment.timestamp() < rows[-1].second:  # mpstat prints only its start date
                 day, moment = day + timedelta(days=1), moment + timedelta(days=1)
             rows.append(_row(int(moment.timestamp()), sample["cpu-load"], {str(cpu) for cpu in used}))
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, RecursionError) as error:

@@ -223,7 +223,7 @@ def maps(rows: Sequence[PointRow], names: Sequence[str], over: str) -> list[Figu
     """Return maps of rate, tail latency and maximum latency. The columns are the values of the setting `over`, and the
     rows are the combinations of the other settings; lines separate rows that differ in the first of these settings."""
     others = [name for name in varying(rows, names) if name != over]
-    others.sort(key=lambda name: name in SCALES)  # a quantity varies fastest from row to row
+    others.sort(key=lambda name: name in SCALES)  # numeric settings last: they vary from row to row
     columns = [shown(over, value) for value in ordered(rows, over)]
     grid: dict[tuple[str, ...], dict[str, PointRow]] = {}
     for row in rows:
@@ -307,7 +307,7 @@ def _cpu(rows: Sequence[PointRow], names: Sequence[str]) -> tuple[Figure, ...]:
         for prefix, texts in where.items()
         if any(row.value(f"{prefix}_usr") is not None for row in rows)
     ]
-    if len(found) == 2 and not _apart(*found):  # the jobs run on all CPUs
+    if len(found) == 2 and not _apart(*found):  # both show the same, because the jobs run on all CPUs
         found = found[1:]
     return tuple(replace(chart, slug="cpu-utilization") for chart in found) if len(found) == 1 else tuple(found)
 

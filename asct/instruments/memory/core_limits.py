@@ -26,7 +26,7 @@ LIMIT_FLAGS: Final = {
     BELOW: "the value is less than 97 % of what the core can move at this cache level: a program on the other "
     "hyperthread, or another disturbance, may have slowed it",
 }
-# The clock is not measured at the same moments as the windows.
+# A limit in bytes per cycle needs a tolerance, because the clock is not measured at the same moments as the windows.
 _TOLERANCE: Final = 1.01
 _REACHED: Final = 0.97
 
