@@ -27,7 +27,7 @@ _MOST_SHOWN = 200
 @plan_options
 @shared_options
 def command(options: GlobalOptions, plans: tuple[str, ...], form: str, results: str, selection: PlanSelection) -> int:
-    """Validate plans and print every error. Contacts no host.
+    """Validate plans and print every error, without contacting a host.
 
     A baseline that does not exist in the results tree causes only a warning.
     """

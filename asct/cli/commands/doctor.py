@@ -50,10 +50,11 @@ def command(
 ) -> int:
     """Check the hosts of a plan, or this machine, for conditions that disturb measurements.
 
-    Explains how each condition affects the results, how to fix it, and how to undo the fix. Lists every block device
-    with the reasons why a job could not write to it. With a plan, disturbances that affect it come first.
+    The report explains how each condition affects the results, how to fix it, and how to undo the fix. It also lists
+    every block device with the reasons why a job could not write to it. With a plan, disturbances that affect the plan
+    come first.
 
-    Changes nothing and never runs sudo. The exit code is 3 if a host could not be checked.
+    The command changes nothing and never runs sudo. The exit code is 3 if a host could not be checked.
     """
     from asct.cli.files import output_folder
     from asct.cli.loading import load

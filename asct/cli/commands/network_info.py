@@ -13,7 +13,7 @@ from asct.cli.options import GlobalOptions, ReportRequest, report_options, share
 def command(options: GlobalOptions, request: ReportRequest) -> int:
     """Show the addresses and network interfaces of this machine, of other hosts, or of a snapshot.
 
-    Does not contact any of the addresses. The exit code is 3 if a host could not be read.
+    The command does not contact any of the addresses. The exit code is 3 if a host could not be read.
     """
     from asct.cli.machines import print_facts, read_machines
 

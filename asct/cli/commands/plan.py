@@ -36,7 +36,7 @@ def command(
     selection: PlanSelection,
     **before: Any,
 ) -> int:
-    """Preview a plan: points, repeats, time per host, bytes written and privileges. Contacts no host."""
+    """Preview a plan without contacting a host: points, repeats, time per host, bytes written and privileges."""
     from asct.cli.preview_text import preview_of, print_origins, show_preview
 
     resolved = load(options, plan, selection)
