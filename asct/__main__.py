@@ -33,7 +33,7 @@ def main() -> None:
                 import traceback
 
                 traceback.print_exc()
-            except MemoryError:  # also caused the original problem: CPython sometimes raises SystemError instead
+            except MemoryError:  # memory was short before, too, although CPython may have raised SystemError
                 known = True
         os.write(2, b"error[E916]: asct ran out of memory\n" if known else b"error[E970]: a bug in asct\n")
         os._exit(3 if known else 70)

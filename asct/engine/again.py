@@ -36,7 +36,7 @@ def over_limits(run: RunContext, jobs: Sequence[Job], forks: int) -> dict[PointK
     """
     found: dict[PointKey, str] = {}
     most = run.plan.limit_s or CONFIRM_S
-    ends = [time.monotonic() - run.started] * max(1, forks)  # when each host that is being measured will be done
+    ends = [time.monotonic() - run.started] * max(1, forks)  # the times at which the hosts being measured will be done
     for own in grouped(jobs, lambda job: job.host).values():
         end = heappop(ends)
         needed = sum(estimate(run.services, job) for job in own)

@@ -255,6 +255,6 @@ def arm(values: Texts, midr: int | None) -> Design:
 
 
 def _old(values: Texts) -> str | None:
-    """Return the architecture version that 32-bit kernels print (`CPU architecture: 5TEJ`, `7`)."""
+    """Return the architecture version that 32-bit Linux kernels print (`CPU architecture: 5TEJ`, `7`)."""
     match = _OLD.fullmatch(values.get("CPU architecture", ""))
     return f"ARMv{match[1]}{match[2]}" if match else None

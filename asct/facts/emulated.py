@@ -65,7 +65,7 @@ def text_of(tree: FileTree, path: str) -> str:
 def _uname(tree: FileTree) -> str:
     """Return the lines of `uname -m; uname -n; uname -r; uname -v`.
 
-    The file with the first line exists only since Linux 6.1. On older kernels, the release often ends with the
+    The file with the first line exists only since Linux 6.1. On older Linux kernels, the release often ends with the
     architecture (Fedora, Debian). Otherwise, the architecture of the CPUs is used, which is wrong only for a 32-bit
     Linux kernel.
     """

@@ -14,7 +14,7 @@ OnMissing = Literal["fail", "warn", "pass"]
 Level = Literal["fail", "warn", "info"]
 ORDERS: Final[tuple[Order, ...]] = get_args(Order)
 RETRY_ON: Final = ("host-lost", "timeout", "failed", "invalid", "noisy")
-"""The outcomes after which a plan may request that a repeat be retried."""
+"""The outcomes that a plan may list under `retry: on`."""
 
 
 class _Rejected(Enum):

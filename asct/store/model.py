@@ -211,7 +211,7 @@ class StepNote(_Document):
     status: int
     elapsed_ns: int
     resumed: bool = False
-    """Whether this is the first step after a pause."""
+    """Whether this is the first step after an interruption."""
     notes: list[str] = Field(default_factory=list)
     command: dict[str, Any]
     """The step, in the form used in status.json."""

@@ -45,7 +45,7 @@ class _Check:
     lines: dict[str, list[str]] = field(default_factory=dict)
     """The lines of records.jsonl, keyed by the folder of the repeat to which they belong."""
     records: dict[RepeatKey, str] = field(default_factory=dict)
-    """The name of the run in the records of each repeat."""
+    """The name of the run to which each repeat belongs, according to the repeat's records."""
     ends: set[RepeatKey] | None = None
     """The repeats whose ends are recorded in the journal, or None if the journal is damaged."""
 
