@@ -150,7 +150,7 @@ void measure_more(const struct chain *chain, const struct timer *timer, const st
     if (measured->count == 0)
         fail(EXIT_ENVIRONMENT, "this CPU is too busy: all %llu batches were interrupted", (unsigned long long)measured->dropped);
     if (!chain_holds(chain, at))
-        fail(EXIT_SELF_CHECK, "following the chain of %llu lines led outside of it", (unsigned long long)chain->lines);
+        fail(EXIT_SELF_CHECK, "the walk left the chain of %llu lines", (unsigned long long)chain->lines);
     if (measured->fastest_ns <= 0 || fastest_ns < measured->fastest_ns)
         measured->fastest_ns = fastest_ns;
     drop_jumps(measured, timer);

@@ -73,7 +73,7 @@ static void summarise(struct levels *levels, struct level *level)
     if (!sampler->chain)
         return;
     if (!chain_holds(sampler->chain, sampler->at))
-        fail(EXIT_SELF_CHECK, "following the chain of %llu lines led outside of it", (unsigned long long)sampler->chain->lines);
+        fail(EXIT_SELF_CHECK, "the walk left the chain of %llu lines", (unsigned long long)sampler->chain->lines);
     level->latency_ns = stats_by(sampler, windows, windows_latency_ns);
     level->chain_bps = stats_by(sampler, windows, chain_bps);
     struct stats cycles = stats_by(sampler, windows, cycle_ns);
