@@ -21,7 +21,7 @@ _MOST_NAMED = 6
 _MOST_CELLS = 4096
 """Maximum number of cells for which a figure is also shown as a table."""
 _MOST_IN_ALL = 40_000
-"""Maximum number of cells in the tables of all figures of a report. A figure whose table would exceed this number is
+"""Maximum number of table cells for all figures of a report together. A figure whose table would exceed this number is
 shown without one."""
 
 

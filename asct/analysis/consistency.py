@@ -16,7 +16,8 @@ _MOST_ROWS: Final = 200
 
 
 def consistency_grid(view: RunView) -> TextTable | None:
-    """Return a table of all pairs of values of the same quantity, or None if no quantity was measured twice."""
+    """Return a table of all pairs of values that measure the same quantity, or None if no quantity was measured
+    twice."""
     if view.catalog is None:
         return None
     records = [record for job in view.jobs for record in job.records]

@@ -99,7 +99,7 @@ def _tables(job: JobView) -> dict[str, Any]:
 
 
 def titled_rows(table: Table) -> list[dict[str, Scalar | None]]:
-    """Return the rows of a table, with column titles as keys and values in the units of the titles."""
+    """Return the rows of a table, with column titles as keys and values in the units that the titles state."""
     return [{column.title: scaled(row.get(column.key), column.scale) for column in table.columns} for row in table.rows]
 
 

@@ -22,7 +22,7 @@ TONES: Final[Mapping[str, Tone]] = {
     "fail": "bad", "unknown": "unknown", "warning": "doubt", "unconfirmed": "doubt", "inconclusive": "doubt",
     "info": "muted", "pass": "good", "not planned": "muted",
 }  # fmt: skip
-"""The color of each status of a repeat and of each outcome of an expectation, worst first."""
+"""The color for each status that a repeat can have and each outcome that an expectation can have, worst first."""
 WORST_FIRST: Final = tuple(TONES)
 
 
@@ -49,7 +49,7 @@ class JobOutcome:
 
     @property
     def tone(self) -> Tone:
-        """The color of the status."""
+        """The color in which reports show the status."""
         return tone_of(self.status)
 
 

@@ -66,7 +66,7 @@ class Failure:
 
     @property
     def tone(self) -> Tone:
-        """The color of the status."""
+        """The color in which reports show the status."""
         return tone_of(self.status)
 
 

@@ -572,7 +572,7 @@ class HostFacts(Fact):
     """Resource limits of the account (`memlock` in bytes, `nofile`, `nproc`); null means unlimited."""
     unknown: dict[str, str] = Field(default_factory=dict)
     not_applicable: dict[str, str] = Field(default_factory=dict)
-    """Fields that are null because they do not apply to this machine (SVE on x86), with the reason."""
+    """Fields that are null because they do not apply to this machine (SVE on x86), each with the reason."""
     contradictions: list[str] = Field(default_factory=list)
     """Contradictions in what the Linux kernel or the firmware reports, such as nodes that share CPUs."""
     notes: list[str] = Field(default_factory=list)

@@ -23,7 +23,7 @@ _AGAIN: Final = "restore the file from a backup, or measure again with ASCT"
 
 
 def misfit(message: str) -> StoreError:
-    """Return the error for content that ASCT does not write."""
+    """Return the error (E530) for content that ASCT never writes."""
     return store_error("E530", message, _AGAIN)
 
 

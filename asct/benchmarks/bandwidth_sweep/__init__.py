@@ -228,14 +228,14 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
 
     def repeated(self, processes: Sequence[Step]) -> Sequence[Step]:
         """Return the processes to repeat in further visits: those that measure levels. The curve is measured only once,
-        and its sizes are reported as details."""
+        and its values are reported as details."""
         return [step for step in processes if step.name != _CURVE] or processes
 
     def values(
         self, params: BandwidthSweepParams, runs: Mapping[str, KernelRun], facts: HostFacts
     ) -> Sequence[Measurement]:
-        """Return the bandwidths of levels and sizes, the core clock and the page size. If levels were measured, the
-        bandwidths of sizes are details."""
+        """Return the bandwidth at each level and size, the core clock and the page size. If levels were measured, the
+        bandwidths at individual sizes are details."""
         results = {name: best_results(stream_results(run)) for name, run in runs.items()}
         levels = results.get(_LEVELS_STEP, [])
         cpus = _measuring_cpus(params, facts)

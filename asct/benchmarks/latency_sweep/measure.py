@@ -75,7 +75,7 @@ def measurements(params: LatencySweepParams, found: Survey) -> list[Measurement]
 
 
 def measured_again(found: Survey, run: KernelRun) -> list[Measurement]:
-    """Return the latencies of sizes and levels that a later visit measured."""
+    """Return the latency of each size and level that a later visit measured."""
     points = size_latencies([run])
     curve = [item for size in sorted(points) for item in _of_size(points[size], found.search)]
     return [

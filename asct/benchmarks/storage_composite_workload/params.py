@@ -64,7 +64,7 @@ class CompositeParams(DemandParams):
 
     @property
     def queue_depths(self) -> tuple[int, ...]:
-        """All queue depths (per job) that are in use."""
+        """All queue depths per job that the test uses."""
         return self.demand_plan().depths
 
     @property

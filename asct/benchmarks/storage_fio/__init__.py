@@ -11,7 +11,7 @@ class StorageFio(FioBenchmark[FioParams]):
     name = "storage-fio"
     title = "Storage, any fio workload"
     version = "2"
-    summary = "One fio measurement with typed settings, each of which can be swept"
+    summary = "A single fio measurement; every setting is checked and can be swept"
     aliases = ("sfio",)
     keywords = ("storage", "fio", "io")
     params_model = FioParams

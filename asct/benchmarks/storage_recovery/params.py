@@ -84,7 +84,7 @@ class RecoveryParams(DemandParams):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """All block sizes in use."""
+        """All block sizes that the test uses, including those for preconditioning."""
         return (SEQUENTIAL_BLOCK, WRITES.block_size, STREAM.block_size, SCATTER.block_size, self.demand_block_size)
 
     @property

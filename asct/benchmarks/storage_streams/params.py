@@ -134,12 +134,12 @@ class StreamParams(QualificationParams):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """All block sizes in use."""
+        """All block sizes that the test uses, including the one for preconditioning."""
         return (SEQUENTIAL_BLOCK, *(stream.block_size for stream in self.parsed()))
 
     @property
     def queue_depths(self) -> tuple[int, ...]:
-        """All queue depths (per job) that are in use."""
+        """All queue depths per job that the streams use."""
         return tuple(self.iodepth if stream.depth is None else stream.depth for stream in self.parsed())
 
     def supported(self, logical_block: int) -> tuple[Stream, ...]:

@@ -54,7 +54,7 @@ class ThroughputParams(QualificationParams):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """All block sizes in use."""
+        """All block sizes that the test uses, including those for preconditioning."""
         preconditioned = (self.precondition_block_size,) if self.precondition_block_size else ()
         return (*self.block_sizes, *preconditioned)
 

@@ -152,7 +152,7 @@ class SaturationParams(QualificationParams):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """All block sizes in use."""
+        """All block sizes that the test uses, including those for preconditioning."""
         return (*super().sizes, self.block_size)
 
     def goal(self, span: int) -> StopCondition:

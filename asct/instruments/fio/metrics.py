@@ -136,12 +136,12 @@ _BY_STAGE: Final[tuple[Metric, ...]] = (
     Metric(
         "section_bandwidth", "B/s", "higher", "Bytes per second transferred by one section of the job file", _SECTION
     ),
-    Metric("section_latency", "s", "lower", "Mean completion latency of one section of the job file", _SECTION),
+    Metric("section_latency", "s", "lower", "Mean completion latency in one section of the job file", _SECTION),
     Metric(
         "section_clat_p99",
         "s",
         "lower",
-        "99th percentile of the completion latency of one section of the job file",
+        "99th percentile of the completion latency in one section of the job file",
         _SECTION,
     ),
     Metric(

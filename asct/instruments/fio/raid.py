@@ -52,7 +52,7 @@ class RaidParams(Params):
         "`safety.destroys`.",
     )
     raid_chunk: Size | None = setting(
-        None, "Chunk of the RAID set, for all levels except 1; if unset, mdadm's default", aliases=("chunk_size",)
+        None, "Chunk size of the RAID set (for all levels except 1); if unset, mdadm's default", aliases=("chunk_size",)
     )
 
 
@@ -88,7 +88,7 @@ def member_bytes(params: RaidParams, number: int, written: int) -> int:
 
 
 def raid_tools(params: RaidParams) -> tuple[tuple[str, str], ...]:
-    """Return the programs that a set requires, as in `Needs.tools`."""
+    """Return the programs that a RAID set requires, in the form of `Needs.tools`."""
     return () if params.raid_level is None else ((MDADM, ""),)
 
 

@@ -30,7 +30,7 @@ _COLUMNS: Final = (
 _KINDS: Final = {"section": "section", "target": "path"}
 """The metric prefix for each kind of part, and the coordinate that identifies a part."""
 _NOTE: Final = (
-    "Values of sections come from fio, and values of targets from the counters of their drives; all are means over "
+    "Values for sections come from fio, and values for targets from the counters of their drives; all are means over "
     "the repeats"
 )
 

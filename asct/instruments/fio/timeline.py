@@ -65,7 +65,7 @@ def changes_table(found: Sequence[LevelChange], names: Sequence[str], slug: str)
         Column("point", "Point", format="text"),
         Column("repeat", "Repeat", format="integer"),
         Column("second", "After (s)", digits=0),
-        Column("moved", "After (GiB)", _GIB, 2, help="read or written since the start of the run"),
+        Column("moved", "After (GiB)", _GIB, 2, help="amount read or written since the start of the run"),
         Column("before", "From (kops)", 1e3, 2),
         Column("after", "To (kops)", 1e3, 2),
         Column("change", "Change (%)"),

@@ -52,7 +52,7 @@ class VisitedParams(Params):
         pitfalls=f"With fewer than {VISITS_MIN} visits, there is no interval.",
     )
     target_interval: Share = target_interval_setting(0.1, "a value")
-    seed: int = seed_setting("Seed for the order within visits and for the contents of the memory")
+    seed: int = seed_setting("Seed for the order of the measurements in a visit and for the contents of the memory")
 
 
 P = TypeVar("P", bound=VisitedParams)

@@ -220,12 +220,12 @@ class QualificationParams(RaidParams):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """All block sizes in use."""
+        """All block sizes that the test uses, including the one for preconditioning."""
         return (SEQUENTIAL_BLOCK,)
 
     @property
     def queue_depths(self) -> tuple[int, ...]:
-        """All queue depths per job in use."""
+        """All queue depths per job that the workloads use."""
         return (self.iodepth,)
 
     def span(self, target_bytes: int) -> int:
@@ -314,7 +314,7 @@ class MatrixParams(QualificationParams):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """All block sizes in use."""
+        """All block sizes that the test uses, including the one for preconditioning."""
         return (SEQUENTIAL_BLOCK, *self.block_sizes)
 
     def cells(self, logical_block: int) -> tuple[Workload, ...]:
