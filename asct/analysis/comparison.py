@@ -118,7 +118,7 @@ class Change:
 
     @property
     def outcome(self) -> Outcome:
-        """The outcome of the comparison."""
+        """The outcome: whether the value regressed, improved or stayed the same, or why this cannot be decided."""
         if self.reason:
             return "not-comparable"
         if abs(self.change) <= max(self.limit, self.noise):

@@ -31,7 +31,7 @@ class Suspect:
 
     @property
     def point(self) -> PointKey:
-        """The point that measures the value."""
+        """The host, entry and point id of the point that measures the value."""
         return self.place.host, self.place.id, self.place.records[0].point_id
 
 

@@ -34,7 +34,7 @@ def consistency_grid(view: RunView) -> TextTable | None:
 
 
 def sentence(grid: TextTable) -> str:
-    """Summarize the table in one sentence."""
+    """Return a sentence that says how many pairs in the table agree or disagree."""
     apart = sum(row[0].tone == "bad" for row in grid.rows)
     if apart:
         return f"{apart} of {_pairs(grid.rows)} of the same quantity disagree"

@@ -50,7 +50,7 @@ class _Place:
 
     @property
     def values(self) -> list[float]:
-        """The coordinate that was measured on each host."""
+        """The measured coordinate of the mark on each host, in the order of `marks`."""
         return [float(mark.x) if self.given == "y" else mark.y for mark in self.marks]
 
     def middle(self) -> tuple[Scalar, float]:

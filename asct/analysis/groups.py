@@ -31,7 +31,7 @@ class MetricGroup:
 
     @property
     def key(self) -> Place:
-        """The key that identifies the group within its run."""
+        """The key that identifies the group in its run: host, id, metric, point and coordinates."""
         return place_of(self.records[0])
 
     @property

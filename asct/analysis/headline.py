@@ -67,17 +67,17 @@ class HeadlineMetric:
 
     @property
     def precision(self) -> str:
-        """The spread and the count."""
+        """The spread and the count, separated by a comma."""
         return ", ".join(filter(None, (self.spread, self.count)))
 
     @property
     def detail(self) -> str:
-        """The coordinates, the spread and the count."""
+        """The coordinates, the spread and the count, as one line of text."""
         return "; ".join(filter(None, (self.place, self.precision)))
 
     @property
     def doubt(self) -> str:
-        """All doubts as text."""
+        """All doubts, separated by commas."""
         return ", ".join(self.doubts)
 
 

@@ -134,7 +134,7 @@ def short_names(names: Sequence[str]) -> str:
 
 
 def name_ranges(names: Sequence[str]) -> list[str]:
-    """Return the ranges of `short_names` as a list."""
+    """Return the names and ranges that `short_names` joins, as a list."""
     runs: list[list[str]] = []
     for name in names:
         if runs and _follows(runs[-1][-1], name):

@@ -20,12 +20,12 @@ _FEWER = (MOST_ROWS, 50, 10)
 
 
 def clipped(text: str, most: int = _LONGEST) -> str:
-    """Return a text, truncated if it is too long."""
+    """Return a text, truncated to `most` characters (including an ellipsis) if it is longer."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def verdict_lines(report: RunReport) -> list[str]:
-    """Return the verdict on the run with its details."""
+    """Return the verdict on the run and its details as lines of Markdown."""
     lines = [f"{SIGNS[report.summary.tone]} **{prose(clipped(report.summary.sentence))}**"]
     if report.summary.details:
         lines += ["", prose(". ".join(map(clipped, report.summary.details))) + "."]
@@ -64,7 +64,7 @@ def tables(name: str, rank: int, title: str, grids: Sequence[TextTable]) -> list
 
 
 def warnings(report: RunReport, rank: int, title: str) -> list[Part]:
-    """Return the warnings as a list."""
+    """Return the warnings as a bulleted list under `title`, with a shorter version that contains the first ten."""
     lines = [_caution(item) for item in report.warnings]
     if not lines:
         return []

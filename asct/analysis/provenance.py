@@ -147,7 +147,7 @@ def _layer(origin: Any) -> str:
 
 
 def command_of(root: Path, item: RepeatView) -> CommandLine:
-    """Return the commands of one repeat."""
+    """Return the commands of one repeat. Programs that run alongside a step precede it and end with `&`."""
     lines = []
     for step in item.command.steps if item.command else ():
         for companion in step.get("companions") or ():

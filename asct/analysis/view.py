@@ -41,7 +41,7 @@ class RepeatView:
 
     @property
     def command(self) -> CommandDocument | None:
-        """The command lines, or None if they are unknown."""
+        """The command lines of the repeat's steps, or None if they are unknown."""
         return None if self.status is None else self.status.command
 
     @property

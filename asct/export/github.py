@@ -19,7 +19,7 @@ MOST = 10
 
 
 def render(view: RunView) -> str:
-    """Return the annotations for a run."""
+    """Return one workflow command per problem of the run, at most ten per level."""
     return annotate(problems_of(view), "see summary.md and junit.xml of the run")
 
 

@@ -32,7 +32,7 @@ _MOST_NAMED = 8
 
 
 def render(view: RunView) -> str:
-    """Return the summary."""
+    """Return the summary of a run as Markdown, at most `MOST_BYTES` long."""
     return within(view, MOST_BYTES)
 
 

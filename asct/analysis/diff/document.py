@@ -48,7 +48,7 @@ def _percent(share: float | None) -> float | None:
 
 
 def document(diff: Diff) -> dict[str, Any]:
-    """Return the comparison as one JSON document."""
+    """Return the comparison as one JSON document (asct.diff/1): the runs, what differs between them, and all rows."""
     return {
         "schema": SCHEMA,
         "baseline": {**_source(diff.base), "chosen": diff.why},

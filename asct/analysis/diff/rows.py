@@ -67,7 +67,7 @@ class DiffRow:
 
     @property
     def verdict(self) -> DiffVerdict:
-        """The verdict of the comparison."""
+        """The verdict: the outcome of the comparison, or whether the value was added or removed."""
         if self.change is None:
             return "removed" if self.new is None else "added"
         return _VERDICTS[self.change.outcome]

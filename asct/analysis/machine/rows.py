@@ -39,7 +39,7 @@ def _begun(text: str) -> str:
 
 
 def listed(*parts: str | None, by: str = ", ") -> str:
-    """Join the non-empty parts."""
+    """Join the parts with `by`, skipping those that are None or empty."""
     return by.join(part for part in parts if part)
 
 
