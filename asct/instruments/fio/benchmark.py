@@ -101,7 +101,7 @@ class FioBenchmark(Benchmark[P]):
         return point_steps(params, context)
 
     def parse(self, params: P, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
-        """Return the values of one repeat; see `measure`."""
+        """Return the values of one repeat. Raises ValueError in the same cases as `measure`."""
         from asct.instruments.fio.measure import measure
 
         return measure(params, outputs, facts)

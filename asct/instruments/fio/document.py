@@ -290,12 +290,12 @@ class RunInterval:
 
     @property
     def ios(self) -> int:
-        """The number of requests across all directions."""
+        """The number of requests in all directions together."""
         return self.sides[""].ios
 
     @property
     def io_bytes(self) -> int:
-        """The number of bytes across all directions."""
+        """The number of bytes in all directions together."""
         return self.sides[""].io_bytes
 
 

@@ -29,7 +29,7 @@ _MAD_OF_NORMAL: Final = 0.674490
 
 
 class Quantiles(Generic[N]):
-    """The quantiles of a histogram, which is sorted only once."""
+    """The quantiles of a histogram that maps each value to its count. The histogram is sorted only once."""
 
     def __init__(self, counts: Mapping[N, int]) -> None:
         if 0 in counts.values():
@@ -40,7 +40,7 @@ class Quantiles(Generic[N]):
 
     @property
     def n(self) -> int:
-        """The number of values."""
+        """The number of values, which is the sum of the counts."""
         return self._reached[-1] if self._reached else 0
 
     def octaves(self) -> dict[int, int]:
@@ -65,7 +65,7 @@ class Quantiles(Generic[N]):
 
     @cached_property
     def total(self) -> float:
-        """The sum of all values."""
+        """The sum of all values, each multiplied by its count."""
         return float(sum(value * count for value, count in zip(self._values, self._counts, strict=True)))
 
     def deviation(self, middle: float) -> float:
@@ -210,7 +210,7 @@ def percentile_values(
 
 
 def added(parts: Sequence[Mapping[K, int]]) -> Mapping[K, int]:
-    """Add the counts of several histograms."""
+    """Return one histogram whose counts are the sums of the counts in `parts`."""
     if len(parts) == 1:
         return parts[0]
     bins: Counter[K] = Counter()

@@ -96,7 +96,7 @@ def _context(params: FioParams, facts: HostFacts) -> dict[str, Scalar]:
 
 
 def point_values(point: FioPoint) -> Iterator[Measurement]:
-    """Yield the values that apply to the whole point."""
+    """Yield the rates, latencies, CPU times and other values of the whole point."""
     for name, side in point.sides.items():
         prefix = f"{name}_" if name else ""
         yield from _rates(prefix, side, point.flags)
@@ -180,7 +180,7 @@ def part_values(point: FioPoint) -> Iterator[Measurement]:
 
 
 def section_values(point: FioPoint) -> Iterator[Measurement]:
-    """Yield the values of each section and direction."""
+    """Yield the rate, bandwidth and completion latency of each section in each direction."""
     for name in dict.fromkeys(job.name for job in point.document.jobs):
         jobs = [job for job in point.document.jobs if job.name == name]
         for direction in DIRECTIONS:

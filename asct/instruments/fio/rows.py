@@ -141,7 +141,7 @@ def settings_text(row: PointRow, names: Sequence[str]) -> str:
 
 
 def shown(name: str, value: Scalar | None) -> str:
-    """Format the value of a setting."""
+    """Format the value of the setting `name`: sizes with a unit, and None as a hyphen."""
     if name in SIZES and isinstance(value, int) and not isinstance(value, bool):
         return format_size(value)
     return "-" if value is None else str(value)
@@ -181,7 +181,7 @@ class FigureView:
 
     @property
     def rows(self) -> list[PointRow]:
-        """All rows of the figure."""
+        """All rows of the figure, line by line."""
         return [row for rows in self.groups.values() for row in rows]
 
 

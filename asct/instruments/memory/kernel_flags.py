@@ -113,7 +113,8 @@ def _clock_moved(noise: Mapping[str, Any]) -> bool:
 
 
 def page_flags(meta: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the flags for the pages that a kernel reports."""
+    """Return the flags for pages that differ from the requested ones or could not be verified, according to a kernel's
+    `meta` line."""
     flags = {
         "other-pages": meta.get("pages_asked") not in ("auto", meta.get("pages")),
         "smaller-pages": isinstance(meta.get("pages_lost"), str),

@@ -50,7 +50,7 @@ class NodePair:
 
     @property
     def at(self) -> dict[str, Scalar]:
-        """The coordinates of this pair's values."""
+        """The coordinates of this pair's values: the CPU node and the memory node."""
         return {"run_node": self.run.id, "memory_node": self.memory.id}
 
     def left_out(self, needed_bytes: int) -> Measurement:

@@ -50,7 +50,7 @@ def _available(node: NumaNode) -> int | None:
 
 
 def cpu_nodes(facts: HostFacts) -> tuple[MemoryNode, ...]:
-    """Return the nodes with a usable CPU."""
+    """Return the nodes that have at least one usable CPU, sorted by number."""
     return tuple(node for node in all_nodes(facts) if node.cpus)
 
 

@@ -85,7 +85,8 @@ class VisitedBenchmark(Benchmark[P]):
         return VISITS_MIN
 
     def planned(self, params: P) -> int:
-        """Return the expected number of visits."""
+        """Return the number of visits that the settings request or, if they request none, the number of pilot
+        visits."""
         return params.visits or self.pilot(params)
 
     def steps(self, params: P, context: Context) -> Sequence[Step]:

@@ -88,7 +88,7 @@ def phase_cost(params: QualificationParams, phases: Sequence[Phase]) -> Cost:
 
 
 def total_cost(costs: Iterable[Cost]) -> Cost:
-    """Return the combined cost of several parts of a test."""
+    """Return the sum of the costs of several parts of a test."""
     return Cost(*map(sum, zip(*costs, strict=True)))
 
 
@@ -213,7 +213,8 @@ class Qualification(Benchmark[Q]):
         return self.closing_steps(journal, params, context)
 
     def closing_steps(self, journal: StepJournal, params: Q, context: Context) -> Sequence[Step]:
-        """Return the next steps after all phases."""
+        """Return the next steps after all phases, or an empty sequence when none are left. By default, there are
+        none."""
         return ()
 
     def continues(self, params: Q) -> bool:
@@ -222,7 +223,7 @@ class Qualification(Benchmark[Q]):
         return not params.makes_file
 
     def parse(self, params: Q, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
-        """Return the values of the target and of every phase."""
+        """Return the values of the target, of every phase and of the closing steps."""
         if not outputs:
             raise Unsuitable("the target was not inspected")
         journal = StepJournal(params, outputs, facts)
@@ -231,7 +232,7 @@ class Qualification(Benchmark[Q]):
         return [*self.target_values(journal), *found, *self.closing_values(journal, params)]
 
     def phase_values(self, journal: StepJournal, phase: Phase) -> Iterable[Measurement]:
-        """Return the values of a phase."""
+        """Return the values of a phase: averages over the window, every round, and the steady state."""
         return phase_values(journal, phase)
 
     def target_values(self, journal: StepJournal) -> Iterator[Measurement]:
@@ -245,7 +246,7 @@ class Qualification(Benchmark[Q]):
                 yield Measurement("left_out", float(size), {"block_size": size})
 
     def closing_values(self, journal: StepJournal, params: Q) -> Iterable[Measurement]:
-        """Return the values of the steps after all phases."""
+        """Return the values of the steps after all phases. By default, there are none."""
         return ()
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:

@@ -88,7 +88,8 @@ class DemandMatrix:
         return f"matrix{number:02}-prewrite", self.writes(self.plan.prewrite_time, number)
 
     def writes(self, seconds: float, number: int) -> FioParams:
-        """Return the settings of the writes at the highest load."""
+        """Return the settings of the writes at the highest load, which last `seconds`. `number` is added to their
+        seed."""
         phase = replace(self.params.phase, seconds=seconds, ramp_s=0.0)
         return self.journal.fio(self.params.prewrites, phase, _SEED + number)
 
@@ -104,7 +105,7 @@ class DemandMatrix:
 
     @property
     def rounds(self) -> int:
-        """The number of complete rounds."""
+        """The number of rounds in which every load was measured."""
         return self.journal.rounds(lambda number: (self.step(number, cell)[0] for cell in self.cells))
 
     @property
@@ -120,12 +121,12 @@ class DemandMatrix:
         return window is not None and window.holds(self.params.rule)
 
     def summary(self, number: int, cell: Cell) -> FioSummary:
-        """Return the summary of a load in a round."""
+        """Return the result of a load in a round (numbered from 1)."""
         return self.journal.summary(*self.step(number, cell))
 
     @property
     def over(self) -> bool:
-        """Whether enough rounds are complete."""
+        """Whether the matrix is complete: the results are steady, or the maximum number of rounds was measured."""
         return self.rounds >= self.plan.matrix_rounds or self.steady
 
     def points(self, cell: Cell) -> list[FioPoint]:
@@ -135,7 +136,7 @@ class DemandMatrix:
         return [self.journal.point(*self.step(number, cell)) for number in range(start, rounds + 1)]
 
     def operating(self) -> dict[str, DemandLoad]:
-        """Return the operating points for the histograms."""
+        """Return the operating points at which the histograms are measured, keyed by name."""
         return operating_points([_load(cell, self.points(cell)) for cell in self.cells], self.params.latency_bound)
 
 

@@ -88,7 +88,7 @@ class DemandParams(QualificationParams):
         return self.filled(DEMAND_PLANS[self.profile])
 
     def filled(self, plan: Plan) -> Plan:
-        """Return `plan`, overridden by the settings with the same names."""
+        """Return `plan` with each field replaced by the setting of the same name, if that setting is set."""
         given = {one.name: getattr(self, one.name) for one in fields(plan)}
         return replace(plan, **{name: one for name, one in given.items() if one is not None})
 
@@ -115,7 +115,7 @@ class DemandParams(QualificationParams):
 
 
 def loads_at_odds(params: DemandParams) -> Iterator[tuple[str, str]]:
-    """Yield an error for impossible loads."""
+    """Yield an error if a number of jobs or a queue depth is 0."""
     plan = params.demand_plan()
     if not all((*plan.threads, *plan.depths)):
         yield "threads", "the numbers of jobs and the queue depths must be at least 1"

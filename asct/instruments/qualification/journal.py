@@ -50,7 +50,7 @@ class FioSummary:
 
     @classmethod
     def of(cls, point: FioPoint) -> FioSummary:
-        """Summarize a point."""
+        """Return the summary of a point, with times in seconds."""
         whole, writes = point.sides[""], point.sides.get("write")
         return cls(
             seconds=whole.seconds,
@@ -209,17 +209,17 @@ class TimeSlot:
 
     @property
     def iops(self) -> float:
-        """Requests per second."""
+        """Requests per second in this interval."""
         return self.ios / self.seconds
 
     @property
     def bandwidth(self) -> float:
-        """Bytes per second."""
+        """Bytes per second in this interval, read and written."""
         return self.io_bytes / self.seconds
 
 
 def joined(slots: Sequence[TimeSlot]) -> TimeSlot:
-    """Merge consecutive slots into one."""
+    """Return one slot with the sums of the times, requests and bytes of consecutive slots."""
     columns = zip(*(astuple(slot) for slot in slots), strict=True)
     return TimeSlot(*map(sum, columns))
 
@@ -248,7 +248,7 @@ def _slot(result: str) -> TimeSlot:
 
 
 def slots_of(point: FioPoint) -> tuple[TimeSlot, ...]:
-    """Return the intervals between a process's reports."""
+    """Return the intervals between a process's reports, in chronological order."""
     return tuple(
         TimeSlot(one.seconds, one.ios, one.io_bytes, one.sides["write"].io_bytes if "write" in one.sides else 0)
         for one in point.seconds

@@ -206,6 +206,6 @@ def _rounds(history: RoundHistory) -> Iterator[Measurement]:
 
 
 def round_values(summary: FioSummary, at: dict[str, Scalar]) -> Iterator[Measurement]:
-    """Yield the values of one round."""
+    """Yield the rate, bandwidth and latency of one round as details, with the coordinates `at`."""
     for name in QUANTITIES:
         yield Measurement(f"round_{name}", summary.value(name), at, flags=summary.flags, detail=True)

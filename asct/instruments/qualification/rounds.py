@@ -172,11 +172,11 @@ class RoundHistory:
         return continued(fresh, [self.summary(before, cell).io_bytes for before in range(index)])
 
     def point(self, index: int, cell: Workload) -> FioPoint:
-        """Return the result of a workload in a round."""
+        """Return the full result of a workload in the round with this index, including its histograms."""
         return self.journal.point(self.phase.step_name(index + 1, cell), self.params(index, cell))
 
     def summary(self, index: int, cell: Workload) -> FioSummary:
-        """Return the summary of a workload in a round."""
+        """Return the result of a workload in the round with this index, without its histograms."""
         return self.journal.summary(self.phase.step_name(index + 1, cell), self.params(index, cell))
 
     def seed(self, index: int, cell: Workload) -> int:
@@ -184,12 +184,12 @@ class RoundHistory:
         return index * len(self.phase.cells) + self.phase.cells.index(cell)
 
     def values(self, tracked: TrackedMetric) -> list[float]:
-        """Return the values of a dependent variable in all rounds."""
+        """Return the values of a dependent variable, one per complete round."""
         return [self.summary(index, tracked.cell).value(tracked.quantity) for index in range(self.rounds)]
 
     @cached_property
     def resumed_at(self) -> int:
-        """The first round after the last interruption."""
+        """The index of the first round after the last interruption, or 0 if there was no interruption."""
         found = 0
         for index in range(self.rounds):
             for cell in self.phase.cells:
@@ -216,7 +216,7 @@ class RoundHistory:
         return next((index for index, amount in enumerate(self.written()) if amount >= needed), None)
 
     def verdict(self) -> SteadyVerdict:
-        """Return the verdict on the rounds so far."""
+        """Return whether the rounds so far are steady or, if they are not, why."""
         rule = self.journal.params.rule
         if self.rounds < rule.window:
             return SteadyVerdict("rounds")

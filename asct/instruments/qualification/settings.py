@@ -56,7 +56,7 @@ class Workload:
 
     @property
     def coords(self) -> dict[str, Scalar]:
-        """The coordinates of the values of the workload."""
+        """The coordinates of the workload's values."""
         return dict(self.place) or {"block_size": self.block_size, "rwmixread": self.reads}
 
 
@@ -215,7 +215,7 @@ class QualificationParams(RaidParams):
 
     @property
     def rule(self) -> SteadyRule:
-        """The rule that a steady window must satisfy."""
+        """The rule that a steady window must satisfy, with limits as fractions instead of percentages."""
         return SteadyRule(self.window, self.excursion / 100.0, self.slope / 100.0)
 
     @property

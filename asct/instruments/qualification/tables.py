@@ -24,7 +24,7 @@ _SINGLE: Final = "test"
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A dependent variable in a phase."""
+    """A dependent variable: a quantity of one workload that must become steady in a phase."""
 
     phase: str
     place: WorkloadKey
@@ -54,7 +54,7 @@ class QualificationView:
 
     @property
     def phases(self) -> list[str]:
-        """The names of the phases in order."""
+        """The names of the phases, in the order in which they ran."""
         return list(dict.fromkeys(str(record.coords["phase"]) for record in at(self.records, "rounds")))
 
     def run(self, phase: str) -> dict[str, Scalar]:
@@ -95,7 +95,7 @@ class QualificationView:
         return found
 
     def window(self, what: Variable) -> dict[int, Record]:
-        """Return the rounds in a dependent variable's window."""
+        """Return the rounds in a dependent variable's window, keyed by round number."""
         first, last = self.window_rounds(what.phase)
         rounds = self.courses(what.quantity).get(what.place, {})
         return {number: record for number, record in rounds.items() if first <= number <= last}
@@ -106,7 +106,7 @@ class QualificationView:
 
 
 def views(records: Sequence[Record]) -> list[QualificationView]:
-    """Return a view of each point that has rounds."""
+    """Return a view of each point that has rounds. Labels and slug suffixes are empty if there is only one."""
     points = [mine for mine in by_point(records) if at(mine, "rounds")]
     labels = [point_label(mine[0], "") if len(points) > 1 else "" for mine in points]
     slugs = [f"-{number}" if len(points) > 1 else "" for number in range(1, len(points) + 1)]
