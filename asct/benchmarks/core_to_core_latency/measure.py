@@ -72,7 +72,7 @@ def _by_cpu(meta: Mapping[str, Any], key: str) -> dict[int, int]:
 
 
 def kernel_pass_of(node: int, run: KernelRun, order: Order, in_cycles: bool) -> KernelPass:
-    """Return the pairs of one run with their flags."""
+    """Return the pairs of one run with their flags, the results of its checks, and the numbers of missing pairs."""
     checks = _compared(run.samples)
     disturbed = {method for method, ratios in checks.items() if median(ratios) > DISTURBED}
     noise, changed = noise_flags(run.end), _moved_pairs(run)

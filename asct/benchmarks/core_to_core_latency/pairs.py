@@ -58,7 +58,7 @@ class PairLatency:
 
     @property
     def coords(self) -> dict[str, Scalar]:
-        """The coordinates of the value."""
+        """The coordinates of the value: both CPUs with their nodes, the method, and the memory node."""
         keys = ("cpu_a", "cpu_b", "node_a", "node_b", "method", "memory_node")
         return {key: getattr(self, key) for key in keys}
 

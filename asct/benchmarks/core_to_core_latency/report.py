@@ -36,17 +36,17 @@ class StoredPairs:
 
     @property
     def unit(self) -> str:
-        """The unit in tables."""
+        """The unit that tables show: `ns` or `cycles`."""
         return "cycles" if self.in_cycles else "ns"
 
     @property
     def base_unit(self) -> str:
-        """The unit of the values."""
+        """The unit in which the values are stored: `s` or `cycles`."""
         return "cycles" if self.in_cycles else "s"
 
     @property
     def scale(self) -> float:
-        """The divisor of the values in tables."""
+        """The number by which tables divide the stored values."""
         return 1.0 if self.in_cycles else NS
 
     def methods(self, data: str) -> dict[str, Sequence[PairLatency]]:

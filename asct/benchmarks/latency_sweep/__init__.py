@@ -291,7 +291,7 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
         return (level_table(records, in_cycles(self, records)),) if records else ()
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
-        """Return the curve as a figure."""
+        """Return a figure of the latency by working set size, with the curve of each point."""
         from asct.benchmarks.latency_sweep.report import latency_curve
 
         return latency_curve(records, in_cycles(self, records))

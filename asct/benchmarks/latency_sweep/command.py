@@ -232,7 +232,8 @@ def local_arguments(params: LatencySweepParams, facts: HostFacts, low: int, high
 
 
 def visit_arguments(params: LatencySweepParams, facts: HostFacts, sizes: Sequence[int]) -> tuple[str, ...]:
-    """Return the arguments for the sizes of a later visit."""
+    """Return the arguments with which a later visit measures these sizes, with fewer batches than in the first
+    visit."""
     given = {"sizes": sizes, "batches": _BATCHES_AGAIN, "patience-ms": _VISIT_PATIENCE_MS}
     return _arguments(params, facts, params.time_cap, given)
 

@@ -70,7 +70,7 @@ def demanded_bytes(params: LoadedLatencyParams, facts: HostFacts | None, chain: 
 
 
 def probe(params: LoadedLatencyParams) -> str:
-    """Return the value of the `load` kernel's `--probe` option."""
+    """Return what the `load` kernel measures under load, for `--probe`: `chain`, `workload` (a command) or `none`."""
     if params.workload_cmd is not None:
         return "workload"
     return "none" if params.phase == "bandwidth" else "chain"

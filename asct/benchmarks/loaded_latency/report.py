@@ -53,7 +53,7 @@ class TableUnits:
         return cls("", "ns", 1e-9, rate, rate_scale)
 
     def latency(self, key: str, title: str) -> Column:
-        """Return a column of latencies."""
+        """Return a column for the latency metric `key`, with the unit in its title."""
         return Column(key, f"{title} [{self.unit}]", self.scale)
 
     def seconds(self, key: str, title: str, help: str = "") -> Column:
@@ -62,7 +62,7 @@ class TableUnits:
         return Column(key, f"{title} [{self.unit}]", 1.0 / self.rate_scale if self.suffix else self.scale, help=help)
 
     def bandwidth(self, key: str, title: str, help: str = "") -> Column:
-        """Return a column of bandwidths."""
+        """Return a column for the bandwidth metric `key`, with the unit in its title."""
         return Column(key, f"{title} [{self.rate}]", self.rate_scale, help=help)
 
 

@@ -57,7 +57,7 @@ class StorageCompositeWorkload(Qualification[CompositeParams]):
         return replace(base, memory_bytes=max(base.memory_bytes, buffers))
 
     def cost(self, params: CompositeParams) -> Cost:
-        """Return the cost of the demand test."""
+        """Return the time that the demand test takes and the bytes that it writes."""
         return demand_cost(params)
 
     def phases(self, params: CompositeParams, logical_block: int) -> Sequence[Phase]:
@@ -78,7 +78,7 @@ class StorageCompositeWorkload(Qualification[CompositeParams]):
                 yield Measurement("left_out", float(size), {"block_size": size})
 
     def closing_values(self, journal: StepJournal, params: CompositeParams) -> Iterator[Measurement]:
-        """Yield the values of the demand test."""
+        """Yield the values of the demand test, which is the whole test."""
         load = params.on(journal.logical_block).at_highest()
         own = StepJournal(load, tuple(journal.outputs.values()), journal.facts)
         marks = (FAST,) if params.profile == "fast" else ()

@@ -75,12 +75,12 @@ class CompositeParams(DemandParams):
 
     @property
     def prewrites(self) -> Workload:
-        """The composite workload without reads."""
+        """The composite workload without reads, which brings the drive to steady state."""
         return self._workload(0)
 
     @property
     def demanded(self) -> Workload:
-        """The composite workload."""
+        """The composite workload with the read percentage in the settings, which is measured."""
         return self._workload(self.rwmixread)
 
     def _workload(self, reads: int) -> Workload:

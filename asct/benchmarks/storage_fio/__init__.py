@@ -6,7 +6,7 @@ from asct.instruments.fio import FioBenchmark, FioParams
 
 
 class StorageFio(FioBenchmark[FioParams]):
-    """A benchmark of one fio workload with the shared settings."""
+    """A benchmark that runs one fio workload per point, with the shared settings."""
 
     name = "storage-fio"
     title = "Storage, any fio workload"

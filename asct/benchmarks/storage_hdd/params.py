@@ -48,7 +48,7 @@ class ZoneWorkload:
 
     @property
     def writes(self) -> bool:
-        """Whether the workload writes."""
+        """Whether the workload writes, which it does unless all of its requests are reads."""
         return self.reads < 100
 
     @property
@@ -58,7 +58,7 @@ class ZoneWorkload:
 
     @property
     def coords(self) -> dict[str, Scalar]:
-        """The coordinates of the values of the workload."""
+        """The coordinates of the workload's values."""
         return {"rw": self.pattern, "block_size": self.block_size, "rwmixread": self.reads}
 
 

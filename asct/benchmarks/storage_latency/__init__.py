@@ -125,7 +125,7 @@ class StorageLatency(Qualification[LatencyParams]):
         return replace(found, seconds=found.seconds + more, longest_s=found.longest_s + more)
 
     def closing_steps(self, journal: StepJournal, params: LatencyParams, context: Context) -> Sequence[Step]:
-        """Return the histogram run."""
+        """Return the histogram run, or an empty sequence if it has finished or is disabled (`response_time: 0s`)."""
         if journal.has(RESPONSE) or not params.response_time:
             return ()
         return [fio_process(self._response(journal, params), context, RESPONSE)]

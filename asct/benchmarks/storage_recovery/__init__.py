@@ -119,7 +119,7 @@ class StorageRecovery(Qualification[RecoveryParams]):
         return super().needs(params.load(), facts)
 
     def cost(self, params: RecoveryParams) -> Cost:
-        """Return the cost of the selected test."""
+        """Return the time that the selected test takes and the bytes that it writes."""
         form = params.form()
         if params.test == "demand":
             return demand_cost(params)
@@ -140,12 +140,12 @@ class StorageRecovery(Qualification[RecoveryParams]):
         return ()
 
     def closing_steps(self, journal: StepJournal, params: RecoveryParams, context: Context) -> Sequence[Step]:
-        """Return the next steps of the test."""
+        """Return the next steps of the selected test, or an empty sequence when it is complete."""
         load = params.load()
         return _RUNS[params.test][0](load, StepJournal(load, context.done, context.facts), context)
 
     def closing_values(self, journal: StepJournal, params: RecoveryParams) -> Iterator[Measurement]:
-        """Yield the values of the test."""
+        """Yield the values of the selected test."""
         load = params.load()
         own = StepJournal(load, tuple(journal.outputs.values()), journal.facts)
         fast = (FAST,) if params.profile == "fast" else ()

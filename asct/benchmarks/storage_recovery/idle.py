@@ -90,7 +90,7 @@ def burst_name(wait: float, number: int) -> str:
 
 
 def baseline_name(wait: float) -> str:
-    """Return the name of the step that follows the bursts."""
+    """Return the name of the step that writes without pauses after the bursts with the pause `wait` (in seconds)."""
     return f"idle{wait:g}s-baseline"
 
 

@@ -59,7 +59,7 @@ UNITS_NOTE: Final = "MB = 1,000,000 bytes"
 
 
 def all_tables(records: Sequence[Record]) -> tuple[Table, ...]:
-    """Return all non-empty tables."""
+    """Return the tables of all three tests that contain rows, and the table of the drive."""
     fast = any("fast" in record.flags for record in records)
     form = " (fast profile)" if fast else ""
     tables = (

@@ -115,7 +115,8 @@ class StorageStreams(Qualification[StreamParams]):
         return stream_tables(records, self.name, lambda point_id: self.shown(point_id, "streams"))
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
-        """Return figures of each stream alone and together, and of the rounds."""
+        """Return figures that compare each stream alone with the same stream while all streams run, and figures of the
+        rounds."""
         return stream_figures(records)
 
 

@@ -69,14 +69,14 @@ class Stream:
 
     @property
     def alone(self) -> Workload:
-        """The workload with only this stream."""
+        """The workload in which this stream runs alone."""
         place = (("stream", self.name), ("load", ALONE))
         options = () if self.depth is None else (("iodepth", self.depth),)
         return Workload(self.block_size, 100 if self.reads else 0, self.random, self.slug, options, place)
 
     @property
     def section(self) -> str:
-        """The section of the job file."""
+        """The section that describes the stream in a fio job file."""
         depth = "" if self.depth is None else f"iodepth={self.depth}\n"
         return f"[{self.slug}]\nrw={self.rw}\nbs={self.block_size}\n{depth}"
 
@@ -129,7 +129,7 @@ class StreamParams(QualificationParams):
     iodepth: Count = setting(32, "Queue depth per job", aliases=("iod", "queue_depth"), ge=1, le=65536)
 
     def parsed(self) -> tuple[Stream, ...]:
-        """Return the streams."""
+        """Return the streams that the texts in the settings describe."""
         return tuple(map(Stream.of, self.streams))
 
     @property

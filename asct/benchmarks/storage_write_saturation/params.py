@@ -140,7 +140,7 @@ class SaturationParams(QualificationParams):
 
     @property
     def cell(self) -> Workload:
-        """The workload."""
+        """The workload of the rounds."""
         mixed = self.rw in ("randrw", "rw")
         return Workload(self.block_size, self.rwmixread if mixed else 0, random=self.rw.startswith("rand"))
 
