@@ -201,7 +201,7 @@ class Benchmark(ABC, Generic[P]):
         return ()
 
     def settings_schema(self) -> dict[str, Any]:
-        """Return the JSON Schema of the settings."""
+        """Return the JSON Schema of the benchmark's settings."""
         return self.params_model.model_json_schema()
 
 

@@ -89,7 +89,7 @@ class Marker:
 
     @property
     def label(self) -> str:
-        """The text above the line."""
+        """The text above the line: the name, followed by the value."""
         return f"{self.name} {self.value}".strip()
 
 
@@ -125,7 +125,7 @@ class _Chart:
 
 @dataclass(frozen=True, slots=True)
 class Line(_Chart):
-    """A line chart."""
+    """A line chart, optionally with vertical markers, rated values and bands."""
 
     markers: tuple[Marker, ...] = ()
     better: Better = "neither"
@@ -135,7 +135,7 @@ class Line(_Chart):
 
 @dataclass(frozen=True, slots=True)
 class Bars(_Chart):
-    """A chart of grouped or stacked bars."""
+    """A bar chart. The bars at the same x are stacked if `stacked` is set; otherwise, they are side by side."""
 
     stacked: bool = False
     better: Better = "neither"

@@ -82,7 +82,7 @@ class RaidSet:
     mdadm: str
 
     def orders(self) -> list[str]:
-        """Return the RAID set as options of guard."""
+        """Return the options that tell guard to create this RAID set."""
         chunk = [] if self.chunk is None else ["--raid-chunk", str(self.chunk)]
         return ["--raid-level", str(self.level), *chunk, "--mdadm", self.mdadm]
 

@@ -97,7 +97,7 @@ def flags_of(records: Iterable[Record]) -> tuple[str, ...]:
 
 
 def flag_cell(records: Iterable[Record]) -> Row:
-    """Return the cell for the column `FLAGS_COLUMN`."""
+    """Return the cell for the column `FLAGS_COLUMN`, with the flags of all records separated by commas."""
     return {"flags": ", ".join(flags_of(records))}
 
 

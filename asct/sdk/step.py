@@ -97,12 +97,12 @@ class Output:
 
     @property
     def stdout(self) -> str:
-        """Standard output, possibly empty."""
+        """The standard output of the process, which may be empty."""
         return self.files.get("stdout", "")
 
     @property
     def stderr(self) -> str:
-        """Standard error, possibly empty."""
+        """The standard error of the process, which may be empty."""
         return self.files.get("stderr", "")
 
 

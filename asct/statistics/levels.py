@@ -122,7 +122,7 @@ class _Curve:
         return self.take([index for index, size in enumerate(self.sizes) if size not in sizes])
 
     def take(self, indices: Sequence[int]) -> _Curve:
-        """Return the points with these indices."""
+        """Return the curve that consists of the points with these indices."""
         return _Curve(
             tuple(self.sizes[i] for i in indices), tuple(self.x[i] for i in indices), tuple(self.y[i] for i in indices)
         )

@@ -27,7 +27,7 @@ def median(values: Sequence[float]) -> float:
 
 
 def mad(values: Sequence[float]) -> float:
-    """Return the unscaled median absolute deviation from the median."""
+    """Return the median absolute deviation from the median, without scaling it to a standard deviation."""
     middle = median(values)
     return median([abs(value - middle) for value in values])
 

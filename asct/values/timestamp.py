@@ -9,7 +9,7 @@ _UNITS: Final = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
 
 
 def stamp(moment: datetime, precision: Literal["seconds", "milliseconds"] = "seconds") -> str:
-    """Format a time in UTC: `2026-11-01T04:28:13Z`."""
+    """Format a time, which must be in UTC: `2026-11-01T04:28:13Z`."""
     return moment.isoformat(timespec=precision).replace("+00:00", "Z")
 
 
