@@ -119,7 +119,7 @@ class _Job:
     whole: bool
 
     def setting(self, name: str) -> Scalar | None:
-        """Return the value of a setting, or fio's default, or None if it is unknown."""
+        """Return the value of a setting or, if it was not set, fio's default. Return None if the value is unknown."""
         return self.options.get(name, _DEFAULTS.get(name)) if self.whole else None
 
     @property

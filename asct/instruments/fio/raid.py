@@ -101,7 +101,7 @@ def raid_set(params: RaidParams, facts: HostFacts) -> RaidSet | None:
 
 
 def raid_flags(watch: GuardOutput) -> Iterator[str]:
-    """Yield the flags that apply to all values of a set."""
+    """Yield the flags that apply to all values measured on a RAID set."""
     arrays = [device for device in (*watch.before, *watch.after) if device.scalar("raid_level") is not None]
     if any(device.scalar("raid_level") != "0" for device in arrays):
         yield ASSUMED_CLEAN

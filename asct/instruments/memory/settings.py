@@ -85,7 +85,8 @@ def data_size_setting() -> Any:
 
 
 def iterations_setting(default: int, unit: str) -> Any:
-    """Declare the setting for the number of windows for one `unit` in each visit."""
+    """Declare the setting for the number of windows in each visit. `unit` names what they measure, such as `access
+    pattern`."""
     return setting(
         default,
         f"Number of 100 us windows per {unit} and visit; there are fewer if the `duration` limit is reached first",
@@ -95,13 +96,15 @@ def iterations_setting(default: int, unit: str) -> Any:
 
 
 def duration_setting(default_s: float, unit: str, *, max_s: float = 600, help: str = "") -> Any:
-    """Declare the setting for the time limit of each value (`unit`) in each visit."""
+    """Declare the setting for a time limit in each visit. `unit` names what the limit applies to, such as `access
+    pattern`."""
     text = help or f"Time limit per {unit} and visit; normally reached only on a busy host"
     return setting(default_s, text, aliases=("time_cap",), ge=1e-3, le=max_s)
 
 
 def target_interval_setting(default: float, unit: str, *, max_share: float = 0.2) -> Any:
-    """Declare the setting for the interval width of one `unit`, which determines the number of visits."""
+    """Declare the setting for the width of the interval, which determines the number of visits. `unit` names what the
+    interval applies to."""
     return setting(
         default,
         f"Intended width of the 95 % interval for {unit}, relative to its median "

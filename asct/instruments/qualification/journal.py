@@ -65,7 +65,7 @@ class FioSummary:
         )
 
     def value(self, quantity: Quantity | Literal["latency_max"]) -> float:
-        """Return a quantity. Raises ValueError if it is a latency that fio did not report."""
+        """Return the value of this quantity. Raises ValueError if it is a latency that fio did not report."""
         value: float | None = getattr(self, quantity)
         if value is None:
             raise ValueError("fio reports no latency")

@@ -324,7 +324,8 @@ class MatrixParams(QualificationParams):
         return tuple(Workload(size, reads) for reads in dict.fromkeys(self.mixes) for size in sizes)
 
     def phase(self, logical_block: int, quantity: Quantity) -> Phase:
-        """Return the only phase. Raises Unsuitable if the target supports none of the dependent workloads."""
+        """Return the only phase of the test. Raises Unsuitable if the target supports none of the dependent
+        workloads."""
         cells = self.cells(logical_block)
         tracked = tuple(TrackedMetric(cell, quantity) for cell in self.dependent_cells() if cell in cells)
         if not tracked:
