@@ -130,7 +130,8 @@ def inside(level: MemoryLevel) -> list[int]:
 
 
 def size_latencies(runs: Sequence[KernelRun]) -> dict[int, SizeLatency]:
-    """Return the sizes of all runs. If a size was measured twice, the first result is used."""
+    """Return the result for every size that was measured in any of the runs. If a size was measured twice, the first
+    result is used."""
     points: dict[int, SizeLatency] = {}
     for run in runs:
         for point in (_point(sample, run.end) for sample in run.samples):

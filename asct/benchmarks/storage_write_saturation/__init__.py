@@ -157,7 +157,8 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
         return all_tables(records)
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
-        """Return figures of IOPS and latency over rounds, time and bytes written."""
+        """Return figures that plot IOPS and latency against time and the data written, and a figure of the final
+        histogram."""
         return course_figures(records)
 
 
