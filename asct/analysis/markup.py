@@ -11,7 +11,7 @@ from asct.analysis.grid import TableCell, TextTable, Tone, plain
 from asct.values.text import counted
 
 MOST_ROWS = 200
-"""Maximum number of rows of a table."""
+"""Maximum number of rows that a table in Markdown shows; further rows are only counted."""
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~!$@&])")
 _REFERENCE = re.compile(r"(\\@(?=\w)|(?:\\#|\b[Gg][Hh]-)(?=\d))")
 """Matches mentions, URLs and issue numbers. GitHub turns these into links after removing backslashes, so escaping is

@@ -60,7 +60,7 @@ _WORD: Final = re.compile(r"[\w ./%*-]{0,40}")
 _IN_PATHS: Final = frozenset({"host", "id", "raw", "folder"})
 """Fields whose values are paths in the results tree, or names in these paths."""
 _TOP: Final = frozenset({"build", "disturbances", "facts", "jobs"})
-"""The folders in a run folder."""
+"""The folders in a run folder, whose names are never changed."""
 _PCI: Final = re.compile(r"[0-9A-Fa-f]{4,}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]")
 _WORDS: Final = frozenset((*get_args(PointStatus), *get_args(HostStatus), *get_args(State), *_OWN["words"]))
 _SHORTEST_NAME: Final = 5

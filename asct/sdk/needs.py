@@ -109,7 +109,7 @@ class JobNeeds:
     """
 
     seconds: float = 0.0
-    """The likely time."""
+    """The likely duration of the job in seconds."""
     longest_s: float = 0.0
     """The longest possible time in seconds. It differs from `seconds` only if the number of rounds depends on the
     drive."""

@@ -23,7 +23,7 @@ from asct.values.strict_json import DECODER
 _SHORTEST_S: Final = 0.02
 """Shortest interval between two reports. fio may print its last report right after the previous one."""
 _COUNTER_END: Final = 1 << 64
-"""fio counts in unsigned integers of 64 bits."""
+"""All counts are below this number, because fio's counters have 64 bits and no sign."""
 _DAMAGES: Final = (KeyError, TypeError, AttributeError, ValueError, OverflowError)
 
 

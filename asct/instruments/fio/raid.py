@@ -30,12 +30,13 @@ FLAGS: Final = {
 
 
 class _Level(NamedTuple):
-    """A RAID level. In the worst case, a set with n members writes `copies`/n of fio's bytes to each of them."""
+    """A RAID level."""
 
     least: int
-    """Minimum number of members."""
+    """The minimum number of members."""
     copies: int | None
-    """None means that every member receives all bytes."""
+    """The number of bytes that the set writes for each byte from fio, in the worst case and over all members. None means
+    that every member receives all bytes."""
 
 
 _LEVELS: Final = {0: _Level(2, 1), 1: _Level(2, None), 5: _Level(3, 2), 6: _Level(4, 3), 10: _Level(2, 2)}

@@ -42,7 +42,7 @@ _SHARED: Final = frozenset({
 })  # fmt: skip
 """Settings that apply to the whole point, so that a job file cannot contain them."""
 _TIMES: Final = ("duration", "ramp_time")
-"""Settings that all sections of a stage share."""
+"""Settings that must be the same in all sections of a stage."""
 INVERSE: Final = {"buffered": ("direct", 1), "rwmixwrite": ("rwmixread", 100)}
 """fio options that complement a setting: the value of the option is the given number minus the value of the setting."""
 

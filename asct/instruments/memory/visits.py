@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from asct.sdk.step import Output, Step
 
 VISITS_MOST: Final = 12
-"""Maximum number of visits after a pilot."""
+"""Maximum number of visits that a pilot can request, including those of the pilot itself."""
 VISIT_FLAGS: Final[dict[str, str]] = {
     "noisy": "the 95 % interval over the visits is more than twice as wide as target_interval, or a visit ended at its "
     "time limit",
