@@ -35,8 +35,8 @@ class _Level(NamedTuple):
     least: int
     """The minimum number of members."""
     copies: int | None
-    """The number of bytes that the set writes for each byte from fio, in the worst case and over all members. None means
-    that every member receives all bytes."""
+    """The number of bytes that the set writes for each byte from fio, in the worst case and over all members. None
+    means that every member receives all bytes."""
 
 
 _LEVELS: Final = {0: _Level(2, 1), 1: _Level(2, None), 5: _Level(3, 2), 6: _Level(4, 3), 10: _Level(2, 2)}
