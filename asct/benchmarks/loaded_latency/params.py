@@ -103,7 +103,7 @@ class LoadedLatencyParams(VisitedParams):
         le=65_535,
     )
     memory_node: int | None = memory_node_setting(
-        "NUMA node of all memory (chain and load); if unset, each CPU uses memory on its own node"
+        "NUMA node whose memory the chain and the load use; if unset, each CPU uses memory on its own node"
     )
     load_cpus: Annotated[tuple[_Cpu, ...], INTEGERS] = setting(
         (),

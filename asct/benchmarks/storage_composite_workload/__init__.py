@@ -34,7 +34,7 @@ class StorageCompositeWorkload(Qualification[CompositeParams]):
     ranges."""
 
     name = "storage-composite-workload"
-    title = "Composite workload of a drive"
+    title = "Composite workload on a drive"
     version = "1"
     summary = "A mix of block sizes and access ranges at different demand intensities (SNIA PTS CBW, ECW; JESD219)"
     aliases = ("scbw",)

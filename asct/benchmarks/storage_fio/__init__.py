@@ -9,7 +9,7 @@ class StorageFio(FioBenchmark[FioParams]):
     """A benchmark that runs one fio workload per point, with the shared settings."""
 
     name = "storage-fio"
-    title = "Storage, any fio workload"
+    title = "Storage with any fio workload"
     version = "2"
     summary = "A single fio measurement; every setting is checked and can be swept"
     aliases = ("sfio",)

@@ -41,7 +41,7 @@ class StorageStreams(Qualification[StreamParams]):
     """A qualification that measures all streams together and each stream alone."""
 
     name = "storage-streams"
-    title = "Concurrent streams of a drive"
+    title = "Concurrent streams on a drive"
     version = "1"
     summary = "Sequential and random streams, run together and alone (SNIA RWSW Multi-WSAT, Individual Streams-WSAT)"
     aliases = ("sstreams", "rwsw")

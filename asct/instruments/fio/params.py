@@ -231,7 +231,7 @@ class PointParams(Params):
     block_size: Size = setting(4096, "Bytes per request", aliases=("blocksize", "bs"), ge=512, le=2**30)
     filesize: Size | None = setting(
         None,
-        "Number of bytes of the target to use; if unset, 1000 MiB of a temporary file, or all of a named target",
+        "How many bytes of the target to use; if unset, a temporary file of 1000 MiB, or all of a named target",
         aliases=("size",),
         pitfalls="If the file is smaller than the caches of the drive, the benchmark measures the caches.",
     )

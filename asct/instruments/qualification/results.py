@@ -30,7 +30,7 @@ _PHASE: Final[Coords] = {"phase": None}
 _TRACKED: Final[Coords] = {**_PHASE, **CELL, "quantity": QUANTITIES}
 
 TARGET: Final[tuple[Metric, ...]] = (
-    Metric("active_range", "B", "neither", "Number of bytes of the target that are used", comparable=False),
+    Metric("active_range", "B", "neither", "Number of bytes that the test uses on the target", comparable=False),
     Metric("left_out", "B", "neither", "Block size that was skipped because it is smaller than a logical block of "
                                        "the target", comparable=False,
            coords={"block_size": None}),

@@ -141,7 +141,7 @@ class QualificationParams(RaidParams):
     overwrite: bool = setting(False, "Consent to overwrite the content of the existing regular file in file_names")
     offset: Size = setting(0, "First byte of the active range", aliases=("active_range_offset",))
     active_range: Size | None = setting(
-        None, "Number of bytes of the target to use, starting at offset; if unset, up to its end", ge=MIB
+        None, "How many bytes of the target to use, starting at offset; if unset, all up to its end", ge=MIB
     )
     capacity_fraction: float = setting(
         1.0, "Share of the active range to use; SNIA PTS specifies 0.75 for consumer drives", gt=0, le=1
