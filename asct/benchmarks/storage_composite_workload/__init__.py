@@ -78,7 +78,7 @@ class StorageCompositeWorkload(Qualification[CompositeParams]):
                 yield Measurement("left_out", float(size), {"block_size": size})
 
     def closing_values(self, journal: StepJournal, params: CompositeParams) -> Iterator[Measurement]:
-        """Yield the values of the demand test, which is the whole test."""
+        """Yield the values of the steady state, of the matrix, and of the operating points."""
         load = params.on(journal.logical_block).at_highest()
         own = StepJournal(load, tuple(journal.outputs.values()), journal.facts)
         marks = (FAST,) if params.profile == "fast" else ()
