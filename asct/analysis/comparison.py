@@ -100,7 +100,7 @@ class Change:
     """Whether there is nothing to test: all samples of both values and all unchanged runs are equal, or both values are
     equal and not positive."""
     shared: str = ""
-    """A note on a regression if most values of the host became worse together."""
+    """A note on a regression, set if most values of the host became worse in the same run."""
     test: tuple[object, ...] = ()
     """The key that identifies the test: settings, coordinates, samples and limit. Metrics that record the same numbers,
     such as `iops` and `read_iops` of a read job, share one test. If the key is empty, the change is tested on its

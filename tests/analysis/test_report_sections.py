@@ -41,7 +41,7 @@ def test_pairs_that_disagree_stand_before_those_that_agree(tmp_path: Path) -> No
     texts = {(row[-3].text, row[-2].text, row[-1].text) for row in grid.rows}
     assert ("latency-sweep 158 ns", "idle-latency 187 ns", "+18.4 %") in texts
     assert ("latency-sweep 158 ns", "loaded-latency 161 ns", "+1.9 %") in texts
-    assert sentence(grid) == "2 of 3 pairs of values of the same quantity disagree"
+    assert sentence(grid) == "2 of 3 pairs of values that measure the same quantity disagree"
 
 
 @pytest.mark.parametrize(("most", "note"), [(1, "2 more pairs are not listed."), (2, "1 more pair is not listed.")])

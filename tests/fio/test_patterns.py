@@ -30,18 +30,18 @@ def rows_of(records: list[Any]) -> dict[str, Any]:
 
 def test_what_writing_and_random_access_cost() -> None:
     rows = rows_of(records_of())
-    assert rows["writes relative to reads, sequential"]["rate"] == pytest.approx(0.5)
-    assert rows["random relative to sequential reads"]["rate"] == pytest.approx(0.25)
-    assert rows["random relative to sequential reads"]["latency"] == pytest.approx(4.0)
-    assert rows["random relative to sequential writes"]["tail"] == pytest.approx(4.0)
-    assert rows["mixed relative to reads, random"]["rate"] == pytest.approx(0.8)
-    assert rows["mixed relative to reads, random"]["reads"] == pytest.approx(70.0)
-    assert "mixed relative to reads, sequential" not in rows
+    assert rows["sequential: writes relative to reads"]["rate"] == pytest.approx(0.5)
+    assert rows["reads: random relative to sequential"]["rate"] == pytest.approx(0.25)
+    assert rows["reads: random relative to sequential"]["latency"] == pytest.approx(4.0)
+    assert rows["writes: random relative to sequential"]["tail"] == pytest.approx(4.0)
+    assert rows["random: mixed relative to reads"]["rate"] == pytest.approx(0.8)
+    assert rows["random: mixed relative to reads"]["reads"] == pytest.approx(70.0)
+    assert "sequential: mixed relative to reads" not in rows
 
 
 def test_repeats_bound_the_ratio() -> None:
-    assert rows_of(records_of())["writes relative to reads, random"]["rate_range"] is None
-    assert rows_of(records_of(2))["writes relative to reads, random"]["rate_range"] == "0.45 to 0.55"
+    assert rows_of(records_of())["random: writes relative to reads"]["rate_range"] is None
+    assert rows_of(records_of(2))["random: writes relative to reads"]["rate_range"] == "0.45 to 0.55"
 
 
 def test_doubt_is_said_and_one_pattern_alone_has_no_ratio() -> None:

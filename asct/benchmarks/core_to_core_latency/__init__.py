@@ -94,7 +94,7 @@ class CoreToCoreLatency(VisitedBenchmark[CoreToCoreLatencyParams]):
             "address_spread",
             "1",
             "neither",
-            "Latency of a pair at its slowest memory address, relative to its fastest",
+            "Latency of a pair at its slowest memory address, relative to its fastest one",
             _RUN,
             False,
         ),

@@ -46,7 +46,7 @@ METRICS: Final[tuple[Metric, ...]] = (
     Metric("burst_latency", "s", "lower", "Mean latency of one burst", _BURST, False),
     Metric("recovery_time", "s", "lower", "Time until the second stream reached the level of the first"),
     Metric("recovered", "1", "higher", "1 if the stream recovered to its earlier level, otherwise 0"),
-    Metric("recovered_share", "1", "higher", "Level of the second stream relative to the first"),
+    Metric("recovered_share", "1", "higher", "Level of the second stream, relative to that of the first"),
     Metric("level_bandwidth", "B/s", "higher", "Bytes per second at the end of a phase", _SPELL),
     Metric("mean_latency", "s", "lower", "Mean latency in a phase", _SPELL),
     Metric("max_latency", "s", "lower", "Maximum latency in a phase", _SPELL),

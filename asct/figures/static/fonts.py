@@ -15,7 +15,7 @@ _LAST_RESORT: Final = "Last Resort"
 """Prefix of the names of fonts that contain only placeholders."""
 
 _USUAL: Final = (400, "normal", "regular", "book")
-"""The weights of fonts for running text."""
+"""The font weights that are suitable for running text."""
 
 
 def lacking(texts: Iterable[str]) -> frozenset[str]:

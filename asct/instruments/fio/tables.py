@@ -58,12 +58,12 @@ def _part_rows(row: PointRow, names: Sequence[str]) -> list[dict[str, Scalar | N
 
 
 _PAIRS: Final = (
-    ("writes relative to reads, sequential", "write", "read"),
-    ("writes relative to reads, random", "randwrite", "randread"),
-    ("random relative to sequential reads", "randread", "read"),
-    ("random relative to sequential writes", "randwrite", "write"),
-    ("mixed relative to reads, sequential", "rw", "read"),
-    ("mixed relative to reads, random", "randrw", "randread"),
+    ("sequential: writes relative to reads", "write", "read"),
+    ("random: writes relative to reads", "randwrite", "randread"),
+    ("reads: random relative to sequential", "randread", "read"),
+    ("writes: random relative to sequential", "randwrite", "write"),
+    ("sequential: mixed relative to reads", "rw", "read"),
+    ("random: mixed relative to reads", "randrw", "randread"),
 )
 _QUANTITIES: Final = {"rate": "iops", "latency": "latency", "tail": "clat_p99"}
 
@@ -150,7 +150,7 @@ _COST: Final = (
 _ABSENT_IS_ZERO: Final = frozenset({"read_bandwidth", "write_bandwidth", "read_iops", "write_iops"})
 _TOLD_CHANGES: Final = 8
 _LOAD: Final = ("rw", "block_size", "iodepth", "numjobs")
-"""Settings shown if no setting is swept, and for each stage of a job file."""
+"""The settings that a table shows for each stage of a job file, or if no setting is swept."""
 
 
 def sweep_table(records: Sequence[Record], slug: str, title: str, axis: str | None) -> Sequence[Table]:

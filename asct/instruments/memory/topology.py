@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from asct.sdk.facts import HostFacts, NumaNode
 
 UNBOUND = -1
-"""Node number that means that memory is not bound to a node."""
+"""The node number that stands for memory that is not bound to a node."""
 
 
 class MemoryNode(NamedTuple):
