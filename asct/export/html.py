@@ -140,14 +140,13 @@ def _of_hosts(section: ReportSection) -> list[Figure]:
 def _by_host(sections: Sequence[ReportSection]) -> dict[str, dict[str, list[dict[str, Any]]]]:
     """Return the headings of the single-host figures, keyed by section and host. The page draws these figures on
     demand."""
+
+    def heading(figure: Figure) -> dict[str, Any]:
+        title, below = (unbroken(plain(text)) for text in (figure.title, caption(figure)))
+        return {"slug": figure.slug, "title": title, "caption": below, "square": square(figure)}
+
     return {
-        section.slug: {
-            part.host: [
-                {"slug": one.slug, "title": plain(one.title), "caption": plain(caption(one)), "square": square(one)}
-                for one in part.figures
-            ]
-            for part in section.parts
-        }
+        section.slug: {part.host: [heading(figure) for figure in part.figures] for part in section.parts}
         for section in sections
         if any(part.figures for part in section.parts)
     }
