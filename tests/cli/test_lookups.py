@@ -95,7 +95,7 @@ def test_list_writes_files_only_when_asked(asct: Asct, tmp_path: Path) -> None:
         ("storage-fio.iodepth", ["setting `iodepth`", "default 16"]),
         ("storage-fio.bs", ["setting `block_size`", "aliases:"]),
         ("noisy-pressure", ["flag `noisy-pressure`: marks the value as doubtful", "other processes", "loaded-latency"]),
-        ("switched", ["flag `switched`, does not", "batches", "windows"]),
+        ("switched", ["flag `switched`: does not", "batches", "windows"]),
         ("e104", ["E104: unknown key", "EXAMPLE", "\n    plan: 1\n", "FIX"]),
     ],
 )
