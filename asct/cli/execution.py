@@ -50,7 +50,7 @@ _LEVELS = {"error": logging.ERROR, "warning": logging.WARNING, "note": logging.I
 
 @dataclass(frozen=True)
 class CommandOutcome:
-    """The folder of a run and the exit code of the command."""
+    """The run folder and the exit code of the command."""
 
     folder: Path
     exit_code: int

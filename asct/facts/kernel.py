@@ -13,8 +13,8 @@ MASK = "***"
 _SECRET = re.compile(
     r"passw|passphr|pwd|secret|token|credential|(?:auth|pass|psk|pw)=|keys?[=._-]", re.IGNORECASE | re.ASCII
 )
-"""Names of secrets. The pattern is matched against a word up to its last equals sign, because a value may look like a
-name."""
+"""Names of secrets. The pattern is matched against everything before the last equals sign of a word, because a value
+can itself contain names (`opts=user=me,password=x`)."""
 _LOGIN = re.compile(r"=.*:.*@")
 _OPTION = re.compile(rf"(?:# )?(CONFIG_(?:{KERNEL_OPTIONS}))(?:=(.*)| is not set)")
 _SECURITYFS = f"there is no {SECURITY}/lsm: securityfs is not mounted"

@@ -86,11 +86,11 @@ def open_run(results: Path, name: str = "latest") -> StoredRun:
     runs, labeled = list_runs(results), _labeled(results, name)
     matches = [item for item in runs if item.layout.root in labeled] or [item for item in runs if _matches(item, name)]
     if not matches and os.path.isfile(name):  # noqa: PTH113 - Path.is_file raises if a name is too long
-        hint = "specify the folder of a run, or create a run from fio results: `asct import fio FILE`"
-        raise NoSuchRun(Diagnostic("E505", f"{as_path} is a file, not the folder of a run", hint=hint))
+        hint = "specify a run folder, or create a run from fio results: `asct import fio FILE`"
+        raise NoSuchRun(Diagnostic("E505", f"{as_path} is a file, not a run folder", hint=hint))
     if not matches and os.path.isdir(name):  # noqa: PTH112 - Path.is_dir raises if a name is too long
         damaged = (as_path / "journal.jsonl").exists()
-        hint = way_out("run.json") if damaged else "specify the folder of a run; `asct results list` lists them"
+        hint = way_out("run.json") if damaged else "specify a run folder; `asct results list` lists them"
         raise NoSuchRun(Diagnostic("E505", f"{as_path} is not a run: it contains no run.json", hint=hint))
     return read_run(_only(matches, name, results).layout.root)
 

@@ -1,4 +1,4 @@
-"""Convert runs of older asct versions to the current format (`asct results migrate`)."""
+"""Convert runs from older asct versions to the current format (`asct results migrate`)."""
 
 from __future__ import annotations
 

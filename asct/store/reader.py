@@ -189,7 +189,7 @@ def read_run(root: Path) -> StoredRun:
     if not root.is_dir():
         raise store_error("E505", f"{root}: the folder does not exist", "`asct results list` lists the runs")
     if not layout.run.exists():
-        raise store_error("E505", f"{root} is not the folder of a run: it contains no run.json", way_out("run.json"))
+        raise store_error("E505", f"{root} is not a run folder: it contains no run.json", way_out("run.json"))
     run = load(Run, "run", inside(root, "run.json"))
     for job in run.jobs:
         for name in (job.host, job.id, job.benchmark):  # these names become names of folders and report files

@@ -70,7 +70,7 @@ def verify(stored: StoredRun) -> list[Diagnostic]:
 
 def unexpected(stored: StoredRun) -> list[Diagnostic]:
     """Return the findings about files that the run did not write, and about damage that could hide such files. The
-    contents of the files are not checked. Without checksums, as in runs of older versions, only links are found."""
+    contents of the files are not checked. Without checksums, as in runs from older versions, only links are found."""
     check = _Check(stored, scan(stored.layout.root))
     kinds = (_strangers, _sums, _status_files, _unlisted)
     return [finding for kind in kinds for finding in kind(check)]

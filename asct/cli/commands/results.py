@@ -278,12 +278,12 @@ def accept_(options: GlobalOptions, run: str, metric: str, because: str, results
     return 0
 
 
-@command.command("migrate", short_help="Convert runs of older asct versions to the current format.")
+@command.command("migrate", short_help="Convert runs from older asct versions to the current format.")
 @click.argument("runs", metavar="[RUN]...", nargs=-1, shell_complete=completing_from(run_names))
 @results_option(file_okay=False)
 @shared_options
 def migrate_(options: GlobalOptions, runs: tuple[str, ...], results: str) -> int:
-    """Convert runs of older asct versions to the current format (default: all runs).
+    """Convert runs from older asct versions to the current format (default: all runs).
 
     Values, raw files and checksums stay valid. Runs in the current format are not changed, and a run in progress is
     skipped (exit code 4). The exit code is 3 if a run is damaged or was written by a newer version.
