@@ -30,7 +30,9 @@
     "-": "M-10 0h20", "|": "M-5-6v12M0-6v12M5-6v12", "+": "M-10 0h20M-4-6v12M4-6v12",
   };
   const dashes = { dash: "6 3", dot: "2 2", dashdot: "6 2 2 2", longdash: "9 3", longdashdot: "9 2 2 2" };
-  function sample(trace) {
+  // Plotly's dashes are longer in wider lines, so those of lines that coincide would not match.
+  const inPixels = { dash: "9px,9px", dot: "3px,3px", dashdot: "9px,3px,3px,3px", longdash: "15px,15px", longdashdot: "15px,3px,3px,3px" };
+  function sample(trace, width) {
     const bar = trace.type === "bar";
     const colour = trace.marker.color;
     const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
@@ -46,7 +48,7 @@
       add("rect", { x: -10, y: -6, width: 20, height: 12, fill: colour });
       add("path", { d: hatches[pattern] || "", stroke: "#fff", "stroke-opacity": 0.7, "stroke-width": 1.5, fill: "none" });
     } else {
-      const line = { d: "M-14 0h28", stroke: colour, "stroke-width": 2, "stroke-dasharray": dashes[trace.line.dash] || "none" };
+      const line = { d: "M-14 0h28", stroke: colour, "stroke-width": width, "stroke-dasharray": dashes[trace.line.dash] || "none" };
       add("path", line);
       if (trace.mode !== "lines") add("path", { d: shapes[trace.marker.symbol], fill: colour });
     }
@@ -62,7 +64,7 @@
     plot.before(legend);
     return legend;
   }
-  function drawLegend(plot, data) {
+  function drawLegend(plot, data, panels) {
     const named = data.filter((trace) => trace.showlegend);
     const hidden = hiddenNames(plot);
     if (!named.length) return;
@@ -72,7 +74,7 @@
       const button = document.createElement("button");
       decode.innerHTML = trace.name; // The names are escaped, because plotly interprets HTML.
       button.type = "button";
-      button.append(sample(trace), decode.value);
+      button.append(sample(trace, panels ? 2 : trace.line && trace.line.width), decode.value);
       button.title = decode.value;
       button.setAttribute("aria-pressed", String(!hidden.has(trace.legendgroup)));
       button.addEventListener("click", () => toggle(plot, trace.legendgroup));
@@ -101,7 +103,7 @@
   }
   function numbers(axis, width, every, beside) {
     // Keeps each label for which there is room, but at least three. Labels that must not be omitted are rotated instead.
-    const size = axis.ticktext.map(widthOf);
+    const size = axis.ticktext.map((label) => widthOf(label) + (every ? 0 : 4));
     const at = places(axis, width);
     const kept = [];
     at.forEach((centre, index) => {
@@ -145,7 +147,7 @@
     const slot = width / axis.ticktext.length;
     const texts = axis.ticktext.map((label) => wrapped(label, Math.floor((slot - 6) / 6)));
     const sizes = texts.map((lines) => Math.max(...lines.map((line) => line.length)) * character);
-    const touching = sizes.some((size, index) => index && (size + sizes[index - 1]) / 2 > slot - 4);
+    const touching = sizes.some((size, index) => index && (size + sizes[index - 1]) / 2 > slot - 6);
     if (touching || Math.max(...sizes) > slot * 1.1) {
       if (texts.length > mostLabels) return { ...spaced(axis, width), tickangle: 0 };
       return { ...axis, tickangle: -90 };
@@ -208,10 +210,10 @@
   }
   function fitAxes(layout, inside, map) {
     const grid = layout.meta && layout.meta.grids;
-    const beside = grid ? Math.max(6, 0.02 * inside - 4) : layout.margin.r; // The gap between panels is 4 %.
     for (const name of Object.keys(layout).filter((key) => key.startsWith("xaxis"))) {
       const [from, to] = layout[name].domain || [0, 1];
       const width = inside * (to - from);
+      const beside = to - from < 1 ? Math.max(6, 0.02 * inside - 4) : layout.margin.r; // The gap between panels is 4 %.
       if (!layout[name].ticktext) continue;
       if (map && layout[name].ticktext.length > mostLabels) layout[name] = spaced(layout[name], width);
       else if (layout[name].range) layout[name] = numbers(layout[name], width, layout.meta && layout.meta.every, beside);
@@ -264,7 +266,8 @@
   async function draw(plot) {
     const { data, layout } = figureFor(plot);
     plot.style.height = layout.height ? `${layout.height}px` : "";
-    drawLegend(plot, data);
+    drawLegend(plot, data, Boolean(layout.meta && layout.meta.grids)); // The widths of lines may differ between panels.
+    for (const { line } of data) if (line && line.dash in inPixels) line.dash = inPixels[line.dash];
     const extra = fit(plot, layout, data);
     if (printing) layout.height = layout.height || (plot.classList.contains("square") ? paperWidth : 320) + extra;
     if (layout.height || extra) plot.style.height = `${layout.height || plot.clientHeight + extra}px`;

@@ -4,6 +4,7 @@ beside horizontal lines."""
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -39,6 +40,11 @@ class Placed:
     position: str
 
 
+_SAME: Final = 30.0
+"""Distance in pixels below which the marks of two series do not both need the same label."""
+_THIN: Final = 2.0
+_MOST: Final = 0.75
+"""Vertical distance in pixels up to which one curve conceals another, and the minimum fraction of concealed marks."""
 _MOST_MARKS: Final = 200
 """Maximum number of marks for which all labels are placed, because the time required grows with the square of the
 number."""
@@ -50,25 +56,67 @@ _POSITIONS: Final = {
 
 
 def placed(
-    series: Sequence[Series], axis: Axis, x: AxisView, y: AxisView, size: tuple[float, float]
+    series: Sequence[Series],
+    axis: Axis,
+    x: AxisView,
+    y: AxisView,
+    size: tuple[float, float],
+    others: Sequence[Segment] = (),
 ) -> list[list[Placed]]:
     """Return where to place the labels of each series if the area between the axes has this size in pixels. `axis` is
-    the x axis that `x` shows.
+    the x axis that `x` shows, and `others` contains lines other than those that connect the marks.
 
     The first and the last label of each series are placed first; if there are many marks, only these are placed. A
-    label that would leave the area or cover a mark, a line or another label in every position is left out.
+    label that would leave the area or cover a mark, a line or another label in every position is left out, and so is a
+    label that repeats the label of another series at almost the same position.
     """
     marks = [_pixels(_across(item, axis, x), item.y, y, size) for item in series]
     taken = [_around(mark) for own in marks for mark in own if mark is not None]
-    lines = [line for own in marks for line in _segments(own)]
+    lines = [*others, *(line for own in marks for line in _segments(own))]
     most = None if len(taken) <= _MOST_MARKS else 2
     found = [[Placed("", "top center") for _ in own] for own in marks]
+    labeled: dict[str, list[Point]] = {}
     for number, (item, own) in enumerate(zip(series, marks, strict=True)):
         for at in _ends_first(len(own))[:most]:
             mark = own[at]
-            if mark is not None and at < len(item.labels) and item.labels[at]:
-                found[number][at] = _place(item.labels[at], mark, taken, lines, size)
+            text = item.labels[at] if at < len(item.labels) else ""
+            if mark is None or not text or any(math.dist(mark, other) < _SAME for other in labeled.get(text, ())):
+                continue
+            found[number][at] = _place(text, mark, taken, lines, size)
+            if found[number][at].text:
+                labeled.setdefault(text, []).append(mark)
     return found
+
+
+def concealing(series: Sequence[Series], axis: Axis, x: AxisView, y: AxisView, size: tuple[float, float]) -> list[int]:
+    """Return how many of the following series almost coincide with each series and would therefore conceal it."""
+    marks = [[mark for mark in _pixels(_across(item, axis, x), item.y, y, size) if mark] for item in series]
+    return [sum(_conceals(other, own) for other in marks[number + 1 :]) for number, own in enumerate(marks)]
+
+
+def _conceals(other: Sequence[Point], own: Sequence[Point]) -> bool:
+    """Return whether a curve is at most `_THIN` pixels above or below most marks of another curve."""
+    places = [left for left, _ in other]
+    if len(own) < 2 or any(after <= before for before, after in pairwise(places)):
+        return False
+    return sum(_height_apart(mark, other, places) <= _THIN for mark in own) >= _MOST * len(own)
+
+
+def _height_apart(mark: Point, other: Sequence[Point], places: Sequence[float]) -> float:
+    """Return the vertical distance in pixels between a mark and a curve whose x coordinates are `places`."""
+    after = bisect_left(places, mark[0])
+    if after < len(places) and places[after] == mark[0]:
+        return abs(other[after][1] - mark[1])
+    if not 0 < after < len(places):
+        return math.inf
+    (left, start), (right, end) = other[after - 1], other[after]
+    return abs(start + (end - start) * (mark[0] - left) / (right - left) - mark[1])
+
+
+def vertical_lines(places: Sequence[float], x: AxisView, size: tuple[float, float]) -> list[Segment]:
+    """Return vertical lines at the given x values as segments in pixels."""
+    across = [share(place / x.factor, x) * size[0] for place in places]
+    return [((left, 0.0), (left, size[1])) for left in across]
 
 
 def label_rows(places: Sequence[float], texts: Sequence[str]) -> list[int]:

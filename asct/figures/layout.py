@@ -17,7 +17,7 @@ from asct.figures.labels import CHARACTER, WIDE, beside_lines, data_lines, label
 from asct.figures.palette import Style
 from asct.figures.panels import PANEL_HEIGHT, PANEL_WIDTH, Panel, columns_of, legend_names, panels
 from asct.figures.scale import escape, six_digits
-from asct.sdk.figure import Bars, Chart, Figure, Line, Marker, Series
+from asct.sdk.figure import Bars, Chart, Figure, Heatmap, Line, Marker, Series
 
 BUTTONS: Final = 28
 """Height in pixels of the row that contains plotly's buttons."""
@@ -27,6 +27,8 @@ _BELOW: Final = 52
 _LEFT: Final = 34
 """Width in pixels of the common title of the y axes and of the gaps beside it."""
 _PANEL_GAP: Final = 14
+_BETWEEN: Final = 0.04
+"""Horizontal gap between panels, as a fraction of the width of the plot area."""
 _MOST_COLUMNS: Final = 4
 _SYMBOLS: Final = dict(zip(theme.MARKERS, "\u25cf\u25a0\u25c6\u25b2\u2716\u271a\u2605\u2b22", strict=True))
 _KEY_WIDTH: Final = 38
@@ -63,16 +65,26 @@ def chart_layout(
 
 
 def caption(figure: Figure) -> str:
-    """Return the caption of a figure. If the figure consists of panels, in which vertical lines and shaded ranges have
-    no labels, the caption names them."""
-    if not isinstance(figure, Line) or is_category(figure) or len(panels(figure)) == 1:
-        return figure.caption
-    lines = dict.fromkeys(marker.label for marker in sorted(figure.markers, key=lambda marker: marker.x))
-    named = (
-        ("Vertical lines, from left to right", lines),
-        ("Shaded", dict.fromkeys(band.label for band in figure.bands)),
-    )
-    return " ".join([figure.caption, *(f"{what}: {', '.join(labels)}." for what, labels in named if labels)])
+    """Return the caption of a figure, which explains marks of two states. If the figure consists of panels, in which
+    vertical lines and shaded ranges have no labels, the caption names those that it does not mention anyway."""
+    parts = [figure.caption]
+    if not isinstance(figure, Heatmap) and _has_states(figure):
+        marks = "dashes across a bar" if isinstance(figure, Bars) else "open marks at one position"
+        parts.append(f"Two {marks} are the two states of a value.")
+    if isinstance(figure, Line) and not is_category(figure) and len(panels(figure)) > 1:
+        lines = _unmentioned([marker.label for marker in sorted(figure.markers, key=lambda one: one.x)], figure.caption)
+        bands = _unmentioned([band.label for band in figure.bands], figure.caption)
+        named = ("Vertical lines, from left to right" if len(lines) > 1 else "Vertical line", lines), ("Shaded", bands)
+        parts += [f"{what}: {', '.join(labels)}." for what, labels in named if labels]
+    return " ".join(parts)
+
+
+def _unmentioned(labels: Sequence[str], text: str) -> list[str]:
+    return [label for label in dict.fromkeys(labels) if label not in text]
+
+
+def _has_states(chart: Chart) -> bool:
+    return any(detail is not None and len(detail.states) > 1 for series in chart.series for detail in series.details)
 
 
 def _axis(view: AxisView) -> Json:
@@ -123,7 +135,7 @@ def _shapes(chart: Chart, x: AxisView, y: AxisView, number: int) -> list[Json]:
                  "y1": band.high / y.factor, "layer": "below", "line": {"width": 0},
                  "fillcolor": theme.translucent(theme.BOUND)}
             )  # fmt: skip
-        for marker in _drawn_markers(chart, x):
+        for marker in drawn_markers(chart, x):
             hint, at = marker.kind == "hint", marker.x / x.factor
             found.append(
                 {"type": "line", "xref": across, "x0": at, "x1": at, "yref": f"{up} domain", "y0": 0, "y1": 1,
@@ -139,7 +151,8 @@ def _shapes(chart: Chart, x: AxisView, y: AxisView, number: int) -> list[Json]:
     return found
 
 
-def _drawn_markers(chart: Line, x: AxisView) -> list[Marker]:
+def drawn_markers(chart: Line, x: AxisView) -> list[Marker]:
+    """Return the vertical lines that the x axis can show, from left to right."""
     if x.kind == "category":
         return []
     shown = (marker for marker in chart.markers if marker.x > 0 or x.kind != "log")
@@ -154,7 +167,7 @@ def _vertical_labels(chart: Chart, x: AxisView) -> tuple[list[Json], int]:
     """
     if not isinstance(chart, Line):
         return [], 0
-    found = [(marker.x, marker.label) for marker in _drawn_markers(chart, x)]
+    found = [(marker.x, marker.label) for marker in drawn_markers(chart, x)]
     if x.kind != "category":
         found += {band.label: (band.start, band.label) for band in chart.bands}.values()
     found.sort()
@@ -264,14 +277,14 @@ def _places(count: int, columns: int, above: int) -> Json:
     """Return the height of a figure with this number of columns, and the domains of its axes."""
     rows = -(-count // columns)
     inside = rows * PANEL_HEIGHT + (rows - 1) * (above + _PANEL_GAP)
-    width, axes = 1.0 / columns, {}
+    width, axes = (1.0 - _BETWEEN * (columns - 1)) / columns, {}
     for number in range(count):
         row, column = divmod(number, columns)
         top = row * (PANEL_HEIGHT + above + _PANEL_GAP)
         suffix = str(number + 1) if number else ""
-        left = column * width + (0.02 if column else 0.0)
+        left = column * (width + _BETWEEN)
         axes[f"xaxis{suffix}"] = {
-            "domain": [round(left, 4), round((column + 1) * width - (0.02 if column + 1 < columns else 0.0), 4)],
+            "domain": [round(left, 4), round(left + width, 4)],
             "showticklabels": number + columns >= count,
         }
         axes[f"yaxis{suffix}"] = {

@@ -15,12 +15,12 @@ from asct.figures import theme
 from asct.figures.axes import AxisView, Scales, category_label, section_scales, x_view, y_view
 from asct.figures.heat import render_heatmap
 from asct.figures.hover import hover_lines, is_several, visible_points
-from asct.figures.labels import NARROW, WIDE, Placed, placed
-from asct.figures.layout import chart_layout
+from asct.figures.labels import NARROW, WIDE, Placed, Segment, concealing, data_lines, placed, vertical_lines
+from asct.figures.layout import chart_layout, drawn_markers
 from asct.figures.palette import Palette, Style, palette
 from asct.figures.panels import PANEL_HEIGHT, PANEL_WIDTH, Panel, legend_names, panels
 from asct.figures.scale import AxisScale, escape, six_digits
-from asct.sdk.figure import Bars, Chart, Figure, Heatmap, Series
+from asct.sdk.figure import Bars, Chart, Figure, Heatmap, Line, Series
 from asct.sdk.record import Scalar
 from asct.values.text import unbroken
 
@@ -28,6 +28,10 @@ _BAND_FROM: Final = 13
 """Lines with at least this number of points show intervals as a band; shorter lines show them as error bars."""
 _MARKS_UP_TO: Final = 60
 """Lines with more points than this have no marks."""
+_WIDER: Final = 2.0
+"""Extra width in pixels of a line, and of its marks, for each of the following lines that would conceal it."""
+_WIDEST: Final = 6.0
+"""Maximum extra width. In panels, lines are at most half as much wider."""
 _PALE: Final = 0.3
 """Opacity of the values with which a series is compared."""
 _MOST_POINTS: Final = 2000
@@ -100,13 +104,15 @@ class _Drawn:
 
     def traces(self, panel: Panel, styles: Sequence[Style]) -> list[dict[str, Any]]:
         """Return the traces of one panel: intervals, visits, lines or bars, and states."""
+        if isinstance(self.chart, Bars):
+            pairs = enumerate(zip(panel.series, styles, strict=True))
+            return [trace for number, (series, style) in pairs for trace in self._bars(series, style, number)]
         labels = self._labels(panel)
         found: list[dict[str, Any]] = []
-        for number, (series, style) in enumerate(zip(panel.series, styles, strict=True)):
-            own = [place[number] for place in labels] if labels else []
-            found += (
-                self._bars(series, style, number) if isinstance(self.chart, Bars) else self._line(series, style, own)
-            )
+        for number, (series, style, extra) in enumerate(
+            zip(panel.series, styles, self._extra_widths(panel), strict=True)
+        ):
+            found += self._line(series, style, extra, [place[number] for place in labels])
         return found
 
     def _labels(self, panel: Panel) -> list[list[list[Placed]]]:
@@ -115,7 +121,25 @@ class _Drawn:
             return []
         alone = len(panel.series) == len(self.chart.series)
         sizes = (WIDE, NARROW) if alone else 2 * ((PANEL_WIDTH, PANEL_HEIGHT),)
-        return [placed(panel.series, self.chart.x, self.x, self.y, size) for size in sizes]
+        return [
+            placed(panel.series, self.chart.x, self.x, self.y, size, self._other_lines(panel, size)) for size in sizes
+        ]
+
+    def _other_lines(self, panel: Panel, size: tuple[float, float]) -> list[Segment]:
+        """Return the vertical lines of a panel, and the pale lines of its baseline."""
+        markers = drawn_markers(self.chart, self.x) if isinstance(self.chart, Line) else []
+        pale = [behind for series in panel.series if (behind := self._behind(series)) is not None]
+        return [
+            *vertical_lines([marker.x for marker in markers], self.x, size),
+            *data_lines(self.chart, pale, self.x, self.y, size),
+        ]
+
+    def _extra_widths(self, panel: Panel) -> list[float]:
+        """Return how much wider than usual each line is, so that none is concealed by those drawn after it."""
+        alone = len(panel.series) == len(self.chart.series)
+        counts = concealing(panel.series, self.chart.x, self.x, self.y, WIDE if alone else (PANEL_WIDTH, PANEL_HEIGHT))
+        step = min(_WIDER, _WIDEST / max((1, *counts))) * (1.0 if alone else 0.5)
+        return [round(step * count, 1) for count in counts]
 
     def _xs(self, series: Series) -> list[Any]:
         if self.x.kind == "category":
@@ -129,7 +153,10 @@ class _Drawn:
     def _common(self, series: Series) -> dict[str, Any]:
         return {"name": _shown(series.name), "legendgroup": escape(series.name), "showlegend": False}
 
-    def _line(self, series: Series, style: Style, places: Sequence[Sequence[Placed]]) -> list[dict[str, Any]]:
+    def _line(
+        self, series: Series, style: Style, extra: float, places: Sequence[Sequence[Placed]]
+    ) -> list[dict[str, Any]]:
+        """Return the traces of a line that is wider than usual by `extra` pixels."""
         xs, ys = self._xs(series), self._ys(series.y)
         marks = len(xs) <= _MARKS_UP_TO
         trace: dict[str, Any] = {
@@ -138,8 +165,8 @@ class _Drawn:
             "mode": "lines+markers" if marks else "lines",
             "x": xs,
             "y": ys,
-            "line": {"color": style.colour, "width": 2, "dash": style.dash},
-            "marker": {"symbol": style.marker, "size": 7 if len(xs) < 40 else 5, "color": style.colour},
+            "line": {"color": style.colour, "width": 2 + extra, "dash": style.dash},
+            "marker": {"symbol": style.marker, "size": (7 if len(xs) < 40 else 5) + extra, "color": style.colour},
             "showlegend": True,
             **self._hover(series),
         }
@@ -225,14 +252,9 @@ class _Drawn:
 
     def _backdrop(self, series: Series, style: Style, group: Mapping[str, str]) -> list[dict[str, Any]]:
         """Return the values with which a series is compared, as a pale line or as a pale mark across each bar."""
-        if series.backdrop is None:
+        behind = self._behind(series)
+        if behind is None:
             return []
-        pairs = [
-            (x, y)
-            for x, y in zip(series.backdrop.x, series.backdrop.y, strict=True)
-            if self.x.kind != "category" or category_label(x, self.chart.x) in self.x.labels
-        ]  # any other x value would add a category to the axis
-        behind = Series(series.backdrop.name, tuple(x for x, _ in pairs), tuple(y for _, y in pairs))
         trace: dict[str, Any] = {
             **self._common(series), **group, "type": "scatter", "x": self._xs(behind), "y": self._ys(behind.y),
             "hoverinfo": "skip",
@@ -241,6 +263,16 @@ class _Drawn:
             marker = {"symbol": "line-ew-open", "size": 24, "color": theme.INK, "opacity": 0.5, "line": {"width": 3}}
             return [{**trace, "mode": "markers", "marker": marker}]
         return [{**trace, "mode": "lines", "opacity": _PALE, "line": {"color": style.colour, "width": 4}}]
+
+    def _behind(self, series: Series) -> Series | None:
+        if series.backdrop is None:
+            return None
+        pairs = [
+            (x, y)
+            for x, y in zip(series.backdrop.x, series.backdrop.y, strict=True)
+            if self.x.kind != "category" or category_label(x, self.chart.x) in self.x.labels
+        ]  # any other x value would add a category to the axis
+        return Series(series.backdrop.name, tuple(x for x, _ in pairs), tuple(y for _, y in pairs))
 
     def _marks(
         self, series: Series, pairs: Sequence[tuple[Any, float]], marker: dict[str, Any], group: Mapping[str, str]

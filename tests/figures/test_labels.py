@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from asct.figures.axes import AxisView, section_scales, x_view, y_view
-from asct.figures.labels import CHARACTER, Placed, data_lines, placed
+from asct.figures.labels import CHARACTER, Placed, concealing, data_lines, placed, vertical_lines
 from asct.figures.panels import PANEL_HEIGHT, PANEL_WIDTH, panels
-from asct.sdk.figure import Axis, Line, Series
+from asct.sdk.figure import Axis, Backdrop, Line, Series
+from tests.figures.made import loaded, sweep
 from tests.figures.rendered import render_figure
 
 RATE = Axis("Rate", "B/s")
@@ -51,6 +54,64 @@ def test_no_line_crosses_a_label() -> None:
     [found] = placed([series], RATE, axis, axis, (400.0, 400.0))
     assert [item.text for item in found] == ["16", "32", "64"]
     assert found[1].position.split()[1] != "center"
+
+
+def test_no_vertical_line_crosses_a_label() -> None:
+    """The knee of a curve is at one of its marks."""
+    axis = AxisView("x", "linear", (), (), 0.0, 400.0)
+    series = Series("s", (200.0,), (200.0,), labels=("20",))
+    [[found]] = placed([series], RATE, axis, axis, (400.0, 400.0), vertical_lines([200.0], axis, (400.0, 400.0)))
+    left, right = _across(200.0, found)
+    assert found.text == "20"
+    assert left > 200.0 or right < 200.0
+
+
+def test_labels_avoid_the_knee_and_the_baseline() -> None:
+    base = loaded()
+    series = base.series[0]
+    lower = tuple(y * 0.97 for y in series.y if y is not None)
+    pale = replace(series, backdrop=Backdrop("golden", tuple(map(float, series.x)), lower))
+    alone, compared = (render_figure(replace(base, series=(one,)))["data"] for one in (series, pale))
+    (before,), (after,) = ([t for t in traces if "text" in t] for traces in (alone, compared))
+    knee = series.x.index(753.7e9)
+    assert before["textposition"][knee].split()[1] != "center"
+    below = {position for position, text in zip(after["textposition"], after["text"], strict=True) if text}
+    assert any(position.startswith("bottom") for position in before["textposition"])
+    assert all(not position.startswith("bottom c") for position in below), "the baseline is below the line"
+
+
+def test_labels_of_series_that_coincide_are_shown_once() -> None:
+    axis = AxisView("x", "linear", (), (), 0.0, 400.0)
+    near, far = (Series("s", (x, x + 200.0), (200.0, 200.0), labels=("1", "2")) for x in (100.0, 105.0))
+    first, second = placed([near, far], RATE, axis, axis, (400.0, 400.0))
+    assert [item.text for item in first] == ["1", "2"]
+    assert [item.text for item in second] == ["", ""]
+    apart = replace(far, y=(300.0, 300.0))
+    assert [item.text for item in placed([near, apart], RATE, axis, axis, (400.0, 400.0))[1]] == ["1", "2"]
+
+
+def test_a_line_that_others_conceal_is_wider_than_they_are() -> None:
+    """Three hosts of the same kind have almost the same curve; each of them must be visible."""
+    same = sweep(("rate",), ("n1", "n2", "n3"))
+    flat = tuple(replace(one, y=tuple(1e4 + 10 * number for _ in one.y)) for number, one in enumerate(same.series))
+    lines = [t for t in render_figure(replace(same, series=flat), ("n1", "n2", "n3"))["data"] if t["showlegend"]]
+    assert [trace["line"]["width"] for trace in lines] == [6, 4, 2]
+    assert [trace["marker"]["size"] for trace in lines] == [11, 9, 7]
+    apart = [t for t in render_figure(sweep(("a", "b", "c")))["data"] if t["showlegend"]]
+    assert {trace["line"]["width"] for trace in apart} == {2}
+
+
+def test_curves_with_other_x_values_are_compared_between_their_marks() -> None:
+    axis = AxisView("x", "linear", (), (), 0.0, 400.0)
+    one = Series("a", (0.0, 200.0, 400.0), (0.0, 200.0, 400.0))
+    two = Series("b", (0.0, 100.0, 300.0, 400.0), (1.0, 101.0, 301.0, 401.0))
+    steep = Series("c", (0.0, 100.0, 300.0, 400.0), (1.0, 201.0, 301.0, 401.0))
+    back = Series("d", (0.0, 200.0, 100.0), (0.0, 200.0, 100.0))
+    size = (400.0, 400.0)
+    assert concealing([one, two], RATE, axis, axis, size) == [1, 0]
+    assert concealing([one, steep], RATE, axis, axis, size) == [0, 0]
+    assert concealing([one, back], RATE, axis, axis, size) == [0, 0], "a curve over load that turns back"
+    assert concealing([back, Series("e", (), ())], RATE, axis, axis, size) == [0, 0]
 
 
 @pytest.mark.parametrize(

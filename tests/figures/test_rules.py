@@ -21,7 +21,7 @@ from asct.figures.render import render_sections
 from asct.figures.scale import decade_ticks, linear_ticks, power_ticks, significant
 from asct.sdk.figure import Axis, Band, Bars, Line, Marker, Rated, Series
 from tests.figures.heat import cores
-from tests.figures.made import DEPTHS, bars, charts, loaded, steady, sweep
+from tests.figures.made import DEPTHS, bars, charts, detail, loaded, steady, sweep
 from tests.figures.rendered import render_figure
 from tests.figures.test_render import accepted
 
@@ -129,6 +129,25 @@ def test_the_caption_of_panels_names_the_lines_that_have_no_labels() -> None:
     )
     assert caption(few) == few.caption
     assert caption(many) == f"{many.caption} Vertical lines, from left to right: L1d 48K, L2 1M. Shaded: range."
+    said = replace(many, caption="The line is at L2 1M.")
+    assert caption(said) == f"{said.caption} Vertical line: L1d 48K. Shaded: range.", "no name is repeated"
+
+
+def test_the_caption_explains_marks_of_two_states() -> None:
+    assert caption(bars()) == "c Two dashes across a bar are the two states of a value."
+    line = sweep(("read",))
+    states = replace(line.series[0], details=(detail(1e3, states=(900.0, 1e3)), *line.series[0].details[1:]))
+    assert caption(replace(line, series=(states,))).endswith(
+        " Two open marks at one position are the two states of a value."
+    )
+    assert caption(line) == line.caption
+
+
+def test_panels_side_by_side_have_the_same_width() -> None:
+    layout = render_figure(sweep(tuple(f"depth {number}" for number in range(8)), ("n1", "n2", "n3")))["layout"]
+    three = max(layout["meta"]["grids"], key=lambda grid: grid["from"])["axes"]
+    widths = {round(axis["domain"][1] - axis["domain"][0], 3) for name, axis in three.items() if name[0] == "x"}
+    assert len(widths) == 1 and widths.pop() < 0.34
 
 
 def test_panels_without_common_names_have_keys_of_their_own() -> None:
