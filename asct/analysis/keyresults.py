@@ -52,7 +52,8 @@ def key_results(found: Sequence[HeadlineMetric]) -> KeyResults:
     """Return the most important headlines across all jobs.
 
     Every subject gets its first key result before any subject gets its second. The same applies to the benchmark
-    entries within a subject. Among the values of different levels, those of the outermost level come first.
+    entries within a subject. Among the values of different levels, those of the outermost level come first. Results
+    that repeat the values of another result of the same entry come last.
     """
     places = grouped(found, lambda item: (item.id, item.label))
     kept = _chosen(places)
@@ -72,11 +73,15 @@ def key_results(found: Sequence[HeadlineMetric]) -> KeyResults:
 
 
 def _chosen(places: Mapping[Place, Sequence[HeadlineMetric]]) -> set[Place]:
-    order: list[tuple[int, int, Place]] = []
+    order: list[tuple[bool, int, int, Place]] = []
     subjects = grouped(places, lambda place: places[place][0].subject)
     for number, own in enumerate(subjects.values()):
-        order += [(turn, number, place) for turn, place in enumerate(_in_turn(places, own))]
-    return {place for _, _, place in sorted(order, key=lambda item: item[:2])[:MOST_RESULTS]}
+        seen = set()
+        for turn, place in enumerate(_in_turn(places, own)):
+            values = (place[0], tuple((item.host, item.text) for item in places[place]))
+            order.append((values in seen, turn, number, place))
+            seen.add(values)
+    return {place for _, _, _, place in sorted(order, key=lambda item: item[:3])[:MOST_RESULTS]}
 
 
 def _in_turn(places: Mapping[Place, Sequence[HeadlineMetric]], own: Sequence[Place]) -> list[Place]:

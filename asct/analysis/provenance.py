@@ -23,9 +23,9 @@ from asct.analysis.grid import (
 )
 from asct.analysis.machine import Row
 from asct.analysis.outcomes import planned, share, short_names, tone_of
-from asct.analysis.telemetry import mark_of
+from asct.analysis.telemetry import host_remarks, mark_of
 from asct.analysis.view import JobView, RepeatView, RunView, units_of
-from asct.sdk.record import doubtful
+from asct.sdk.record import NOISY_HOST, doubtful
 from asct.store.checksums import checksum
 from asct.values.duration import format_duration
 from asct.values.grouping import grouped
@@ -172,17 +172,20 @@ def _files(folder: Path) -> list[str]:
 
 
 def remarks_of(job: JobView) -> list[str]:
-    """Return the reasons why measured repeats are noisy, and the notes of the repeats, each with the repeats to which
-    it applies."""
+    """Return the reasons why hosts were noisy or repeats are noisy or invalid, and the notes of the repeats, each with
+    the repeats to which it applies."""
     found = grouped(((text, item.label) for item in job.repeats for text in _remarks(item)), lambda one: one[0])
-    return [f"{_several([label for _, label in places])}: {text}" for text, places in found.items()]
+    others = (f"{_several([label for _, label in places])}: {text}" for text, places in found.items())
+    return [*host_remarks(job), *others]
 
 
 def _remarks(item: RepeatView) -> list[str]:
     if item.status is None or not item.valued:
         return []
     why = [flag for flag in item.status.flags if doubtful(flag) and flag != "noisy"]
-    doubt = [f"noisy ({', '.join(why)})" if why else "noisy"] if item.status.status == "noisy" and item.measured else []
+    told = why == [NOISY_HOST] and mark_of(item) != ""  # `host_remarks` gives the reasons
+    noisy = item.status.status == "noisy" and item.measured and not told
+    doubt = [f"noisy ({', '.join(why)})" if why else "noisy"] if noisy else []
     return [plain(text) for text in (*doubt, *item.status.notes)]
 
 

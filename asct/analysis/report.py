@@ -33,7 +33,7 @@ from asct.analysis.machine import Row, host_rows, one_line, unknown_lines
 from asct.analysis.outcomes import outcome_grid, reused_text
 from asct.analysis.provenance import CommandLine, Failure, command_of, failures_of, remarks_of, settings_of, text_at
 from asct.analysis.references import RatedValue, rated_values, reference_grid, with_references
-from asct.analysis.telemetry import host_remarks, hosts_line, meanings
+from asct.analysis.telemetry import hosts_line, meanings
 from asct.analysis.topology import core_latencies, drawing
 from asct.analysis.verdict import VerdictSummary, summarize, verdict_grid
 from asct.analysis.view import JobView, RunView
@@ -392,7 +392,7 @@ def _part(view: RunView, job: JobView, unique: str, findings: DisturbanceSummary
         commands_left=max(0, len(told) - MOST_COMMANDS),
         failures=tuple(failed[:MOST_FAILURES]),
         failures_left=max(0, len(failed) - MOST_FAILURES),
-        remarks=tuple([*host_remarks(job), *remarks_of(job)][:MOST_REMARKS]),
+        remarks=tuple(remarks_of(job)[:MOST_REMARKS]),
         disturbed=findings.mention(beside(view, job)),
     )
 

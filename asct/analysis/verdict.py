@@ -183,7 +183,9 @@ def _regressed(view: RunView) -> Iterator[str]:
     ]
     if number := values.count("regressed"):
         others = " without an expectation" if judged else ""
-        yield plain(f"{share(number, len(values), 'value')}{others} regressed against {diff.base.name} ({why})")
+        named = {item.baseline.run for item in view.run.verdicts if item.baseline} == {diff.base.name}
+        base = "the baseline" if named else f"{diff.base.name} ({why})"
+        yield plain(f"{share(number, len(values), 'value')}{others} regressed against {base}")
 
 
 def _baselines(verdicts: Iterable[Verdict]) -> Iterator[str]:

@@ -42,6 +42,17 @@ def test_every_subject_and_every_benchmark_comes_before_second_values() -> None:
     assert chosen.left == 20 - MOST_RESULTS
 
 
+def test_a_result_that_repeats_another_one_comes_last() -> None:
+    found = [value("memory bandwidth", "peak", label, 2e-9) for label in ("all reads", "highest")]
+    found += [value("memory latency", "sweep", f"level {n}", n * 1e-9) for n in range(1, 8)]
+    assert labels(key_results(found)) == [
+        ("Memory bandwidth", ["all reads"]), ("Memory latency", [f"level {n}" for n in range(1, 8)])
+    ]  # fmt: skip
+    assert labels(key_results(found[:4]))[0] == ("Memory bandwidth", ["all reads", "highest"])
+    other = value("memory latency", "probe", "level 1", 1e-9)
+    assert len(dict(labels(key_results([other, *found[2:]])))["Memory latency"]) == MOST_RESULTS, "of another entry"
+
+
 RESULTS = st.builds(
     value, st.sampled_from(["memory latency", "storage", ""]), st.sampled_from(["x", "y"]), st.sampled_from("abcdefgh"),
     st.one_of(st.none(), st.floats(1e-9, 1e-6)), st.sampled_from(["n1", "n2", "n3", "n4", "n5"]),

@@ -133,8 +133,11 @@ def test_the_verdict_names_regressed_values_that_no_expectation_compares(tmp_pat
         at=dict(row.group.at), baseline=BaselineValue(run=found.base, chosen=found.why, value=1.0),
     )  # fmt: skip
     view.run.verdicts[:] = [judged]
-    (text,) = (text for text in summarize(view).details if "regressed against" in text)
-    assert text.startswith(f"{number - 1} of ") and " values without an expectation regressed" in text
+    details = summarize(view).details
+    (text,) = (text for text in details if "regressed against" in text)
+    assert text.startswith(f"{number - 1} of ")
+    assert text.endswith(" values without an expectation regressed against the baseline")
+    assert " ".join(details).count(found.base) == 1, "the baseline is named once"
 
 
 def test_the_first_run_of_a_plan_is_compared_with_nothing(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from asct.analysis.provenance import remarks_of
 from asct.analysis.report import build
 from asct.analysis.telemetry import host_remarks, hosts_line, mark_of, meanings, reason_text
 from asct.analysis.view import open_view
@@ -65,6 +66,17 @@ def test_what_is_invalid_comes_first(tmp_path: Path) -> None:
     assert [line.partition(",")[0] for line in host_remarks(depths)] == ["iodepth 8", "2 repeats (worst: iodepth 4"]
     assert "invalid host (thermal throttling: 2 times, limit 0 times)" in host_remarks(depths)[0]
     assert meanings([depths])["thermal throttling"] == "too warm"
+
+
+def test_a_noisy_host_is_told_once(tmp_path: Path) -> None:
+    root = write_sample(tmp_path)
+    for path in root.glob("jobs/*/storage-*/*/*/status.json"):
+        body = json.loads(path.read_text())
+        if body["telemetry"]["verdict"]["state"] == "noisy":
+            path.write_text(json.dumps({**body, "status": "noisy", "flags": ["noisy-host"]}))
+    _, depths = open_view(root, Fakes()).jobs
+    told = [line for line in remarks_of(depths) if "iodepth 4," in line]
+    assert told == ["2 repeats (worst: iodepth 4, repeat 2): noisy host (steal time: 3 %, limit 1 %)"]
 
 
 def label(path: Path) -> str:
