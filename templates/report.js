@@ -181,10 +181,10 @@
         .reduce((one, two) => (two.textContent.trim().length > one.textContent.trim().length ? two : one),
         document.createElement("td"));
       head.append(cell.cloneNode(true));
-      const copy = document.createElement("td");
-      copy.textContent = cellText(longest);
-      copy.className = longest.classList.contains("long") ? "long" : "";
-      body.append(copy);
+      const text = document.createElement("div");
+      text.textContent = cellText(longest);
+      text.className = longest.classList.contains("long") ? "long" : "";
+      body.insertCell().append(text);
     }
     document.body.append(probe);
     const widths = Array.from(body.cells, (cell) => cell.getBoundingClientRect().width);
@@ -221,7 +221,9 @@
       for (const cell of Array.from(row.cells).filter((one) => !kept.has(one.cellIndex))) cell.remove();
     }
     copy.caption.className = "";
-    copy.caption.firstChild.append(` (columns ${group[0] + 1} to ${group.at(-1) + 1} of ${table.rows[0].cells.length})`);
+    const [first, last] = [group[0] + 1, group.at(-1) + 1];
+    const which = first === last ? `column ${first}` : `columns ${first} to ${last}`;
+    copy.caption.firstChild.append(` (${which} of ${table.rows[0].cells.length})`);
     return copy;
   }
   let closed = [];
