@@ -31,8 +31,8 @@ Place = tuple[str, str, str, str, tuple[tuple[str, str], ...]]
 class Disagreement:
     """One side of a disagreement: the value that was measured at `places`, and the other value of the same quantity.
 
-    `ratio` is the other value divided by this one. It is also valid for metrics that express this value in a different
-    unit.
+    `ratio` is the other value divided by this one. The same ratio applies to metrics that express this value in a
+    different unit.
     """
 
     host: str
@@ -57,20 +57,20 @@ class Disagreement:
 
     @property
     def text(self) -> str:
-        """The other value: `idle-latency 158 ns`."""
+        """Return the other value as text, such as `idle-latency 158 ns`."""
         return f"{self.other} {format_quantity(self.other_value, self.unit)}"
 
     @property
     def meaning(self) -> str:
-        """Both values: `load-to-use latency: 187 ns here, idle-latency 158 ns`."""
+        """Return both values as text, such as `load-to-use latency: 187 ns here, idle-latency 158 ns`."""
         return f"{self.quantity}: {format_quantity(self.value, self.unit)} here, {self.text}"
 
 
 @dataclass(frozen=True, slots=True)
 class QuantityPair:
-    """Two values of one quantity on one host. `conditions` are the settings and coordinates that both values share, as
-    text. `sides` contains one entry per value, in order; each entry also names the other value. `agrees` states whether
-    the values agree."""
+    """Two values of one quantity on one host. `conditions` describes the settings and coordinates that both values
+    share. `sides` contains one entry per value, in order; each entry also names the other value. `agrees` states
+    whether the values agree."""
 
     host: str
     quantity: str
@@ -101,7 +101,7 @@ def place_of(record: Record) -> Place:
 def agreed(
     records: Sequence[Record], resolved: Mapping[str, Any], facts: Mapping[str, HostFacts], catalog: Catalog
 ) -> tuple[list[Record], tuple[Disagreement, ...]]:
-    """Return the records, with flags on values that disagree, and the disagreements.
+    """Return the records, flagged where values disagree, together with the disagreements.
 
     All code that shows or judges the values of a run must get them from this function.
     """
@@ -202,7 +202,7 @@ def _sightings(
 def _of_curve(
     quantity: Quantity, own: Sequence[Record], mine: Sequence[Record], conditions: Mapping[str, Any]
 ) -> Iterator[_Sighting]:
-    """For each level whose bounds are known, yield the values of the curve at the sizes that belong to this level."""
+    """For each level with known bounds, yield the curve's values at the sizes that belong to this level."""
     lowest, highest = (_by_level(mine, metric) for metric in quantity.curve or ())
     for level in (level for level in lowest if level in highest):  # keeps the order of the records, unlike a set
         low, high = lowest[level], highest[level]

@@ -1,4 +1,4 @@
-"""The baseline of a plan: the values of an earlier run that `versus: baseline` refers to.
+"""The baseline of a plan: the values from an earlier run, to which `versus: baseline` refers.
 
 The baseline is one run, specified by a path, a label or `latest`. `asct results accept` starts a new segment for a
 metric: from then on, the accepted run provides its values. A run in which something failed or was not measured is never
@@ -42,8 +42,7 @@ MOST_RUNS: Final = 20
 the spread so much that the decline would go unnoticed."""
 
 BaselineKey = tuple[str, str, str, tuple[tuple[str, str], ...]]
-"""The key that identifies a value in different runs: host, id, metric, and the swept settings and coordinates as
-text."""
+"""The key that identifies a value across runs: host, id, metric, and the swept settings and coordinates as text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +72,9 @@ class Baseline:
     """The metrics that comparisons ignore, with their benchmarks."""
     unchanged: Sequence[UnchangedRun] = ()
     accepted: Mapping[BaselineKey, str] = field(default_factory=dict)
-    """For each value that an accepted run provides, the reason why it was accepted."""
+    """For each value that an accepted run provides, the reason for the acceptance."""
     since: Mapping[BaselineKey, str] = field(default_factory=dict)
-    """For each value, the run that was most recently accepted. Older runs are not treated as unchanged."""
+    """For each value, the most recently accepted run. Older runs are not treated as unchanged."""
     until: Mapping[BaselineKey, str] = field(default_factory=dict)
     """For each value, the first run after the baseline that was accepted. This run and newer ones are not treated as
     unchanged."""
@@ -374,7 +373,7 @@ def _valid(acceptances: Iterable[Acceptance], until: str) -> list[Acceptance]:
 
 
 def ignored_metrics(benchmarks: Iterable[str], catalog: Catalog) -> frozenset[tuple[str, str]]:
-    """Return the metrics of these benchmarks that comparisons ignore, each with its benchmark."""
+    """For these benchmarks, return the metrics that comparisons ignore, each paired with its benchmark."""
     known = ((name, catalog.get(name)) for name in set(benchmarks))
     return frozenset(
         (name, metric.name)

@@ -1,4 +1,4 @@
-"""The cause of a run's failure that readers should look at first."""
+"""The cause that readers should look at first if a run failed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from asct.store.model import JobEntry, Verdict
 @dataclass(frozen=True, slots=True)
 class Cause:
     """What failed first: `place` names it, `text` says why, and `hint` is the fix, if one is known. `id` identifies the
-    benchmark entry; it is empty if the cause lies outside the entries."""
+    benchmark entry; it is empty if the cause does not belong to an entry."""
 
     place: str
     text: str

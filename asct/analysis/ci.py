@@ -16,8 +16,8 @@ _URL = re.compile(r"https?://[\w.:/~%+-]+", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class CiJob:
-    """A job on a CI server; `server` is empty outside CI. `artifacts` is the page that links to the job's artifacts;
-    empty if it is unknown."""
+    """A job on a CI server; `server` is empty outside CI. `artifacts` is the URL of the page that links to the job's
+    artifacts, or empty if this URL is unknown."""
 
     server: Literal["", "github", "gitlab"] = ""
     checkout: str = ""

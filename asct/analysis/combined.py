@@ -14,14 +14,14 @@ _MOST_SERIES = 256
 """Maximum number of series in a combined figure, which is drawn as panels of at most eight series each. If there are
 more, each host gets its own figure."""
 _CLOSE = 0.25
-"""Maximum difference between the positions of a marker on several hosts, relative to the lowest one, for which they
-share one marker."""
+"""Maximum difference, relative to the lowest position, at which the positions found on several hosts are shown as one
+marker."""
 _MOST_NAMED = 6
 """Maximum number of hosts named in a line's label."""
 _MOST_CELLS = 4096
 """Maximum number of cells for which a figure is also shown as a table."""
 _MOST_IN_ALL = 40_000
-"""Maximum number of table cells for all figures of a report together. A figure whose table would exceed this number is
+"""Maximum total number of table cells for all figures in a report. A figure whose table would exceed this number is
 shown without one."""
 
 
@@ -71,7 +71,7 @@ def _joined(charts: list[tuple[str, Chart]]) -> Chart:
 
 
 def markers_of(charts: Sequence[tuple[str, Chart]]) -> tuple[Marker, ...]:
-    """Return the markers of all hosts: for each name, the marker of the host with the median position.
+    """Return markers that represent all hosts: for each name, the marker from the host with the median position.
 
     If the positions on the hosts differ by more than `_CLOSE`, each group of positions that are close together gets its
     own marker, which states the number of hosts in the group. Positions found on fewer than half of the hosts get no
@@ -127,7 +127,7 @@ def _owned(figure: Figure, host: str, several: bool) -> Figure:
 
 def figure_grid(figure: Figure) -> TextTable | None:
     """Return the values of a figure as a table. The table of a heat map has the same cells. The table of a chart has
-    one row per x value and one column per series or, for curves plotted against load, one row per mark.
+    one row per x value and one column per series or, for curves plotted against load, one row per data point.
 
     Returns None for a figure that has too many cells to be readable.
     """
@@ -163,8 +163,8 @@ def figure_grids(figures: Iterable[Figure]) -> dict[str, TextTable]:
 
 
 def _mark_grid(figure: Chart) -> TextTable:
-    """Return a row for each mark on curves plotted against load. One row per x value would be unsuitable, because few
-    marks share an x value."""
+    """Return a table with one row for each data point on curves plotted against load. One row per x value would be
+    unsuitable, because few data points share an x value."""
     axes = (ColumnHead(axis.title, "right") for axis in (figure.x, figure.y))
     rows = tuple(
         (

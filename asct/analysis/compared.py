@@ -18,7 +18,8 @@ from asct.sdk.figure import Figure
 from asct.store.reader import read_run
 
 _MOST_VALUES: Final = 200
-"""Maximum number of compared values in a report, which shows the most important ones; `asct diff` lists all of them."""
+"""Maximum number of compared values in a report. The report shows the most important values; `asct diff` lists all of
+them."""
 _MOST_FIGURES: Final = 12
 
 
@@ -36,7 +37,7 @@ class Comparison:
 
 def comparison_of(view: RunView) -> Comparison | None:
     """Return the comparison with the baseline that the plan names or, if it names none, with the newest earlier run of
-    the plan, or None if there is no such run."""
+    the plan. Return None if there is no such run."""
     try:
         found = diff_of(view)
         if found is None or view.catalog is None:

@@ -310,7 +310,7 @@ def in_common(changes: Sequence[Change], hosts: Sequence[str]) -> list[Change]:
         own = [item for item, _ in pairs]
         worse = [item for item in own if item.worse_by > item.limit / 2.0]
         if len(own) >= _FEWEST_IN_COMMON and len(worse) >= _MOST * len(own):
-            share = f"{len(worse)} of {len(own)} values of this host became worse together"
+            share = f"{len(worse)} of {len(own)} values on this host became worse together"
             notes[host] = f"; {share}: check the host first (clock, governor, firmware, other programs)"
     return [
         replace(item, shared=notes.get(host, "")) if item.outcome == "regressed" else item

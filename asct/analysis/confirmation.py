@@ -22,8 +22,8 @@ from asct.values.quantity import format_quantity
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """A value that seems to have regressed. Its verdict fails the run unless a second measurement refutes it. `index`
-    is its position among the verdicts."""
+    """A value that seems to have regressed. Its verdict fails the run unless a second measurement refutes the
+    regression. `index` is its position among the verdicts."""
 
     index: int
     place: MetricGroup

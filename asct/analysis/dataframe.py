@@ -119,8 +119,8 @@ def visible(document: str) -> str:
 
 def compact(records: Sequence[Record], digits: int | None = None) -> dict[str, Any]:
     """Return tidy records in a compact form: `columns` and `rows`, with each point and metric described only once.
-    `raw` is null if it is the usual folder, `jobs/<host>/<id>/<point_id>/r<repeat>`, and the median is null if it
-    equals the value.
+    `raw` is null if the raw files are in the usual folder, `jobs/<host>/<id>/<point_id>/r<repeat>`, and the median is
+    null if it equals the value.
 
     With `digits`, values and intervals are rounded to this number of significant digits, and other statistics are left
     out.

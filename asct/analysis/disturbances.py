@@ -1,4 +1,4 @@
-"""The disturbances at the start of a run, prepared for reports. Each finding is listed only once, with all of its
+"""The disturbances at the start of a run, prepared for reports. Each finding is listed only once, with all affected
 hosts."""
 
 from __future__ import annotations

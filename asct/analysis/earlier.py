@@ -1,4 +1,4 @@
-"""Draw the values of an earlier run in the background of the figures of a run that is compared with it."""
+"""Draw the values of an earlier run behind those of the run that is compared with it."""
 
 from __future__ import annotations
 

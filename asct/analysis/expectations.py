@@ -279,7 +279,7 @@ def _whole(
     check: Check, place: MetricGroup, places: Sequence[MetricGroup], facts: Mapping[str, HostFacts]
 ) -> float | None:
     """Return the reference value for relative bounds, from the same point of the job or, failing that, from the facts.
-    Return None if neither contains it."""
+    Return None if neither source contains it."""
     name = check.relative_to
     if name is None:
         return None

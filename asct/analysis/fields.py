@@ -1,4 +1,5 @@
-"""Facts, field by field: as a flat map, and as differences between two machines or two states of a machine."""
+"""Represent facts field by field: as a flat map, or as the differences between two machines or two states of one
+machine."""
 
 from __future__ import annotations
 
@@ -52,7 +53,7 @@ class Difference:
 def flat(document: Mapping[str, Any], *, by_name: bool = False) -> dict[str, Any]:
     """Return the leaves of a document, keyed by dotted path (`cpu.cpus`). A list of plain values becomes one string.
 
-    Entries of a list are identified by number (`block_devices.0.size_bytes`) or, with `by_name`, by name
+    List entries are identified by index (`block_devices.0.size_bytes`) or, with `by_name`, by name
     (`block_devices.sda.size_bytes`).
     """
     return dict(_leaves(document, "", by_name))
@@ -110,8 +111,8 @@ def _name(item: Mapping[str, Any]) -> str:
 
 
 def differences(base: HostFacts, other: HostFacts) -> list[Difference]:
-    """Return the differences between two states, in the order of the fields. A field that only one side has counts as a
-    difference."""
+    """Return the differences between two states, in the order of the fields. A field that exists on only one side is
+    treated as a difference."""
     first, second = (flat(facts.model_dump(mode="json", by_alias=True), by_name=True) for facts in (base, other))
     found = []
     for field in dict.fromkeys((*first, *second)):
@@ -122,7 +123,8 @@ def differences(base: HostFacts, other: HostFacts) -> list[Difference]:
 
 
 def whole_line(one: Difference, title: str) -> str:
-    """Return a difference as one line with both values in full, without the title of its section: `cpus: 4 -> 2`."""
+    """Return a difference as one line with both values in full and without its section title, such as `cpus: 4 ->
+    2`."""
     return f"{one.field.removeprefix(f'{title}.')}: {_text(one.base)} -> {_text(one.other)}"
 
 

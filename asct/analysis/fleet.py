@@ -1,4 +1,4 @@
-"""The figures of one benchmark entry on many hosts: all hosts together in one figure, and each host by itself."""
+"""The figures for one benchmark entry on many hosts: all hosts together in one figure, and each host by itself."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _Owned = tuple[str, Chart]
 
 @dataclass(frozen=True, slots=True)
 class _Mark:
-    """A value of one host. `key` identifies the value on all hosts."""
+    """A value measured on one host. `key` identifies corresponding values across hosts."""
 
     host: str
     key: Scalar
@@ -73,8 +73,8 @@ class _Place:
 def fleet_figures(by_host: Mapping[str, Sequence[Figure]]) -> list[Figure]:
     """Return the figures of many hosts in order. Each figure covers all hosts.
 
-    A chart contains the median of the hosts and the hosts that are far from it. A matrix contains the median of each
-    cell. Figures that only a few hosts have are combined as usual.
+    A chart shows the median over all hosts, and the hosts that are far from it. A matrix shows the median for each
+    cell. Figures that exist for only a few hosts are combined as usual.
     """
     figures = [(host, figure) for host, items in by_host.items() for figure in items]
     found: list[Figure] = []
@@ -114,8 +114,8 @@ def host_figures(host: str, own: Sequence[Figure], fleet: Sequence[Figure]) -> t
 
 
 def without_visits(figures: Iterable[Figure], most: int) -> list[Figure]:
-    """Return the figures. If all of them together contain more than `most` values of visits and repeats, replace these
-    values with their counts."""
+    """Return the figures, with the values of visits and repeats replaced by their counts if all figures together
+    contain more than `most` of these values."""
     figures = list(figures)
     details = [detail for figure in figures for detail in _details(figure)]
     if sum(len(detail.values) for detail in details) <= most:
@@ -145,7 +145,7 @@ def is_stacked(figure: Figure) -> bool:
 
 
 def _median_chart(charts: Sequence[_Owned]) -> Chart:
-    """Return the median of the charts, and the hosts that are far from it. Stacked bars become bars beside one another,
+    """Return the median of the charts, and the hosts that are far from it. Stacked bars are placed side by side,
     because medians do not add up."""
     first, names = charts[0][1], dict.fromkeys(item.name for _, chart in charts for item in chart.series)
     places = {name: _places(charts, name) for name in names}
@@ -219,9 +219,10 @@ def _shown_hosts(places: Sequence[_Place]) -> tuple[bool, list[str]]:
 
 def _sentence(count: int, apart: bool, shown: Sequence[str]) -> str:
     names = shortened(shown, _MOST_APART)
+    start = f"Median of {count} hosts, with the range of the middle 90 %."
     if apart:
-        return f"Median of {count} hosts, with the range of the middle 90 %. Hosts far from it: {names}."
-    return f"Median of {count} hosts, with the range of the middle 90 %. No host is far from it; shown: {names}."
+        return f"{start} Hosts far from the median: {names}."
+    return f"{start} No host is far from the median; shown: {names}."
 
 
 def _median_series(name: str, places: Sequence[_Place], several: bool) -> Series:

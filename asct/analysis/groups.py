@@ -56,8 +56,8 @@ class MetricGroup:
 
 
 def gather(records: Iterable[Record], disagreements: Iterable[Disagreement] = ()) -> list[MetricGroup]:
-    """Group records by host, id, metric, swept settings and coordinates, in order of first appearance. Warm-ups
-    (repeats below 1) are skipped."""
+    """Group records by host, id, metric, swept settings and coordinates, in order of first appearance. Warm-ups (repeat
+    numbers below 1) are skipped."""
     rivals: dict[Place, list[Disagreement]] = {}
     for side in disagreements:
         for place in side.places:

@@ -39,8 +39,8 @@ _TOLD = {"burst-possible": "burst possible", "two-states": "two states", "drift"
 @dataclass(frozen=True, slots=True)
 class HeadlineMetric:
     """A key result: `value` and `unit` below a `label`. `place` contains the coordinates that distinguish it from other
-    values, `spread` its interval or range, and `count` the number of its repeats, visits or samples, all as text and
-    empty if unknown."""
+    values, `spread` its interval or range, and `count` the number of its repeats, visits or samples. All of these
+    fields are text, and empty if unknown."""
 
     host: str
     id: str
@@ -92,8 +92,7 @@ def headline_metrics(benchmark: Benchmark[Any]) -> set[str]:
 def headlines(job: JobView) -> list[HeadlineMetric]:
     """Return the highlights of the benchmark.
 
-    If it declares none, return the first of its metrics in each unit, with the value at each level or the best valid
-    value.
+    If it declares none, return the first metric in each unit, with the value at each level or the best valid value.
     """
     if job.benchmark is None:
         return []
@@ -149,7 +148,7 @@ def _of_best(job: JobView, metric: Metric, places: Sequence[MetricGroup], label:
 
 
 def _where(job: JobView, chosen: MetricGroup, places: Sequence[MetricGroup], told: Collection[str] = ()) -> str:
-    """Return the coordinates that distinguish `chosen` from the other groups, without those whose names are in
+    """Return the coordinates that distinguish `chosen` from the other groups, excluding those whose names are in
     `told`."""
     apart = {
         key: value
@@ -175,7 +174,7 @@ def _headline(job: JobView, metric: Metric, place: MetricGroup, label: str, wher
 
 
 def _number(place: MetricGroup, unit: str) -> tuple[str, str]:
-    """Return the value and its unit as text; both values if the visits have two states."""
+    """Return the value and its unit as text, or both values if the visits have two states."""
     number, _, shown = format_quantity(place.value, unit).partition(" ")
     stats = place.records[0].stats
     states = stats.states if len(place.records) == 1 and stats is not None and stats.states else ()
@@ -286,5 +285,5 @@ def _spread(place: MetricGroup) -> str:
 
 
 def _percent(value: float) -> str:
-    """Return a percentage with two significant digits, or as a whole number: 3.6 %, 600 %."""
+    """Format a percentage with two significant digits or, from 10 % on, as a whole number (3.6 %, 600 %)."""
     return f"{value:{'.0f' if value >= 10 else '.2g'}}\N{NO-BREAK SPACE}%"

@@ -21,7 +21,7 @@ def short_forms(names: Sequence[str]) -> dict[str, str]:
     """Return a short form of each name, without the domain, the beginning and the end that all names share:
     `rack07-node-01-mem.lab.example.com` becomes `…node-01…`.
 
-    All names are kept if they are short, and IP addresses are kept in any case.
+    If all names are short, they remain unchanged; IP addresses are never shortened.
     """
     if len(names) < 2 or max(map(len, names)) <= _LONG:
         return {name: name for name in names}
@@ -65,7 +65,7 @@ def _shared(texts: Iterable[Sequence[str]]) -> list[str]:
 
 
 def with_short_hosts(grid: TextTable, forms: Mapping[str, str]) -> TextTable:
-    """Return a table whose column of hosts contains short forms, with the full names as notes."""
+    """Return a table whose host column contains short forms, with the full names as notes."""
     columns = {number for number, head in enumerate(grid.heads) if head.title == "Host"}
 
     def shown(number: int, cell: TableCell) -> TableCell:

@@ -41,7 +41,7 @@ class KeyResult:
 @dataclass(frozen=True, slots=True)
 class KeyResults:
     """The key results that a report shows first, grouped by subject and in the order of the plan. `doubts` apply to all
-    of them, and `left` is the number of key results that are not among them."""
+    of them, and `left` is the number of other key results."""
 
     groups: tuple[tuple[str, tuple[KeyResult, ...]], ...]
     doubts: tuple[str, ...]

@@ -33,7 +33,7 @@ def escape(text: str) -> str:
 
 def code(text: str) -> str:
     """Return `text` as inline code (CommonMark 6.1) that can also be used in a table. Nothing in the text can end the
-    code.
+    inline code.
 
     If the number of backslashes before a vertical bar is odd, another one is added. Without it, some renderers would
     pair the last backslash with the one that escapes the bar, and treat the bar as the end of the cell.
@@ -46,7 +46,7 @@ def code(text: str) -> str:
 
 
 def prose(text: str) -> str:
-    """Return `text`, escaped, with the parts between backticks as inline code."""
+    """Escape `text`, and format the parts between backticks as inline code."""
     parts = plain(text).split("`")
     if len(parts) % 2 == 0:
         return escape(text)

@@ -27,7 +27,7 @@ WORST_FIRST: Final = tuple(TONES)
 
 
 def tone_of(word: str) -> Tone:
-    """Return the color of a status or outcome. A results tree from another source may contain unknown ones."""
+    """Return the color of a status or outcome. A results tree from another source may contain unknown values."""
     return TONES.get(word, "bad")
 
 
@@ -74,8 +74,7 @@ class HostRow:
 
 @dataclass(frozen=True, slots=True)
 class OutcomeMatrix:
-    """Outcomes, with one row per group of hosts and one column per benchmark entry. `ids` contains the names of the
-    columns."""
+    """Outcomes, with one row per group of hosts and one column per benchmark entry. `ids` contains the column names."""
 
     ids: tuple[str, ...]
     rows: tuple[HostRow, ...]

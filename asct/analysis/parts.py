@@ -1,5 +1,5 @@
-"""The parts of a report in Markdown, each in several versions, from the longest to the shortest, for documents of
-limited size."""
+"""The parts of a Markdown report, each in several versions, from the longest to the shortest, for documents of limited
+size."""
 
 from __future__ import annotations
 

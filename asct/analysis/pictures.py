@@ -1,4 +1,4 @@
-"""The names of the picture files of a report."""
+"""Name the picture files of a report."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def pictures(view: RunView) -> dict[str, Figure]:
     """Return the figures of a report, keyed by the names of their picture files. These names are relative to the run
     and have no extension.
 
-    A name consists of the benchmark entry and the figure, unless the benchmark declares a different name
-    (`Benchmark.pictures`). Raises UsageError (E711) if the report has no figure.
+    A name consists of the benchmark entry's folder and the figure's slug, unless the benchmark declares a different
+    name (`Benchmark.pictures`). Raises UsageError (E711) if the report has no figure.
     """
     sections = build(view).sections
     declared = {plain(job.entry.id): job.benchmark.pictures for job in view.jobs if job.benchmark is not None}
@@ -41,7 +41,7 @@ def pictures(view: RunView) -> dict[str, Figure]:
 
 
 def picture_folders(ids: Iterable[str]) -> list[str]:
-    """Return the folders for the pictures of the benchmark entries of a plan, in the same order."""
+    """Return the picture folder for each benchmark entry in a plan, in the order of the entries."""
     return _folders(section_slugs(ids))
 
 

@@ -42,7 +42,7 @@ class Proposal:
         return {"metric": self.metric, **({"at": self.at} if self.at else {}), self.bound: self.limit}
 
     def comment(self) -> str:
-        """Return a comment that says what the bound is based on: `measured 1.2 ns to 1.4 ns (3 values)`."""
+        """Return a comment that says what the bound is based on, such as `measured 1.2 ns to 1.4 ns (3 values)`."""
         span = self.lowest if self.lowest == self.highest else f"{self.lowest} to {self.highest}"
         doubt = f"; flagged {', '.join(self.doubts)}" if self.doubts else ""
         return f"measured {span} ({counted(self.values, 'value')}){doubt}"
@@ -63,7 +63,7 @@ def proposals(runs: Sequence[RunView], margin: float, patterns: Sequence[str] = 
 
 
 def metrics_of(runs: Sequence[RunView]) -> list[str]:
-    """Return the metrics (`ID.METRIC`) in the runs for which a bound is possible, sorted by name."""
+    """Return, sorted by name, the metrics (`ID.METRIC`) in the runs for which a bound can be proposed."""
     return sorted({_name(group) for run in runs for job in run.jobs for group in _comparable(job)})
 
 
@@ -110,5 +110,6 @@ def _proposal(groups: Sequence[MetricGroup], margin: float) -> Proposal:
 
 
 def _text(value: float, unit: str) -> str:
-    """Return a bound in the form that a plan accepts: `112.4 ns`, `57.9k`, whole bytes."""
+    """Return a bound in the form that a plan accepts, such as `112.4 ns` or `57.9k`. Sizes are whole numbers of
+    bytes."""
     return str(round(value)) if unit == "B" else format_quantity(value, unit, _DIGITS).removesuffix(" ops/s")

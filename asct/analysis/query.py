@@ -20,7 +20,7 @@ _STEPS: Final = 100_000
 
 
 class QueryResult(NamedTuple):
-    """The columns of a query's result, and its rows."""
+    """The columns and rows of a query result."""
 
     columns: Sequence[str]
     rows: Sequence[Sequence[Any]]
@@ -54,4 +54,4 @@ def _stored(value: Scalar | None) -> Scalar | None:
 def _hint(error: str, columns: Sequence[str]) -> str:
     if any(words in error for words in ("not authorized", "prohibited", "statement")):
         return "write a single SELECT; a query cannot change records"
-    return f'the table is `records`; its columns are {", ".join(columns)}; quote names with a dot: "at.level"'
+    return f'the table is `records`; its columns are {", ".join(columns)}; quote names that contain a dot: "at.level"'

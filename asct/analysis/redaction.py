@@ -69,8 +69,8 @@ _SHORTEST_NAME: Final = 5
 
 
 class Redaction:
-    """Replaces the `known` strings, and everything that has the form of an address or a serial number. With `names`, it
-    also replaces user names in paths, and all machines in `domains`."""
+    """Replaces the `known` strings, and everything that has the form of an address or a serial number. It also replaces
+    the names of machines in `domains` and, with `names`, user names in paths."""
 
     def __init__(self, known: Mapping[str, str], *, names: bool = False, domains: Iterable[str] = ()) -> None:
         self._known = known
@@ -154,7 +154,7 @@ def _any_of(texts: Iterable[str]) -> str:
 
 
 def redactor(view: RunView) -> Callable[[str], str]:
-    """Return a function that removes addresses, serial numbers and kernel command lines from text about a run."""
+    """Return a function that removes addresses, serial numbers and Linux kernel command lines from text about a run."""
     names = {host.name for host in view.run.hosts}
     # Words without a digit, dot or colon are excluded: an ordinary word would be replaced wherever it occurs.
     particular = ((text, word) for text, word in _known(view) if len(text) >= 4 and re.search(r"[\d.:]", text))
@@ -164,8 +164,8 @@ def redactor(view: RunView) -> Callable[[str], str]:
 
 
 def redaction_of(view: RunView, files: Iterable[tuple[str, str]], *others: RunView) -> Redaction:
-    """Return the redaction that removes all secrets of a run and of `others`, including the names of hosts and users.
-    `files` contains the path and the text of each file in their results trees."""
+    """Return the redaction that removes all secrets of the run `view` and the runs `others`, including the names of
+    hosts and users. `files` contains the path and the text of each file in the results trees of these runs."""
     views = (view, *others)
     found = {text: word for one in reversed(views) for text, word in _known(one)}
     for path, text in files:

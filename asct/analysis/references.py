@@ -59,7 +59,7 @@ def rated_values(view: RunView) -> list[RatedValue]:
 
 
 def _checks(items: Any) -> Iterator[Check]:
-    """Yield the expectations with a reference. Damaged ones are skipped."""
+    """Yield the expectations with a reference. Damaged expectations are skipped."""
     for item in items if isinstance(items, list) else ():
         if isinstance(item, dict) and isinstance(item.get("reference"), int | float):
             names = ("job_id", "metric", "at", "hosts", "reference")
@@ -98,7 +98,7 @@ def with_references(figures: Iterable[Figure], found: Sequence[RatedValue]) -> l
     """Return the figures of one benchmark entry with a line for each reference.
 
     A reference is drawn in the charts that contain its measured value. If no chart contains it, for example because the
-    value is the mean of a level, the reference is drawn in all charts of the same unit and direction.
+    value is the mean of a level, the reference is drawn in all charts with the same unit and direction.
     """
     figures = list(figures)
     lines: list[list[Rated]] = [[] for _ in figures]

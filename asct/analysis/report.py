@@ -125,8 +125,9 @@ class ReportSection:
 
 @dataclass(frozen=True, slots=True)
 class HostCard:
-    """One host: a one-line description, its state and its facts. `picture` is its topology as an SVG element, or
-    empty. `alike` is the name and the slug of an earlier host with the same topology, whose picture stands for both."""
+    """One host: a one-line description, its state and its facts. `picture` shows its topology as an SVG element, or is
+    empty. `alike` is the name and the slug of an earlier host with the same topology, whose picture represents both
+    hosts."""
 
     name: str
     slug: str
@@ -320,7 +321,7 @@ def side_by_side(jobs: Sequence[JobView], unique: str) -> Iterator[TextTable]:
 
 
 def _joined(group: Sequence[tuple[str, TextTable]]) -> TextTable:
-    """Return the tables of several hosts, each with the name of its host, as one table."""
+    """Join the tables of several hosts, each given with the name of its host, into one table."""
     first = group[0][1]
     rows = [[(row[0], TableCell(plain(host), host), *row[1:]) for row in grid.rows] for host, grid in group]
     names = [[row[0].text for row in own] for own in rows]

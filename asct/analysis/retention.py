@@ -1,4 +1,4 @@
-"""Decide which old runs of a results tree may be deleted (`asct results prune`), and whether a run may be replaced.
+"""Decide which old runs in a results tree may be deleted (`asct results prune`), and whether a run may be replaced.
 
 A run is kept as long as something refers to it: a label, an acceptance, a kept run that reused its points, or a kept
 run whose plan names it as the baseline. The newest run of each plan that can be a baseline is also kept, so that the
@@ -30,7 +30,7 @@ _SHORTEST: Final = 8
 """Minimum length at which the beginning of an id selects a run, as in `open_run`."""
 _REUSED: Final = "reused from "
 _MENTIONED: Final = re.compile(r"\b\d{8}[0-9TZa-f-]*")
-"""Matches ids of runs, and their beginnings, in any text."""
+"""Matches run ids, and the beginnings of run ids, in any text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class OldRun:
 
     @property
     def root(self) -> Path:
-        """The folder of the run."""
+        """The run folder."""
         return self.item.layout.root
 
 
@@ -100,7 +100,7 @@ def _why_kept(item: ListedRun, needed: Mapping[Path, str], catalog: Catalog) -> 
 
 
 def unwritten(stored: StoredRun, catalog: Catalog) -> str:
-    """Describe the files in a run's folder that asct did not write, or the damage that could hide such files. Return an
+    """Describe the files in a run folder that asct did not write, or the damage that could hide such files. Return an
     empty string if there is neither. Raises StoreError if the folder cannot be read."""
     folders = picture_folders(dict.fromkeys(job.id for job in stored.run.jobs))
     if strange := foreign(stored.layout.root, _report_names(stored.run, catalog), folders):
@@ -109,7 +109,7 @@ def unwritten(stored: StoredRun, catalog: Catalog) -> str:
 
 
 def _report_names(run: Run, catalog: Catalog) -> set[str]:
-    """Return the strings with which the names of the tables and pictures in a run's folder begin."""
+    """Return the prefixes of the table and picture names in a run folder."""
     names = {job.benchmark for job in run.jobs}
     known = [benchmark for name in names if (benchmark := catalog.get(name)) is not None]
     return {"system_info", *names, *(name for benchmark in known for name in benchmark.pictures.values())}

@@ -1,4 +1,4 @@
-"""Sweeps as lines of text: one character per value, `▁▂▅█ 1.18 ns to 98.1 ns`."""
+"""Show sweeps as lines of text with one character per value, such as `▁▂▅█ 1.18 ns to 98.1 ns`."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _QUANTITIES: Final = ("s", "B/s", "ops/s", "cycles", "B/cycle")
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """A figure whose x axis is a setting or a size, as text. Each row contains the name, the sparkline and the range of
-    a series."""
+    """The text form of a figure whose x axis is a setting or a size. Each row contains the name, the sparkline and the
+    range of a series."""
 
     title: str
     rows: tuple[tuple[str, str, str], ...]

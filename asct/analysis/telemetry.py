@@ -35,7 +35,7 @@ def _name(what: str) -> str:
 
 
 def reason_text(reason: Reason) -> str:
-    """Describe a reason: `steal time: 3.4 %, limit 1 %`."""
+    """Describe a reason, for example as `steal time: 3.4 %, limit 1 %`."""
     unit = f" {reason.unit}" if reason.unit else ""
     return f"{_name(reason.what)}: {plain(f'{reason.seen:.3g}{unit}, limit {reason.limit:.3g}{unit}')}"
 
@@ -65,7 +65,7 @@ def _reasons(job: JobView) -> Iterator[tuple[Reason, RepeatView]]:
 
 
 def mark_of(item: RepeatView) -> str:
-    """Return `noisy host` or `invalid host` for a repeat to which this applies, otherwise an empty string."""
+    """Return `noisy host` or `invalid host` if this applies to a repeat, otherwise an empty string."""
     told = item.status.host_state if item.status is not None else None
     return f"{told.state} host" if told is not None and told.state in _WORST_FIRST else ""
 

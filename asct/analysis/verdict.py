@@ -185,7 +185,7 @@ def _regressed(view: RunView) -> Iterator[str]:
         others = " without an expectation" if judged else ""
         named = {item.baseline.run for item in view.run.verdicts if item.baseline} == {diff.base.name}
         base = "the baseline" if named else f"{diff.base.name} ({why})"
-        yield plain(f"{share(number, len(values), 'value')}{others} regressed against {base}")
+        yield plain(f"{share(number, len(values), 'value')}{others} regressed relative to {base}")
 
 
 def _baselines(verdicts: Iterable[Verdict]) -> Iterator[str]:
@@ -306,8 +306,8 @@ def _verdict_row(verdict: Verdict) -> tuple[TableCell, ...]:
 
 
 def bound_text(verdict: Verdict) -> str:
-    """Return the bound: `at most 130 ns`, `150 to 200 ns`. If the unit is unknown, return the bound as written in the
-    plan."""
+    """Return the bound as text, such as `at most 130 ns` or `150 to 200 ns`. If the unit is unknown, return the bound
+    as written in the plan."""
     unit = verdict.unit
     low, high = (
         None if bound is None or not unit else format_quantity(bound, unit, 4) for bound in (verdict.min, verdict.max)
@@ -320,13 +320,14 @@ def bound_text(verdict: Verdict) -> str:
 
 
 def measured_text(verdict: Verdict) -> str:
-    """Return the measured value and the bound: `measured 140 ns, expected at most 130 ns`."""
+    """Return the measured value and the bound as text, such as `measured 140 ns, expected at most 130 ns`."""
     measured = "measured " if verdict.value is not None else ""
     return f"{measured}{value_text(verdict)}, expected {bound_text(verdict)}"
 
 
 def value_text(verdict: Verdict) -> str:
-    """Return the measured value: `140 ns`, `not measured`; `no baseline` if there is nothing to compare it with."""
+    """Return the measured value as text, such as `140 ns`; `not measured` if there is none, or `no baseline` if there
+    is nothing to compare it with."""
     if verdict.value is None:
         return "no baseline" if verdict.no_baseline else "not measured"
     return format_quantity(verdict.value, verdict.unit or "1", 4)

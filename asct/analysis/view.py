@@ -139,7 +139,7 @@ class RunView:
 
 def glance(root: Path) -> RunView:
     """Read the documents of the run in the folder `root`, without its jobs and records, because reading many of them
-    takes a long time. Raises StoreError as `open_view` does, except for records."""
+    takes a long time. Raises StoreError in the same cases as `open_view`, except for damaged records."""
     stored = read_run(root)
     notes: list[Diagnostic] = []
     facts, resolved = _kept(stored.facts, notes), _kept(stored.resolved, notes)

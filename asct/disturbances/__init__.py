@@ -25,7 +25,7 @@ RULES: Final = tuple(
 
 
 def assess(facts: HostFacts, sample: ActivitySample | None = None, wanted: MeasuredScope | None = None) -> Disturbances:
-    """Return the disturbances on a host, the most certain first, and the conditions that could not be checked.
+    """Return the disturbances on a host, most certain first, and the conditions that could not be checked.
 
     Unknown facts cause no findings.
     """

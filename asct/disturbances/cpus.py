@@ -89,8 +89,8 @@ _SLACK: Final = 0.99
 
 
 def _judged(policy: FrequencyPolicy) -> tuple[Certainty, str, str] | None:
-    """Return how certain it is that the governor of a policy affects results, the case in rules.yaml, and the driver.
-    Return None for the governor `performance`."""
+    """Return three values: the certainty that a policy's governor affects results, the case in rules.yaml, and the
+    driver. Return None for the governor `performance`."""
     name = policy.governor
     if name in (None, "performance"):
         return None

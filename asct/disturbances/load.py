@@ -128,7 +128,7 @@ def _quota(seen: RuleInput) -> Evaluations:
 @rule("cpu-mask")
 def _mask(seen: RuleInput) -> Evaluations:
     cpu = seen.facts.cpu
-    allowed = seen.known(cpu.allowed or None, "the CPUs of the account", "cpu.allowed")
+    allowed = seen.known(cpu.allowed or None, "the CPUs available to the account", "cpu.allowed")
     left = sorted(set(cpu.online) - set(allowed) - set(cpu.isolated))
     if not left:
         return

@@ -1,4 +1,4 @@
-"""Rules for the Linux kernel's memory management: huge pages, NUMA balancing, swap, reclaim."""
+"""Rules for the Linux kernel's memory management: huge pages, NUMA balancing, swap and reclaim."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _pool(seen: RuleInput) -> Evaluations:
     memory = seen.facts.memory
     pools = {one.page_bytes: one for one in reversed(memory.huge_pages)}
     found = pools.get(_HUGE) or pools.get(memory.default_huge_page_bytes or 0)
-    pool = seen.known(found, "pools of huge pages", "memory.huge_pages")
+    pool = seen.known(found, "huge page pools", "memory.huge_pages")
     if seen.facts.system.uid == 0 or sum(one.free * one.page_bytes for one in memory.huge_pages) >= _POOL_BYTES:
         return  # as root, the benchmarks reserve and release huge pages on their own
     size, missing = pool.page_bytes, -(-_POOL_BYTES // pool.page_bytes) - pool.free

@@ -43,8 +43,8 @@ class ActivitySample:
     `interrupts` is the number of device interrupts per second on each CPU, `running` is the number of runnable tasks
     other than the one that takes the readings, and `pressure` is the share of time during which at least one task
     waited for `cpu`, `memory` or `io`. `throttled` is the number of thermal throttling events, or None if the Linux
-    kernel does not count them. `processes` lists the processes that used CPU time, the busiest first, except those that
-    the account may not see.
+    kernel does not count them. `processes` lists the processes that used CPU time, busiest first, except those that the
+    account may not see.
     """
 
     busy: Mapping[int, float] = field(default_factory=dict)

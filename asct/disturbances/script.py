@@ -21,7 +21,7 @@ _WIDTH: Final = 100
 
 
 def script(host: str, when: str, findings: Sequence[Disturbance], file: str = "FILE") -> str:
-    """Return the text of the script, to be saved as `file`. Its `undo` restores the state that the host had at
+    """Return the text of the script, to be saved as `file`. Its `undo` command restores the state that the host had at
     `when`."""
     able = sorted((item for item in findings if item.scripted), key=lambda item: item.name == LAST)
     by_hand = [item for item in findings if not item.scripted]

@@ -1,4 +1,4 @@
-"""Rules for drives and file systems: mounts, dirty pages, slow settings and links, drive health."""
+"""Rules for drives and file systems: mounts, dirty pages, slow settings and links, and drive health."""
 
 from __future__ import annotations
 

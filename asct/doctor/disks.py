@@ -1,4 +1,4 @@
-"""The block devices of a host and whether a job could write to each of them, as checked by the `guard` kernel."""
+"""The block devices on a host and whether a job could write to each of them, as checked by the `guard` kernel."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _OPAQUE: Final = ("wwn-", "nvme-eui.", "nvme-nvme.", "nvme-uuid.", "scsi-3")
 
 
 def scan(host: Host, guard: str, folder: Path) -> tuple[Disk, ...]:
-    """Return all block devices of an open host.
+    """Return all block devices on an open host.
 
     `guard` is the path of the kernel on the host; its output is written to `folder`. Raises NotMeasured if the
     inspection failed, or HostError.

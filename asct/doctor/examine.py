@@ -32,8 +32,8 @@ from asct.sdk.needs import GUARD, JobNeeds
 
 @dataclass(frozen=True, slots=True)
 class PlanDemands:
-    """The requirements of a plan on a host. `wanted` is the scope of its jobs, `subjects` contains the quantities that
-    they measure, and `lacking` lists the reasons why jobs cannot run."""
+    """The requirements that a plan places on a host. `wanted` is the scope of its jobs, `subjects` contains the
+    quantities that they measure, and `lacking` lists the reasons why jobs cannot run."""
 
     wanted: MeasuredScope
     subjects: frozenset[str]
@@ -41,8 +41,8 @@ class PlanDemands:
 
 
 def plan_demands(host: Host, facts: HostFacts, ports: Services, jobs: Sequence[Job]) -> PlanDemands:
-    """Return the requirements of jobs on an open host. Raises HostError. If a job needs the results of other jobs, only
-    its subjects can be determined.
+    """Return the requirements that jobs place on an open host. Raises HostError. If a job needs the results of other
+    jobs, only its subjects can be determined.
     """
     demands: list[JobNeeds] = []
     lacking: dict[Diagnostic, None] = {}

@@ -130,7 +130,7 @@ def _registers(
 
 
 def _as_root_sees(instruments: HostKernels, snapshot: Snapshot) -> Snapshot:
-    """Return the snapshot with the files added that only root can read. The `cmnwatch` kernel reads these files,
+    """Return the snapshot, extended with the files that only root can read. The `cmnwatch` kernel reads these files,
     because asct runs only measurement kernels through sudo."""
     ran = instruments.run(WATCH, ("--look", "1"), _WHY)
     lines: dict[str, list[str]] = {}

@@ -1,4 +1,4 @@
-"""The entries of `benchmarks:`: plain names and maps, `extends`, and sweeps."""
+"""The entries in `benchmarks:`: plain names and maps, `extends`, and sweeps."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def collect_entries(node: Node, findings: Findings) -> dict[str, Node]:
     """Return the items of `benchmarks:` by id. Report duplicate ids as errors."""
     items = _items(node, findings)
     if node.value == []:
-        findings.error("E107", "`benchmarks` is empty", node.span, "add a benchmark; `asct list` lists them")
+        findings.error("E107", "`benchmarks` is empty", node.span, "add a benchmark; `asct list` lists the benchmarks")
     found: dict[str, Node] = {}
     first: dict[str, Node] = {}
     for item in items:
@@ -74,7 +74,7 @@ def _items(node: Node, findings: Findings) -> list[Node]:
 
 
 def _with_settings(name: str, settings: Node) -> Node:
-    """Return the entry that corresponds to `name: {setting: value}`, the form used by other tools."""
+    """Return the entry that corresponds to `name: {setting: value}`, a form used by other tools."""
     body = {"uses": Node(name, settings.location)}
     if isinstance(settings.value, dict):
         own = {key: item for key, item in settings.value.items() if key in ENTRY_KEYS}
@@ -119,7 +119,7 @@ def _unfolded(item: Node, findings: Findings) -> Node:
 
 
 def _id_of(body: Node, findings: Findings) -> Node | None:
-    """Return the node that gives an entry its id: `id`, or otherwise `uses`."""
+    """Return the node from which an entry takes its id: `id` or, if that is missing, `uses`."""
     name = body.value.get("id") or body.value.get("uses")
     name = name or next((item for key, item in body.value.items() if nearest(key, ("uses",), ALIKE)), None)
     if name is not None and isinstance(name.value, str):
@@ -138,8 +138,8 @@ def _id_of(body: Node, findings: Findings) -> Node | None:
 
 
 def extended(found: Mapping[str, Node], findings: Findings) -> dict[str, Node]:
-    """Return all entries with `extends` applied: maps are merged, lists are replaced. Report unknown ids and cycles as
-    errors."""
+    """Return all entries with `extends` applied: maps are merged, and lists are replaced. Report unknown ids and cycles
+    as errors."""
     done: dict[str, Node] = {}
     for name in found:
         _extend(name, found, done, findings)
@@ -196,7 +196,7 @@ def _entry(name: str, node: Node, context: ParseContext) -> Entry:
     uses = section.members.get("uses") or node.rejected()
     if "uses" not in section.members and "extends" not in section.members:
         # if the entry uses `extends`, the error in the extended entry has been reported
-        section.required("uses", "add `uses: BENCHMARK`; `asct list` lists them")
+        section.required("uses", "add `uses: BENCHMARK`; `asct list` lists the benchmarks")
     if not isinstance(uses.value, str):
         section.wrong(uses, "`uses`", "the name of a benchmark")
     return Entry(

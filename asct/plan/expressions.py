@@ -9,8 +9,8 @@ product    = sign {("*" | "//" | "%") sign}
 sign       = "-" sign | atom
 atom       = number | size | duration | text | true | false | path | function "(" ... ")" | "(" condition ")"
 
-Numbers are int or float. A size in text form is converted to bytes, a duration in text form to Seconds. Integers are
-limited to 64 bits, and all other results must be finite.
+Numbers are int or float. A size in text form is converted to bytes, and a duration in text form to Seconds. Integers
+are limited to 64 bits, and all other results must be finite.
 """
 
 from __future__ import annotations
@@ -79,8 +79,8 @@ class ExpressionError(Exception):
 
 
 class Expression(NamedTuple):
-    """A node of the tree. `kind` is const, path, call or an operator; `value` is a constant, path or function; `at` is
-    the node's position."""
+    """A node of an expression tree. `kind` is const, path, call or an operator; `value` is a constant, path or
+    function; `at` is the node's position."""
 
     kind: str
     at: int
@@ -280,7 +280,7 @@ def _literal(token: _Token) -> int | float | Seconds:
 
 
 def measured(text: str) -> int | Seconds:
-    """Parse a size (in bytes) or a duration. For any other text, the size parser raises its BadValueError."""
+    """Parse a size (in bytes) or a duration. For any other text, the size parser raises BadValueError."""
     try:
         return parse_size(text)
     except BadValueError as problem:
@@ -292,7 +292,7 @@ def measured(text: str) -> int | Seconds:
 
 def compiled(tree: Expression, known: Values) -> Run:
     """Compile a tree to a function. Paths in `known` are replaced with their values; the function's argument provides
-    the values of all others.
+    the values of all other paths.
 
     The function raises ExpressionError (E122) for wrong types, division by zero and results that are out of range.
     """

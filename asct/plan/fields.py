@@ -1,4 +1,4 @@
-"""Read the maps of a plan key by key. Types are checked; unknown keys and empty values are reported."""
+"""Read the maps in a plan key by key. Types are checked; unknown keys and empty values are reported."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def flow(value: Any) -> str:
 
 
 def _unindented(members: Mapping[str, Node], known: Collection[str]) -> dict[str, str]:
-    """Return the unknown keys that were probably meant to be part of a known key, each with that key: the preceding
-    known key, if it has no value."""
+    """Return the unknown keys that were probably meant to be part of a known key, each mapped to that key. This is the
+    preceding known key, if it has no value."""
     found: dict[str, str] = {}
     above: str | None = None
     for key, item in members.items():
@@ -73,8 +73,8 @@ def _unindented(members: Mapping[str, Node], known: Collection[str]) -> dict[str
 
 
 def _belongs(key: str) -> str:
-    """Return a hint that lists the sections that a key belongs to. If the key is unknown, list those of the key that it
-    resembles; if it resembles none, return an empty string."""
+    """Return a hint that lists the sections that a key belongs to. If the key is unknown, list the sections of the key
+    that it resembles; if it resembles none, return an empty string."""
     from asct.plan.keys import common_keys  # imported here because it reads the schema
 
     places: dict[str, list[str]] = {}
@@ -125,7 +125,7 @@ class Section:
 
     def _present(self, key: str, item: Node, unindented: bool) -> Node:
         """Return the value of a known key. Report a missing value, unless the next key seems to be a part of the value
-        that is not indented."""
+        that should have been indented."""
         if item.value is not None:
             return item
         if unindented:
@@ -269,8 +269,8 @@ class Section:
         return {}
 
     def labels(self, key: str, what: str) -> dict[str, str]:
-        """Return a map of strings and numbers, with each value converted to text. `what` describes one value in
-        messages."""
+        """Return a map whose values are strings or numbers, with each value converted to text. `what` describes one
+        value in messages."""
         labels: dict[str, str] = {}
         for name, node in self.mapping(key).items():
             value = self.context.settled(node)

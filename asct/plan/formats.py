@@ -1,7 +1,7 @@
-"""The report formats of this installation: all modules in asct/export that contain NAME, FILE and SUMMARY.
+"""The report formats available in this installation: all modules in asct/export that contain NAME, FILE and SUMMARY.
 
-These constants are read from the source text, because importing the formats takes long and is not necessary to check a
-plan.
+These constants are read from the source text, because importing the formats takes a long time and is not necessary to
+check a plan.
 """
 
 from __future__ import annotations

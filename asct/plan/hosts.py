@@ -39,7 +39,7 @@ _UNKNOWN: Final = ""
 
 @dataclass(slots=True)
 class HostMaps:
-    """The maps of the hosts, with ranges expanded and defaults merged. `spans` contains the location of each name."""
+    """The host maps, with ranges expanded and defaults merged. `spans` contains the location of each name."""
 
     maps: dict[str, Node] = field(default_factory=dict)
     spans: dict[str, Span] = field(default_factory=dict)
@@ -138,7 +138,8 @@ def read_hosts(found: HostMaps, context: ParseContext) -> tuple[dict[str, HostSp
 
 
 def _section(name: str, node: Node, context: ParseContext) -> Section:
-    """Return the map of a host. It may contain the keys of the host's transport, and templates may read `host.name`."""
+    """Return the map for a host. It may contain the keys of the host's transport, and its templates may read
+    `host.name`."""
     named = context._replace(scope=context.scope._replace(host=HostSpec(name)))
     transport = node.value.get("transport")
     chosen = _implied(name, node.value.get("address")) if transport is None else transport.value
@@ -191,7 +192,7 @@ def _path(section: Section, key: str) -> str | None:
         reason = "permission denied"
     if reason:
         near = meant_file(text, Path(path)) if reason == "no such file" else None
-        hint = f"check the path of `{key}`; a relative path starts at the folder of the file that contains it"
+        hint = f"check the path of `{key}`; a relative path is resolved against the folder of the file that contains it"
         message = f"cannot read `{shown(text)}`: {reason}"
         section.findings.error("E101", message, node.span, f"did you mean `{near}`?" if near else hint)
     return path
@@ -381,7 +382,7 @@ def _flattened(name: str, groups: Groups, hosts: Sequence[str], findings: Findin
             chosen |= groups.flat[word]
         elif word in groups.written and len(path) >= _MAX_GROUP_DEPTH:
             message = f"groups are nested deeper than {_MAX_GROUP_DEPTH} levels at `{shown(word)}`"
-            findings.error("E115", message, node.span, "use fewer levels of groups")
+            findings.error("E115", message, node.span, "use fewer group levels")
         elif word in groups.written:
             chosen |= _flattened(word, groups, hosts, findings, (*path, word))
         else:

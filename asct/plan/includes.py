@@ -21,9 +21,9 @@ _MOST_FILES: Final = 100
 
 
 def inherited(root: Node, path: str, sources: PlanFiles, findings: Findings) -> Node:
-    """Return the plan at `path`, merged over the plan that it extends: maps are merged, any other value is replaced.
-    The extended plan may itself extend another one. Consent is never inherited; it is an error if an extended plan
-    contains any."""
+    """Return the plan at `path`, merged over the plan that it extends: maps are merged, and any other value is
+    replaced. The extended plan may itself extend another one. Consent is never inherited; it is an error if an extended
+    plan contains any."""
     chain, bodies = [path], [root]
     while (node := bodies[-1].value.get("extends")) is not None:
         source = sources.beside(node, "`extends`", shipped=True)
@@ -77,7 +77,7 @@ class MergedFiles:
     vars: dict[str, Node] = field(default_factory=dict)
     profiles: dict[str, Node] = field(default_factory=dict)
     lists: dict[str, Node] = field(default_factory=dict)
-    """The items of `benchmarks` and `expect`. Those of included files come first."""
+    """The items of `benchmarks` and `expect`. Those from included files come first."""
     safety: list[Node] = field(default_factory=list)
     """The `safety` sections of included files."""
 

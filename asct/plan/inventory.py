@@ -1,6 +1,6 @@
 """Ansible inventories as printed by `ansible-inventory --list`: JSON with `_meta.hostvars`, groups and children.
 
-Variables have the names of Ansible's ssh connection and inventory parameters (docs.ansible.com, "List of behavioral
+Variable names are those of Ansible's ssh connection and inventory parameters (docs.ansible.com, "List of behavioral
 inventory parameters"), including the older `ansible_ssh_host`, `_port` and `_user`.
 """
 
@@ -132,7 +132,8 @@ class _Reader:
         return Node(value, self._place, self._place)
 
     def _plain(self, value: Any) -> Node:
-        """Return a value of the inventory as a node. Because the value is data and not a template, `${` is escaped."""
+        """Return a value from the inventory as a node. Because the value is data and not a template, `${` is
+        escaped."""
         if isinstance(value, dict):
             return self._node({str(key): self._plain(item) for key, item in value.items()})
         if isinstance(value, list):

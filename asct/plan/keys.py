@@ -22,7 +22,7 @@ class PlanKey(NamedTuple):
 
     @property
     def path(self) -> str:
-        """The key with the map that contains it: `benchmarks[].sweep.zip`."""
+        """The key with the map that contains it, such as `benchmarks[].sweep.zip`."""
         return f"{self.place}.{self.name}" if self.place else self.name
 
 

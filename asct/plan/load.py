@@ -191,10 +191,10 @@ class _Loading:
         return plan._replace(gaps=frozenset(self._findings.gaps))
 
     def _entries(self, section: Section, gathered: MergedFiles, profile: str | None) -> Mapping[str, Node]:
-        """Return the entries of `benchmarks` with the profile and `extends` applied."""
+        """Return the entries in `benchmarks` with the profile and `extends` applied."""
         node = section.members.get("benchmarks")
         if node is None and "select" not in section.members and not self._findings.hides("benchmarks"):
-            section.required("benchmarks", "add `benchmarks: [latency-sweep]`; `asct list` lists them")
+            section.required("benchmarks", "add `benchmarks: [latency-sweep]`; `asct list` lists the benchmarks")
         if node is None:
             return {}
         found = collect_entries(node, self._findings)
@@ -210,7 +210,7 @@ class _Loading:
 
 
 def _defaults(section: Section) -> tuple[Execution, dict[str, Node]]:
-    """Return the default execution keys of entries, and the settings in `defaults.config`."""
+    """Return the default execution keys for entries, and the settings in `defaults.config`."""
     node = section.members.get("defaults")
     strict = Execution(strict=section.flag("strict"))
     if node is None:

@@ -33,7 +33,7 @@ contains an error."""
 
 
 class Node(NamedTuple):
-    """A YAML value with its location. `value` is a plain scalar, a list of Node, or a dict of Node by key.
+    """A YAML value with its location. `value` is a plain scalar, a list of Node, or a dict that maps keys to Node.
 
     `key_span` is the location of its key, if there is one.
     """
@@ -120,7 +120,7 @@ class Retry(NamedTuple):
 
 
 class Execution(NamedTuple):
-    """The execution settings of points. In an entry, None stands for the plan's default."""
+    """The execution settings for points. In an entry, None stands for the plan's default."""
 
     repeats: int | None = None
     warmup: int | None = None
@@ -131,8 +131,8 @@ class Execution(NamedTuple):
 
 
 class Sweep(NamedTuple):
-    """A sweep: the product of `axes` and zips, filtered by `where`, without the points in `exclude` and with those in
-    `include`. The nodes of axes are lists or ranges."""
+    """A sweep: the product of `axes` and zips, filtered by `where`, minus the points in `exclude` and plus those in
+    `include`. Axis nodes are lists or ranges."""
 
     axes: Mapping[str, Node]
     zips: tuple[Mapping[str, Node], ...] = ()
@@ -234,9 +234,9 @@ class Plan(NamedTuple):
     defaults_config: Mapping[str, Node]
     """The settings in `defaults.config`, which is the layer directly above the benchmark's own defaults."""
     group_config: Mapping[str, Mapping[str, Node]]
-    """Settings of groups (`groups: {g: {hosts: [...], config: {...}}}`)."""
+    """Settings for groups (`groups: {g: {hosts: [...], config: {...}}}`)."""
     host_config: Mapping[str, Mapping[str, Node]]
-    """Settings of hosts (`hosts: {h: {config: {...}}}`)."""
+    """Settings for hosts (`hosts: {h: {config: {...}}}`)."""
     execution: Execution
     benchmarks: tuple[Entry, ...]
     expect: tuple[Expectation, ...] = ()
@@ -252,7 +252,7 @@ class Plan(NamedTuple):
     profiles: tuple[str, ...] = ()
     """The names of the profiles."""
     overrides: tuple[tuple[str, Node], ...] = ()
-    """The settings of benchmarks that `--set` changes, as pairs of a path ("fine-depth.config.iodepth" or
+    """The benchmark settings that `--set` changes, each as a pair of a path ("fine-depth.config.iodepth" or
     "bench.setting") and a value."""
     gaps: frozenset[Gap] = frozenset()
     """The parts that are unknown because of errors (see `Findings.gaps`)."""

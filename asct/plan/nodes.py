@@ -98,7 +98,10 @@ def parse_yaml(text: str, file: str, findings: Findings) -> Node | None:
 
 def _too_large(file: str, findings: Findings) -> None:
     findings.error(
-        "E109", f"{file} is larger than {MAX_BYTES >> 20} MiB", None, "a plan is usually only a few KiB in size"
+        "E109",
+        f"{file} is larger than {MAX_BYTES >> 20} MiB",
+        None,
+        "check that this is the right file; plans rarely exceed a few KiB",
     )
 
 
@@ -212,7 +215,7 @@ class _Builder:
                 "E109",
                 f"the nesting is deeper than {MAX_DEPTH} levels",
                 event,
-                "a plan normally needs no more than about six levels",
+                "use fewer levels; a plan normally needs no more than about six",
             )
             raise _TooMuchError
         top = self.stack[-1] if self.stack else None

@@ -38,7 +38,7 @@ _KINDS: Final[dict[str, Schema]] = {
 
 
 def plan_schema(benchmarks: Sequence[Benchmark[Any]]) -> Schema:
-    """Return the schema of plans, with the names and settings of `benchmarks`."""
+    """Return the schema for plans, with the names and settings of `benchmarks`."""
     names = [name for benchmark in benchmarks for name in (benchmark.name, *benchmark.aliases)]
     known = [{"const": item.name, "description": item.summary} for item in benchmarks]
     lists = {"ORDERS": ORDERS, "RETRY_ON": RETRY_ON, "TRANSPORTS": tuple(sources()), "FORMATS": tuple(report_formats())}
@@ -106,7 +106,7 @@ def _rule(benchmark: Benchmark[Any]) -> Schema:
 
 
 def settings_schema(benchmark: Benchmark[Any]) -> Schema:
-    """Return the schema of a benchmark's settings in a plan, including all of their spellings."""
+    """Return the schema for a benchmark's settings in a plan, including all of their spellings."""
     model = benchmark.params_model
     schema = benchmark.settings_schema()
     own: Schema = schema.get("properties", {})
@@ -135,7 +135,7 @@ def _setting(schema: Schema, definitions: Schema, free: bool) -> Schema:
 
 
 def _written(schema: Schema, definitions: Schema) -> Schema:
-    """Extend the schema of a canonical value so that it allows the notations of plans: units, suffixes and
+    """Extend the schema of a canonical value so that it allows the notations used in plans: units, suffixes and
     templates."""
     if "$ref" in schema:
         return _written(definitions.get(str(schema["$ref"]).rpartition("/")[2], {}), definitions)

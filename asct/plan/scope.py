@@ -77,7 +77,8 @@ class Scope(NamedTuple):
     def _host(self, path: str, rest: list[str]) -> Any:
         if self.host is None:
             raise UndefinedError(
-                f"`{path}` is not available here", "`host` is available in `config`, in `sweep` and in `vars` of hosts"
+                f"`{path}` is not available here",
+                "`host` is available in `config`, in `sweep` and in the `vars` of hosts",
             )
         first, *names = rest
         if (first == "vars" and names) or (first == "labels" and len(names) == 1):

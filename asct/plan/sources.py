@@ -22,7 +22,7 @@ _SUFFIXES = (".yaml", ".yml", ".json")
 
 @dataclass(slots=True)
 class PlanFiles:
-    """The files read so far. `root` is the folder of the plan, and `texts` maps the name of each file to its text."""
+    """The files read so far. `root` is the plan's folder, and `texts` maps the name of each file to its text."""
 
     root: Path
     findings: Findings
@@ -38,8 +38,8 @@ class PlanFiles:
         return parse_yaml(text, str(path), self.findings)
 
     def beside(self, node: Node, what: str, *, shipped: bool = False) -> tuple[str, str] | None:
-        """Return the name and text of the file that a node specifies, relative to the file that contains the node; None
-        after an error.
+        """Return the name and text of the file that a node specifies, relative to the file that contains the node, or
+        None after an error.
 
         If `shipped` is true and there is no such file, the plan that comes with asct under this name is used instead.
         """
@@ -72,8 +72,8 @@ class PlanFiles:
             self._unreadable(node.value, problem, node.span, path)
             return None
         if not any(map(resolved.is_relative_to, roots)):
-            hint = f"move the file into the folder of the plan ({shown(str(self.root))})"
-            self.findings.error("E116", f"`{shown(node.value)}` is outside the folder of the plan", node.span, hint)
+            hint = f"move the file into the plan's folder ({shown(str(self.root))})"
+            self.findings.error("E116", f"`{shown(node.value)}` is outside the plan's folder", node.span, hint)
             return None
         return path, os.path.normpath(path)
 
@@ -96,7 +96,7 @@ class PlanFiles:
             hint = f"did you mean `{near}`?"
         elif span is None and not Path(name).suffix:
             own = shipped_names()
-            hint = did_you_mean(name, own, f"{hint}; plans of asct: {', '.join(own)}")
+            hint = did_you_mean(name, own, f"{hint}; plans that come with asct: {', '.join(own)}")
         self.findings.error("E101", f"cannot read {shown(name)}: {reason}", span, hint)
 
 
@@ -117,7 +117,7 @@ def _is_stream(path: Path) -> bool:
 
 
 def plans() -> Path:
-    """Return the folder of the plans that come with asct."""
+    """Return the folder that contains the plans that come with asct."""
     return folder("plans")
 
 
@@ -135,7 +135,7 @@ def shipped_names() -> list[str]:
 
 
 def path_near(node: Node, text: str) -> str:
-    """Return the absolute path of a file that a host uses (`identity_file`, `known_hosts`). Relative paths start at the
-    folder of the file that contains them."""
+    """Return the absolute path of a file that a host uses (`identity_file`, `known_hosts`). Relative paths are resolved
+    against the folder of the file that contains them."""
     near = Path() if node.span.file.startswith("--") else Path(node.span.file).parent
     return os.path.abspath(near / os.path.expanduser(text))  # noqa: PTH100, PTH111 - resolve() would follow links

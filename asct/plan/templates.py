@@ -35,7 +35,7 @@ Part = str | tuple[int, Expression]
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A compiled `where`. `names` contains the axes that it reads, and `run` evaluates it for a point."""
+    """A compiled `where` condition. `names` contains the axes that it reads, and `run` evaluates it for a point."""
 
     names: tuple[str, ...]
     node: Node
@@ -101,7 +101,7 @@ def evaluate_pending(text: str, needs: Mapping[str, Any], values: Mapping[str, A
 
 
 def compile_where(node: Node, axes: Collection[str], scope: Scope) -> Condition:
-    """Compile a `where` to a function of a point's axes. Variables and host values are evaluated immediately.
+    """Compile a `where` condition to a function of a point's axes. Variables and host values are evaluated immediately.
 
     Raises PlanError for a syntax error (E120), an unknown name (E121) or a value that is not text (E123). If `where`
     reads a rejected value, the PlanError contains no diagnostics.
@@ -324,7 +324,7 @@ class _Lazy(Mapping[str, Node]):
         return self._done[name]
 
     def _rejected(self, node: Node, message: str) -> Node:
-        self._findings.error("E115", message, node.span, "set one of them to a value without variables")
+        self._findings.error("E115", message, node.span, "set one of the variables to a value without variables")
         return node.rejected()
 
     def __iter__(self) -> Iterator[str]:

@@ -98,8 +98,8 @@ def unusable(host: str, kernel: str, path: str) -> Diagnostic:
 
 def install(host: Host, built: str, path: str) -> bool:
     """Copy a binary that was built on the host into the cache, and store its SHA-256 there. Return whether the copy
-    succeeded. The binary is copied under a temporary name and then renamed, so that the cache never contains part of
-    one."""
+    succeeded. The binary is copied under a temporary name and then renamed, so that the cache never contains a partial
+    binary."""
     if host.execute(["sh", "-c", _INSTALL, "sh", built, path]).status != 0:
         return False
     printed = host.execute(["sh", "-c", _TAKE_SUM, "sh", path]).stdout
@@ -109,7 +109,7 @@ def install(host: Host, built: str, path: str) -> bool:
 
 def push(host: Host, binary: Path, path: str, sha256: str) -> None:
     """Copy a binary from this machine to the host's cache. The SHA-256 is copied first, so that the cache never
-    contains a binary without one."""
+    contains a binary without its checksum."""
     _store_sum(host, path, sha256)
     host.put(binary, path, mode=0o700)
 

@@ -340,7 +340,7 @@ def test_values_that_move_together_blame_the_host() -> None:
         return [compare(group(base), group(new), 0.05) for base, new in pairs]
 
     together = in_common(adjusted(moved(8, 1.2)), ["a"] * 8)
-    assert "8 of 8 values of this host became worse together" in together[0].describe("s")
+    assert "8 of 8 values on this host became worse together" in together[0].describe("s")
     mixed = in_common(adjusted([*moved(4, 1.2), *moved(4, 1.0)]), ["a"] * 8)
     assert "together" not in mixed[0].describe("s")
     assert "together" not in in_common(adjusted(moved(2, 1.2)), ["a"] * 2)[0].describe("s")
@@ -374,7 +374,7 @@ def test_constant_values_do_not_hide_that_the_others_moved_together() -> None:
     moved = [compare(group(around(1e-7, 12, n)), group(around(1.2e-7, 12, n + 50)), 0.05) for n in range(6)]
     constant = [compare(group(CONSTANT), group(CONSTANT), 0.05) for _ in range(6)]
     *_, found = in_common(adjusted([*constant, *moved]), ["a"] * 12)
-    assert "6 of 6 values of this host became worse together" in found.describe("s")
+    assert "6 of 6 values on this host became worse together" in found.describe("s")
 
 
 @pytest.mark.parametrize("kind", ["normal", "heavy-tailed", "bimodal"])

@@ -50,7 +50,7 @@ def chart_of(figures: list[Figure]) -> Chart:
 def test_the_median_and_the_hosts_far_from_it_are_shown() -> None:
     chart = chart_of(fleet_figures(fleet(slow={"n07": 0.8, "n31": 1.3})))
     assert {item.name for item in chart.series} == {MEDIAN, "n07", "n31"}
-    assert "Median of 40 hosts" in chart.caption and "Hosts far from it: n31, n07." in chart.caption
+    assert "Median of 40 hosts" in chart.caption and "Hosts far from the median: n31, n07." in chart.caption
     middle = chart.series[0]
     assert middle.x == DEPTHS
     for low, y, high, usual in zip(middle.low, middle.y, middle.high, sweep(("reads",)).series[0].y, strict=True):
@@ -61,7 +61,7 @@ def test_the_median_and_the_hosts_far_from_it_are_shown() -> None:
 def test_without_such_hosts_the_lowest_and_the_highest_are_shown() -> None:
     slow = {host: 1 + number / 400 for number, host in enumerate(NAMES)}
     chart = chart_of(fleet_figures(fleet(slow=slow)))
-    assert "No host is far from it" in chart.caption
+    assert "No host is far from the median" in chart.caption
     others = {item.name for item in chart.series} - {MEDIAN}
     assert len(others) == 2 and min(others) < "n10" and max(others) > "n29"
 
@@ -107,7 +107,7 @@ def test_hosts_that_deviate_by_less_than_matters_are_not_far_away() -> None:
     same = {host: [sweep(("reads",))] for host in NAMES}
     first = same["n00"][0].series[0]
     same["n00"] = [replace(sweep(("reads",)), series=(replace(first, y=tuple(1.01 * (y or 0) for y in first.y)),))]
-    assert "No host is far from it" in chart_of(fleet_figures(same)).caption
+    assert "No host is far from the median" in chart_of(fleet_figures(same)).caption
 
 
 def test_many_series_are_one_panel_each_with_at_most_seven_hosts() -> None:

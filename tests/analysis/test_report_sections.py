@@ -116,11 +116,11 @@ def test_the_verdict_names_regressed_values_that_no_expectation_compares(tmp_pat
     assert found is not None and found.report is not None
     number = sum(row[5].text == "regressed" for part in found.report.sections[0].parts for row in part.grid.rows)
     summary = summarize(view)
-    told = [text for text in summary.details if "regressed against" in text]
+    told = [text for text in summary.details if "regressed relative to" in text]
     if factor == 1.0:
         assert (number, told) == (0, [])
         return
-    assert number and len(told) == 1 and told[0].endswith(f" regressed against quickstart/{RUN} ({found.why})")
+    assert number and len(told) == 1 and told[0].endswith(f" regressed relative to quickstart/{RUN} ({found.why})")
     assert told[0].startswith(f"{number} of ")
     assert summary.tone == summarize(replace(view, catalog=None)).tone, "the text does not change the verdict"
     for name in ("markdown", "html", "stdout"):
@@ -134,9 +134,9 @@ def test_the_verdict_names_regressed_values_that_no_expectation_compares(tmp_pat
     )  # fmt: skip
     view.run.verdicts[:] = [judged]
     details = summarize(view).details
-    (text,) = (text for text in details if "regressed against" in text)
+    (text,) = (text for text in details if "regressed relative to" in text)
     assert text.startswith(f"{number - 1} of ")
-    assert text.endswith(" values without an expectation regressed against the baseline")
+    assert text.endswith(" values without an expectation regressed relative to the baseline")
     assert " ".join(details).count(found.base) == 1, "the baseline is named once"
 
 

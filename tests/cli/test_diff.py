@@ -106,7 +106,7 @@ def test_a_mistake_in_the_condition_has_a_caret(asct: Asct, runs: Runs) -> None:
     found = asct("diff", runs("base"), runs("new"), "--fail-on", "regression>=3%")
     assert found.code == 2
     assert "--fail-on:1:11" in found.err
-    assert "^^ the comparison must be `>`" in found.err
+    assert "^^ the comparison operator must be `>`" in found.err
 
 
 def test_benchmarks_are_selected_as_in_asct(asct: Asct, runs: Runs) -> None:

@@ -2,9 +2,9 @@
 
 `asct.json` identifies a folder. Since 0.5.1, `raw/<recipe>/` contains the result of a recipe (`data.json`), the table
 of a sweep (`summary.json`), the configuration (`metadata.json`) and a checksum of these files (`.hash`). 0.5.0 wrote
-everything to `asct.json`: the results under the key `raw`, the tables of sweeps under `diff`. `report.json` (`--format
-json`) contains the tables again; it is used for recipes whose results are in no other file. The layout is taken from
-ASCT's published source code.
+everything to `asct.json`: the results under the key `raw`, and the sweep tables under the key `diff`. `report.json`
+(`--format json`) contains the tables again; it is used for recipes whose results are in no other file. The layout is
+taken from ASCT's published source code.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class ArmFolder:
     notes: list[Diagnostic] = field(default_factory=list)
 
     def note(self, message: str, hint: str = "") -> None:
-        """Add a warning about something in the folder that is not compared."""
+        """Add a warning about content of the folder that is not compared."""
         self.notes.append(Diagnostic("E532", f"{plain(str(self.root))}: {message}", hint=hint, severity="warning"))
 
     def option(self, name: str) -> str:
@@ -71,7 +71,7 @@ class ArmFolder:
         return found if isinstance(found, str) else ""
 
     def requested(self, name: str) -> dict[str, Any]:
-        """Return a recipe's settings that the user changed."""
+        """Return the settings that the user changed for a recipe."""
         asked = self.metadata.get("user_config")
         if not isinstance(asked, dict) and len(self.option("update_config")) < _LONGEST_OPTION:
             with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
@@ -211,7 +211,7 @@ def _newer(folder: ArmFolder, name: str) -> ArmResult | None:
 
 
 def _add_report(folder: ArmFolder) -> None:
-    """Add the results of recipes that are only in report.json."""
+    """Add the recipe results that only report.json contains."""
     report = _document(folder.root, _REPORT)
     groups = (content for content in report.values() if isinstance(content, dict))
     tables = {name: table for group in (report, *groups) for name, table in group.items() if isinstance(table, dict)}

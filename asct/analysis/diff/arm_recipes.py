@@ -1,4 +1,4 @@
-"""The values in the results of Arm's ASCT, as metrics of the corresponding benchmarks.
+"""Convert the results of Arm's ASCT to metrics of the corresponding benchmarks.
 
 ASCT calls a benchmark a recipe. If a recipe measures something other than the benchmark of the same name, its values
 state why they cannot be compared with values that asct measured. `docs/results.md` (Results of Arm's ASCT) contains the
@@ -81,12 +81,13 @@ class ArmRecipe:
         return self.tables[-1]
 
     def curve(self) -> ArmTable:
-        """Return all sizes that a sweep measured. The table is empty if the file does not contain them."""
+        """Return the table with all sizes that a sweep measured. It is empty if the file contains no such table."""
         content = self.data.get("sweep_data", self.data if "sizes" in self.data else {})
         return self.table(content, ": sweep_data")
 
     def levels(self) -> ArmTable:
-        """Return the summary of a sweep, with one row per level. The table is empty if the file does not contain it."""
+        """Return the summary table of a sweep, with one row per level. It is empty if the file contains no such
+        table."""
         alone = {} if {"sweep_data", "sizes"} & self.data.keys() else self.data
         content = self.data.get("summary", alone if self.summary is None else self.summary)
         return self.table(content, ": summary")
@@ -107,7 +108,7 @@ def _bandwidth(metric: str, value: float, unit: str, **given: Any) -> ArmValue:
 
 
 def _unit(column: str) -> str:
-    """Return the unit in the name of a column: `ns` for `Latency [ns]`."""
+    """Return the unit stated in a column name, such as `ns` in `Latency [ns]`."""
     return column.rpartition("[")[2].removesuffix("]")
 
 

@@ -1,4 +1,4 @@
-"""Tables in the files of Arm's ASCT: each is a JSON object of columns, and each column is an object that maps row
+"""Tables in files from Arm's ASCT. Each table is a JSON object of columns, and each column is an object that maps row
 labels to cells.
 
 pandas writes NaN for a cell without a value. Such cells, and numbers that no measurement can return, are skipped and

@@ -45,7 +45,8 @@ def compare_all(base: DiffSource, others: Sequence[DiffSource], limit: float, ca
 
 
 def open_source(results: Path, name: str, catalog: Catalog) -> DiffSource:
-    """Return the run that `name` selects: a path, `latest`, `<plan>/latest`, an id or the start of one, or a label.
+    """Return the run that `name` selects. `name` is a path, `latest`, `<plan>/latest`, an id or the start of one, or a
+    label.
 
     This function alone decides, based on the content of a folder, which tool wrote it. Raises NoSuchRun or StoreError.
     """

@@ -18,8 +18,9 @@ _Key = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Differing:
-    """A fact, version or setting that differs. `texts` has one text per run, the base first; a text is empty if the run
-    does not contain the item. `hosts` lists the hosts of the base, and is empty if the item applies to a whole run."""
+    """A fact, version or setting that differs. `texts` contains one text per run, starting with the base; a text is
+    empty if the run does not contain the item. `hosts` lists the hosts of the base, and is empty if the item applies to
+    a whole run."""
 
     label: str
     hosts: tuple[str, ...]

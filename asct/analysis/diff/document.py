@@ -1,4 +1,4 @@
-"""A comparison as rows and as one JSON document (asct.diff/1)."""
+"""Convert a comparison to rows and to one JSON document (asct.diff/1)."""
 
 from __future__ import annotations
 

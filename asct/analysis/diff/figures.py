@@ -70,8 +70,8 @@ def delta_maps(base: JobFigures, new: JobFigures, hosts: Mapping[str, str]) -> d
 
 
 def _delta(base: Heatmap, new: Heatmap) -> Heatmap | None:
-    """Return the changes of the cells that both matrices have, or None if neither higher nor lower values of the figure
-    are better, or if no cells are left."""
+    """Return the changes in the cells that both matrices contain. Return None if neither higher nor lower values of the
+    figure are better, or if there are no such cells."""
     before = {
         (row, column): value
         for row, values in zip(base.rows, base.values, strict=True)
@@ -84,7 +84,7 @@ def _delta(base: Heatmap, new: Heatmap) -> Heatmap | None:
     known = [value for line in values for value in line if value is not None]
     if new.better == "neither" or (base.x_title, base.y_title, base.unit) != (new.x_title, new.y_title, new.unit):
         return None
-    caption = "Change of each cell as a percentage of the base. Orange cells are worse, blue ones are better."
+    caption = "Change in each cell as a percentage of the base. Orange cells are worse; blue ones are better."
     changed = replace(
         new, title=f"{new.title}: change", caption=caption, values=values, unit="%", ceiling=None, diverging=True
     )

@@ -26,7 +26,7 @@ _MOST_NAMED: Final = 6
 
 
 def limit_of(text: str) -> float:
-    """Return the limit in a condition such as `regression>3%`, as a fraction: 0.03.
+    """Return the limit in a condition as a fraction, such as 0.03 for `regression>3%`.
 
     Raises UsageError (E705) with the location of the first mistake.
     """
@@ -35,7 +35,7 @@ def limit_of(text: str) -> float:
     if found["what"] != "regression":
         raise _mistake(text, found.start("what"), found["what"], "the condition must begin with `regression`")
     if found["sign"] != ">":
-        raise _mistake(text, found.start("sign"), found["sign"], "the comparison must be `>`")
+        raise _mistake(text, found.start("sign"), found["sign"], "the comparison operator must be `>`")
     try:
         number = float(found["number"])
     except ValueError:
@@ -70,7 +70,7 @@ def _doubts(diff: Diff, gated: bool) -> Iterator[Diagnostic]:
             yield Diagnostic("E706", message, hint=hint)
         for gap in run.run.gaps if gated else ():
             message = f"{run.run.name} {gap}, so it cannot pass"
-            yield Diagnostic("E706", message, hint="complete the run (`asct resume`), or compare a different one")
+            yield Diagnostic("E706", message, hint="complete the run (`asct resume`), or compare a different run")
 
 
 def _regressed(diff: Diff) -> Iterator[Diagnostic]:

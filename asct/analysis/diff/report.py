@@ -111,7 +111,7 @@ def build_report(diff: Diff, catalog: Catalog, most: int) -> DiffReport:
 
 
 def counts_text(run: RunDiff) -> str:
-    """Return the number of values with each verdict: `2 regressed, 1 improved, 19 same`."""
+    """Return the number of values with each verdict, such as `2 regressed, 1 improved, 19 same`."""
     counts = run.counts()
     shown = [f"{counts[word]} {word}" for word in counts if counts[word] or word in ("regressed", "improved", "same")]
     return ", ".join(shown) if run.judged else f"nothing can be compared ({', '.join(shown[3:]) or 'no values'})"
@@ -217,7 +217,7 @@ def _quantity(value: float | None, unit: str) -> TableCell:
 
 
 def change_text(row: DiffRow) -> str:
-    """Return the change with its interval: `-3.4 % [-4.0, -2.9]`."""
+    """Return the change with its interval, such as `-3.4 % [-4.0, -2.9]`."""
     if row.percent is None or row.change is None:
         return ABSENT
     interval = row.change.interval
@@ -266,7 +266,7 @@ def _named(rows: Sequence[DiffRow]) -> str:
 
 
 def _figures(diff: Diff, sides: Sequence[str], figures: Sequence[JobFigures]) -> Iterator[Figure]:
-    """Yield the curves of the base with those of the runs that measured the same job."""
+    """Yield the figures that show the curves of the base together with those of the runs that measured the same job."""
     for host, job_id in figures[0]:
         shown = {sides[0]: figures[0][host, job_id]}
         for run, side, own in zip(diff.runs, sides[1:], figures[1:], strict=True):

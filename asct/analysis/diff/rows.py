@@ -57,12 +57,12 @@ class DiffRow:
 
     @property
     def name(self) -> str:
-        """The value as text: `latency-sweep.latency at level DRAM`."""
+        """Return the full name of the value, such as `latency-sweep.latency at level DRAM`."""
         return f"{self.group.id}.{self.label.replace(', ', ' at ', 1)}"
 
     @property
     def label(self) -> str:
-        """The value as text without its benchmark entry: `latency, level DRAM`."""
+        """Return the name of the value without its benchmark entry, such as `latency, level DRAM`."""
         return ", ".join(filter(None, (plain(self.group.metric), self.place)))
 
     @property
@@ -139,7 +139,7 @@ def paired_hosts(base: DiffSource, new: DiffSource) -> dict[str, str]:
 def compare_runs(base: DiffSource, new: DiffSource, limit: float, catalog: Catalog) -> RunDiff:
     """Compare all values of two runs; `limit` is the smallest relative change of interest.
 
-    Values that comparisons ignore, such as the size that was used, are left out.
+    Values that comparisons ignore, such as the size actually used, are left out.
     """
     return _Pair(base, new, limit, catalog, paired_hosts(base, new)).compared()
 
@@ -256,6 +256,6 @@ def by_importance(rows: Iterable[DiffRow], catalog: Catalog) -> list[DiffRow]:
 
 
 def by_change_in(run: RunDiff, rows: Iterable[DiffRow]) -> list[DiffRow]:
-    """Return the rows sorted by the size of the change in `run`, the largest first."""
+    """Return the rows sorted by the size of the change in `run`, largest first."""
     sizes = {row.key: abs(row.percent) for row in run.rows if row.percent is not None}
     return sorted(rows, key=lambda row: -sizes.get(row.key, -1.0))

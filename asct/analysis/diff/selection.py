@@ -27,8 +27,8 @@ def selected(sources: Sequence[DiffSource], words: Sequence[str], catalog: Regis
     """Return the runs with only the benchmarks that `words` select.
 
     A word is the id of an entry, the name, an alias or a keyword of a benchmark, or a tag in the plan; `^word` excludes
-    what the word selects. If every word excludes something, all others are selected. Raises UsageError (E707) for words
-    that match nothing, and for a selection that is empty.
+    what the word selects. If every word is an exclusion, all other benchmarks are selected. Raises UsageError (E707)
+    for words that match nothing, and for a selection that is empty.
     """
     if not words:
         return list(sources)

@@ -33,11 +33,11 @@ class DiffSource:
     `name` is unique among the runs of one user: `<plan>/<run id>`, or the path of a folder that another tool wrote.
     `tool` and `version` name the program that wrote the run. `machines` maps each host to its facts, which are strings
     keyed by label (`Linux kernel`: `6.1.0-28-amd64`); unknown facts are omitted. Only labels that both runs contain are
-    compared, so the reader of another tool's files must use the labels of `machine_facts`. `settings` contains the
-    settings of each job that are the same at all of its points.
+    compared, so code that reads another tool's files must use the labels of `machine_facts`. `settings` contains, for
+    each job, the settings that are the same at all of its points.
 
-    A run of another tool is represented as follows: it has one host, named as in its files or `local`. In its records,
-    `id` and `benchmark` are the name of the corresponding asct benchmark, and metrics, units, directions and
+    A run from another tool is represented as follows: it has one host, named as in its files or `local`. In its
+    records, `id` and `benchmark` are the name of the corresponding asct benchmark, and metrics, units, directions and
     coordinates are those of that benchmark. `point` is empty unless the tool swept a setting, and `point_id` is a
     digest of all settings that affect the value. `version` is the name of the tool. `repeat` is 1, unless a value was
     measured several times, `raw` is the file that contains the value, and `stats` is None: such a value is treated as
@@ -66,7 +66,7 @@ class DiffSource:
     spread: Mapping[BaselineKey, Sequence[float]] = field(default_factory=dict)
     """For each value of the base, the values that the base and the unchanged runs of the same plan measured."""
     unlike: Mapping[Place, str] = field(default_factory=dict)
-    """The reasons why values of another tool cannot be compared with those of asct, keyed by the location of the
+    """The reasons why values from another tool cannot be compared with those from asct, keyed by the location of the
     record. Values without a reason are comparable."""
 
     @property
@@ -111,7 +111,7 @@ def _tags(job: Mapping[str, Any]) -> frozenset[str]:
 
 
 def _gaps(run: Run, measured: int, *, torn: bool) -> list[str]:
-    """Return the gaps of a run; `measured` is the number of planned repeats with records."""
+    """Return the gaps in a run; `measured` is the number of planned repeats with records."""
     gaps = [] if run.status == "complete" else [f"is {run.status}"]
     lacking = sum(sum(job.lacking().values()) for job in run.jobs)
     if lacking:

@@ -1,5 +1,5 @@
-"""The facts of a host as sections of rows, for reports and `asct system-info`, and the unknown facts with their
-reasons."""
+"""The facts about a host as sections of rows, for reports and `asct system-info`, and the facts that are unknown, with
+the reasons."""
 
 from __future__ import annotations
 

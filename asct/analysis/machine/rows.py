@@ -17,9 +17,9 @@ _LONGEST: Final = 8000
 
 @dataclass(frozen=True, slots=True)
 class MachineSection:
-    """Facts about one subject. `rows` affect measurements and appear in every report.
+    """Facts about one subject. `rows` contains facts that affect measurements; they appear in every report.
 
-    `details` (one row per module, drive or interface) appear only in descriptions of the machine.
+    `details` contains one row per module, drive or interface; these rows appear only in machine descriptions.
     """
 
     title: str
@@ -78,7 +78,7 @@ def clock(hertz: float | None) -> str:
 
 
 def yes(flag: bool | None, true: str = "yes", false: str = "no") -> str:
-    """Return the word for a true or false value, or an empty string if the value is unknown."""
+    """Return the word for a Boolean value, or an empty string if the value is unknown."""
     return "" if flag is None else true if flag else false
 
 

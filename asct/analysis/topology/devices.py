@@ -15,9 +15,9 @@ from asct.values.grouping import grouped
 from asct.values.text import counted
 
 UNKNOWN: Final = -1
-"""The number that stands for the node of a device if the node is unknown."""
+"""The node number of a device whose node is unknown."""
 _GPUS: Final = ("03", "0b40", "12")
-"""The first digits of the PCI class codes of GPUs and accelerators."""
+"""The first digits of the PCI class codes for GPUs and accelerators."""
 _VIRTUAL: Final = frozenset({"loopback", "veth", "tun", "bridge", "bond", "vlan"})
 _DOMAIN: Final = "0000:"
 _Placed = tuple[tuple[str, ...], Box]

@@ -32,7 +32,7 @@ class CoreLatency:
         return low, max(*self.cpus.values(), low * _LEAST_SPAN)
 
     def of(self, cpus: Iterable[int]) -> float | None:
-        """Return the mean latency of some CPUs, or None if none of them was measured."""
+        """Return the mean latency of these CPUs, or None if none of them was measured."""
         known = [self.cpus[cpu] for cpu in cpus if cpu in self.cpus]
         return fmean(known) if known else None
 

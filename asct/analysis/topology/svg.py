@@ -85,7 +85,7 @@ def drawing(facts: HostFacts, latency: CoreLatency | None = None) -> str:
 
 
 def _step(value: float, scale: tuple[float, float]) -> int:
-    """Return the number of the color that represents a latency."""
+    """Return the index of the color that represents a latency."""
     low, high = scale
     return min(len(VIRIDIS) - 1, int((value - low) / (high - low) * len(VIRIDIS))) if high > low else 0
 

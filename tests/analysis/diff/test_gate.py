@@ -23,9 +23,9 @@ def test_a_condition_is_a_percentage(text: str, limit: float) -> None:
     [
         ("", 1, "the condition must begin with `regression`"),
         ("improvement>3%", 1, "the condition must begin with `regression`"),
-        ("regression", 11, "the comparison must be `>`"),
-        ("regression>=3%", 11, "the comparison must be `>`"),
-        ("regression<3%", 11, "the comparison must be `>`"),
+        ("regression", 11, "the comparison operator must be `>`"),
+        ("regression>=3%", 11, "the comparison operator must be `>`"),
+        ("regression<3%", 11, "the comparison operator must be `>`"),
         ("regression>", 12, "not a number"),
         ("regression>three%", 12, "not a number"),
         ("regression>nan%", 12, "not a percentage from 0 to 1000"),
