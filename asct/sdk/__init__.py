@@ -1,2 +1,2 @@
-"""The building blocks of benchmarks. Apart from this package, a benchmark imports only `instruments`, `statistics` and
+"""The building blocks for benchmarks. Apart from this package, a benchmark imports only `instruments`, `statistics` and
 `values`."""

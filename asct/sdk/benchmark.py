@@ -91,7 +91,7 @@ class Benchmark(ABC, Generic[P]):
     default: ClassVar[bool] = False
     """Whether `asct run` without arguments includes the benchmark."""
     hidden: ClassVar[bool] = False
-    """Whether `all` and selection by keyword leave out the benchmark. noop is an example."""
+    """Whether `all` and selection by keyword leave out the benchmark, as they do for noop."""
     params_model: ClassVar[type[Params]]
     metrics: ClassVar[tuple[Metric, ...]]
     highlights: ClassVar[tuple[Highlight, ...]] = ()
@@ -101,9 +101,9 @@ class Benchmark(ABC, Generic[P]):
     flags: ClassVar[Mapping[str, str]] = {}
     """The meaning of each flag that a value can have, as a sentence without a period."""
     pictures: ClassVar[Mapping[str, str]] = {}
-    """The name of the image file of each figure, without the extension, keyed by the figure's slug. A name that starts
-    with `{id}/` is in the folder of the benchmark entry; any other name is in the folder of the run. A figure that is
-    not listed is named `{id}/` followed by its slug."""
+    """The name of the image file for each figure, without the extension, keyed by the figure's slug. A name that starts
+    with `{id}/` is in the folder of the benchmark entry; any other name is in the run folder. A figure that is not
+    listed is named `{id}/` followed by its slug."""
     dependencies: ClassVar[tuple[Dependency, ...]] = ()
     uses_earlier: ClassVar[bool] = False
     """Whether `steps` depends on `Context.earlier`."""
@@ -201,7 +201,7 @@ class Benchmark(ABC, Generic[P]):
         return ()
 
     def settings_schema(self) -> dict[str, Any]:
-        """Return the JSON Schema of the benchmark's settings."""
+        """Return the JSON Schema for the benchmark's settings."""
         return self.params_model.model_json_schema()
 
 

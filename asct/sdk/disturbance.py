@@ -12,11 +12,11 @@ from asct.sdk.benchmark import Benchmark
 EVERYTHING: Final = "*"
 """Item in `touches` that stands for all values of all benchmarks."""
 _FAMILIES: Final = {"memory": "memory", "storage": "storage", "ssd": "storage", "hdd": "storage"}
-"""Maps keywords of benchmarks to families."""
+"""Maps benchmark keywords to families."""
 _QUANTITIES: Final = {
     "s": "latency", "cycles": "latency", "B/s": "bandwidth", "B/cycle": "bandwidth", "ops/s": "iops", "%": "cpu",
 }  # fmt: skip
-"""Maps units of metrics to the quantities that they measure."""
+"""Maps metric units to the quantities that are measured in them."""
 
 Certainty = Literal["certain", "likely", "possible"]
 CERTAINTIES: Final[tuple[Certainty, ...]] = ("certain", "likely", "possible")
@@ -43,8 +43,8 @@ class Disturbance(_Part):
 
     `fix` and `undo` are shell commands for root; `undo` restores the original state. If `scripted` is set, they can run
     unattended, one after the other; otherwise, the user must follow `advice` or run the commands. `touches` lists the
-    affected families of benchmarks (`memory`) or the quantities that they measure (`storage.iops`); `*` means all
-    values, and an empty list means none.
+    affected benchmark families (`memory`) or the quantities that they measure (`storage.iops`); `*` means all values,
+    and an empty list means none.
     """
 
     name: str

@@ -421,7 +421,7 @@ class Product(Fact):
 
 
 class Firmware(Fact):
-    """The firmware. `description` is the kind of hardware description that the Linux kernel uses, and `boot` is the
+    """The firmware. `description` is the type of hardware description that the Linux kernel uses, and `boot` is the
     boot method."""
 
     vendor: str | None = None
@@ -522,8 +522,8 @@ class Interconnect(Fact):
 
 class ToolFact(Fact):
     """A program on the host: its path and the version that it prints. `features` lists the features that asct found by
-    testing (for fio: its engines). `options` lists the options of fio, with those of an engine as `engine.option`. Both
-    are empty if asct did not query the program."""
+    testing (for fio: its engines). `options` lists fio's options; an option of an engine is written as `engine.option`.
+    Both are empty if asct did not query the program."""
 
     path: str
     version: str | None = None

@@ -146,11 +146,11 @@ class Bars(_Chart):
 class Heatmap:
     """A matrix shown as colors. `values[row][column]` is a value in `unit`, or None if nothing was measured.
 
-    `ceiling` is the upper end of the color scale. Larger values have the color of that end, so that a single outlier
-    does not hide the differences between the other values. `groups` contains the rows at which a block of the topology
-    begins (and the columns, if they have the same names). A `diverging` matrix contains changes: its color scale is
-    centered at 0 and shows changes for the worse in orange. A `logarithmic` matrix has a logarithmic color scale if its
-    values span at least a decade.
+    `ceiling` is the upper end of the color scale. Larger values are shown in the color at that end, so that a single
+    outlier does not hide the differences between the other values. `groups` contains the rows at which a block of the
+    topology begins (and the columns, if they have the same names). A `diverging` matrix contains changes: its color
+    scale is centered at 0 and shows changes for the worse in orange. A `logarithmic` matrix has a logarithmic color
+    scale if its values span at least a decade.
     """
 
     slug: str
@@ -177,7 +177,7 @@ Figure = Chart | Heatmap
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A table column. `title` is the same as in Arm's ASCT. Values are divided by `scale` and displayed with `digits`
+    """A table column. Use the same `title` as Arm's ASCT. Values are divided by `scale` and displayed with `digits`
     decimals. With the `format` "size", bytes are shown as 32.06K; with "text", values are shown unchanged. A column
     that contains no values is omitted unless `kept` is set.
     """

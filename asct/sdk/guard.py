@@ -1,8 +1,8 @@
 """Steps that run under the `guard` kernel. guard checks and holds the targets of a program, runs the program, and
 meanwhile records drive counters.
 
-Every fio process runs under guard. The input of guard is a file with one line per target; asct.instruments.guard_output
-parses the output. kernels/guard/README.md describes both.
+Every fio process runs under guard. guard reads a file that contains one line per target; asct.instruments.guard_output
+parses guard's output. kernels/guard/README.md describes both formats.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Target:
         characters."""
         for text in (self.path, self.serial):
             if not text.isprintable():
-                raise ValueError(f"{text!r} contains a character that is not permitted in the name of a target")
+                raise ValueError(f"{text!r} contains a character that is not permitted in a target name")
         fields = (self.access, str(int(self.overwrite)), str(int(self.dirty)), self.serial or _NO_SERIAL, self.path)
         return "\t".join(fields)
 
@@ -105,10 +105,10 @@ def guarded(
 ) -> Step:
     """Return a step that runs the tool of `step`, located at `path` on the host, under guard.
 
-    guard ends the program once it has written a total of `max_write_bytes` to its targets. `whole_drive` means that the
-    program changes parts of a drive outside the target, for example with an NVMe format or sanitize; guard then refuses
-    a drive that has other namespaces. If `raid` is set, the program has a single target: the RAID set created from the
-    targets.
+    guard stops the program once it has written a total of `max_write_bytes` to its targets. `whole_drive` means that
+    the program changes parts of a drive outside the target, for example with an NVMe format or sanitize; guard then
+    refuses a drive that has other namespaces. If `raid` is set, the program has a single target: the RAID set created
+    from the targets.
     """
     orders = _orders(stop, max_write_bytes) + (["--whole-drive", "1"] if whole_drive else [])
     orders += raid.orders() if raid is not None else []

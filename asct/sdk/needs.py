@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from asct.values.version import version_key
 
 SHORTEST_LIMIT_S: Final = 900.0
-"""Minimum time limit of a point, in seconds, if the plan sets none."""
+"""Minimum time limit for a point, in seconds, if the plan sets none."""
 GUARD: Final = "guard"
 """The measurement kernel that opens devices and files for the programs that use them (asct.sdk.guard)."""
 _IN_MEMORY: Final = "/dev/shm"  # noqa: S108 - plans may name it; asct creates nothing there
@@ -32,7 +32,7 @@ class Scratch(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Privilege:
-    """An operation of a point that requires root. `why` describes the operation ("reserves 2 MiB pages") and what
+    """An operation that a point performs as root. `why` describes the operation ("reserves 2 MiB pages") and what
     happens without root.
 
     `kernel` is the measurement kernel that performs it, through sudo if the plan allows it; "" means that root is
@@ -116,7 +116,7 @@ class JobNeeds:
     memory_bytes: int = 0
     kernels: dict[str, None] = field(default_factory=dict)
     tools: dict[str, str] = field(default_factory=dict)
-    """The highest version required of each tool."""
+    """The highest required version of each tool."""
     optional_tools: dict[str, None] = field(default_factory=dict)
     scratch: dict[str, int] = field(default_factory=dict)
     targets: dict[str, bool] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""The settings of a benchmark, as frozen pydantic models. Their fields accept values with the units of the plan
+"""Settings for a benchmark, as frozen pydantic models. Their fields accept values with the units of the plan
 language."""
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ class Quantity(NamedTuple):
 
 
 def settings(*names: str) -> Conditions:
-    """Return a function that returns the settings `names` of a point as its conditions."""
+    """Return a function that returns the conditions of a measurement: the settings listed in `names`."""
 
     def of(values: Mapping[str, Any], facts: HostFacts) -> Mapping[str, Any]:
         return {name: values.get(name) for name in names}

@@ -54,7 +54,8 @@ def read_kernel(output: Output) -> KernelRun:
 def number(sample: Mapping[str, Any], key: str) -> float:
     """Return the number at `key` in a sample.
 
-    Raises ValueError with the key in its message if it is missing, is not a number, or is too large for a float.
+    Raises ValueError, with the key in its message, if the key is missing or its value is not a number or is too large
+    for a float.
     """
     value = sample.get(key)
     if (

@@ -28,7 +28,7 @@ _PENALTY: Final = 5.0
 """The penalty for a cut, in multiples of log(n). Yao's criterion uses 2, but it assumes independent noise, and
 smoothing correlates the noise."""
 _LEAST_NOISE: Final = 0.002
-"""The lower limit of the noise, as a share of the largest value. Without this limit, rounding would count as a change:
+"""The lower limit for the noise, as a share of the largest value. Without this limit, rounding would count as a change:
 counts are integers, and throttled rates hardly vary."""
 
 

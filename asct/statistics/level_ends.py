@@ -24,8 +24,7 @@ from asct.statistics.levels import MemoryLevel
 from asct.statistics.robust import median
 
 TOLERANCE = 0.10
-"""Maximum relative difference between latencies within a level. The search for the bounds of levels uses the same
-limit."""
+"""Maximum relative difference between latencies within a level. The search for level bounds uses the same limit."""
 _TOLERANCE_MOST = 0.15
 """Maximum relative difference between latencies within a noisy level."""
 _DEVIATIONS = 4.0

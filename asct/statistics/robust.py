@@ -47,7 +47,7 @@ def shorth_median(values: Sequence[float]) -> float:
 
 
 def running_median(values: Sequence[float], width: int = 5) -> list[float]:
-    """Return, for each value, the median of the `width` values around it (an odd number); the window shrinks
+    """Return, for each value, the median of the `width` values around it. `width` must be odd; the window shrinks
     symmetrically at both ends.
 
     A monotone sequence is returned unchanged, so the edges of levels do not move.

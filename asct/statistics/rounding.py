@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Final
 
 _DIGITS: Final = 12
-"""Digits beyond these are rounding errors of the conversion to base units."""
+"""Digits beyond these are rounding errors from the conversion to base units."""
 _FEWEST_DIGITS: Final = 3
 """A value with fewer digits may be exact (a count), or its last digits may happen to be zeros (100 ns)."""
 

@@ -19,7 +19,7 @@ from typing import Final
 from asct.statistics.changepoint import changes
 
 _ROUNDING: Final = 1e-9
-"""Relative tolerance of the limits. It ensures that a window exactly at a limit counts as steady despite rounding,
+"""Relative tolerance for the limits. It ensures that a window exactly at a limit counts as steady despite rounding,
 whatever the unit."""
 CLIFF: Final = 0.5
 """A drop in the level by at least this share indicates a full cache or exhausted credits rather than variation."""

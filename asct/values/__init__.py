@@ -1,1 +1,1 @@
-"""Parse and format values with units. Every parser raises BadValueError, which is a ValueError."""
+"""Parse and format values with units. Every parser raises BadValueError (a ValueError) for an invalid value."""

@@ -1,4 +1,4 @@
-"""The error that the parsers of this package raise. Its hint is separate from its message."""
+"""The error that the parsers in this package raise. Its hint is separate from its message."""
 
 from __future__ import annotations
 

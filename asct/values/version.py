@@ -1,4 +1,4 @@
-"""Version numbers of programs."""
+"""Extract version numbers from the output of programs."""
 
 from __future__ import annotations
 

@@ -12,8 +12,11 @@ from tests.benchmarks.test_loaded_latency import host, node, option, step
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        ({"latency_cpu_id": 1, "bw_cpu_blocklist": [0]}, "CPU 1 measures latency, and bw_cpu_blocklist excludes CPU 0"),
-        ({"bw_cpu_blocklist": [0, 1]}, "CPU 1 measures latency, and bw_cpu_blocklist excludes CPU 0-1"),
+        (
+            {"latency_cpu_id": 1, "bw_cpu_blocklist": [0]},
+            "CPU 1 measures latency, and `bw_cpu_blocklist` excludes CPU 0",
+        ),
+        ({"bw_cpu_blocklist": [0, 1]}, "CPU 1 measures latency, and `bw_cpu_blocklist` excludes CPU 0-1"),
         ({"phase": "bandwidth", "bw_cpu_blocklist": [0, 1]}, "no CPU remains to generate load"),
     ],
 )

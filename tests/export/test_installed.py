@@ -114,8 +114,10 @@ def test_what_questions_a_value_reaches_the_key_results(flags: tuple[str, ...], 
 def test_headlines_are_those_that_a_benchmark_names() -> None:
     peaks = shown_headlines("peak-bandwidth", "default")
     assert list(peaks) == [
-        "All Reads", "Highest bandwidth (useful bytes)", "Highest bus bandwidth (with assumed reads for ownership)",
-    ]  # fmt: skip
+        "All Reads",
+        "Highest bandwidth (useful bytes)",
+        "Highest bus bandwidth (including assumed reads for ownership)",
+    ]
     assert "traffic" not in peaks["All Reads"] and "at traffic " in peaks["Highest bandwidth (useful bytes)"]
     pairs = shown_headlines("core-to-core-latency", "synthetic-two-nodes")
     assert list(pairs) == [

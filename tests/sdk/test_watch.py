@@ -124,5 +124,5 @@ def test_orders_become_arguments() -> None:
 
 @pytest.mark.parametrize("path", ["/dev/a\tb", "/dev/a\nb", "/dev/\x1b[2J"])
 def test_names_that_would_break_a_line_are_refused(path: str) -> None:
-    with pytest.raises(ValueError, match="not permitted in the name"):
+    with pytest.raises(ValueError, match="not permitted in a target name"):
         Target(path, "read").line()

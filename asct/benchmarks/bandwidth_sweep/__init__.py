@@ -98,7 +98,7 @@ FLAGS: Final = {
 }
 COUNTING: Final = (
     "Bandwidth counts the bytes that all threads together load and store; sizes are per thread. Bandwidth is the "
-    "median over the windows of the best variant, and Max is the best window."
+    "median over the windows of the fastest variant; Max is the value of the fastest window."
 )
 
 
@@ -110,13 +110,15 @@ class BandwidthSweepParams(OneWidthParams):
     )
     threads: Literal["one", "all"] = setting(
         "one",
-        "Threads: one (on the last usable CPU of the memory node), or all (one on each usable CPU)",
+        "Threads: `one` (on the last usable CPU of the memory node), or `all` (one on each usable CPU)",
         pitfalls="Sizes are per thread; threads that share a cache divide it among themselves.",
     )
     cpus: Annotated[tuple[Cpu, ...], INTEGERS] = setting(
-        (), "CPUs to use, one thread each, for example `0,2-5`; overrides threads", max_length=1024
+        (), "CPUs to use, one thread each, for example `0,2-5`; overrides `threads`", max_length=1024
     )
-    memory_node: int | None = memory_node_setting("NUMA node of the memory; if unset, the node of each CPU")
+    memory_node: int | None = memory_node_setting(
+        "NUMA node whose memory is used; if unset, each CPU uses memory on its own node"
+    )
     sizes: Annotated[tuple[Size, ...], LISTED] = setting(
         (),
         "Sizes per thread to measure instead of the curve and the levels that latency-sweep found",
@@ -138,7 +140,7 @@ class BandwidthSweepParams(OneWidthParams):
         ge=4096,
         le=1 << 40,
     )
-    points_per_octave: int = setting(2, "Number of sizes on the curve per doubling of the size", ge=1, le=16)
+    points_per_octave: int = setting(2, "Number of sizes on the curve per doubling", ge=1, le=16)
     duration: Duration = duration_setting(
         0.2,
         "",
@@ -155,7 +157,9 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
     name = "bandwidth-sweep"
     title = "Memory bandwidth sweep"
     version = "3"
-    summary = "Bandwidth of each cache level and of memory, and by working set size, with one or many threads"
+    summary = (
+        "Bandwidth of each cache level, of memory, and over a range of working set sizes, with one or more threads"
+    )
     aliases = ("bs",)
     keywords = ("memory", "bandwidth", "sweep")
     default = True
@@ -183,7 +187,7 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
     def check(self, params: BandwidthSweepParams) -> Iterable[tuple[str, str]]:
         """Yield errors for empty ranges, arrays that are too small, and CPUs listed twice."""
         if not params.sizes and params.min_size >= params.max_size:
-            yield "min_size", f"min_size ({params.min_size} B) is not below max_size ({params.max_size} B)"
+            yield "min_size", f"`min_size` ({params.min_size} B) is not below `max_size` ({params.max_size} B)"
         smallest = _ITERATION_BYTES * max(ARRAYS[traffic] for traffic in params.traffic)
         if min(params.sizes, default=params.min_size) < smallest:
             name = "sizes" if params.sizes else "min_size"
@@ -281,7 +285,7 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
             slug="bandwidth-curve",
             title="Bandwidth by working set size",
             caption=(
-                "Bytes that all threads together load and store per second, by the working set of one thread. "
+                "Bytes per second that all threads together load and store, by working set size per thread. "
                 "Dotted lines mark the sizes at which the levels were measured. Bars are 95 % intervals."
             ),
             x=Axis("Working set per thread", "B", "log2"),

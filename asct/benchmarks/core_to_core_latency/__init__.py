@@ -59,15 +59,17 @@ class CoreToCoreLatency(VisitedBenchmark[CoreToCoreLatencyParams]):
     )
     quantities = (transfers("one_way"), transfers("latency"))
     metrics = (
-        Metric("latency", "s", "lower", "chain: time for CPU A to read one line that CPU B wrote", _ANYWHERE),
+        Metric("latency", "s", "lower", "`chain`: time for CPU A to read one line that CPU B wrote", _ANYWHERE),
         Metric(
             "one_way",
             "s",
             "lower",
-            "token and cas: time for a message from one CPU to the other (half a round trip)",
+            "`token` and `cas`: time for a message from one CPU to the other (half a round trip)",
             _ANYWHERE,
         ),
-        Metric("round_trip", "s", "lower", "token and cas: time for a message and its reply", {**_METHOD, **_NODES}),
+        Metric(
+            "round_trip", "s", "lower", "`token` and `cas`: time for a message and its reply", {**_METHOD, **_NODES}
+        ),
         Metric(
             "latency_cycles", "cycles", "lower", "`latency` in core cycles (only if `cycle_base` is set)", _ANYWHERE
         ),
@@ -107,7 +109,7 @@ class CoreToCoreLatency(VisitedBenchmark[CoreToCoreLatencyParams]):
     def check(self, params: CoreToCoreLatencyParams) -> Iterable[tuple[str, str]]:
         """Yield errors for CPUs that form no pair, and for methods or CPUs listed twice."""
         if params.cpus and params.all_cpus:
-            yield "all_cpus", "`cpus` already selects the CPUs; remove one of the two settings"
+            yield "all_cpus", "`cpus` already selects the CPUs; remove `cpus` or `all_cpus`"
         if len(params.cpus) == 1:
             yield "cpus", f"a pair requires two CPUs, but only CPU {params.cpus[0]} is usable"
         for setting, values in (("cpus", params.cpus), ("methods", params.methods)):

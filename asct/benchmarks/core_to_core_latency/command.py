@@ -1,4 +1,4 @@
-"""Choose the CPUs and memory nodes to measure, build the command lines of the `pingpong` kernel, and estimate their
+"""Choose the CPUs and memory nodes to measure, build the command lines for the `pingpong` kernel, and estimate their
 duration."""
 
 from __future__ import annotations

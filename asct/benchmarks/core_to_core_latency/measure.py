@@ -72,7 +72,8 @@ def _by_cpu(meta: Mapping[str, Any], key: str) -> dict[int, int]:
 
 
 def kernel_pass_of(node: int, run: KernelRun, order: Order, in_cycles: bool) -> KernelPass:
-    """Return the pairs of one run with their flags, the results of its checks, and the numbers of missing pairs."""
+    """Return the pairs of one run with their flags, the results of its checks, and the number of missing pairs per
+    method."""
     checks = _compared(run.samples)
     disturbed = {method for method, ratios in checks.items() if median(ratios) > DISTURBED}
     noise, changed = noise_flags(run.end), _moved_pairs(run)
@@ -134,8 +135,8 @@ def _cell(sample: Mapping[str, Any], node: int, order: Order, noise: tuple[str, 
 
 
 def _stats(sample: Mapping[str, Any]) -> Stats | None:
-    """Return the spread over the batches, or None if the `pingpong` kernel lists no batches, because there are
-    thousands of pairs."""
+    """Return the spread over the batches, or None if there are thousands of pairs, for which the `pingpong` kernel
+    lists no batches."""
     ns, messages = sample.get("ns"), number(sample, "messages")
     if not isinstance(ns, list) or not ns or messages <= 0:
         return None
@@ -180,7 +181,7 @@ def measurements(
 
 
 def _summaries(cells: Sequence[PairLatency], suffix: str) -> list[Measurement]:
-    """Return medians over all pairs and between nodes; for token and cas, include the round trip."""
+    """Return medians over all pairs and between nodes; for `token` and `cas`, include the round trip."""
     groups: dict[tuple[tuple[str, Scalar], ...], list[PairLatency]] = {}
     for cell in cells:
         whole: tuple[tuple[str, Scalar], ...] = (("method", cell.method), ("data", cell.data))

@@ -93,8 +93,8 @@ class Order:
         return sorted(cpus, key=lambda cpu: (*self._block(cpu), self.core.get(cpu, cpu), cpu))
 
     def breaks(self, cpus: list[int]) -> list[int]:
-        """Return the positions in a sorted list at which a new node begins, or a new group of cores that share a
-        last-level cache."""
+        """Return the positions in the sorted list at which a new node, or a new group of cores that share a last-level
+        cache, begins."""
         blocks = [self._block(cpu) for cpu in cpus]
         if len(set(blocks)) > len({self.core.get(cpu, cpu) for cpu in cpus}) // 2:
             blocks = [(node, 0) for node, _ in blocks]

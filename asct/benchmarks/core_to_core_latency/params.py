@@ -1,4 +1,4 @@
-"""The settings of core-to-core-latency."""
+"""Settings for core-to-core-latency."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ class CoreToCoreLatencyParams(VisitedParams):
         "time.",
     )
     cpus: Annotated[tuple[Annotated[int, Field(ge=0, le=MAX_CPU)], ...], INTEGERS] = setting(
-        (), "CPUs whose pairs are measured, for example 0-3,96; if unset, all_cpus selects them", max_length=1024
+        (), "CPUs whose pairs are measured, for example `0-3,96`; if unset, `all_cpus` selects them", max_length=1024
     )
     methods: Annotated[tuple[Method, ...], LISTED] = setting(
         METHODS,
-        "Methods: token (store and poll), cas (compare-and-swap), chain (dependent loads of lines that the "
+        "Methods: `token` (store and poll), `cas` (compare-and-swap), `chain` (dependent loads of lines that the "
         "other CPU wrote)",
         min_length=1,
     )
@@ -71,10 +71,10 @@ class CoreToCoreLatencyParams(VisitedParams):
         ge=8,
         le=65536,
     )
-    turns: int = setting(100, "Round trips in a batch of token or cas", ge=1, le=1_000_000)
+    turns: int = setting(100, "Number of round trips per batch of `token` or `cas`", ge=1, le=1_000_000)
     addresses: int = setting(
         16,
-        "Number of memory addresses that token and cas use in turn",
+        "Number of memory addresses that `token` and `cas` use in turn",
         ge=1,
         le=64,
         pitfalls="On a mesh, the cache slice of a line matters as much as the two cores, so a single address is not "
@@ -82,7 +82,7 @@ class CoreToCoreLatencyParams(VisitedParams):
     )
     chain_size: Size = setting(
         64 << 10,
-        "Total size of the lines that chain transfers, rounded down to a power of two",
+        "Total size of the lines that `chain` transfers, rounded down to a power of two",
         aliases=("data_size", "chain_bytes"),
         ge=4096,
         le=16 << 20,
@@ -90,12 +90,12 @@ class CoreToCoreLatencyParams(VisitedParams):
     )
     memory_nodes: NodeChoice = setting(
         "local",
-        "Nodes whose memory is used, one after another: local (the nodes of the CPUs), all, or node numbers",
+        "Nodes whose memory is used, one after another: `local` (the nodes of the CPUs), `all`, or node numbers",
         aliases=("memory", "membind"),
     )
     parallel: bool = setting(
         True,
-        "Measure several pairs at the same time if they share no core; check_pairs tests whether they disturb "
+        "Measure several pairs at the same time if they share no core; `check_pairs` tests whether they disturb "
         "each other",
     )
     check_pairs: int = setting(

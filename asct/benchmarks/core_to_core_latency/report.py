@@ -1,5 +1,5 @@
-"""The report of core-to-core-latency: the tables of Arm's ASCT by method, for local and (with several nodes) remote
-data, heat maps in topology order, and histograms."""
+"""The report of core-to-core-latency: the tables from Arm's ASCT for each method and for local and (if there are
+several nodes) remote data, heat maps in topology order, and histograms."""
 
 from __future__ import annotations
 
@@ -157,10 +157,10 @@ def _table(
 
 
 def _pair_table(points: Sequence[StoredPairs]) -> Table:
-    """Return a table with one row per measured value, with the columns of Arm's ASCT and three more."""
+    """Return a table with one row per measured value. It has the columns from Arm's ASCT and three more."""
     columns = (
         *_CPUS,
-        Column("value", "LATENCY", points[0].scale, 2, help=f"Median over the repeats in {points[0].unit}"),
+        Column("value", "LATENCY", points[0].scale, 2, help=f"Median over the repeats, in {points[0].unit}"),
         Column("node_a", "CPUA_NODE", format="integer"),
         Column("memory_node", "MEMBIND_NODE", format="integer"),
         Column("method", "METHOD", format="text"),
@@ -241,7 +241,7 @@ def _top_pairs(points: Sequence[StoredPairs], data: str) -> Table:
 
 
 def _asymmetry(points: Sequence[StoredPairs], data: str) -> Table:
-    """Return the pairs whose two directions differ most. Only chain has directions."""
+    """Return the pairs whose two directions differ most. Only `chain` has directions."""
     unit, scale = points[0].unit, points[0].scale
     columns = (
         *_CPUS,
@@ -379,7 +379,7 @@ def _histogram(point: StoredPairs, cells: Mapping[str, Sequence[PairLatency]], p
     return Bars(
         slug=f"histogram-{place[1]}",
         title=_title("Pairs of CPUs by latency", point, place[0]),
-        caption="Number of pairs in each range; chain counts both directions.",
+        caption="Number of pairs in each range; for `chain`, both directions are counted.",
         x=Axis(f"Latency ({point.unit})", "", "category"),
         y=Axis("Pairs", "1", counts=True),
         series=tuple(series),

@@ -144,7 +144,7 @@ class CrossNumaBandwidth(BandwidthBenchmark[CrossNumaBandwidthParams]):
         return found + circumstances([result for best in results.values() for result in best], first.meta)
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
-        """Return the matrix, and a table with the spread of each pair."""
+        """Return the matrix and a table that shows the spread of each pair."""
         style = _style(bandwidth_style(self, records))
         return (node_table(records, style), pair_table(records, style)) if records else ()
 

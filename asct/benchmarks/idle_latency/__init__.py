@@ -46,8 +46,7 @@ _RATIO: Final = MatrixStyle("ratio", "Latency relative to local memory", "ratio"
 _DISTANCE: Final = MatrixStyle("distance", "Distances reported by the system", "distance", 1.0, "tenths", 0, "neither")
 _USUAL_SIZE: Final = 512 << 20
 _CAPTION: Final = (
-    "Time of one dependent load in random order, from the CPU node (row) to the memory node (column), on an "
-    "idle system."
+    "Time per dependent load in random order, from the CPU node (row) to the memory node (column), on an idle system."
 )
 
 
@@ -66,9 +65,9 @@ class IdleLatency(VisitedBenchmark[IdleLatencyParams]):
     flags = FLAGS | LEFT_OUT_FLAGS
     quantities = (PAIR_LATENCY,)
     metrics = (
-        Metric("latency", "s", "lower", "Time of one dependent load", PAIR),
-        Metric("latency_cycles", "cycles", "lower", "Time of one dependent load in core cycles", PAIR),
-        Metric("ratio", "1", "lower", "Latency relative to the local memory of the CPU node", PAIR),
+        Metric("latency", "s", "lower", "Time per dependent load", PAIR),
+        Metric("latency_cycles", "cycles", "lower", "Time per dependent load in core cycles", PAIR),
+        Metric("ratio", "1", "lower", "Latency relative to that of the CPU node's local memory", PAIR),
         Metric(
             "distance", "1", "neither", "Distance between nodes, as reported by the system; 10 means local", PAIR, False
         ),
@@ -114,7 +113,7 @@ class IdleLatency(VisitedBenchmark[IdleLatencyParams]):
         return measurements(params, runs, facts)
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
-        """Return the matrix, a table with the spread of every pair and, if there are several nodes, tables of the
+        """Return the matrix, a table that shows the spread of each pair and, if there are several nodes, tables of the
         ratios and distances."""
         look = _CYCLES if in_cycles(self, records) else _TIME
         matrix = node_table(records, look)

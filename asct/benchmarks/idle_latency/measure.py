@@ -1,4 +1,4 @@
-"""The settings of idle-latency, the command line for a pair of nodes, and the measurements of the `chase` kernel."""
+"""Settings for idle-latency, the command line for a pair of nodes, and the measurements from the `chase` kernel."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ class IdleLatencyParams(VisitedParams):
 
     data_size: AutoSize = setting(
         None,
-        "Working set of each pair of nodes; auto means the optimum size for DRAM that latency-sweep finds",
+        "Working set for each pair of nodes; `auto` means the optimum DRAM size that latency-sweep finds",
         pitfalls="Below twice the size of the last-level cache, some loads hit the cache, and the value is flagged.",
     )
     duration: Duration = duration_setting(0.5, "pair of nodes", max_s=60)
     stride: Annotated[Size, MultipleOf(16)] | None = stride_setting(
-        "With 128, prefetching of adjacent lines has no effect."
+        "At a stride of 128 bytes, adjacent-line prefetching has no effect."
     )
     pages: PageKind = pages_setting("With 4K pages, page walks are part of the latency.")
     cycle_base: bool = cycle_base_setting()
@@ -79,7 +79,8 @@ def sizes(params: IdleLatencyParams, facts: HostFacts, optimum: int) -> Mapping[
 
 
 def arguments(params: IdleLatencyParams, pair: NodePair, size: int) -> tuple[str, ...]:
-    """Return the arguments of the `chase` kernel for one pair. The last CPU of the CPU node performs the loads."""
+    """Return the arguments for the `chase` kernel to measure one pair. The last CPU of the CPU node performs the
+    loads."""
     return options(
         {
             "sizes": size,

@@ -87,7 +87,7 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
         "noisy-sizes": "the latency of a size in the first level differs by 1 % or more from the latency of the "
         "other sizes in that level",
         "noisy-rising": "the latency is still rising at the largest size, so some of the loads hit a cache; "
-        "raise max_size",
+        "raise `max_size`",
         "few-lines": "the working set has 8 lines or fewer, so a core may forward or predict the loads; excluded "
         "from the levels",
         "outlier": "the latency differs by more than 15 % from the latencies of the neighboring sizes; excluded from "
@@ -105,8 +105,8 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
     quantities = (LEVEL_LATENCY, CURVE_LATENCY, LEVEL_END)
     pictures: ClassVar[Mapping[str, str]] = {"latency-curve": "latency-sweep"}
     metrics = (
-        Metric("latency", "s", "lower", "Time of one dependent load", _AT),
-        Metric("latency_cycles", "cycles", "lower", "Time of one dependent load in core cycles", _AT),
+        Metric("latency", "s", "lower", "Time per dependent load", _AT),
+        Metric("latency_cycles", "cycles", "lower", "Time per dependent load in core cycles", _AT),
         Metric(
             "local_latency",
             "s",
@@ -147,11 +147,11 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
             if min(params.sizes) < least:
                 yield "sizes", f"a chain needs two lines: at least {least} B with this stride"
             if params.max_size is not None and max(params.sizes) > params.max_size:
-                yield "sizes", f"the largest size exceeds max_size ({params.max_size} B)"
+                yield "sizes", f"the largest size exceeds `max_size` ({params.max_size} B)"
             return
         low, high = smallest(params), largest(params, None)
         if low >= high:
-            yield "min_size", f"min_size ({low} B) is not below max_size ({high} B)"
+            yield "min_size", f"`min_size` ({low} B) is not below `max_size` ({high} B)"
         if low < least:
             yield "min_size", f"a chain needs two lines: at least {least} B with this stride"
 

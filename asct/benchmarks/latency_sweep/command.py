@@ -1,4 +1,4 @@
-"""The settings of latency-sweep, the command lines of the `chase` kernel, and an estimate of its duration."""
+"""Settings for latency-sweep, the command lines for the `chase` kernel, and an estimate of its run time."""
 
 from __future__ import annotations
 
@@ -63,13 +63,13 @@ class LatencySweepParams(VisitedParams):
     """Settings for the sizes, the memory and the accuracy."""
 
     min_size: AutoSize = setting(
-        None, "Smallest working set; auto means two lines", aliases=("min_data_size",), ge=128, le=MAX_SIZE
+        None, "Smallest working set; `auto` means two lines", aliases=("min_data_size",), ge=128, le=MAX_SIZE
     )
     max_size: AutoSize = setting(
         None,
-        "Largest working set; auto means four times the largest cache that the host reports, rounded up to a power of "
-        "two, but at least 512 MiB (1 GiB if the caches are unknown). auto selects a smaller size if too little memory "
-        "is free",
+        "Largest working set; `auto` means four times the largest cache that the host reports, rounded up to a power "
+        "of two, but at least 512 MiB (1 GiB if the caches are unknown). If too little memory is free, `auto` selects "
+        "a smaller size",
         aliases=("max_data_size",),
         ge=1024,
         le=MAX_SIZE,
@@ -77,15 +77,16 @@ class LatencySweepParams(VisitedParams):
     )
     sizes: Annotated[tuple[Size, ...], LISTED] = setting(
         (),
-        "Working sets to measure instead of the grid from min_size to max_size, without refinement",
+        "Working set sizes to measure, without refinement, instead of the grid from `min_size` to `max_size`",
         max_length=1000,
         pitfalls="With fewer than 8 sizes, or wide gaps between them, no levels are found.",
     )
     points_per_octave: int = setting(
-        4, "Number of sizes per doubling of the size, before the bounds of levels are refined", ge=1, le=64
+        4, "Number of sizes per doubling, before the level bounds are refined", ge=1, le=64
     )
     stride: Annotated[Size, MultipleOf(16)] | None = stride_setting(
-        "Below the line size, two loads share a line. With 128, prefetching of adjacent lines has no effect."
+        "If the stride is less than the line size, several loads share a line. At a stride of 128 bytes, adjacent-line "
+        "prefetching has no effect."
     )
     pages: PageKind = pages_setting(
         "With 4K pages, TLB misses and page walks are part of the latency above about 256 KiB."
@@ -97,7 +98,7 @@ class LatencySweepParams(VisitedParams):
         ge=0,
         le=65535,
     )
-    memory_node: int | None = memory_node_setting("NUMA node of the memory; if unset, the node of the CPU")
+    memory_node: int | None = memory_node_setting("NUMA node whose memory is read; if unset, the node of the CPU")
     target_interval: Share = target_interval_setting(0.1, "a level")
     time_cap: Duration = setting(
         0.1, "Time limit per size and visit; normally reached only on a busy host", ge=1e-3, le=60

@@ -37,8 +37,8 @@ NOTES: Final = {
     "scattered": "latencies vary too much between sizes: repeat the measurement on an idle host",
     "shoulder": "between levels, the latency rises more slowly without forming a plateau; this is not treated as a "
     "level",
-    OPEN_END: "the latency is still rising at the largest size: raise max_size to reach the next level",
-    "ends-in-cache": "the largest size still fits into a cache that the host reports: raise max_size to reach DRAM",
+    OPEN_END: "the latency is still rising at the largest size: raise `max_size` to reach the next level",
+    "ends-in-cache": "the largest size still fits into a cache that the host reports: raise `max_size` to reach DRAM",
     "smaller-memory": "there is too little free memory for the largest working set, so the sweep ends at the "
     "largest size that fits",
     "cache-without-plateau": "the curve has no plateau for a cache that the host reports: the cache is shared with "

@@ -1,4 +1,4 @@
-"""The table of levels, with the columns of Arm's ASCT, and the latency curve of latency-sweep."""
+"""The level table of latency-sweep, which has the columns from Arm's ASCT, and the latency curve."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from asct.values.size import about_size
 
 _NS = 1e-9
 _LOCAL = "local chain"
-_INTERVAL_HELP = "Interval for the level's latency, over the visits"
+_INTERVAL_HELP = "Interval for the level's latency, computed over the visits"
 
 
 def level_table(records: Sequence[Record], cycles: bool) -> Table:
-    """Return a table with one row per level and point, with medians over the repeats. If no levels were found, the
-    notes say why."""
+    """Return a table of medians over the repeats, with one row per level and point. If no levels were found, the notes
+    say why."""
 
     def rows(mine: Sequence[Record]) -> list[Row]:
         names = dict.fromkeys(str(r.coords["level"]) for r in mine if r.metric == "latency" and "level" in r.coords)
@@ -95,7 +95,7 @@ def _tlb_notes(records: Sequence[Record]) -> list[str]:
     levels = dict.fromkeys(str(r.coords["level"]) for r in records if r.metric == "tlb_end")
     return [
         f"{level} ends at {_size(records, 'upper_bound', level)}. Beyond {_size(records, 'tlb_end', level)}, random "
-        "loads in it are slower, because their pages exceed the reach of a TLB."
+        "loads in this level are slower, because their pages exceed the reach of a TLB."
         for level in levels
     ]
 

@@ -36,7 +36,9 @@ class LoadedLatency(VisitedBenchmark[LoadedLatencyParams]):
     name = "loaded-latency"
     title = "Loaded memory latency"
     version = "3"
-    summary = "Memory latency and bandwidth under increasing load from other CPUs, with knee and peak"
+    summary = (
+        "Memory latency and bandwidth under increasing load from other CPUs, with the knee and the peak of the curve"
+    )
     aliases = ("ll",)
     keywords = ("memory", "latency", "uses-huge-pages", "long-runtime")
     default = False
@@ -72,7 +74,7 @@ class LoadedLatency(VisitedBenchmark[LoadedLatencyParams]):
         Metric("share_of_theoretical", "%", "higher", "Bus bandwidth relative to the theoretical peak", _AT),
         Metric("workload_time", "s", "lower", "Run time of the command under load", _AT),
         Metric("idle_workload_time", "s", "lower", "Run time of the command with the load threads idle"),
-        Metric("nops", "1", "neither", "Number of NOPs found for a target bandwidth", _TARGET, comparable=False),
+        Metric("nops", "1", "neither", "Number of NOPs that results in a target bandwidth", _TARGET, comparable=False),
         Metric("idle_latency", "s", "lower", "Latency of one dependent load with the load threads idle"),
         Metric("idle_latency_cycles", "cycles", "lower", "Idle latency in core cycles"),
         Metric("peak_bandwidth", "B/s", "higher", "Highest bus bandwidth of any level"),
@@ -90,7 +92,7 @@ class LoadedLatency(VisitedBenchmark[LoadedLatencyParams]):
     def check(self, params: LoadedLatencyParams) -> Iterable[tuple[str, str]]:
         """Yield errors for missing load levels, CPUs used twice and unusable commands."""
         if not params.injected_nops and not params.target_bandwidth:
-            yield "injected_nops", "no load levels: set injected_nops or target_bandwidth"
+            yield "injected_nops", "no load levels: set `injected_nops` or `target_bandwidth`"
         yield from _check_cpus(params)
         yield from _check_workload(params)
 
@@ -167,11 +169,11 @@ def _check_cpus(params: LoadedLatencyParams) -> Iterable[tuple[str, str]]:
     if params.latency_cpu_id is not None and params.latency_cpu_id in params.load_cpus:
         yield (
             "load_cpus",
-            f"CPU {params.latency_cpu_id} measures latency (latency_cpu_id), so it cannot generate load",
+            f"CPU {params.latency_cpu_id} measures latency (`latency_cpu_id`), so it cannot generate load",
         )
     both = sorted(set(params.load_cpus) & set(params.bw_cpu_blocklist))
     if both:
-        yield "load_cpus", f"CPU {both[0]} is also in bw_cpu_blocklist"
+        yield "load_cpus", f"CPU {both[0]} is also in `bw_cpu_blocklist`"
     if len(set(params.load_cpus)) < len(params.load_cpus):
         yield "load_cpus", "a CPU appears twice"
 
@@ -182,12 +184,12 @@ def _check_workload(params: LoadedLatencyParams) -> Iterable[tuple[str, str]]:
     if params.phase == "bandwidth":
         yield (
             "workload_cmd",
-            ("`phase: bandwidth` generates only the load and runs no command; remove one of the two settings"),
+            ("`phase: bandwidth` generates only the load and runs no command; remove `phase` or `workload_cmd`"),
         )
     try:
         words = params.workload()
     except ValueError as error:
-        yield "workload_cmd", f"this is not a valid command: {str(error).lower()}"
+        yield "workload_cmd", f"invalid command: {str(error).lower()}"
         return
     if not words or "\0" in params.workload_cmd:
         yield "workload_cmd", "the command is empty or contains a NUL byte"

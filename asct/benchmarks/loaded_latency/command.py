@@ -1,4 +1,5 @@
-"""Place the chain and the load, compute how much memory each needs, and build the command line of the `load` kernel."""
+"""Place the chain and the load, compute how much memory each needs, and build the command line for the `load`
+kernel."""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ class Layout:
 def layout(params: LoadedLatencyParams, facts: HostFacts) -> Layout:
     """Return the CPUs and nodes to use. By default, all usable CPUs except the latency CPU generate load, each using
     the memory of its own node. If there is no other CPU, the latency CPU also generates load unless it is in
-    bw_cpu_blocklist, so that `phase: bandwidth` works on a single CPU.
+    `bw_cpu_blocklist`, so that `phase: bandwidth` works on a single CPU.
     """
     cpu = measuring_cpu(facts, params.latency_cpu_id, params.memory_node)
     free = tuple(one for one in usable_cpus(facts) if one not in params.bw_cpu_blocklist)
@@ -77,7 +78,7 @@ def probe(params: LoadedLatencyParams) -> str:
 
 
 def arguments(params: LoadedLatencyParams, facts: HostFacts, chain: int) -> tuple[str, ...]:
-    """Return the arguments of the `load` kernel for a chain of `chain` bytes, followed by the command line of the
+    """Return the arguments for the `load` kernel to use a chain of `chain` bytes, followed by the command line of the
     workload."""
     where = layout(params, facts)
     _check_load(params, facts, where)
@@ -104,17 +105,18 @@ def arguments(params: LoadedLatencyParams, facts: HostFacts, chain: int) -> tupl
 
 
 def _check_load(params: LoadedLatencyParams, facts: HostFacts, where: Layout) -> None:
-    """Raise ValueError if bw_cpu_blocklist leaves no CPU to generate load other than the one that measures latency."""
+    """Raise ValueError if `bw_cpu_blocklist` leaves no CPU to generate load other than the one that measures
+    latency."""
     taken = where.load_cpus == (where.latency_cpu,) and probe(params) != "none"
     if params.bw_cpu_blocklist and usable_cpus(facts) and (taken or not where.load_cpus):
         blocked = format_cpulist(params.bw_cpu_blocklist)
-        measures = f"CPU {where.latency_cpu} measures latency, and bw_cpu_blocklist excludes CPU {blocked}"
+        measures = f"CPU {where.latency_cpu} measures latency, and `bw_cpu_blocklist` excludes CPU {blocked}"
         raise ValueError(f"no CPU remains to generate load: {measures}")
 
 
 def estimated_seconds(params: LoadedLatencyParams, demanded: int) -> float:
-    """Return the time to map the memory, the time limits of all levels (including idle), and the time that the searches
-    take."""
+    """Return the total time to map the memory, measure all levels (including idle), and search for the target
+    bandwidths."""
     levels = len(params.injected_nops) + len(params.target_bandwidth) + 1
     measuring = levels * min(params.duration, _LEVEL_S) + len(params.target_bandwidth) * _SEARCH_S
     return mapping_seconds(demanded) + measuring

@@ -65,7 +65,7 @@ _WINDOWS_LEAST: Final = 21
 
 @dataclass(frozen=True, slots=True)
 class LoadLevel:
-    """The result of one level of load.
+    """The result of one load level.
 
     `phase` is idle, level or target; `delay` is None while the load threads are idle; `target` is the bandwidth to be
     reached. `latency` is in seconds, and `bandwidth` counts the bytes per second that the load threads load and store;
@@ -289,8 +289,8 @@ _METRICS: Final = ("latency", "latency_cycles", _IDLE, f"{_IDLE}_cycles")
 
 
 def checked(found: Sequence[Measurement]) -> list[Measurement]:
-    """Return the measurements, flagging latencies that contradict each other. They do so if memory appears faster under
-    more load.
+    """Return the measurements, flagging latencies that contradict each other: memory appears faster under a heavier
+    load.
 
     If a latency is lower than one measured under a lighter load, it is flagged, and so is the highest latency measured
     under a lighter load.
@@ -303,7 +303,7 @@ def checked(found: Sequence[Measurement]) -> list[Measurement]:
 
 
 def _rising(found: Iterable[Measurement]) -> list[Measurement]:
-    """Return the latency without load, followed by the latencies of the levels, from many NOPs to few."""
+    """Return the latency without load, followed by the latencies of the levels, from the most NOPs to the fewest."""
     known = [item for item in found if item.stats is not None and item.stats.ci95 is not None]
     levels = [item for item in known if item.metric == "latency" and "delay" in item.coords]
     levels.sort(key=lambda item: -int(item.coords["delay"]))

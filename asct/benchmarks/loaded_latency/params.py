@@ -1,4 +1,4 @@
-"""The settings of loaded-latency."""
+"""Settings for loaded-latency."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class LoadedLatencyParams(VisitedParams):
 
     injected_nops: Annotated[tuple[_Delay, ...], INTEGERS] = setting(
         DELAYS,
-        "NOP instructions that a load thread executes after each step; each number is one level of load",
+        "NOP instructions that a load thread executes after each step; each number in the list is one load level",
         aliases=("delays",),
         max_length=1000,
         pitfalls="The same number of NOPs creates a different load on a different type of core: compare levels by "
@@ -55,7 +55,7 @@ class LoadedLatencyParams(VisitedParams):
     traffic: Traffic = setting("all-reads", "Access pattern of the load threads", aliases=("rw_ratio",))
     width: Width = setting(
         "auto",
-        "Width in bytes of the load threads' loads and stores: 16, 32, 64, sve, or auto (the widest that the "
+        "Width in bytes of the load threads' loads and stores: 16, 32, 64, `sve`, or `auto` (the widest that the "
         "CPU supports)",
         pitfalls=WIDTH_PITFALL,
         resembles=("access_size",),
@@ -69,13 +69,13 @@ class LoadedLatencyParams(VisitedParams):
     )
     data_size: AutoSize = setting(
         None,
-        "Working set whose latency is measured; auto means the optimum size for DRAM that latency-sweep finds",
+        "Working set whose latency is measured; `auto` means the optimum DRAM size that latency-sweep finds",
         ge=4096,
         pitfalls="Below twice the size of the last-level cache, some loads hit the cache, and the values are flagged.",
     )
     load_size: AutoSize = setting(
         None,
-        "Working set of each load thread; auto means at least four times the thread's share of the caches",
+        "Working set of each load thread; `auto` means at least four times the thread's share of the caches",
         ge=65_536,
     )
     duration: Duration = setting(
@@ -92,12 +92,13 @@ class LoadedLatencyParams(VisitedParams):
     )
     workload_cmd: str | None = setting(
         None,
-        "Command to run instead of the chain at each level of load, to measure its run time; not run through a shell",
+        "Command that runs, without a shell, at each load level instead of the chain; asct measures its run time",
         max_length=4096,
     )
     latency_cpu_id: int | None = setting(
         None,
-        "CPU that measures latency; if unset, the last usable CPU of the memory node or of the first node",
+        "CPU that measures latency; if unset, the last usable CPU of the memory node or, if `memory_node` is also "
+        "unset, of the first node",
         aliases=("latency_cpu", "cpu"),
         ge=0,
         le=65_535,

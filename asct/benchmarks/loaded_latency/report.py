@@ -28,7 +28,7 @@ from asct.sdk.rows import (
 from asct.values.quantity import format_quantity
 
 COUNTING: Final = (
-    "Bandwidth is the bus bandwidth of all load threads together: their loads and stores, and the lines that a "
+    "Bandwidth is the bus bandwidth of all load threads together: their loads and stores, plus the lines that a "
     "normal store reads first (assumed; some cores avoid this). Useful BW excludes those lines. Neither includes "
     "the loads of the chain."
 )

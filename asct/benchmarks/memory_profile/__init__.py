@@ -74,7 +74,7 @@ _BEST: Final = "best"
 """Flag on the fastest cache level, whose bandwidth is reported as the peak cache bandwidth."""
 FLAGS: Final = {**STREAM_FLAGS, **SET_FLAGS, **LIMIT_FLAGS}
 COUNTING: Final = (
-    "All CPUs run at once. Values are medians over the windows of the best variant; MB = 10^6 bytes. Memory "
+    "All CPUs run at once. Values are medians over the windows of the fastest variant; MB = 10^6 bytes. Memory "
     "bandwidth counts bytes on the bus: the program's loads and stores, and the cache lines that a normal store "
     "reads first (assumed). Cache bandwidth counts the program's loads and stores."
 )
@@ -96,8 +96,8 @@ class MemoryProfileParams(StreamParams):
     data_size: AutoSize = data_size_setting()
     cache_sizes: Annotated[tuple[Size, ...], LISTED] = setting(
         (),
-        "Working sets per CPU that fit into the caches; if unset, the sizes that latency-sweep found or, if "
-        "data_size is set, half the size of each cache",
+        "Working sets per CPU that fit into the caches; if unset, the sizes that latency-sweep found or, "
+        "if `data_size` is set, half the size of each cache",
         max_length=8,
     )
     duration: Duration = duration_setting(0.1, "value")
@@ -110,7 +110,9 @@ class MemoryProfile(BandwidthBenchmark[MemoryProfileParams]):
     name = "memory-profile"
     title = "Peak memory bandwidth by access width"
     version = "3"
-    summary = "Peak bandwidth of memory with 16-, 32- and 64-byte accesses, and of the caches, with all CPUs at once"
+    summary = (
+        "Peak memory bandwidth with 16-, 32- and 64-byte accesses, and peak cache bandwidth, using all CPUs at once"
+    )
     aliases = ("mp",)
     params_model = MemoryProfileParams
     flags = FLAGS
@@ -119,7 +121,7 @@ class MemoryProfile(BandwidthBenchmark[MemoryProfileParams]):
         Highlight("bandwidth", "Highest bandwidth (useful bytes)", {"traffic": None, "width": None}),
         Highlight(
             "bus_bandwidth",
-            "Highest bus bandwidth (with assumed reads for ownership)",
+            "Highest bus bandwidth (including assumed reads for ownership)",
             {"traffic": None, "width": None},
         ),
         Highlight("peak_cache_bandwidth", "Highest cache bandwidth", {"traffic": None}),
@@ -160,7 +162,7 @@ class MemoryProfile(BandwidthBenchmark[MemoryProfileParams]):
     def processes(self, params: MemoryProfileParams, context: Context) -> Sequence[Step]:
         """Return the single process that measures all widths and cache levels.
 
-        Raises LookupError if data_size is not set and latency-sweep found no DRAM level.
+        Raises LookupError if `data_size` is not set and latency-sweep found no DRAM level.
         """
         facts, cpus = context.facts, usable_cpus(context.facts)
         nodes = local_nodes(facts, cpus)
@@ -173,8 +175,8 @@ class MemoryProfile(BandwidthBenchmark[MemoryProfileParams]):
     def values(
         self, params: MemoryProfileParams, runs: Mapping[str, KernelRun], facts: HostFacts
     ) -> Sequence[Measurement]:
-        """Return the bandwidths of memory by access pattern and width, the bandwidths of the caches, the core clock and
-        the page size."""
+        """Return the memory bandwidths by access pattern and width, the cache bandwidths, the core clock and the page
+        size."""
         run = next(iter(runs.values()))
         cpus = usable_cpus(facts)
         everything = [_limited(facts, cpus, result) for result in best_results(stream_results(run))]
@@ -200,7 +202,7 @@ class MemoryProfile(BandwidthBenchmark[MemoryProfileParams]):
         return found + circumstances(everything, run.meta)
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
-        """Return a table of the peaks of each point, as medians over the repeats."""
+        """Return a table of each point's peaks (medians over the repeats)."""
         return (_table(records, bandwidth_style(self, records)),) if records else ()
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:

@@ -1,4 +1,4 @@
-"""peak-bandwidth: the highest bandwidth of all CPUs of all nodes together, for each access pattern."""
+"""peak-bandwidth: the highest combined bandwidth of all CPUs on all nodes, for each access pattern."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ _BEST: Final = "best"
 """Flag on the fastest variant, which determines the values of its access pattern."""
 FLAGS: Final = {**STREAM_FLAGS, **SET_FLAGS, **ABOVE_THEORETICAL_FLAGS}
 COUNTING: Final = (
-    "Useful BW is the median over the windows of the best variant, all threads combined. It counts the bytes that "
+    "Useful BW is the median over the windows of the fastest variant, all threads combined. It counts the bytes that "
     "the program loads and stores. Peak BW counts bytes on the memory bus: the same bytes, plus the cache lines "
     "that a normal store reads first (assumed; some cores avoid that read, and string instructions are assumed to "
     "avoid it). The interval and Max (the best window) refer to Useful BW."
@@ -101,7 +101,9 @@ class PeakBandwidth(BandwidthBenchmark[PeakBandwidthParams]):
     name = "peak-bandwidth"
     title = "Peak memory bandwidth"
     version = "2"
-    summary = "Peak bandwidth of all CPUs on all nodes at once, by access pattern, with the fastest of several loops"
+    summary = (
+        "Peak bandwidth of all CPUs on all nodes at once, by access pattern, measured with the fastest of several loops"
+    )
     aliases = ("pb",)
     default = True
     params_model = PeakBandwidthParams
@@ -109,7 +111,7 @@ class PeakBandwidth(BandwidthBenchmark[PeakBandwidthParams]):
     highlights = (
         Highlight("bandwidth", "All Reads", {"traffic": "all-reads"}),
         Highlight("bandwidth", "Highest bandwidth (useful bytes)", {"traffic": None}),
-        Highlight("bus_bandwidth", "Highest bus bandwidth (with assumed reads for ownership)", {"traffic": None}),
+        Highlight("bus_bandwidth", "Highest bus bandwidth (including assumed reads for ownership)", {"traffic": None}),
     )
     quantities = (PEAK_BANDWIDTH,)
     metrics = (
@@ -174,7 +176,7 @@ class PeakBandwidth(BandwidthBenchmark[PeakBandwidthParams]):
         return found + circumstances(best, run.meta)
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
-        """Return a table with one row per access pattern and point, with medians over the repeats."""
+        """Return a table of medians over the repeats, with one row per access pattern and point."""
         return (_table(records, bandwidth_style(self, records)),) if records else ()
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:

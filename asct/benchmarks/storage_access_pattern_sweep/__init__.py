@@ -16,8 +16,8 @@ class PatternSweepParams(SweepParams):
         "rw",
         ("read", "write", "randread", "randwrite", "rw", "randrw"),
         ("access_pattern_steps", "rw_sweep_steps"),
-        "Patterns that write require consent for a named target; rwmixread is the percentage of reads in rw and "
-        "randrw.",
+        "Patterns that write require consent for a named target; `rwmixread` is the percentage of reads in "
+        "`rw` and `randrw`.",
     )
 
 

@@ -98,7 +98,7 @@ class StorageCompositeWorkload(Qualification[CompositeParams]):
             yield f"Requests: {sizes}; {ranges}; {reads} % reads"
         left_out = sorted({round(record.value) for record in at(records, "left_out")})
         if left_out:
-            yield f"Skipped: {', '.join(map(size_name, left_out))}, smaller than a logical block of the target"
+            yield f"Skipped: {', '.join(map(size_name, left_out))} (smaller than a logical block of the target)"
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
         """Return the figures of the demand test, for each point."""

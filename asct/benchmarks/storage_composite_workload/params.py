@@ -1,4 +1,4 @@
-"""The settings of storage-composite-workload: the block sizes, access ranges and read share of the workload."""
+"""Settings for storage-composite-workload: the block sizes, access ranges and read share of the workload."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Mix = Annotated[str, AfterValidator(_known)]
 """Request sizes with their shares; accepts text such as `4k/70:64k/30`."""
 JESD219_SIZES: Final = "512/4:1K/1:1536/1:2K/1:2560/1:3K/1:3584/1:4K/67:8K/10:16K/7:32K/3:64K/3"
 JESD219_RANGES: Final = "zoned:50/5:30/15:20/80"
-"""The enterprise workload of JEDEC JESD219, which SNIA uses: half of the requests go to the first 5 % of the range,
+"""The enterprise workload from JEDEC JESD219, which SNIA uses: half of the requests go to the first 5 % of the range,
 30 % to the next 15 %, and 20 % to the rest."""
 _LARGEST: Final = 128 * 2**20
 _SECTOR: Final = 512
@@ -42,10 +42,12 @@ class CompositeParams(DemandParams):
     """Settings for the demand test and the composite workload."""
 
     bssplit: Mix = setting(
-        JESD219_SIZES, "Request sizes and their shares in percent, as size/percent:size/percent", aliases=("mix",)
+        JESD219_SIZES,
+        "Request sizes and their shares in percent, in the form `size/percent:size/percent`",
+        aliases=("mix",),
     )
     random_distribution: Distribution = setting(
-        JESD219_RANGES, "Distribution of the offsets; zoned:50/5 directs 50 % of the requests to 5 % of the range"
+        JESD219_RANGES, "Distribution of the offsets; `zoned:50/5` directs 50 % of the requests to 5 % of the range"
     )
     rwmixread: Count = setting(40, "Percentage of reads in the measured workload", le=100)
     blockalign: Size = setting(
@@ -53,7 +55,8 @@ class CompositeParams(DemandParams):
         "Alignment of the requests",
         ge=_SECTOR,
         le=2**20,
-        pitfalls="With 512, most requests span two pages of the flash memory, which slows down every drive.",
+        pitfalls="With an alignment of 512 bytes, most requests span two pages of the flash memory, which slows "
+        "down every drive.",
     )
 
     @property
@@ -80,7 +83,7 @@ class CompositeParams(DemandParams):
 
     @property
     def demanded(self) -> Workload:
-        """The composite workload with the read percentage in the settings, which is measured."""
+        """The composite workload to measure, which has the read percentage in the settings."""
         return self._workload(self.rwmixread)
 
     def _workload(self, reads: int) -> Workload:
@@ -114,6 +117,6 @@ def mix_at_odds(params: CompositeParams) -> Iterator[tuple[str, str]]:
     elif sum(shares.values()) != 100:
         yield "bssplit", f"the shares add up to {sum(shares.values())} %, but must add up to 100 %"
     if any(size % _SECTOR or not 0 < size <= _LARGEST for size in shares):
-        yield "bssplit", "the size of direct requests must be a multiple of 512 bytes, at most 128 MiB"
+        yield "bssplit", "the size of direct requests must be a multiple of 512 bytes and at most 128 MiB"
     if params.blockalign % _SECTOR:
         yield "blockalign", "is not a multiple of 512; round it"

@@ -1,4 +1,4 @@
-"""The settings of storage-hdd, and the zones and workloads derived from them."""
+"""Settings for storage-hdd, and the zones and workloads derived from them."""
 
 from __future__ import annotations
 
@@ -105,10 +105,10 @@ _SHARED: Final = (
 
 
 class HddParams(Params):
-    """The settings of the target and of the workloads in its zones."""
+    """Settings for the target and for the workloads in its zones."""
 
     test: Annotated[tuple[Test, ...], BeforeValidator(listed)] = setting(
-        ("iops", "throughput"), "Random requests (iops), sequential streams (throughput), or both", min_length=1
+        ("iops", "throughput"), "Random requests (`iops`), sequential streams (`throughput`), or both", min_length=1
     )
     zones: Count = setting(
         128, "Number of equal parts into which the target is divided", aliases=("slices",), ge=2, le=4096
@@ -119,7 +119,7 @@ class HddParams(Params):
     sequential_block_sizes: Sizes = setting((2**20, 4096), "Bytes per sequential request", min_length=1)
     write: bool = setting(
         True,
-        "Measure writes as well as reads; false skips all writing workloads and requires no consent",
+        "Measure writes as well as reads; `false` skips all writing workloads and requires no consent",
         pitfalls="Writing destroys the content of the target.",
     )
     duration: Duration = setting(
@@ -136,10 +136,10 @@ class HddParams(Params):
         None, "How many bytes of the target to divide into zones; if unset, the whole target", aliases=("size",)
     )
     create_temp_file: bool | None = setting(
-        None, "Use a temporary file in the work folder; the default is true unless file_names is set"
+        None, "Use a temporary file in the work folder; the default is true unless `file_names` is set"
     )
-    overwrite: bool = setting(False, "Consent to overwrite the content of the existing regular file in file_names")
-    seed: Count = setting(1, "Seed of the random offsets", aliases=("randseed",), le=2**31)
+    overwrite: bool = setting(False, "Consent to overwrite the content of the existing regular file in `file_names`")
+    seed: Count = setting(1, "Seed for the random offsets", aliases=("randseed",), le=2**31)
 
     @property
     def makes_file(self) -> bool:

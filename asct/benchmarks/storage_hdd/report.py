@@ -61,8 +61,8 @@ _TITLES: Final = {
     "highest": "Highest zone",
 }  # fmt: skip
 NOTE: Final = (
-    f"Outer and inner: medians of the first and the last 1/{EDGE_SHARE} of the zones. Quartiles are taken over "
-    "the zones. MB = 1,000,000 bytes"
+    f"Outer and inner: medians of the first and the last 1/{EDGE_SHARE} of the zones. Quartiles are computed over the "
+    "zones. MB = 1,000,000 bytes"
 )
 
 
@@ -142,7 +142,7 @@ def _zone_table(records: Sequence[Record]) -> Table:
 
 def _zone_line(slug: str, title: str, y: Axis) -> Line:
     x = Axis("Distance from the outer edge", "%")
-    caption = "Each point is the middle of a zone. The outer edge is at 0 %, the inner edge at 100 %."
+    caption = "Each point marks the middle of a zone. The outer edge is at 0 %, the inner edge at 100 %."
     return Line(slug, title, caption, x, y, (), better="lower" if y.unit == "s" else "higher")
 
 

@@ -1,4 +1,4 @@
-"""storage-iops: the IOPS test of SNIA PTS and TKperf, for combinations of block sizes and mixes of random reads and
+"""storage-iops: the IOPS test from SNIA PTS and TKperf, for combinations of block sizes and mixes of random reads and
 writes."""
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _KIB: Final = 1024
 
 
 class IopsParams(MatrixParams):
-    """The settings of the matrix. By default, it combines eight block sizes with seven mixes."""
+    """Settings for the matrix, which by default combines eight block sizes with seven mixes."""
 
     block_sizes: Sizes = setting(
         (1024 * _KIB, 128 * _KIB, 64 * _KIB, 32 * _KIB, 16 * _KIB, 8 * _KIB, 4 * _KIB, 512),
@@ -29,7 +29,7 @@ class IopsParams(MatrixParams):
     )
     dependent: WorkloadNames = setting(
         ("4K:0", "64K:65", "1M:100"),
-        "Workloads that must reach steady state, each as `block size:read percentage`; TKperf uses only 4K:0",
+        "Workloads that must reach steady state, each as `block size:read percentage`; TKperf uses only `4K:0`",
         aliases=("dependent_variables", "tracking"),
         min_length=1,
     )

@@ -1,4 +1,5 @@
-"""storage-latency: the latency test of SNIA PTS and TKperf, with one request in flight, followed by a histogram run."""
+"""storage-latency: the latency test from SNIA PTS and TKperf, with one request in flight, followed by a histogram
+run."""
 
 from __future__ import annotations
 
@@ -57,8 +58,7 @@ _RESPONSE_SEED: Final = 9_000_000
 
 
 class LatencyParams(MatrixParams):
-    """The settings of the matrix. By default, it combines three block sizes with three mixes, with one request in
-    flight."""
+    """Settings for the matrix, which by default combines three block sizes with three mixes at queue depth 1."""
 
     block_sizes: Sizes = setting(
         (8192, 4096, 512),
@@ -82,10 +82,10 @@ class LatencyParams(MatrixParams):
     response_time: Duration = setting(
         1200.0,
         "Duration of the 4k random writes that follow the rounds and provide the histogram of response times; "
-        "0s omits them",
+        "`0s` omits them",
         aliases=("histogram_time",),
         le=30 * 86400,
-        pitfalls="The percentile p99_999 needs 1,000,000 requests.",
+        pitfalls="The 99.999th percentile requires 1,000,000 requests.",
     )
 
 
@@ -95,7 +95,7 @@ class StorageLatency(Qualification[LatencyParams]):
     name = "storage-latency"
     title = "SSD qualification: latency"
     version = "2"
-    summary = "Steady-state latency of a drive at queue depth 1, and its histogram (SNIA PTS, TKperf)"
+    summary = "Steady-state latency of a drive at queue depth 1, with a histogram of response times (SNIA PTS, TKperf)"
     aliases = ("slatency",)
     keywords = ("ssd", "qualification", "long-runtime")
     params_model = LatencyParams

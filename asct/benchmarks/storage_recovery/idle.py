@@ -30,7 +30,7 @@ from asct.statistics.changepoint import changes
 from asct.statistics.robust import median
 
 RECENT: Final = 5
-"""Number of recent pauses used to estimate how long programs take to start and end."""
+"""Number of recent pauses used to estimate how long programs take to stop and start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Burst:
 
 def next_delay(wait_s: float, bursts: Sequence[Burst]) -> float:
     """Return the delay to request from fio for a pause of `wait_s`, reduced by the time that recent programs took to
-    start and end."""
+    stop and start."""
     excess = [burst.idle_s - burst.delay_s for burst in bursts[-RECENT:] if burst.idle_s is not None]
     return max(0.0, wait_s - median(excess)) if excess else wait_s
 

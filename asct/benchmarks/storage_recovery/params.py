@@ -1,4 +1,4 @@
-"""The settings of storage-recovery. The profile determines all durations and counts that are not set explicitly."""
+"""Settings for storage-recovery. The profile determines all durations and counts that are not set explicitly."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HOUR: Final = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class TestPlan:
-    """The durations (in seconds) and counts of the idle and stimulus tests. Each field is named after its
+    """The durations (in seconds) and counts for the `idle` and `stimulus` tests. Each field is named after its
     setting."""
 
     waits: tuple[float, ...]
@@ -49,38 +49,40 @@ SCATTER: Final = Workload(8192, 0)
 
 
 class RecoveryParams(DemandParams):
-    """The settings of the three tests; each test is a separate point."""
+    """Settings for the three tests; each test is a separate point."""
 
     step_settings: ClassVar[dict[str, str]] = {"tests": "test"}
 
     tests: Annotated[tuple[Test, ...], BeforeValidator(listed), Field(min_length=1)] = setting(
-        TESTS, "Tests to run, one point each; set test instead to run a single test"
+        TESTS, "Tests to run, one point each; to run a single test, set `test` instead"
     )
     test: Test = setting(
-        "idle", "idle: host idle recovery; stimulus: cross stimulus recovery; demand: demand intensity"
+        "idle", "`idle`: host idle recovery; `stimulus`: cross stimulus recovery; `demand`: demand intensity"
     )
     waits: Annotated[tuple[Duration, ...], BeforeValidator(listed)] | None = setting(
-        None, "idle: pauses between bursts (pts: 5s,10s,15s,25s,50s; fast: 2s,5s)", min_length=1
+        None, "`idle`: pauses between bursts (`pts`: 5s,10s,15s,25s,50s; `fast`: 2s,5s)", min_length=1
     )
-    burst_time: Duration | None = setting(None, "idle: duration of a burst (pts: 5s; fast: 2s)", gt=0, le=3600)
-    bursts: Count | None = setting(None, "idle: number of bursts for each pause (pts: 360; fast: 10)", ge=2, le=10_000)
+    burst_time: Duration | None = setting(None, "`idle`: duration of a burst (`pts`: 5s; `fast`: 2s)", gt=0, le=3600)
+    bursts: Count | None = setting(
+        None, "`idle`: number of bursts for each pause (`pts`: 360; `fast`: 10)", ge=2, le=10_000
+    )
     baseline_time: Duration | None = setting(
-        None, "idle: duration of the writes without pauses after the bursts (pts: 30m; fast: 20s)", gt=0, le=86400
+        None, "`idle`: duration of the writes without pauses after the bursts (`pts`: 30m; `fast`: 20s)", gt=0, le=86400
     )
     sequential_time: Duration | None = setting(
-        None, "stimulus: duration of each sequential phase (pts: 8h; fast: 1m)", gt=0, le=7 * 86400
+        None, "`stimulus`: duration of each sequential phase (`pts`: 8h; `fast`: 1m)", gt=0, le=7 * 86400
     )
     random_time: Duration | None = setting(
-        None, "stimulus: duration of the random phase (pts: 6h; fast: 1m)", gt=0, le=7 * 86400
+        None, "`stimulus`: duration of the random phase (`pts`: 6h; `fast`: 1m)", gt=0, le=7 * 86400
     )
     recovered_within: float = setting(
         10.0,
-        "stimulus: a stream is treated as recovered when it is within this percentage of its earlier level",
+        "`stimulus`: a stream is treated as recovered when it is within this percentage of its earlier level",
         gt=0,
         lt=100,
     )
-    demand_block_size: Size = setting(8192, "demand: bytes per request", ge=512, le=128 * MIB)
-    demand_rwmixread: Count = setting(65, "demand: percentage of reads", le=100)
+    demand_block_size: Size = setting(8192, "`demand`: bytes per request", ge=512, le=128 * MIB)
+    demand_rwmixread: Count = setting(65, "`demand`: percentage of reads", le=100)
 
     @property
     def sizes(self) -> tuple[int, ...]:

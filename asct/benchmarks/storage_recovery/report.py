@@ -59,7 +59,7 @@ UNITS_NOTE: Final = "MB = 1,000,000 bytes"
 
 
 def all_tables(records: Sequence[Record]) -> tuple[Table, ...]:
-    """Return the tables of all three tests that contain rows, and the table of the drive."""
+    """Return the non-empty tables of all three tests, and the drive table."""
     fast = any("fast" in record.flags for record in records)
     form = " (fast profile)" if fast else ""
     tables = (
@@ -145,7 +145,7 @@ def _bursts(mine: Sequence[Record], label: str, slug: str) -> list[Figure]:
 
 
 def _by_burst(name: str, records: Sequence[Record]) -> Series:
-    """Return the values of one repeat as a series plotted against the number of the burst."""
+    """Return the values of one repeat as a series plotted against the burst number."""
     found = sorted(records, key=lambda one: int(one.coords["burst"]))
     return series_of(name, [int(one.coords["burst"]) for one in found], [[one] for one in found])
 

@@ -70,7 +70,7 @@ class StorageStreams(Qualification[StreamParams]):
         yield from list(streams_at_odds(params)) or super().check(params)
 
     def needs(self, params: StreamParams, facts: HostFacts | None) -> Needs:
-        """Return the required resources, with buffers for the requests of all streams."""
+        """Return the required resources, including buffers for the requests of all streams."""
         base = super().needs(params, facts)
         pairs = zip(params.parsed(), params.queue_depths, strict=True)
         buffers = params.numjobs * sum(depth * stream.block_size for stream, depth in pairs)

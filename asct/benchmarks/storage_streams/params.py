@@ -1,4 +1,4 @@
-"""The settings of storage-streams: the streams, and the workloads that run them alone and together."""
+"""Settings for storage-streams: the streams, and the workloads that run them alone and together."""
 
 from __future__ import annotations
 
@@ -110,8 +110,8 @@ class StreamParams(QualificationParams):
 
     streams: StreamTexts = setting(
         ("SEQ 128K W", "RND 4K W"),
-        "Streams as `RND` or `SEQ`, request size, `R` or `W` and, optionally, the queue depth per job: `RND 4K W`, "
-        "`SEQ 128K R Q8`",
+        "Streams, each given as `RND` or `SEQ`, request size, `R` or `W` and, optionally, the queue depth per job: "
+        "`RND 4K W`, `SEQ 128K R Q8`",
         aliases=("io_streams",),
         min_length=1,
         max_length=16,
@@ -173,8 +173,8 @@ def streams_at_odds(params: StreamParams) -> Iterator[tuple[str, str]]:
     if len(streams) < 2:
         yield "streams", "contains only one stream; specify at least two, or use storage-iops or storage-throughput"
     if len({stream.name for stream in streams}) < len(streams):
-        yield "streams", "contains a stream twice; list each stream only once, or raise numjobs"
+        yield "streams", "contains a stream twice; list each stream only once, or raise `numjobs`"
     if not all(0 < depth <= _DEEPEST for depth in params.queue_depths):
         yield "streams", f"the queue depth of a stream must be at least 1 and at most {_DEEPEST}"
     if any(stream.block_size % _SECTOR or not 0 < stream.block_size <= _LARGEST for stream in streams):
-        yield "streams", "the size of direct requests must be a multiple of 512 bytes, at most 128 MiB"
+        yield "streams", "the size of direct requests must be a multiple of 512 bytes and at most 128 MiB"

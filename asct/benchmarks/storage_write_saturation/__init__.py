@@ -49,7 +49,7 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
         FAST: "measured with the `fast` profile, which ends the test as soon as a few rounds are steady",
         BURST: "the last rounds are steady, but the rate has not fallen by half since the purge: the values "
         "may come from a burst that outlasts the test (served from a cache, or paid for with a volume's burst credits)",
-        NOT_STEADY: "the last rounds differ by more than excursion and slope permit, so there is no stable level",
+        NOT_STEADY: "the last rounds differ by more than `excursion` and `slope` permit, so there is no stable level",
         "pause": "the test was interrupted before this round, so the drive had time for internal clean-up",
         "noisy-rounds": "more than a tenth of the rounds are unreliable",
     }
@@ -103,7 +103,7 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
         """Yield the errors common to all qualifications, and an error for a time limit that is shorter than a round."""
         yield from super().check(params)
         if params.time_cap < params.round_time:
-            yield "time_cap", "is shorter than round_time, so no round would finish; increase time_cap"
+            yield "time_cap", "is shorter than `round_time`, so no round would finish; increase `time_cap`"
 
     def cost(self, params: SaturationParams) -> Cost:
         """Return the cost of the test. The longest duration is `time_cap`; the usual duration assumes a drive that
@@ -127,7 +127,8 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
         """Return no phases, because the rounds have their own stop condition."""
         if params.block_size < logical_block:
             raise ValueError(
-                f"block_size is smaller than a logical block of the target, {logical_block} bytes; raise it"
+                f"`block_size` is smaller than the target's logical block size ({logical_block} bytes); "
+                "raise `block_size`"
             )
         return ()
 

@@ -31,7 +31,7 @@ HISTOGRAM: Final = "histogram"
 _REPORTS: Final = 12
 _SHORTEST_S: Final = 0.25
 _AFTER: Final = 1_000_000
-"""Seed of the histogram run. No round uses this seed."""
+"""Seed for the histogram run. No round uses this seed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The settings of storage-write-saturation, and the rules that determine the end of the test and the write cliff."""
+"""Settings for storage-write-saturation, and the rules that determine the end of the test and the write cliff."""
 
 from __future__ import annotations
 
@@ -117,7 +117,8 @@ class SaturationParams(QualificationParams):
 
     precondition: Count = setting(
         0,
-        "Number of times to write the active range before the rounds; by default the test starts with a purged drive",
+        "Number of times to write the active range before the rounds; with the default of 0, the test starts with a "
+        "purged drive",
         aliases=("preconditioning",),
         le=10,
     )
@@ -130,12 +131,12 @@ class SaturationParams(QualificationParams):
     time_cap: Duration = setting(86400.0, "Maximum duration of the test", gt=0, le=60 * 86400, aliases=("max_time",))
     sample_time: Duration | None = setting(
         None,
-        "Duration of a sample; the test ends when the samples are steady (SNIA: 30m). With 0s, the test does not "
-        "end early. The default is 0s with the pts profile and one round with the fast profile",
+        "Duration of a sample; the test ends when the samples are steady (SNIA: 30m). With `0s`, the test "
+        "does not end early. The default is `0s` with the `pts` profile and one round with the `fast` profile",
         le=86400,
     )
     histogram_time: Duration = setting(
-        1200.0, "Duration of the final run for the latency histogram; 0s omits it", le=86400
+        1200.0, "Duration of the final run for the latency histogram; `0s` omits it", le=86400
     )
 
     @property

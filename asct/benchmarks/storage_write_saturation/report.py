@@ -56,8 +56,8 @@ _ROUND: Final = (
     Column("round_time", "Time (s)", digits=1),
 )
 _ENDS: Final = {
-    "volume": "the amount of data that volume_factor specifies was written",
-    "time": "time_cap was reached before the required amount of data was written",
+    "volume": "the amount of data that `volume_factor` specifies was written",
+    "time": "`time_cap` was reached before the required amount of data was written",
     "steady": "the samples were steady",
 }
 
