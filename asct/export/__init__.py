@@ -32,7 +32,7 @@ def get(name: str) -> ModuleType:
         raise UsageError(Diagnostic("E702", f"no report format `{name}`", hint=hint))
     module = importlib.import_module(f"{__name__}.{name}")
     if not (hasattr(module, "render") or hasattr(module, "documents")):
-        raise TypeError(f"{module.__name__} is not a format: it defines neither render nor documents")
+        raise TypeError(f"{module.__name__} is not a format: it defines neither `render` nor `documents`")
     return module
 
 

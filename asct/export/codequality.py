@@ -1,8 +1,8 @@
 """A GitLab Code Quality report (docs.gitlab.com, "Code Quality", "Code Quality report format"; GitLab checks each item
 with its schema codeclimate.json).
 
-GitLab compares the fingerprints of two pipelines to find out which problems are new, so fingerprints must not depend on
-measured values.
+GitLab compares the fingerprints from two pipelines to find out which problems are new, so fingerprints must not depend
+on measured values.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ _SEVERITIES: Final[dict[Level, str]] = {"error": "critical", "warning": "minor",
 
 
 def render(view: RunView) -> str:
-    """Return a JSON array with one item per problem. Its severity is `critical` if it causes a nonzero exit code,
-    otherwise `minor`."""
+    """Return a JSON array with one item per problem. The severity is `critical` if the problem causes a nonzero exit
+    code, otherwise `minor`.
+    """
     job = gitlab_job() if gitlab_job().server else ci_job()
     items = [_item(problem, job, view.run.plan) for problem in problems_of(view)]
     return json.dumps(items, indent=1, allow_nan=False) + "\n"

@@ -1,8 +1,8 @@
 """A comment for a pull request: the verdict and the changes come first; everything else is in sections that the reader
 can expand.
 
-The first line is a hidden marker, which allows a program to find and replace the comment of an earlier run of the same
-plan. Anyone can read a comment, so it contains no addresses, serial numbers or kernel command lines.
+The first line is a hidden marker, which allows a program to find and replace the comment from an earlier run of the
+same plan. Anyone can read a comment, so it contains no addresses, serial numbers or kernel command lines.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""GitHub workflow commands, which show a run's problems as annotations on the lines of the plan."""
+"""GitHub workflow commands, which show a run's problems as annotations on lines of the plan."""
 
 from __future__ import annotations
 

@@ -50,12 +50,12 @@ if TYPE_CHECKING:
 
 NAME = "html"
 FILE = "report.html"
-SUMMARY = "a single page with figures and tables that works offline"
+SUMMARY = "a single page that contains figures and tables and works offline"
 
 _MOST_FIGURES = 24
 """Maximum number of figures per section that are shown expanded, with a table of their values."""
 _MOST_DOUBTS = 3
-"""Maximum number of doubts that a key result shows without expanding."""
+"""Maximum number of doubts that a key result shows before it is expanded."""
 _MOST_WARNINGS = 10
 """Maximum number of warnings that are shown expanded."""
 _MOST_HOSTS = 4
@@ -115,8 +115,9 @@ def render(view: RunView, linked: bool = False) -> str:
 
 
 def _with_short_hosts(report: RunReport) -> RunReport:
-    """Return the report with short forms of the host names in key results and tables. The full names remain as notes on
-    the cells of the tables, and in the section about the hosts."""
+    """Return the report with short forms of the host names in key results and tables. The full names remain in the
+    notes on table cells and in the section about the hosts.
+    """
     forms = short_forms([host.name for host in report.hosts])
     if all(name == short for name, short in forms.items()):
         return report
@@ -255,8 +256,9 @@ def _sorted_by_text(cells: Sequence[TableCell]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """Writes the cells of a column. `marked` is true if its alignment differs from the table's default, and `breaks` if
-    long text is broken into lines."""
+    """Writes the cells of a column. `marked` is true if the column's alignment differs from the table's default, and
+    `breaks` if long text is broken into lines.
+    """
 
     head: ColumnHead
     by_text: bool

@@ -24,7 +24,7 @@ from asct.values.grouping import shortened
 
 NAME = "markdown"
 FILE = "summary.md"
-SUMMARY = "a summary for pull requests and job summaries, at most 1 MiB"
+SUMMARY = "a run summary as Markdown, for pull requests and CI job pages, at most 1 MiB"
 
 MOST_BYTES = 1 << 20
 """Size limit in bytes. GitHub discards larger job summaries."""
@@ -32,7 +32,7 @@ _MOST_NAMED = 8
 
 
 def render(view: RunView) -> str:
-    """Return the summary of a run as Markdown, at most `MOST_BYTES` long."""
+    """Return the summary of a run as Markdown, at most `MOST_BYTES` bytes long."""
     return within(view, MOST_BYTES)
 
 

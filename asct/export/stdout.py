@@ -92,8 +92,9 @@ def _value(row: KeyResult) -> str:
 
 
 def _key_result(row: KeyResult, known: Sequence[str], sizes: tuple[int, int], width: int) -> Iterator[str]:
-    """Yield the lines of a key result. The first line contains the label and the value, in columns of the widths
-    `sizes`. The details in `known` are on the same line if they fit, otherwise below it."""
+    """Yield the lines of a key result. The first line contains the label and the value, in columns with the widths
+    `sizes`. The details in `known` are on the same line if they fit, otherwise below it.
+    """
     head = f"  {padded(row.label, sizes[0])}  {padded(_value(row), sizes[1], right=True)}"
     known = [*known, *([f"doubtful: {', '.join(row.doubts)}"] if row.doubts else [])]
     if display_width(head) + 2 + display_width("; ".join(known)) <= width:

@@ -33,7 +33,7 @@ _LEAST_SPAN: Final = 0.005
 """Minimum range of an axis relative to its values, so that ticks differ in their first four digits."""
 _PADDING: Final = 0.05
 _RATED_SHARE: Final = 0.92
-"""Maximum position of a rated value, as a fraction of the axis, which leaves room for its label."""
+"""Maximum position of a rated value, as a fraction of the axis. The rest of the axis leaves room for the label."""
 _LEAST_SHARE, _MOST_SHARE = 0.01, 10_000.0
 """Limits for the numbers on an axis that shares its prefix with other axes. If the shared prefix would move numbers
 outside these limits, so that they have many zeros or digits, the axis gets its own prefix."""
@@ -274,8 +274,9 @@ def _wide(low: float, high: float, least: float = 1.0 + _LEAST_SPAN) -> tuple[fl
 
 
 def _apart(low: float, high: float, whole: bool = False) -> tuple[float, float]:
-    """Return the ends of a linear axis. They are moved apart if they are almost equal. An axis of whole numbers shows
-    at least three of them."""
+    """Return the ends of a linear axis. They are moved apart if they are almost equal. An axis with whole numbers shows
+    at least three.
+    """
     least = max(abs(low), abs(high)) * _LEAST_SPAN
     if whole:
         return low, max(high, low + max(least, _LEAST - 1))

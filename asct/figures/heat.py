@@ -20,7 +20,7 @@ _GAPS_UP_TO: Final = 40
 _DECADE: Final = 10.0
 _LEAST_SPAN: Final = 1.2
 """Minimum ratio between the ends of a linear color scale that does not start at zero. Without it, cells with almost
-equal values would have all colors, because of random variation alone."""
+equal values would span the whole color scale because of random variation alone."""
 _ALL_DIGITS_UP_TO: Final = 4096
 """Maximum number of cells for which values have six digits. With more cells, values have three digits, which keeps a
 page with 576 x 576 cells small."""
@@ -105,7 +105,7 @@ def _linear(values: list[list[float | None]], low: float, high: float, cut: bool
 
 def _logarithmic(values: Sequence[Sequence[float | None]], ceiling: float | None) -> _Colours | None:
     """Return colors that are proportional to the logarithms of the values, or None if the values span less than a
-    decade. Values of 0 or less have the color of the smallest positive value."""
+    decade. Values of 0 or less are shown in the color of the smallest positive value."""
     known = [value for row in values for value in row if value is not None and value > 0]
     low, high = min(known, default=1.0), max(known, default=1.0)
     high = high if ceiling is None else min(high, ceiling)
@@ -183,7 +183,7 @@ def _layout(figure: Heatmap) -> dict[str, Any]:
 def _group_lines(at: int, both_ways: bool) -> list[dict[str, Any]]:
     """Return a line before row `at`, and also before column `at` if rows and columns are the same.
 
-    It has a dark core and a pale rim, so it is visible on every color.
+    The line has a dark core and a pale rim, so it is visible on every color.
     """
     lines: list[dict[str, Any]] = []
     for colour, width in ((theme.PAPER, 3), (theme.INK, 1)):

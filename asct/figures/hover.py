@@ -36,7 +36,7 @@ def hover_lines(series: Series, number: int, place: str, scale: AxisScale) -> li
 
 
 def _behind(backdrop: Backdrop, x: Scalar, scale: AxisScale) -> list[str]:
-    """Return the hover line that shows the value with which the value at `x` is compared, if there is one."""
+    """Return the hover line for the comparison value at `x`, or an empty list if there is none."""
     found = (y for other, y in zip(backdrop.x, backdrop.y, strict=True) if other == x and y is not None)
     return [f"{backdrop.name}: {_shown(y, scale)}" for y in islice(found, 1)]
 
@@ -59,8 +59,9 @@ def _spread(low: float | None, high: float | None, detail: Detail | None, scale:
 
 
 def visible_points(groups: Sequence[Series], most: int) -> bool:
-    """Return whether the values of visits and repeats are drawn as points, which is the case if there are between one
-    and `most` of them."""
+    """Return whether the values of visits and repeats are drawn as points, that is, whether there are between one and
+    `most` of them.
+    """
     count = sum(len(detail.values) for series in groups for detail in series.details if detail and is_several(detail))
     return 0 < count <= most
 

@@ -33,8 +33,7 @@ Segment = tuple[Point, Point]
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """The label of a mark and its position (a `textposition` of plotly). The text is empty if there is no room for
-    it."""
+    """The label of a mark and its position (a plotly `textposition`). The text is empty if there is no room for it."""
 
     text: str
     position: str
@@ -46,7 +45,7 @@ _THIN: Final = 2.0
 _MOST: Final = 0.75
 """Vertical distance in pixels up to which one curve conceals another, and the minimum fraction of concealed marks."""
 _MOST_MARKS: Final = 200
-"""Maximum number of marks for which all labels are placed, because the time required grows with the square of the
+"""Maximum number of marks for which all labels are placed, because the time required grows with the square of this
 number."""
 _POSITIONS: Final = {
     "top center": (-0.5, -1.0), "bottom center": (-0.5, 1.0), "top right": (0.0, -1.0), "top left": (-1.0, -1.0),
@@ -63,8 +62,8 @@ def placed(
     size: tuple[float, float],
     others: Sequence[Segment] = (),
 ) -> list[list[Placed]]:
-    """Return where to place the labels of each series if the area between the axes has this size in pixels. `axis` is
-    the x axis that `x` shows, and `others` contains lines other than those that connect the marks.
+    """Return the label positions of each series for a plot area of this size in pixels. `x` is the view of the x axis
+    `axis`, and `others` contains lines other than those that connect the marks.
 
     The first and the last label of each series are placed first; if there are many marks, only these are placed. A
     label that would leave the area or cover a mark, a line or another label in every position is left out, and so is a

@@ -23,13 +23,13 @@ class Style:
 
 @dataclass(frozen=True, slots=True)
 class Palette:
-    """The number of each host and of each series name, which determines its color and marker."""
+    """The index assigned to each host and to each series name; the index determines the color and marker."""
 
     hosts: Mapping[str, int]
     names: Mapping[str, int]
 
     def styles(self, panel: Panel) -> list[Style]:
-        """Return the style of each series of a panel.
+        """Return the style of each series in a panel.
 
         If the panel shows several hosts, or a single series of one of several hosts, the color represents the host, and
         the marker and dash represent the rest of the name. Otherwise, the color and marker represent the name.
@@ -98,7 +98,7 @@ def _numbered(together: Sequence[Sequence[str]]) -> dict[str, int]:
 
 
 def _style(number: int) -> Style:
-    """Return the style for a number. Beyond the number of colors, the dash changes."""
+    """Return the style for an index. Once all colors are used, they are repeated with a different dash."""
     again = number // len(theme.LIGHT)
     return Style(
         theme.colour(number), _at(theme.MARKERS, number), _at(theme.DASHES, again), _at(theme.PATTERNS, number)

@@ -50,7 +50,7 @@ def panels(chart: Chart) -> tuple[Panel, ...]:
 
 
 def _named_panels(series: Sequence[Series]) -> tuple[Panel, ...]:
-    """Return the panels that the series specify. Within a panel, the names of series omit the panel's title."""
+    """Return the panels that the series specify. Within a panel, series names omit the panel title."""
     return tuple(
         Panel(name, tuple(replace(item, name=item.name.removesuffix(f"{_SEPARATOR}{name}")) for item in part))
         for name, own in grouped(series, lambda item: item.panel).items()
@@ -75,7 +75,7 @@ def columns_of(count: int, width: float) -> int:
 
 
 def host_and_rest(series: Series) -> tuple[str, str]:
-    """Return the host at the beginning of a series' name, if any, and the rest of the name."""
+    """Return the host at the beginning of a series name, if any, and the rest of the name."""
     if series.host and series.name == series.host:
         return series.host, ""
     prefix = f"{series.host}{_SEPARATOR}"
@@ -102,7 +102,7 @@ def _by_words(series: Sequence[Series]) -> tuple[Panel, ...]:
 
 
 def _divided(series: Sequence[Series], words: Sequence[tuple[str, ...]], at: tuple[int, ...]) -> tuple[Panel, ...]:
-    """Return the panels that result from putting series with the same words at the positions `at` into one panel."""
+    """Return the panels formed by grouping series that have the same words at the positions `at`."""
     pairs = list(zip(series, words, strict=True))
     groups = grouped(pairs, lambda pair: tuple(pair[1][position] for position in at))
     return tuple(

@@ -33,7 +33,7 @@ _WIDER: Final = 2.0
 _WIDEST: Final = 6.0
 """Maximum extra width. In panels, lines are at most half as much wider."""
 _PALE: Final = 0.3
-"""Opacity of the values with which a series is compared."""
+"""Opacity of the comparison values of a series."""
 _MOST_POINTS: Final = 2000
 """Maximum number of visits and repeats that a figure shows as points, which keeps the page small."""
 

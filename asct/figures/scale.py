@@ -61,7 +61,7 @@ def prefixed(size: float | None, unit: str) -> AxisScale:
 
 
 def size_label(size: float) -> str:
-    """Return a number of bytes as axis text, in the form of plans and tables: `128`, `32K`, `1.5M`, `1G`."""
+    """Return a number of bytes as axis text, in the notation of plans and tables: `128`, `32K`, `1.5M`, `1G`."""
     scale = prefixed(abs(size), "B")
     return f"{significant(size / scale.factor)}{scale.unit[:-1].rstrip('i')}"
 

@@ -36,7 +36,7 @@ FONT: Final = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", Ubuntu
 
 
 def colour(index: int) -> str:
-    """Return the color of the host or series with this number, on a light background."""
+    """Return the color for the host or series with this index, on a light background."""
     return LIGHT[index % len(LIGHT)]
 
 

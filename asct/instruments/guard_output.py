@@ -61,7 +61,7 @@ class GuardOutput:
     """The output of guard for one program.
 
     `status` is the exit status of the program, negative if it was killed by a signal, or None if no program was run.
-    `stopped` is the reason why guard ended the program (`interval`, `volume`), or empty if guard did not end it.
+    `stopped` is the reason why guard stopped the program (`interval`, `volume`), or empty if guard did not stop it.
     """
 
     before: tuple[GuardTarget, ...]
@@ -91,7 +91,7 @@ DISCARD_BYTES: Final = 5
 
 
 def lines_of(stdout: str, kind: str, *, backward: bool = False) -> Iterator[Mapping[str, Any]]:
-    """Yield the lines of a kind from output that may be damaged or incomplete, omitting those that cannot be parsed.
+    """Yield all lines of one kind from output that may be damaged or incomplete, omitting those that cannot be parsed.
 
     The text is searched rather than split into lines, because it may contain hundreds of thousands of lines.
     """

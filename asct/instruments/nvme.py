@@ -16,7 +16,7 @@ from pydantic.json_schema import SkipJsonSchema
 from asct.instruments.guard_output import GuardTarget
 
 UNIT_BYTES: Final = 512_000
-"""Size of a data unit in the health log: one thousand times 512 bytes."""
+"""Size of a data unit in the health log: 1000 blocks of 512 bytes."""
 
 
 class DriveHealth(BaseModel):

@@ -128,7 +128,7 @@ def test_an_access_pattern_without_a_best_variant_is_refused() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('"traffic": "copy"', '"traffic": "copies"', "has an unknown traffic"),
+        ('"traffic": "copy"', '"traffic": "copies"', "has an unknown access pattern"),
         ('"window_ns": [100000', '"window_ns": [0', "has no windows"),
         ('"useful_bytes": 192000', '"useful_bytes": 0', "moved no bytes"),
         ('"median_bps"', '"median"', "no number for `median_bps`"),

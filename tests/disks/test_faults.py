@@ -125,7 +125,7 @@ def sparse(folder: Path, mib: int) -> Path:
 
 def test_a_target_that_is_too_small_is_said(disk: Path, tmp_path: Path) -> None:
     config = {"file_names": str(target(disk)), "filesize": "64M", "duration": "1s"}
-    failed(apply(plan_of(disk / "work", config), tmp_path), tmp_path, "smaller than filesize")
+    failed(apply(plan_of(disk / "work", config), tmp_path), tmp_path, "smaller than `filesize`")
     assert left(disk / "work") == []
 
 

@@ -73,7 +73,7 @@ def test_an_explicit_engine_is_kept_and_told() -> None:
         "io_uring does not maintain iodepth 5-7: fio before 3.39 rounds it up to a power of two, so more requests are "
         "in flight (the host has 3.33)"
     )
-    assert hint == "set engine to libaio, set iodepth to powers of two, or install fio 3.39 or newer"
+    assert hint == "set `engine` to libaio, set `iodepth` to powers of two, or install fio 3.39 or newer"
     assert settled([{"iodepth": 5, "engine": "io_uring"}], facts("3.41"))[1] == []
     assert settled([{"iodepth": 5, "engine": "libaio"}], facts())[1] == []
 
@@ -81,10 +81,10 @@ def test_an_explicit_engine_is_kept_and_told() -> None:
 @pytest.mark.parametrize(
     ("points", "host", "hint"),
     [
-        ([{**point, "direct": False} for point in STUDY], facts(), "set direct to true; libaio then maintains"),
-        ([*STUDY, {"iodepth": 2, "direct": False}], facts(), "set engine to libaio"),
-        ([{**point, "options": {"force_async": 4}} for point in STUDY], facts(), "set iodepth to powers of two"),
-        (STUDY, facts(engines=("io_uring", "psync")), "set iodepth to powers of two"),
+        ([{**point, "direct": False} for point in STUDY], facts(), "set `direct` to true; libaio then maintains"),
+        ([*STUDY, {"iodepth": 2, "direct": False}], facts(), "set `engine` to libaio"),
+        ([{**point, "options": {"force_async": 4}} for point in STUDY], facts(), "set `iodepth` to powers of two"),
+        (STUDY, facts(engines=("io_uring", "psync")), "set `iodepth` to powers of two"),
     ],
 )
 def test_auto_keeps_io_uring_where_libaio_is_no_way_out(

@@ -378,8 +378,8 @@ def test_success_without_work_is_refused(text: str, change: Change) -> None:
 @pytest.mark.parametrize(
     ("status", "stderr", "message", "way_out"),
     [
-        (1, "fio: looks like your file system does not support direct=1/buffered=0\n", "status 1", "direct to false"),
-        (1, "fio: engine nosuch not loadable\nfio: failed to load engine\n", "nosuch", "engine to auto"),
+        (1, "fio: looks like your file system does not support direct=1/buffered=0\n", "status 1", "`direct` to false"),
+        (1, "fio: engine nosuch not loadable\nfio: failed to load engine\n", "nosuch", "`engine` to auto"),
         (1, "x\nfio: pid=3, err=28/file:x.c:1, func=write, error=No space left on device\n", "No space", "filesize"),
         (-9, "", "signal 9", ""),
         (1, "", "without a message", ""),

@@ -33,7 +33,7 @@ def params(level: int, *names: str, **more: Any) -> FioParams:
 @pytest.mark.parametrize(
     ("settings", "setting", "text"),
     [
-        ({"raid_level": 5, "file_names": (A, B)}, "raid_level", "needs at least 3 devices, but file_names lists 2"),
+        ({"raid_level": 5, "file_names": (A, B)}, "raid_level", "needs at least 3 devices, but `file_names` lists 2"),
         ({"raid_level": 6, "file_names": (A, B, C)}, "raid_level", "needs at least 4 devices"),
         ({"raid_level": 0}, "raid_level", "file_names lists 0"),
         ({"raid_level": 1, "file_names": (A, "/var/tmp/b")}, "file_names", "`/var/tmp/b` is not a device"),
@@ -41,7 +41,7 @@ def params(level: int, *names: str, **more: Any) -> FioParams:
         ({"raid_level": 1, "file_names": (A, B), "raid_chunk": "64K"}, "raid_chunk", "does not apply to level 1"),
         ({"raid_level": 0, "file_names": (A, B), "raid_chunk": "48K"}, "raid_chunk", "48K is not a power of two"),
         ({"raid_level": 0, "file_names": (A, B), "raid_chunk": "2K"}, "raid_chunk", "of at least 4K"),
-        ({"raid_chunk": "64K"}, "raid_chunk", "has no effect without raid_level"),
+        ({"raid_chunk": "64K"}, "raid_chunk", "has no effect without `raid_level`"),
         ({"job_file": "[a]\nraid_level=1\n", "file_names": (A, B)}, "job_file", "raid_level"),
     ],
 )

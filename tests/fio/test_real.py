@@ -109,9 +109,9 @@ def test_names_with_colons_and_spaces(disk: Path) -> None:
         ({"file_names": "{disk}/missing"}, "identity"),
         ({"file_names": "{disk}/missing", "rw": "write"}, "identity"),
         ({"file_names": "/dev/nvme9n9"}, "identity"),
-        ({"file_names": "{disk}/small", "filesize": 2**24}, "smaller than filesize"),
-        ({"file_names": "{disk}/small", "block_size": 2**24}, "smaller than block_size"),
-        ({"file_names": "{disk}/small", "filesize": 2**24, "engine": "psync", "iodepth": 1}, "smaller than filesize"),
+        ({"file_names": "{disk}/small", "filesize": 2**24}, "smaller than `filesize`"),
+        ({"file_names": "{disk}/small", "block_size": 2**24}, "smaller than `block_size`"),
+        ({"file_names": "{disk}/small", "filesize": 2**24, "engine": "psync", "iodepth": 1}, "smaller than `filesize`"),
         ({"file_names": "{disk}", "direct": False}, "kind"),
     ],
     ids=str,
@@ -151,7 +151,7 @@ def test_an_engine_fio_does_not_have(disk: Path) -> None:
     [step] = ANY.steps(params, Context(facts_here(), str(disk)))
     broken = step.files["job.fio"].replace("io_uring", "nosuchengine")
     output = run_step(replace(step, files=dict(step.files) | {"job.fio": broken}), disk / "r")
-    with pytest.raises(ValueError, match="set engine to auto"):
+    with pytest.raises(ValueError, match="set `engine` to auto"):
         ANY.parse(params, [output], facts_here())
 
 
@@ -164,7 +164,7 @@ def test_a_full_file_system_fails_the_layout(disk: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "way_out"),
     [
-        ({"rw": "randwrite", "filesize": 2**24}, "smaller than filesize"),
+        ({"rw": "randwrite", "filesize": 2**24}, "smaller than `filesize`"),
         ({"cpus": "8191"}, "use CPUs that"),
         ({"cpus": "1000"}, "use CPUs that"),
         ({"memory_node": 63}, "memory_node"),

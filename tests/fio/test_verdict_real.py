@@ -189,5 +189,5 @@ def test_what_guard_does_not_let_through(loop: Loop, folder: Path) -> None:
 
 
 def test_a_target_that_is_too_small(loop: Loop, folder: Path) -> None:
-    with pytest.raises(ValueError, match="filesize and offset require"):
+    with pytest.raises(ValueError, match="`filesize` and `offset` require"):
         measured(settings(loop, filesize=2**30), folder, loop)

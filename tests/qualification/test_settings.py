@@ -45,7 +45,7 @@ def test_the_active_range_is_whole_for_every_job_and_block_size(
 def test_the_active_range_lies_within_the_target() -> None:
     params = QualificationParams(active_range=64 * MIB, offset=4096, numjobs=1)
     assert params.span(65 * MIB) == 64 * MIB
-    with pytest.raises(Unsuitable, match="active_range ends at"):
+    with pytest.raises(Unsuitable, match="`active_range` ends at"):
         params.span(64 * MIB)
 
 
@@ -93,7 +93,7 @@ def test_dependent_cells_that_are_too_small_for_the_target() -> None:
         ({"block_sizes": "8K", "dependent": "4K:50"}, "dependent", "4k 50/50"),
         ({"mixes": "0,101"}, "mixes", "exceed 100"),
         ({"offset": 512}, "offset", "multiple of 4096"),
-        ({"filesize": MIB}, "filesize", "lower numjobs"),
+        ({"filesize": MIB}, "filesize", "lower `numjobs`"),
         ({"file_names": "relative"}, "file_names", "must be an absolute path"),
         ({"engine": "psync"}, "engine", "keeps only one request in flight"),
     ],
@@ -135,7 +135,7 @@ def test_what_it_may_cost() -> None:
 def test_several_devices_are_one_target_only_as_a_raid_set() -> None:
     members = ("/dev/disk/by-id/a", "/dev/disk/by-id/b")
     apart = list(IOPS.check(IopsParams(file_names=members)))
-    assert [name for name, message in apart if "add raid_level to combine them" in message] == ["file_names"]
+    assert [name for name, message in apart if "add `raid_level` to combine them" in message] == ["file_names"]
     assert list(IOPS.check(IopsParams(file_names=members, raid_level=1))) == []
     (lack,) = IOPS.check(IopsParams(file_names=members, raid_level=5))
     assert lack[0] == "raid_level" and "needs at least 3 devices" in lack[1]

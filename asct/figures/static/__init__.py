@@ -44,8 +44,8 @@ def picture(spec: Mapping[str, Any], title: str, caption: str, source: str, form
     Codes such as U+4E2D replace characters that no installed font contains. An SVG file contains all characters,
     because the program that shows it chooses the fonts.
 
-    Equal figures result in equal bytes, on machines with the same fonts. Raises ValueError if the figure contains
-    something that cannot be drawn.
+    Equal figures result in equal bytes, on machines with the same fonts. Raises ValueError if the figure contains an
+    element that cannot be drawn.
     """
     names, left = fonts_for(lacking(texts_of([dict(spec), title, caption, source]))) if form == "png" else ((), ())
     if left:

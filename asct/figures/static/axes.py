@@ -83,10 +83,10 @@ def finish_axis(axis: Axis, spec: Mapping[str, Any], names: Sequence[Any]) -> No
 
 
 def separate_labels(axis: Axis, spec: Mapping[str, Any], every: bool) -> None:
-    """Hide tick labels that would overlap others. The names of categories and, with `every`, the values on the x axis
-    are slanted first.
+    """Hide tick labels that would overlap others. Category names and, with `every`, the values on the x axis are
+    slanted first.
 
-    If the names of categories still overlap, only every second, third, ... name is shown.
+    If category names still overlap, only every second, third, ... name is shown.
     """
     labels = [label for label in axis.get_ticklabels() if label.get_text()]
     boxes = [label.get_window_extent() for label in labels]

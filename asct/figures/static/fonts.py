@@ -12,7 +12,7 @@ from matplotlib.ft2font import FT2Font
 
 DEJAVU: Final = "DejaVu Sans"
 _LAST_RESORT: Final = "Last Resort"
-"""Prefix of the names of fonts that contain only placeholders."""
+"""Name prefix of fonts that contain only placeholders."""
 
 _USUAL: Final = (400, "normal", "regular", "book")
 """The font weights that are suitable for running text."""

@@ -15,13 +15,13 @@ from asct.figures.scale import significant
 from asct.figures.static.labels import HEAT, MUTED, POINT, SMALL, colour, plain
 
 _BRIGHT: Final = 0.55
-"""Luma above which the color of a cell is so bright that its number is dark."""
+"""Luma above which a cell is so bright that its number is drawn in a dark color."""
 
 
 def draw_heatmap(axes: Axes, bar: Axes, trace: Mapping[str, Any], blank: str) -> None:
-    """Draw the cells, with numbers if the page shows them, and the scale of the colors in `bar`.
+    """Draw the cells, with numbers if the page shows them, and the color scale in `bar`.
 
-    Cells without a value have the color `blank`.
+    Cells without a value are drawn in the color `blank`.
     """
     cells = [[math.nan if value is None else value for value in row] for row in trace["z"]]
     values = ma.masked_invalid(array(cells, dtype=float))

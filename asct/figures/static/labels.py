@@ -48,7 +48,7 @@ def shortened(text: str) -> str:
 
 
 def coloured(text: str) -> list[list[tuple[str, dict[str, Color]]]]:
-    """Return the lines of a label as parts, each with its color if the label gives it one."""
+    """Return the lines of a label as parts, each with the color that the label specifies for it, if any."""
     return [
         [
             (plain(part), {"color": found[1]} if (found := _SPAN.match(part)) else {})

@@ -32,7 +32,8 @@ _SIDES: Final = {"left": "right", "center": "center", "right": "left", "top": "b
 
 
 def draw_scatter(axes: Axes, trace: Mapping[str, Any], place: tuple[Place, Place], shift: float = 0.0) -> None:
-    """Draw a line with or without marks, marks alone, or the band of an interval, all moved by `shift` along x.
+    """Draw a line with or without marks, marks alone, or the band of an interval, all shifted by `shift` along the x
+    axis.
 
     Raises ValueError for any other kind of trace.
     """

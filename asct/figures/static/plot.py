@@ -93,7 +93,7 @@ def _names(axis: Mapping[str, Any], traces: Sequence[Mapping[str, Any]], side: s
 
 
 def _restacked(layout: Mapping[str, Any], width: float) -> Mapping[str, Any]:
-    """Return the layout with the labels of vertical lines in as few rows as the width of the sheet permits."""
+    """Return the layout with the labels of vertical lines in as few rows as the sheet width permits."""
     notes = layout.get("annotations", [])
     marked = [note for note in notes if note.get("name") == "marker"]
     if not marked:

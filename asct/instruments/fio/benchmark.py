@@ -52,7 +52,7 @@ class FioBenchmark(Benchmark[P]):
         yield from contradictions(params)
         for steps, axis in params.step_settings.items():
             if _both_given(params, steps, axis):
-                yield steps, f"{steps} and {axis} are mutually exclusive; remove one of them"
+                yield steps, f"`{steps}` and `{axis}` are mutually exclusive; remove one of them"
 
     def needs(self, params: P, facts: HostFacts | None) -> Needs:
         """Return the required resources. `writes_bytes` is an estimate based on ASSUMED_WRITE_BYTES_PER_S."""
@@ -173,7 +173,7 @@ class SweepParams(FioParams):
 
 def steps_setting(axis: str, values: tuple[object, ...], aliases: tuple[str, ...], pitfalls: str = "") -> Any:
     """Declare the setting that lists the values of `axis`, one per point."""
-    text = f"Values of {axis}, with one point for each value; to measure a single point, set {axis} instead"
+    text = f"Values of `{axis}`, with one point for each value; to measure a single point, set `{axis}` instead"
     return setting(values, text, aliases=aliases, min_length=1, pitfalls=pitfalls)
 
 

@@ -37,7 +37,7 @@ def contradictions(params: FioParams) -> Iterator[tuple[str, str]]:
             yield (
                 "options" if "number_ios" in params.options else "job_file",
                 "`number_ios` has no effect, because the run lasts for `duration` regardless of the amount of data; "
-                "set io_size instead or in addition, so that the run ends when it reaches either limit",
+                "set `io_size` instead or in addition, so that the run ends when it reaches either limit",
             )
         yield from _sizes(section)
         yield from _engine(section)
@@ -47,25 +47,25 @@ def _engine(params: FioParams) -> Iterator[tuple[str, str]]:
     if params.engine in SYNCHRONOUS and params.iodepth > 1:
         yield (
             "engine",
-            f"{params.engine} keeps only one request in flight per job, so iodepth {params.iodepth} has no "
-            "effect; set iodepth to 1 and raise numjobs, or use io_uring, libaio, posixaio or auto",
+            f"{params.engine} keeps only one request in flight per job, so `iodepth` {params.iodepth} has no effect; "
+            f"set `iodepth` to 1 and raise `numjobs`, or use io_uring, libaio, posixaio or auto",
         )
     if params.engine == "mmap" and params.direct:
-        yield "direct", "cannot be combined with mmap, which uses the page cache; set direct to false"
+        yield "direct", "cannot be combined with mmap, which uses the page cache; set `direct` to false"
     for name in params.model_fields_set:
         how = option_of(type(params), name)
         engines = how["engines"] if how else []
         if engines and getattr(params, name) is not None and params.engine not in engines:
-            yield name, f"is supported only by {' and '.join(engines)}; set engine to {' or '.join(engines)}"
+            yield name, f"is supported only by {' and '.join(engines)}; set `engine` to {' or '.join(engines)}"
 
 
 def _target(params: FioParams, sections: Sequence[tuple[str, FioParams]]) -> Iterator[tuple[str, str]]:
     if params.create_temp_file and params.file_names:
-        yield "create_temp_file", "cannot be on if file_names is set; remove one of the two settings"
+        yield "create_temp_file", "cannot be on if `file_names` is set; remove one of the two settings"
     if params.create_temp_file is False and not params.file_names:
-        yield "create_temp_file", "is off, but file_names is not set; set file_names to a file or device"
+        yield "create_temp_file", "is off, but `file_names` is not set; set `file_names` to a file or device"
     if params.makes_file and any(section.trims for _, section in sections):
-        yield "rw", "discards blocks, which fio supports on block devices only; set file_names to a block device"
+        yield "rw", "discards blocks, which fio supports on block devices only; set `file_names` to a block device"
     if len(set(params.file_names)) < len(params.file_names):
         yield "file_names", "contains a target twice; list each target once"
 
@@ -85,16 +85,19 @@ def _sizes(params: FioParams) -> Iterator[tuple[str, str]]:
     total = params.span_bytes
     if params.direct and params.block_size % _SECTOR:
         block = format_size(params.block_size)
-        yield "block_size", f"{block} is not a multiple of 512, which direct requires; round it or set direct to false"
+        yield (
+            "block_size",
+            f"{block} is not a multiple of 512, which `direct` requires; round it or set `direct` to false",
+        )
     if params.makes_file and total is not None and total > MAX_SCRATCH_BYTES:
         yield (
             "filesize",
             f"a temporary file of {format_size(total)} exceeds the limit of {format_size(MAX_SCRATCH_BYTES)}; create "
-            "a file of that size yourself and set file_names to it",
+            "a file of that size yourself and set `file_names` to it",
         )
     if total is not None and total < params.block_size:
         sizes = f"{format_size(total)} is smaller than a request of {format_size(params.block_size)}"
-        yield "filesize", f"{sizes}; raise filesize or lower block_size"
+        yield "filesize", f"{sizes}; raise `filesize` or lower `block_size`"
     elif params.sequential and params.numjobs > 1:
         yield from _slices(params, total)
 
@@ -102,16 +105,16 @@ def _sizes(params: FioParams) -> Iterator[tuple[str, str]]:
 def _slices(params: FioParams, total: int | None) -> Iterator[tuple[str, str]]:
     """Check that every sequential job gets a slice of the target."""
     if total is None and params.offset:
-        yield "offset", "requires filesize if several sequential jobs share the target; set filesize as well"
+        yield "offset", "requires `filesize` if several sequential jobs share the target; set `filesize` as well"
     elif total is None and params.numjobs > 100:
         yield (
             "numjobs",
             f"{params.numjobs} sequential jobs cannot share a named target, because fio can split it only in steps "
-            "of 1 %; set numjobs to 100 or less",
+            "of 1 %; set `numjobs` to 100 or less",
         )
     elif total is not None and slice_bytes(params, total) == 0:
         yield (
             "filesize",
             f"{format_size(total)} cannot be divided into {params.numjobs} slices of whole requests for "
-            "sequential jobs; raise filesize, or lower numjobs or block_size",
+            "sequential jobs; raise `filesize`, or lower `numjobs` or `block_size`",
         )

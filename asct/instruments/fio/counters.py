@@ -30,8 +30,8 @@ class CpuLoad:
     """The load in the mpstat interval that ended in `second`, or the mean of `rows` intervals.
 
     `load` (for all online CPUs) and `used` (for the CPUs that the jobs use) map kinds of time to percentages. `busiest`
-    is the busy time of the busiest CPU in use, as a percentage. `user_cpus` is the number of CPUs that all programs on
-    the host together used outside the Linux kernel.
+    is the busy time of the busiest CPU in use, as a percentage. `user_cpus` is the user-space CPU time of all programs
+    on the host, as a number of CPUs.
     """
 
     second: int
@@ -47,7 +47,7 @@ def read_rows(text: str, used: Sequence[int] = ()) -> Sequence[CpuLoad]:
     epoch.
 
     `used` contains the CPUs in use; if it is empty, all CPUs are in use. Raises ValueError for any other output. mpstat
-    writes a complete document only if it is ended by SIGINT, at the earliest after one second.
+    writes a complete document only if it is stopped by SIGINT after at least one second.
     """
     try:
         host = json.loads(text)["sysstat"]["hosts"][0]

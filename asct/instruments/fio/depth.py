@@ -44,7 +44,7 @@ def rounds(engine: str, iodepth: int, version: str) -> bool:
 def settle_engine(points: Sequence[P], loads: Loads[P], facts: HostFacts) -> Sequence[P]:
     """Return the points of a job, with `auto` replaced by an engine that supports every depth.
 
-    If fio would round the depth of any point, all points get libaio, so that no curve mixes engines. The points remain
+    If fio would round the depth of any point, all points use libaio, so that no curve mixes engines. The points remain
     unchanged if the host or a point does not permit libaio; in that case, `depth_cautions` reports that fio will round
     the depths.
     """
@@ -70,10 +70,10 @@ def depth_cautions(points: Sequence[P], loads: Loads[P], facts: HostFacts) -> It
     tool = facts.tools.get("fio")
     have = f"the host has {tool.version}" if tool and tool.version else "the version on the host is unknown"
     depths = format_cpulist({load.iodepth for load in rounded})
-    cures = [f"set iodepth to powers of two, or install fio {EXACT_FIO} or newer"]
+    cures = [f"set `iodepth` to powers of two, or install fio {EXACT_FIO} or newer"]
     if not all(load.direct for load in rounded):
-        cures.insert(0, "set direct to true; libaio then maintains every depth")
+        cures.insert(0, "set `direct` to true; libaio then maintains every depth")
     elif all(map(_suits_libaio, rounded)) and has_engine("libaio", facts):
-        cures.insert(0, "set engine to libaio")
+        cures.insert(0, "set `engine` to libaio")
     what = f"fio before {EXACT_FIO} rounds it up to a power of two, so more requests are in flight ({have})"
     yield f"io_uring does not maintain iodepth {depths}: {what}", ", ".join(cures)

@@ -1,4 +1,4 @@
-"""Measurements and a table of the measured drives, based on what guard reports before and after each point."""
+"""Measurements and a table of the drives, based on guard's reports before and after each point."""
 
 from __future__ import annotations
 

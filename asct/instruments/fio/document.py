@@ -23,7 +23,7 @@ from asct.values.strict_json import DECODER
 _SHORTEST_S: Final = 0.02
 """Shortest interval between two reports. fio may print its last report right after the previous one."""
 _COUNTER_END: Final = 1 << 64
-"""All counts are below this number, because fio's counters have 64 bits and no sign."""
+"""All counts are below this number, because fio's counters are unsigned 64-bit integers."""
 _DAMAGES: Final = (KeyError, TypeError, AttributeError, ValueError, OverflowError)
 
 
@@ -55,7 +55,7 @@ class JobResult:
     cpu_s: float
     """CPU time of the process in seconds, excluding worker threads of the engine and of the Linux kernel."""
     user_s: float = 0.0
-    """The part of `cpu_s` spent outside the Linux kernel."""
+    """The part of `cpu_s` spent in user space."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +251,7 @@ def _number(value: Any) -> float:
 
 
 def count(value: Any) -> int:
-    """Return `value` if it is an integer that a counter of fio can contain; otherwise raise TypeError."""
+    """Return `value` if it is an integer that fits into a fio counter; otherwise raise TypeError."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < _COUNTER_END:
         raise TypeError(f"{str(value)[:40]} is not a count")
     return value
@@ -263,7 +263,7 @@ def count(value: Any) -> int:
 
 @dataclass(frozen=True)
 class DirectionInterval:
-    """The requests of one direction within an interval. `bins` maps each completion latency in ns to the number of
+    """The requests in one direction during an interval. `bins` maps each completion latency in ns to the number of
     requests with that latency."""
 
     ios: int
@@ -300,7 +300,7 @@ class RunInterval:
 
 
 _Totals = tuple[int, int, Mapping[str, int]]
-"""Requests, bytes and completion latencies of a direction so far. Midpoints remain text until they are needed."""
+"""Requests, bytes and completion latencies in a direction so far. Midpoints remain text until they are needed."""
 
 
 def seconds_of(reports: Sequence[FioStatus]) -> tuple[RunInterval, ...]:

@@ -147,8 +147,8 @@ def _chart(what: FigureQuantity, view: FigureView, several_views: bool) -> Figur
 
 
 def _side_metrics(metric: str, rows: Sequence[PointRow]) -> dict[str, str]:
-    """Return the metrics, keyed by the name of their line, for each direction with requests and, if there are several
-    directions, for their total."""
+    """Return the metrics, keyed by line name, for each direction with requests and, if there are several directions,
+    for their total."""
     found = {side: f"{side}_{metric}" for side in SIDES if any(row.value(f"{side}_iops") is not None for row in rows)}
     return found | {"total": metric} if len(found) > 1 else found
 
@@ -191,7 +191,7 @@ def load_curves(rows: Sequence[PointRow], names: Sequence[str]) -> list[Figure]:
         Line(
             slug=f"latency-{rate.lower()}",
             title=f"Latency over {rate}",
-            caption=f"Mean completion latency against the {rate} at each {load}, which is the number beside the mark. "
+            caption=f"Mean completion latency against the {rate}; the number beside each mark is the {load}. "
             f"Where the line bends upward, additional load increases the waiting time instead of the {rate}."
             f"{view.note}",
             x=replace(x, scale=scale),
@@ -204,8 +204,9 @@ def load_curves(rows: Sequence[PointRow], names: Sequence[str]) -> list[Figure]:
 
 
 def _load_series(view: FigureView, metric: str) -> tuple[Series, ...]:
-    """Return one line per direction with requests. If there are several directions, the name of each line includes its
-    direction."""
+    """Return one line per direction with requests. If there are several directions, each line name includes the
+    direction.
+    """
     found = []
     directions = [side for side in SIDES if any(row.value(f"{side}_{metric}") is not None for row in view.rows)]
     for name, rows in view.groups.items():

@@ -2,8 +2,8 @@
 benchmarks.
 
 A file contains the output of one or more fio runs in the format of `--output-format=json` or `json+`: one document per
-run, or several with `--status-interval`. asct knows only what the file contains, such as the options of the jobs as
-written. The machine, the target and its drive remain unknown.
+run, or several with `--status-interval`. asct knows only what the file contains, such as the job options as written.
+The machine, the target and its drive remain unknown.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _MAJOR: Final = 3
 """The major version of fio whose output asct reads. fio 2 reports latencies in microseconds."""
 _VERSION: Final = re.compile(r"fio-(\d+)\.\d+.*")
 _TERSE: Final = re.compile(r"^\d+;fio-", re.MULTILINE)
-_JSON: Final = "measure with `--output-format=json+` (or json)"
+_JSON: Final = "measure with `--output-format=json+` (or `json`)"
 _SLACK_MS: Final = 1000
 """Longest time, in milliseconds, without a running job between two reports of the same run, for example at the end of
 the run."""
@@ -87,11 +87,11 @@ class FormatError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class FioResult:
-    """One fio run. `text` is its part of the file, and `ended_s` is the wall-clock time of its last report.
+    """One fio run. `text` is the run's part of the file, and `ended_s` is the wall-clock time of its last report.
 
-    `settings` maps asct settings, and fio options that have no corresponding setting, to their values. If sections
-    differ, the value is `by section`. Runs with the same `identity` have the same options. `problem` is the reason why
-    fio failed; in that case, there are no values.
+    `settings` maps asct settings, and fio options that have no corresponding setting, to their values. If a value
+    differs between sections, it is given as `by section`. Runs with the same `identity` have the same options.
+    `problem` is the reason why fio failed; in that case, there are no values.
     """
 
     text: str
@@ -109,7 +109,7 @@ class FioResult:
 class _Job:
     """One entry of `jobs`: its options, and the number of processes that it combines (`group_reporting`).
 
-    `whole` is false if it also combines processes of other sections, whose options fio does not report.
+    `whole` is false if the entry also combines processes from other sections, whose options fio does not report.
     """
 
     name: str

@@ -101,7 +101,7 @@ ENGINE_OPTIONS: Final[Mapping[str, frozenset[str]]] = {
     "pvsync2": frozenset({"hipri_percentage", "nowait", "uncached"}),
     "mmap": frozenset({"thp"}),
 }  # fmt: skip
-"""Harmless options that belong to an engine. `fio --enghelp=ENGINE` lists them, but `fio --cmdhelp` does not."""
+"""Harmless engine-specific options. `fio --enghelp=ENGINE` lists them, but `fio --cmdhelp` does not."""
 WAITS: Final = ("stonewall", "wait_for_previous")
 """Options that make a section wait until all earlier sections have ended: the option and its alias."""
 WITHOUT_EFFECT: Final = frozenset({*WAITS, "description", "group_reporting", "new_group", "time_based"})
@@ -113,9 +113,9 @@ _REFUSED: Final[Mapping[str, frozenset[str]]] = {
         frozenset({"wait_for", "exitall", "exit_what", "startdelay", "start_delay"}),
     "the length of the run is set by `duration`, or by `io_size`; remove it":
         frozenset({"time_based", "loops", "steadystate", "ss", "fill_device"}),
-    "it orders the sections of a job file; use it there": frozenset(WAITS),
-    "it selects or creates files, but asct measures either `file_names` or a temporary file; set file_names next "
-    "to job_file, and remove the option": frozenset({
+    "it orders the sections of a job file; use it in a job file": frozenset(WAITS),
+    "it selects or creates files, but asct measures either `file_names` or a temporary file; set `file_names` next to "
+    "`job_file`, and remove the option": frozenset({
         "create_fsync", "create_on_open", "create_only", "create_serialize", "directory", "file_append",
         "filename_format", "nrfiles", "openfiles", "opendir", "pre_read", "unlink", "unlink_each_loop",
     }),
@@ -129,7 +129,7 @@ _REFUSED: Final[Mapping[str, frozenset[str]]] = {
     }),
     "`cpus` selects the CPUs; remove this option": frozenset({"cpumask", "cpus_allowed_policy", "numa_cpu_nodes"}),
     "it changes how fio interprets sizes; write sizes in bytes, and remove it": frozenset({"kb_base", "unit_base"}),
-    "the name of a section is the text in its brackets; rename the section": frozenset({"name"}),
+    "a section is named by the text in brackets; change this text, and remove the option": frozenset({"name"}),
     "asct sets it itself; remove it": frozenset({
         "allow_file_create", "description", "fallocate", "group_reporting", "new_group", "offset_increment",
         "randrepeat", "scramble_buffers", "unified_rw_reporting", "verify_state_save",
@@ -143,13 +143,13 @@ _UNSAFE: Final = re.compile(r"^/|:/|\.\.")
 
 
 def option_problem(name: str, value: Scalar, settings: Mapping[str, str]) -> str:
-    """Return the reason why an option is not permitted, as the predicate of a sentence that begins with its name, or an
-    empty string if it is permitted.
+    """Return the reason why an option is not permitted, as the predicate of a sentence that begins with the option
+    name, or an empty string if the option is permitted.
 
     `settings` maps fio options to the asct settings that replace them.
     """
     if name in settings:
-        return f"corresponds to the asct setting `{settings[name]}`; use that instead"
+        return f"corresponds to the asct setting `{settings[name]}`; use this setting instead"
     if name not in HARMLESS:
         why = next((reason for reason, names in _REFUSED.items() if name in names), _UNKNOWN)
         return f"is not a permitted option: {why} (`asct explain storage-fio` lists the permitted options)"

@@ -32,7 +32,7 @@ BY_SECTION: Final = "by section"
 def measure(params: FioParams, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
     """Return the values of one repeat. Raises ValueError with a hint in the same cases as `read_point`.
 
-    If the job file has several stages, the coordinate `stage` of each value is the name of its stage.
+    If the job file has several stages, the `stage` coordinate of each value is the stage name.
     """
     stages = stages_of(params)
     runs = [output for output in outputs if output.step.name != INSPECTION]

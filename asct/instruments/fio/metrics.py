@@ -1,7 +1,7 @@
 """The metrics and flags of all fio benchmarks, separate from the code that computes them, because a plan needs only
 their names.
 
-Most metrics have no coordinates, because the settings of the point identify a value. If a job file has several stages,
+Most metrics have no coordinates, because the point's settings identify each value. If a job file has several stages,
 their only coordinate is the stage. The coordinates of `queue_depth` are the settings that tables and figures need even
 if they are not swept, and the engine that `auto` selected.
 """
@@ -25,13 +25,13 @@ PERCENTILES: Final = {
     "p50": 50.0, "p90": 90.0, "p95": 95.0, "p99": 99.0, "p99_9": 99.9, "p99_99": 99.99,
 }  # fmt: skip
 BODY: Final = {"p1": 1.0, "p5": 5.0, "p10": 10.0, "p25": 25.0, "p75": 75.0}
-"""Additional percentiles of the completion latency, for the figure of its distribution."""
+"""Additional percentiles of the completion latency, for the distribution figure."""
 LATENCIES: Final = {
     "slat": ("submission latency", "time until the Linux kernel accepts the request"),
     "clat": ("completion latency", "time from submission to completion"),
     "lat": ("total latency", "submission plus completion"),
 }
-"""The name and the meaning of each kind of latency."""
+"""The name and meaning of each latency kind."""
 STAGE: Final = "stage"
 """Coordinate that identifies the stage of a value if a job file has several stages."""
 CONTEXT: Final = ("rw", "rwmixread", "block_size", "iodepth", "numjobs", "engine")
@@ -168,10 +168,10 @@ FLAGS: Final = RAID_FLAGS | {
     "the depth was not maintained, or the values contradict each other",
     "little-unchecked": "the queue depth is intentionally not maintained (rate limit, pauses, latency_target, fsync "
     "or verify), so IOPS x latency cannot be checked",
-    "depth-not-honoured": "the engine keeps only one request in flight per job; iodepth had no effect",
+    "depth-not-honoured": "the engine keeps only one request in flight per job; `iodepth` had no effect",
     "depth-not-reached": "fewer than 90 % of the requests were issued at the full queue depth",
-    "depth-rounded": "fio before 3.39 rounds iodepth up to a power of two for io_uring, so more requests are in "
-    "flight; use powers of two, set engine to libaio (with direct), or install fio 3.39 or newer",
+    "depth-rounded": "fio before 3.39 rounds `iodepth` up to a power of two for io_uring, so more requests are in "
+    "flight; use powers of two, set `engine` to libaio (with `direct`), or install fio 3.39 or newer",
     "submission-blocks": "jobs spend most of their time submitting requests, so the drive receives one request "
     "at a time",
     "short-runtime": "fio measured for less than 95 % of `duration`",

@@ -53,7 +53,7 @@ Choice = Callable[[Sequence[PointRow], int | None], PointRow | None]
 
 
 def objective(over: str) -> str:
-    """Return the metric of the rate that the operating points maximize."""
+    """Return the rate metric that the operating points maximize."""
     return "iops" if over in LOADS else "bandwidth"
 
 
@@ -144,7 +144,9 @@ _CURVES: Final = (*LOADS, "block_size")
 
 @dataclass(frozen=True, slots=True)
 class LoadCurve:
-    """Rows that differ only in the setting `over`, sorted by it. `label` describes the other swept settings."""
+    """Rows that differ only in the setting `over`, in ascending order of its values. `label` describes the other swept
+    settings.
+    """
 
     over: str
     label: str

@@ -102,14 +102,14 @@ class RateParams(Params):
     rate_process: Literal["linear", "poisson"] | None = passed(
         "Issue rate-limited requests at regular or at random intervals"
     )
-    thinktime: Duration | None = passed("Pause of a job between requests", time=True)
+    thinktime: Duration | None = passed("Pause between a job's requests", time=True)
     thinktime_spin: Duration | None = passed("Part of `thinktime` spent computing instead of sleeping", time=True)
     thinktime_blocks: Count | None = passed("Number of requests before each pause of `thinktime`", ge=1)
     latency_target: Duration | None = passed(
         "Latency target: fio searches for the largest queue depth that meets it", time=True
     )
-    latency_window: Duration | None = passed("Time over which latency_target is evaluated", time=True)
-    latency_percentile: float | None = passed("Percentage of requests that must meet latency_target", gt=0, le=100)
+    latency_window: Duration | None = passed("Time over which `latency_target` is evaluated", time=True)
+    latency_percentile: float | None = passed("Percentage of requests that must meet `latency_target`", gt=0, le=100)
 
     @property
     def paced(self) -> bool:
@@ -122,22 +122,22 @@ class OffsetParams(Params):
 
     offset: Size = passed("Bytes to skip at the start of the target", default=0)
     random_distribution: Distribution | None = passed(
-        "Distribution of random offsets, for example random, zipf:1.2, pareto:0.9, normal:10 or zoned:50/5:50/95"
+        "Distribution of random offsets, for example `random`, `zipf:1.2`, `pareto:0.9`, `normal:10` or "
+        "`zoned:50/5:50/95`"
     )
-    percentage_random: Count | None = passed(
-        "Percentage of requests in a random pattern that have random offsets", le=100
-    )
+    percentage_random: Count | None = passed("Percentage of requests with random offsets in a random pattern", le=100)
     norandommap: bool = passed("Choose random offsets without tracking which ones were used", default=True)
     random_generator: Literal["tausworthe", "lfsr", "tausworthe64"] | None = passed(
         "Random number generator for the offsets"
     )
     bssplit: Split | None = passed(
-        "Request sizes and their shares, used instead of block_size: size/percent:size/percent; a second list, "
-        "after a comma, applies to writes"
+        "Request sizes and their shares, written as `size/percent:size/percent`, instead of `block_size`; a second "
+        "list, after a comma, applies to writes"
     )
     blockalign: Size | None = passed("Alignment of random requests", option="ba", aliases=("ba",), ge=512)
     zonemode: Literal["none", "strided", "zbd"] | None = passed(
-        "Access zone by zone: strided (zones of zonesize), or zbd (the zones of a zoned device)"
+        "Access the target zone by zone: `strided` uses zones of `zonesize` bytes, `zbd` uses the zones of a zoned "
+        "device"
     )
     zonesize: Size | None = passed("Size of a zone", ge=512)
     zonerange: Size | None = passed("Distance in bytes from the start of a zone to the start of the next", ge=512)
@@ -160,11 +160,11 @@ class DataParams(Params):
         "Size of the alternating blocks of compressible and random content", ge=512
     )
     dedupe_percentage: Count | None = passed("Percentage of requests with duplicate content", le=100)
-    buffer_pattern: HexContent | None = passed("Content of every write: 0x followed by hexadecimal digits")
+    buffer_pattern: HexContent | None = passed("Content of every write, as `0x` followed by hexadecimal digits")
     verify: VerifyMode | None = passed("Checksum used to verify written data when it is read")
     verify_backlog: Count | None = passed("Number of writes after which data is verified", ge=1)
     verify_interval: Size | None = passed("Bytes between verification headers", ge=32)
-    verify_pattern: HexContent | None = passed("Content to verify against: 0x followed by hexadecimal digits")
+    verify_pattern: HexContent | None = passed("Content to verify against, as `0x` followed by hexadecimal digits")
 
     @property
     def syncs(self) -> bool:
@@ -177,7 +177,7 @@ class HostParams(Params):
 
     nice: int | None = passed("Nice value of the jobs", ge=-20, le=19)
     prio: Count | None = passed("I/O priority of the requests; 0 is the highest", le=7)
-    prioclass: Count | None = passed("I/O priority class: 1 real time, 2 best effort, 3 idle", ge=1, le=3)
+    prioclass: Count | None = passed("I/O priority class: 1 = real time, 2 = best effort, 3 = idle", ge=1, le=3)
 
 
 Pattern = Literal[
@@ -201,7 +201,7 @@ def _cpu_choice(value: object) -> object:
     """Accept `auto`, `all`, a list of CPUs or a single number. Raises ValueError for anything else."""
     text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
     if isinstance(text, str) and text not in ("auto", "all") and not parse_cpulist(text):
-        raise ValueError("is not a list of CPUs; write auto, all, or a list such as 0-3,8")
+        raise ValueError("is not a list of CPUs; write `auto`, `all`, or a list such as `0-3,8`")
     return text
 
 
@@ -222,8 +222,8 @@ class PointParams(Params):
         aliases=("runtime",),
         gt=0,
         le=30 * 86400,
-        pitfalls="If it is below 2s, mpstat has no complete sample within the run. The p99_99 metrics require at "
-        "least 100,000 requests.",
+        pitfalls="If `duration` is below 2s, mpstat has no complete sample within the run. The p99_99 metrics require "
+        "at least 100,000 requests.",
     )
     ramp_time: Duration = setting(
         0.0, "Time under load before the measurement, per point", aliases=("ramp", "warmup_time"), le=86400
@@ -231,7 +231,7 @@ class PointParams(Params):
     block_size: Size = setting(4096, "Bytes per request", aliases=("blocksize", "bs"), ge=512, le=2**30)
     filesize: Size | None = setting(
         None,
-        "How many bytes of the target to use; if unset, a temporary file of 1000 MiB, or all of a named target",
+        "Number of bytes of the target to use; if unset, 1000 MiB of a temporary file, or the whole of a named target",
         aliases=("size",),
         pitfalls="If the file is smaller than the caches of the drive, the benchmark measures the caches.",
     )
@@ -245,25 +245,25 @@ class PointParams(Params):
     rwmixread: Count = setting(70, "Percentage of reads in a mixed pattern", le=100)
     engine: Engine = setting(
         "auto",
-        "I/O engine; auto selects the first of io_uring, libaio and psync that the host permits",
+        "I/O engine; `auto` selects the first of io_uring, libaio and psync that the host permits",
         aliases=("ioengine",),
-        pitfalls="psync, pvsync2 and sync keep only one request in flight per job. fio before 3.39 rounds iodepth up "
-        "to a power of two for io_uring; with other depths, auto therefore selects libaio for the whole job.",
+        pitfalls="psync, pvsync2 and sync keep only one request in flight per job. fio before 3.39 rounds `iodepth` up "
+        "to a power of two for io_uring; with other depths, `auto` therefore selects libaio for the whole job.",
     )
     iodepth: Count = setting(16, "Queue depth per job", aliases=("io_depth", "queue_depth"), ge=1, le=65536)
     iodepth_batch: Count = setting(
-        1, "Number of requests submitted at once, at most iodepth", aliases=("iodepth_batch_submit",), ge=1, le=65536
+        1, "Number of requests submitted at once, at most `iodepth`", aliases=("iodepth_batch_submit",), ge=1, le=65536
     )
     numjobs: Count = setting(4, "Number of identical concurrent processes", ge=1, le=1024)
     io_size: Size | None = setting(
         None,
-        "Number of bytes after which the point ends, all jobs combined; duration then becomes the time limit",
+        "Number of bytes after which the point ends, all jobs combined; `duration` then becomes the time limit",
         aliases=("io_limit", "volume"),
         ge=512,
     )
     cpus: Annotated[str, BeforeValidator(_cpu_choice)] = setting(
         "auto",
-        "CPUs for the jobs: auto (one per job, near the drive), all, or a list such as 0-3,8",
+        "CPUs for the jobs: `auto` (one per job, near the drive), `all`, or a list such as `0-3,8`",
         aliases=("cpus_allowed",),
     )
     memory_node: Count | None = setting(
@@ -275,12 +275,12 @@ class PointParams(Params):
     direct: bool = setting(
         True,
         "Bypass the page cache (O_DIRECT)",
-        pitfalls="Without it, the benchmark measures memory instead of the drive.",
+        pitfalls="Without `direct`, the benchmark measures memory instead of the drive.",
     )
     create_temp_file: bool | None = setting(
-        None, "Use a temporary file in the work folder; this is the default unless file_names is set"
+        None, "Use a temporary file in the work folder; this is the default unless `file_names` is set"
     )
-    overwrite: bool = setting(False, "Consent to overwrite the content of the existing regular files in file_names")
+    overwrite: bool = setting(False, "Consent to overwrite the content of the existing regular files in `file_names`")
     seed: Count = setting(1, "Seed for the random offsets", aliases=("randseed",), le=2**32 - 1)
 
 
@@ -288,12 +288,12 @@ class FioParams(HostParams, DataParams, RateParams, QueueParams, OffsetParams, R
     """The settings of one fio point. Each benchmark derives its own class and adds its `*_sweep_steps`."""
 
     options: dict[str, str | int | float | bool] = setting(
-        {}, "Further fio options that only affect the requests, by their fio names"
+        {}, "Further fio options that affect only the requests, under their fio names"
     )
     job_file: str = setting(
         "",
         "Text of a fio job file whose options correspond to asct settings. Its sections run at the same time, or in "
-        "stages separated by stonewall",
+        "stages separated by `stonewall`",
         max_length=20_000,
     )
 

@@ -32,35 +32,38 @@ from asct.values.size import format_size
 from asct.values.text import printable
 
 _HINTS: Final[tuple[tuple[str, str], ...]] = (
-    ("func=unlink", "the target is smaller than filesize; lower or remove filesize"),
-    ("str_numa_memnodes_cb", "the host has no such NUMA node, or its fio lacks libnuma; remove memory_node"),
-    ("only supports up to", "use CPUs that exist on the host, or set cpus to auto"),
-    ("too large (max=", "use CPUs that exist on the host, or set cpus to auto"),
-    ("cpu_set_affinity", "use CPUs that the account may use, or set cpus to auto"),
+    ("func=unlink", "the target is smaller than `filesize`; lower or remove `filesize`"),
+    ("str_numa_memnodes_cb", "the host has no such NUMA node, or its fio lacks libnuma; remove `memory_node`"),
+    ("only supports up to", "use CPUs that exist on the host, or set `cpus` to auto"),
+    ("too large (max=", "use CPUs that exist on the host, or set `cpus` to auto"),
+    ("cpu_set_affinity", "use CPUs that the account may use, or set `cpus` to auto"),
     (
         "verify: bad",
         "the data that was read differs from the data that was written: the drive, its cable or the memory is faulty",
     ),
-    ("does not support direct", "set direct to false, or use a file system that supports O_DIRECT"),
-    ("does not support O_DIRECT", "set direct to false, or use a file system that supports O_DIRECT"),
-    ("not loadable", "this fio was built without that engine; set engine to auto or to one that `fio --enghelp` lists"),
-    ("failed to load engine", "set engine to auto or to one that `fio --enghelp` lists"),
-    ("file creation disallowed", "the target does not exist; create the file, or remove file_names"),
-    ("blocksize is larger than", "the target is smaller than block_size; use a larger target, or lower block_size"),
+    ("does not support direct", "set `direct` to false, or use a file system that supports O_DIRECT"),
+    ("does not support O_DIRECT", "set `direct` to false, or use a file system that supports O_DIRECT"),
+    (
+        "not loadable",
+        "this fio was built without that engine; set `engine` to auto or to one that `fio --enghelp` lists",
+    ),
+    ("failed to load engine", "set `engine` to auto or to one that `fio --enghelp` lists"),
+    ("file creation disallowed", "the target does not exist; create the file, or remove `file_names`"),
+    ("blocksize is larger than", "the target is smaller than `block_size`; use a larger target, or lower `block_size`"),
     ("need to specify size", "the target does not exist or is empty; create and fill the file first"),
-    ("refusing extend", "the target is smaller than filesize; lower or remove filesize"),
-    ("No space left", "the file system is full; lower filesize or set a different workdir"),
+    ("refusing extend", "the target is smaller than `filesize`; lower or remove `filesize`"),
+    ("No space left", "the file system is full; lower `filesize` or set a different `workdir`"),
     ("Operation not permitted", "permission denied for the target; give the account access to it"),
     ("Permission denied", "permission denied for the target; give the account access to it"),
-    ("Is a directory", "set file_names to a file or a device"),
-    ("io_setup", "the host limits asynchronous requests; lower iodepth or numjobs, or raise fs.aio-max-nr"),
-    ("Resource temporarily unavailable", "lower iodepth or numjobs, or raise fs.aio-max-nr on the host"),
-    ("Cannot allocate memory", "lower iodepth, numjobs or block_size, or raise the memlock limit for io_uring"),
+    ("Is a directory", "set `file_names` to a file or a device"),
+    ("io_setup", "the host limits asynchronous requests; lower `iodepth` or `numjobs`, or raise fs.aio-max-nr"),
+    ("Resource temporarily unavailable", "lower `iodepth` or `numjobs`, or raise fs.aio-max-nr on the host"),
+    ("Cannot allocate memory", "lower `iodepth`, `numjobs` or `block_size`, or raise the memlock limit for io_uring"),
     ("Text file busy", "the target is in use (as swap, or by a running program); use another target"),
     ("Device or resource busy", "the target is in use; use another target"),
     ("Input/output error", "the drive reported an error; check the Linux kernel log of the host"),
     ("Bad option", "this fio does not support the option; install fio 3.30 or newer"),
-    ("Invalid argument", "with direct, block_size must be a multiple of the target's sector size"),
+    ("Invalid argument", "if `direct` is set, `block_size` must be a multiple of the target's sector size"),
 )
 _MAX_LINE: Final = 300
 
@@ -86,11 +89,11 @@ _INTERRUPTED: Final = 128
 
 @dataclass(frozen=True, slots=True)
 class DirectionResult:
-    """The reads, writes, trims or all requests of a point.
+    """The results for the reads, writes, trims or all requests of a point.
 
     `seconds` is the time of the longest job, as in fio's own group report; `bandwidth` is in B/s. The fields that end
     in `_stats` describe the intervals between fio's reports. `course` contains the completion latencies in each of
-    these intervals, or None if fio does not report them.
+    these intervals; it is None if fio does not report them.
     """
 
     ios: int
@@ -185,8 +188,8 @@ def _check_sizes(params: FioParams, watch: GuardOutput) -> None:
         size = device.scalar("bytes")
         if isinstance(size, int) and asked > size:
             raise ValueError(
-                f"the size of {device.path} is {format_size(size)}, but filesize and offset require "
-                f"{format_size(asked)}; lower or remove filesize"
+                f"the size of {device.path} is {format_size(size)}, but `filesize` and `offset` require "
+                f"{format_size(asked)}; lower or remove `filesize`"
             )
 
 
@@ -196,7 +199,7 @@ def _check_times(document: Document, watch: GuardOutput) -> None:
     slowest_s = max(part.lat.max_ns for job in document.jobs for part in job.directions.values()) * 1e-9
     lasted_s = (watch.ended_ns - watch.started_ns) * 1e-9
     if longest_s <= 0:
-        raise ValueError("fio reports a run time of 0; increase duration")
+        raise ValueError("fio reports a run time of 0; increase `duration`")
     for what, value in (("a run time", longest_s), ("a latency", slowest_s)):
         if value > lasted_s + _SLACK_S:
             raise ValueError(
@@ -244,7 +247,7 @@ def results_of(document: Document, seconds: Sequence[RunInterval]) -> dict[str, 
 def _side(name: str, parts: Sequence[Direction], seconds: Sequence[RunInterval]) -> DirectionResult:
     lasted = max(part.runtime_ms for part in parts) / 1000.0
     if lasted <= 0:
-        raise ValueError("fio reports a run time of 0; increase duration")
+        raise ValueError("fio reports a run time of 0; increase `duration`")
     ios, io_bytes = sum(part.ios for part in parts), sum(part.io_bytes for part in parts)
     # if the run ended during the last interval, this interval has few requests, and its rate is uncertain
     cut = len(seconds) > 1 and seconds[-1].seconds < 0.5 * max(one.seconds for one in seconds)

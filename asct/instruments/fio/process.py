@@ -169,8 +169,8 @@ def fio_step(
 ) -> Step:
     """Return the step that runs one fio process under guard, and mpstat at the same time.
 
-    `dirty` means that this repeat has already written to its targets. With `stop` and `max_write_bytes`, guard can end
-    fio early.
+    `dirty` means that this repeat has already written to its targets. `stop` and `max_write_bytes` let guard stop fio
+    early.
     """
     targets = targets_of(params, context, dirty=dirty)
     cpus = used_cpus(params, context.facts, _drive_node(context))

@@ -48,26 +48,28 @@ class RaidParams(Params):
 
     raid_level: Literal[0, 1, 5, 6, 10] | None = setting(
         None,
-        "Combine the devices in file_names into a RAID set of this level (mdadm), measure the set, and remove it",
+        "Combine the devices in `file_names` into a RAID set of this level (mdadm), measure the set, and remove it",
         pitfalls="The content of every member is lost, even if the pattern only reads; each member requires consent in "
         "`safety.destroys`.",
     )
     raid_chunk: Size | None = setting(
-        None, "Chunk size of the RAID set (for all levels except 1); if unset, mdadm's default", aliases=("chunk_size",)
+        None,
+        "Chunk size of the RAID set (for all levels except 1); if unset, mdadm uses its default",
+        aliases=("chunk_size",),
     )
 
 
 def raid_problems(params: RaidParams, names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield each contradictory setting of a RAID set that consists of the targets `names`, with a message."""
+    """Yield each contradictory setting, with a message, for a RAID set that consists of the targets `names`."""
     if params.raid_level is None:
         if params.raid_chunk is not None:
-            yield "raid_chunk", "has no effect without raid_level; set raid_level, or remove raid_chunk"
+            yield "raid_chunk", "has no effect without `raid_level`; set `raid_level`, or remove `raid_chunk`"
         return
     level, number = params.raid_level, len(names)
     if number < _LEVELS[level].least:
         yield (
             "raid_level",
-            f"level {level} needs at least {_LEVELS[level].least} devices, but file_names lists {number}; "
+            f"level {level} needs at least {_LEVELS[level].least} devices, but `file_names` lists {number}; "
             "add devices, or choose another level",
         )
     for name in names:
@@ -89,7 +91,7 @@ def member_bytes(params: RaidParams, number: int, written: int) -> int:
 
 
 def raid_tools(params: RaidParams) -> tuple[tuple[str, str], ...]:
-    """Return the programs that a RAID set requires, in the form of `Needs.tools`."""
+    """Return the programs that a RAID set requires, in the format of `Needs.tools`."""
     return () if params.raid_level is None else ((MDADM, ""),)
 
 

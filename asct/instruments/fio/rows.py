@@ -15,7 +15,7 @@ T = TypeVar("T")
 SIDES: Final = ("read", "write", "trim")
 SIZES: Final = frozenset({"block_size", "filesize", "offset", "zonesize", "zonerange"})
 _SPEAKING: Final = frozenset({STAGE, "rw", "block_size", "engine"})
-"""Settings whose values are self-explanatory, so that labels omit the names of the settings."""
+"""Settings whose values are self-explanatory, so that labels omit the setting names."""
 AXIS_TITLES: Final = {
     "iodepth": "IODepth", "block_size": "BlockSize", "numjobs": "ProcessCount", "rw": "AccessPattern",
     "rwmixread": "RWMixRead", "iodepth_batch": "IODepthBatch", "engine": "Engine", "direct": "Direct",
@@ -167,7 +167,7 @@ _LEAST_SECOND_AXIS: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class FigureView:
-    """The rows of one figure, keyed by the name of their line.
+    """The rows of one figure, keyed by line name.
 
     `over` is the setting on the x axis, `fixed` describes the settings shared by all rows, `suffix` makes the slug
     unique, and `note` says which combinations are shown if there are too many for one figure.
@@ -216,8 +216,7 @@ def panels(rows: Sequence[PointRow], over: str, others: Sequence[str], most: int
     """Return the view of a figure that has `over` on the x axis and at most `most` lines in each chart.
 
     If there are too many lines, the values of a setting (preferably one in SCALES) are divided among several charts,
-    and the names of lines begin with these values. If a single setting has too many values, only some of them are
-    shown.
+    and line names begin with these values. If a single setting has too many values, only some of them are shown.
     """
     inner = sorted(others, key=lambda name: name not in SCALES)
     outer: list[str] = []

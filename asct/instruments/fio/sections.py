@@ -40,15 +40,15 @@ _SHARED: Final = frozenset({
     "cpus", "create_temp_file", "file_names", "io_size", "job_file", "memory_node", "options", "overwrite",
     "raid_chunk", "raid_level", "seed",
 })  # fmt: skip
-"""Settings that apply to the whole point, so that a job file cannot contain them."""
+"""Settings that a job file cannot contain, because they apply to the whole point."""
 _TIMES: Final = ("duration", "ramp_time")
 """Settings that must be the same in all sections of a stage."""
 INVERSE: Final = {"buffered": ("direct", 1), "rwmixwrite": ("rwmixread", 100)}
-"""fio options that complement a setting: the value of the option is the given number minus the value of the setting."""
+"""fio options that complement a setting: the option value is the given number minus the value of the setting."""
 
 
 class JobFileError(ValueError):
-    """Raised for an invalid job file. `problems` contains one message per error, with its line."""
+    """Raised for an invalid job file. `problems` contains one message per error, including the line number."""
 
     def __init__(self, problems: Sequence[str]) -> None:
         super().__init__("; ".join(problems))
@@ -57,7 +57,7 @@ class JobFileError(ValueError):
 
 @dataclass(slots=True)
 class _Section:
-    """A section of a job file. `options` maps each option to its value and its line."""
+    """A section of a job file. `options` maps each option to its value and line number."""
 
     name: str
     line: int
@@ -127,7 +127,7 @@ def _unequal_times(part: Sequence[tuple[_Section, FioParams]]) -> str:
         return ""
     return (
         f"line {other.line}: [{other.name}] runs at the same time as [{part[0][0].name}], "
-        "but has a different runtime or ramp_time; give both the same times, or separate them with stonewall"
+        "but has a different `runtime` or `ramp_time`; give both the same times, or separate them with `stonewall`"
     )
 
 
@@ -199,9 +199,9 @@ def _option_problem(key: str, setting: str | None, value: str, params: FioParams
     """Return the reason why a job file cannot contain an option, as the predicate of a sentence, or an empty string if
     the option is permitted."""
     if setting in _SHARED:
-        return f"corresponds to the setting `{setting}`, which applies to all sections; set it next to job_file"
+        return f"corresponds to the setting `{setting}`, which applies to all sections; set it next to `job_file`"
     if key == "time_based" and value != "0" and params.io_size is not None:
-        return "contradicts io_size, which ends the run after a given number of bytes; remove one of the two"
+        return "contradicts `io_size`, which ends the run after a given number of bytes; remove one of the two"
     return "" if setting or key in WITHOUT_EFFECT else option_problem(key, value, {})
 
 
@@ -320,7 +320,8 @@ def scratch_bytes(params: FioParams) -> int:
 
 
 def slice_bytes(params: FioParams, total: int) -> int:
-    """Return how many bytes of each file are used by each of several sequential jobs: whole requests and pages,
-    possibly 0."""
+    """Return the number of bytes of each file that each of several sequential jobs uses: whole requests and pages,
+    possibly 0.
+    """
     grain = math.lcm(params.block_size, _PAGE)
     return total // params.target_count // params.numjobs // grain * grain

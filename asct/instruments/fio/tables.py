@@ -28,7 +28,7 @@ _COLUMNS: Final = (
     Column("clat_p99", "p99 (us)", _US),
 )
 _KINDS: Final = {"section": "section", "target": "path"}
-"""The metric prefix for each kind of part, and the coordinate that identifies a part."""
+"""The metric prefix for sections and for targets, and the coordinate that identifies each of them."""
 _NOTE: Final = (
     "Values for sections come from fio, and values for targets from the counters of their drives; all are means over "
     "the repeats"
@@ -150,7 +150,7 @@ _COST: Final = (
 _ABSENT_IS_ZERO: Final = frozenset({"read_bandwidth", "write_bandwidth", "read_iops", "write_iops"})
 _TOLD_CHANGES: Final = 8
 _LOAD: Final = ("rw", "block_size", "iodepth", "numjobs")
-"""The settings that a table shows for each stage of a job file, or if no setting is swept."""
+"""The settings that a table shows if a job file has several stages, or if no setting is swept."""
 
 
 def sweep_table(records: Sequence[Record], slug: str, title: str, axis: str | None) -> Sequence[Table]:

@@ -23,7 +23,7 @@ _DONE: Final = {"read": "read", "write": "written", "trim": "trimmed"}
 
 @dataclass(frozen=True, slots=True)
 class LevelChange:
-    """A change in the rate from `before` to `after` (ops/s) at `second` of a repeat, after `moved` bytes."""
+    """A change in the rate from `before` to `after` (ops/s) at the time `second` of a repeat, after `moved` bytes."""
 
     row: PointRow
     repeat: int

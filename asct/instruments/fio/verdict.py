@@ -25,7 +25,7 @@ _BUSY_SHARED: Final = 0.80
 """Shares of busy time above which CPUs may limit the rate: the first applies if each job has its own CPU, the second if
 jobs share CPUs and therefore wait for one another."""
 _FOREIGN_CPUS: Final = 0.5
-"""If other programs use more than this number of CPUs outside the Linux kernel, a busy CPU is attributed to them."""
+"""If other programs use more than this number of CPUs in user space, a busy CPU is attributed to them."""
 _BRIEF_S: Final = 0.2
 """Shortest run, in seconds, that is not flagged. In shorter runs, the start of the jobs and the requests in flight at
 both ends distort the values too much."""
@@ -136,8 +136,8 @@ def _has_many(job: JobResult, depth: int) -> bool:
 def _cpu_flags(params: FioParams, document: Document, cpu: CpuLoad | None, facts: HostFacts) -> dict[str, bool]:
     """Return whether the jobs, or the Linux kernel on their behalf, fully used a CPU, and whether other programs did.
 
-    The Linux kernel's work for the jobs cannot be distinguished from its work for other programs, so only time outside
-    the kernel is attributed to other programs.
+    The Linux kernel's work for the jobs cannot be distinguished from its work for other programs, so only user-space
+    time is attributed to other programs.
     """
     seconds = [max(job.runtime_ms, 1) / 1000.0 for job in document.jobs]
     own = [job.cpu_s / lasted for job, lasted in zip(document.jobs, seconds, strict=True)]

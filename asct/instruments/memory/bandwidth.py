@@ -1,4 +1,4 @@
-"""The base class of the bandwidth benchmarks, and the series of their figures."""
+"""The base class of the bandwidth benchmarks, and the series for their figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The matrix of CPU nodes and memory nodes: its tables, its heat map, and the pairs of nodes that were skipped."""
+"""The matrix of CPU nodes and memory nodes: its tables, its heat map, and the skipped node pairs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from asct.sdk.rows import at, by_point, flags_of, middle, point_label, spread_ce
 
 PAIR: Final[dict[str, tuple[str, ...] | None]] = {"run_node": None, "memory_node": None}
 """The coordinates of a value in the matrix. Node numbers may have gaps."""
-LEFT_OUT: Final = Metric("left_out", "B", "neither", "Memory required by a skipped pair of nodes", PAIR, False)
+LEFT_OUT: Final = Metric("left_out", "B", "neither", "Memory required by a skipped node pair", PAIR, False)
 NO_FREE_MEMORY: Final = "no-free-memory"
 LEFT_OUT_FLAGS: Final = {
     NO_FREE_MEMORY: "the pair was skipped because the memory node has too little free memory; free some memory, or set "
@@ -101,7 +101,12 @@ def pair_table(records: Sequence[Record], look: MatrixStyle) -> Table:
         Column("run_node", "Run node", format="text"),
         Column("memory_node", "Memory node", format="text"),
         Column("value", f"Median [{look.unit}]", look.scale, look.digits),
-        Column("interval", f"95 % interval [{look.unit}]", format="text", help="With several repeats, their range"),
+        Column(
+            "interval",
+            f"95 % interval [{look.unit}]",
+            format="text",
+            help="Range over the repeats if there are several",
+        ),
         Column("max", f"Max [{look.unit}]", look.scale, look.digits),
         Column("flags", "Flags", format="text"),
     )

@@ -1,7 +1,7 @@
 """The quantities that several memory benchmarks measure, and the conditions under which their values must agree.
 
 A condition that asct determines (unset or `auto`) is considered equal in all benchmarks, no matter which value each of
-them uses: if a plan measures the latency of memory twice, the results must agree.
+them uses: if a plan measures memory latency twice, the results must agree.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ CURVE_END: Final = Quantity(
 
 
 def transfers(metric: str) -> Quantity:
-    """Return the quantity for the time of a transfer between two CPUs: `one_way` (token, cas) or `latency` (chain)."""
+    """Return the quantity for the transfer time between two CPUs: `one_way` (token, cas) or `latency` (chain)."""
     names = ("cpu_a", "cpu_b", "method", "memory_node")
     at = dict.fromkeys((*names, "node_a", "node_b"))
     asked = settings("pages", "turns", "chain_size", "addresses")

@@ -23,7 +23,7 @@ _PERCENT: Final = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?)\s*%\s*", re.ASCII)
 
 
 def _page_kind(value: object) -> object:
-    """Convert `4K`, `4096`, `THP`, `2MiB` and so on to the notation of the kernels."""
+    """Convert `4K`, `4096`, `THP`, `2MiB` and so on to the kernels' notation."""
     if isinstance(value, bool) or not isinstance(value, str | int):
         return value
     text = str(value).strip().lower()
@@ -77,7 +77,7 @@ def data_size_setting() -> Any:
     """Declare the setting for the memory of each thread in a bandwidth benchmark."""
     return setting(
         None,
-        "Working set of each CPU; auto means the CPU's share of the DRAM size that latency-sweep found, but at least "
+        "Working set of each CPU; `auto` means the CPU's share of the DRAM size that latency-sweep found, but at least "
         "four times the CPU's share of the caches",
         ge=4096,
         pitfalls="With less than four times the CPU's share of the caches, part of the traffic stays in the caches.",
@@ -107,8 +107,8 @@ def target_interval_setting(default: float, unit: str, *, max_share: float = 0.2
     interval applies to."""
     return setting(
         default,
-        f"Intended width of the 95 % interval for {unit}, relative to its median "
-        f"({100 * default:g} % = {default:g}); an interval that is more than twice as wide is flagged",
+        f"Intended width of the 95 % interval for {unit}, relative to the median ({100 * default:g} % = {default:g}); "
+        f"an interval that is more than twice as wide is flagged",
         ge=0.001,
         le=max_share,
     )
@@ -118,7 +118,8 @@ def pages_setting(pitfalls: str = "") -> Any:
     """Declare the setting for the page size."""
     return setting(
         "auto",
-        "Page size of the memory: 4K (base pages), THP, 2M or 1G from the huge page pools, or auto (2M if available, "
+        "Page size of the memory: `4K` (base pages), `THP`, `2M` or `1G` from the huge page pools, or `auto` (2M if "
+        "available, "
         "otherwise THP, otherwise 4K)",
         aliases=("page_size", "page_kind"),
         pitfalls=pitfalls,
@@ -142,7 +143,8 @@ def theoretical_bandwidth_setting() -> Any:
     """Declare the setting for the theoretical peak bandwidth."""
     return setting(
         None,
-        "Theoretical peak of all memory channels together; auto computes it from the firmware's DIMM data (needs root)",
+        "Theoretical peak of all memory channels together; `auto` computes it from the firmware's DIMM data (needs "
+        "root)",
     )
 
 

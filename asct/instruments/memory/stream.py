@@ -37,7 +37,7 @@ _WINDOWS_LEAST: Final = 21
 # A window, including its wait for all threads and its probe of the clock, takes up to this multiple of its length.
 _WAITING: Final = 3
 PER_CYCLE: Final = "_cycles"
-"""Suffix of the names of metrics in bytes per core cycle."""
+"""Suffix of metric names for values in bytes per core cycle."""
 STREAM_FLAGS: Final[dict[str, str]] = {
     **NOISE_FLAGS,
     **VISIT_FLAGS,
@@ -74,7 +74,7 @@ class OneWidthParams(StreamParams):
 
     width: Width = setting(
         "auto",
-        "Bytes per load or store: 16, 32, 64, sve, or auto (the widest that the CPU supports)",
+        "Bytes per load or store: `16`, `32`, `64`, `sve`, or `auto` (the widest that the CPU supports)",
         pitfalls=WIDTH_PITFALL,
         resembles=("access_size", "touch", "bytes_per_step"),
     )
@@ -193,7 +193,7 @@ def circumstances(points: Sequence[StreamResult], meta: Mapping[str, Any]) -> li
 def bandwidths(
     point: StreamResult, coords: Mapping[str, Scalar], flags: tuple[str, ...] = (), *, detail: bool = False
 ) -> list[Measurement]:
-    """Return the values of one result for each of the metrics that `bandwidth_metrics` returns."""
+    """Return one result's value for each metric that `bandwidth_metrics` returns."""
     spreads = {
         "bandwidth": point.useful,
         "bus_bandwidth": point.bus,
@@ -248,7 +248,7 @@ def _point(sample: Mapping[str, Any], run: KernelRun) -> StreamResult:
     traffic, variant = sample.get("traffic"), sample.get("variant")
     if traffic not in WORDS or not isinstance(variant, str):
         raise ValueError(
-            f"a sample from the `{KERNEL}` kernel has an unknown traffic or variant: {traffic!r}, {variant!r}"
+            f"a sample from the `{KERNEL}` kernel has an unknown access pattern or variant: {traffic!r}, {variant!r}"
         )
     useful_bytes = number(sample, "useful_bytes")
     if useful_bytes <= 0 or number(sample, "cycle_fs") <= 0:

@@ -35,7 +35,7 @@ ARRAYS: Final[dict[str, int]] = {word: 1 if word in _ONE else 2 if word in _TWO 
 LOADS_STORES: Final[dict[str, tuple[int, int]]] = {
     word: (1, 0) if word == "all-reads" else (arrays - 1, 1) for word, arrays in ARRAYS.items()
 }
-"""Lines that each kind of traffic loads and stores in one step."""
+"""Cache lines that each access pattern loads and stores in one step."""
 WIDTHS: Final[dict[str, str]] = {"16": "128 bit", "32": "256 bit", "64": "512 bit"}
 """Bytes per load or store, with the equivalent in bits."""
 _X86: Final = {"32": "avx2", "64": "avx512f"}

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 VISITS_MOST: Final = 12
 """Maximum number of visits that a pilot can request, including those of the pilot itself."""
 VISIT_FLAGS: Final[dict[str, str]] = {
-    "noisy": "the 95 % interval over the visits is more than twice as wide as target_interval, or a visit ended at its "
-    "time limit",
+    "noisy": "the 95 % interval over the visits is more than twice as wide as `target_interval`, or a visit ended at "
+    "its time limit",
     "drift": "the value rose or fell steadily from visit to visit",
     "two-states": "the visits fall into two groups with different values; the interval spans both",
     MOVED: "the distance between two CPUs changed during at least one visit, because a virtual CPU moved; the interval "
@@ -44,15 +44,15 @@ class VisitedParams(Params):
 
     visits: Annotated[int | None, AUTO] = setting(
         None,
-        "Number of visits, which are processes that measure each value one after another, each in freshly allocated "
-        f"memory; auto means {VISITS_MIN}, or up to {VISITS_MOST} if more than a fifth of the values vary too much "
-        f"for target_interval in the first {VISITS_MIN}",
+        "Number of visits (processes that each measure every value in freshly allocated memory); `auto` means "
+        f"{VISITS_MIN}, or up to {VISITS_MOST} if more than a fifth of the values vary too much for `target_interval` "
+        f"in the first {VISITS_MIN}",
         ge=1,
         le=1000,
         pitfalls=f"With fewer than {VISITS_MIN} visits, there is no interval.",
     )
     target_interval: Share = target_interval_setting(0.1, "a value")
-    seed: int = seed_setting("Seed for the order of the measurements in a visit and for the contents of the memory")
+    seed: int = seed_setting("Seed for the order of the measurements in a visit and for the memory contents")
 
 
 P = TypeVar("P", bound=VisitedParams)
@@ -104,7 +104,7 @@ class VisitedBenchmark(Benchmark[P]):
         return every[len(context.done) :]
 
     def plan(self, params: P, context: Context, pilot: int) -> VisitPlan:
-        """Return the plan of all visits. `pilot` is the number of processes in the first visits."""
+        """Return the plan for all visits. `pilot` is the number of processes in the first visits."""
         count = self.planned(params)
         if params.visits is not None or count == 1:
             return VisitPlan(count)
@@ -174,7 +174,7 @@ class VisitPlan(NamedTuple):
 
     @classmethod
     def of(cls, pilot: Sequence[Variation], target: float, full: int) -> VisitPlan:
-        """Return the plan of visits derived from the variance of a pilot."""
+        """Return a visit plan derived from a pilot's variance."""
         return cls(visits_needed(pilot, target, VISITS_MOST), full, samples_needed(pilot))
 
     def limited(self, step: Step, visit: int) -> Step:
@@ -196,10 +196,10 @@ def visit(once: Sequence[Step], number: int, seed: int) -> list[Step]:
 
 
 def visit_number(name: str) -> int:
-    """Return the number of the visit to which a process belongs, given the name of its step."""
+    """Return the number of the visit to which a process belongs, based on its step name."""
     return int(name.rpartition(_SEPARATOR)[2]) if _SEPARATOR in name else 1
 
 
 def base_name(name: str) -> str:
-    """Return the name of a process without the number of its visit."""
+    """Return the name of a process without the visit number."""
     return name.rpartition(_SEPARATOR)[0] if _SEPARATOR in name else name

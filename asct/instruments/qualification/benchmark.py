@@ -33,7 +33,7 @@ from asct.sdk.record import Measurement, Record
 from asct.sdk.step import Output, Step
 
 START_SECONDS: Final = 0.8
-"""Time in seconds that it takes to start and end fio under guard."""
+"""Time in seconds that it takes to start and stop fio under guard."""
 ASSUMED_BYTES: Final = 10**12
 """The size in bytes that a named target is assumed to have until its host reports the actual size. `active_range`
 overrides it."""
@@ -117,7 +117,7 @@ def _tracked(phase: Phase) -> set[Workload]:
 
 
 FLAGS: Final[Mapping[str, str]] = FIO_FLAGS | {
-    NOT_PURGED: "the target was not purged (a file, a drive that cannot be purged, or purge: none)",
+    NOT_PURGED: "the target was not purged (it is a file, the drive cannot be purged, or `purge` is `none`)",
     UNVERIFIED: "the purge reported success, but blocks that were read back were not empty",
     INCOMPLETE: "preconditioning wrote less than intended: reads may hit unwritten blocks",
     NOT_STEADY: "the steady state was not reached, so the values are averages over rounds in which they were still "
@@ -156,7 +156,7 @@ class Qualification(Benchmark[Q]):
         """Return the phases, omitting workloads whose requests are smaller than a logical block of the target."""
 
     def check(self, params: Q) -> Iterable[tuple[str, str]]:
-        """Yield errors for contradictory settings regarding the target and the rules."""
+        """Yield errors for contradictory settings for the target and the rules."""
         yield from contradictions(
             params.fio(MIB, rw="randwrite", filesize=params.filesize if params.makes_file else None)
         )
@@ -273,6 +273,6 @@ def require_cache(journal: StepJournal) -> None:
             continue
         state = found if isinstance(found, str) else "unknown"
         raise Unsuitable(
-            f"the write cache of {drive.path} is {state}, but write_cache requires {wanted}; change it "
-            "on the host (nvme set-feature -f 6, hdparm -W, sdparm), or set write_cache to as-found"
+            f"the write cache of {drive.path} is {state}, but `write_cache` requires {wanted}; change it "
+            "on the host (nvme set-feature -f 6, hdparm -W, sdparm), or set `write_cache` to `as-found`"
         )

@@ -68,7 +68,7 @@ def _figure(shown: Sequence[QualificationView], metric: str) -> Figure:
     return Line(
         f"compared-{metric.replace('_', '-')}",
         f"{TITLES[metric]}, {_SIDE_BY_SIDE}",
-        f"{over_window(metric)}, for each mix of reads and writes (in percent).{told}{also}",
+        f"{over_window(metric)}, for each mix of reads and writes (given as percentages).{told}{also}",
         Axis("Block size", "B", "log2"), Axis(TITLES[metric], UNITS[metric], "log10"),
         tuple(line for line in series if line.x), better=better(metric),
     )  # fmt: skip

@@ -1,5 +1,4 @@
-"""Demand intensity: a matrix of numbers of jobs and queue depths, its operating points, and their response time
-histograms.
+"""Demand intensity: a matrix of job counts and queue depths, its operating points, and their response time histograms.
 
 SNIA Solid State Storage Performance Test Specification 2.0, "Demand intensity / response time histogram". The composite
 block size workload follows the same sequence.
@@ -88,8 +87,7 @@ class DemandMatrix:
         return f"matrix{number:02}-prewrite", self.writes(self.plan.prewrite_time, number)
 
     def writes(self, seconds: float, number: int) -> FioParams:
-        """Return the settings of the writes at the highest load, which last `seconds`. `number` is added to their
-        seed."""
+        """Return the settings for writing at the highest load for `seconds`. `number` is added to the seed."""
         phase = replace(self.params.phase, seconds=seconds, ramp_s=0.0)
         return self.journal.fio(self.params.prewrites, phase, _SEED + number)
 
@@ -130,7 +128,7 @@ class DemandMatrix:
         return self.rounds >= self.plan.matrix_rounds or self.steady
 
     def points(self, cell: Cell) -> list[FioPoint]:
-        """Return the results for a load in the last rounds, whose mean is reported."""
+        """Return the results for a load in the last rounds; their mean is reported."""
         rounds = self.rounds
         start = max(1, rounds - self.params.window + 1)
         return [self.journal.point(*self.step(number, cell)) for number in range(start, rounds + 1)]
@@ -244,7 +242,7 @@ _STAGE: Final[Coords] = {"stage": ("writes", "matrix")}
 NO_POINT: Final = "invalid-no-point"
 NOISY: Final = "noisy-matrix"
 FLAGS: Final[Mapping[str, str]] = {
-    NO_POINT: "no workload in the matrix has a mean latency within latency_bound, so there is no histogram",
+    NO_POINT: "no workload in the matrix has a mean latency within `latency_bound`, so there is no histogram",
     NOISY: "the highest load was not steady over the rounds of the matrix",
 }
 METRICS: Final[tuple[Metric, ...]] = (

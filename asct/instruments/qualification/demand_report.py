@@ -76,7 +76,7 @@ def _point_table(records: Sequence[Record], slug: str, form: str) -> Table:
             cells |= {"point": name, **{key: rates[0].coords.get(key) for key in ("numjobs", "iodepth")}}
             rows.append(cells | flag_cell(rates))
     note = (
-        "max, mid and min: the highest, middle and lowest IOPS among the workloads whose mean latency is "
+        "`max`, `mid` and `min`: the highest, middle and lowest IOPS among the workloads whose mean latency is "
         "within the limit"
     )
     title = f"Operating points and their response times{form}"

@@ -58,7 +58,7 @@ def _courses(view: QualificationView, quantity: str, mixes: Mapping[int, str]) -
     convergence = Line(
         f"convergence-{quantity}{view.slug}",
         f"Steady state convergence{view.suffix}",
-        f"{title} of each block size over all rounds, for every mix of reads and writes (in percent).{note}"
+        f"{title} for each block size over all rounds, for every mix of reads and writes (given as percentages).{note}"
         f"{told}{also}",
         Axis("Round", counts=True), Axis(title, UNITS[quantity], "log10"),
         tuple(
@@ -72,7 +72,7 @@ def _courses(view: QualificationView, quantity: str, mixes: Mapping[int, str]) -
     window = Line(
         f"window-{quantity}{view.slug}",
         f"Steady state by mix{view.suffix}",
-        f"{title} of each round in the {_WINDOW}, relative to the average of the window. Only the dependent variables "
+        f"{title} in each round of the {_WINDOW}, relative to the average of the window. Only the dependent variables "
         f"decide whether the drive is steady.{told}{also}",
         Axis("Round of the window", counts=True), Axis("Difference from the average", "%", from_zero=False), series,
         bands=(Band(-half, half, 1.0, float(max(len(line.x) for line in series)), f"± {half:g} %"),),
@@ -149,7 +149,7 @@ def _averages(
     return Line(
         f"measurement-{metric.replace('_', '-')}{view.slug}",
         f"{TITLES[metric]} by block size and mix{view.suffix}",
-        f"{over_window(metric)}, with a line for each mix of reads and writes (in percent).",
+        f"{over_window(metric)}, with a line for each mix of reads and writes (given as percentages).",
         Axis("Block size", "B", "log2"), Axis(TITLES[metric], UNITS[metric], "log10"), tuple(series),
         better=better(metric),
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The results of the finished steps in a repeat, keyed by name. Each output is parsed once, on demand."""
+"""The results of the finished steps in a repeat, keyed by step name. Each output is parsed once, on demand."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ class TimeSlot:
 
     @property
     def bandwidth(self) -> float:
-        """Bytes per second in this interval, read and written."""
+        """Bytes read and written per second in this interval."""
         return self.io_bytes / self.seconds
 
 

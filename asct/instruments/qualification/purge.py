@@ -37,8 +37,8 @@ _USER: Final = ("--user-master", "u")
 
 @dataclass(frozen=True, slots=True)
 class PurgeCommand:
-    """One command in a purge sequence. If its output contains `said`, the command succeeded, even if its status reports
-    an error.
+    """One command in a purge sequence. If its output contains `said`, the command succeeded, even if its exit status
+    indicates an error.
 
     If `look` is set, the command only queries the drive. If `whole` is set, the command affects more than the target,
     so guard checks that nothing else is on the drive.
@@ -119,7 +119,7 @@ def candidates(wanted: PurgeMethod, inspected: GuardOutput, facts: HostFacts) ->
     if wanted != "auto":
         reason = obstacle(wanted, inspected, facts)
         if reason:
-            raise Unsuitable(f"purge {wanted}: {reason}; set purge to auto or none")
+            raise Unsuitable(f"purge {wanted}: {reason}; set `purge` to `auto` or `none`")
         return (wanted,)
     return tuple(method for method in ("nvme-format", "blkdiscard") if not obstacle(method, inspected, facts))
 
@@ -214,7 +214,7 @@ def _drives(journal: StepJournal, phase: Phase) -> list[_DrivePurge]:
 
 @dataclass(frozen=True, slots=True)
 class _DrivePurge:
-    """The progress of the purge of one drive (the target or a member of a RAID set) according to the finished steps."""
+    """The purge progress of one drive (the target or a member of a RAID set), based on the finished steps."""
 
     journal: StepJournal
     phase: Phase
@@ -271,7 +271,7 @@ class _DrivePurge:
         return bool(namespaces) and all(one is not None and one.used_blocks == 0 for one in namespaces)
 
     def step_name(self, method: str, command: PurgeCommand) -> str:
-        """Return the name of the step that runs a command. For a RAID set, the name ends with the member's number."""
+        """Return the name of the step that runs a command. For a RAID set, the name ends with the member number."""
         member = f"-{self.index + 1}" if self.journal.inspected.members_before else ""
         return f"{self.phase.name}purge-{method}-{command.name}{member}"
 

@@ -1,4 +1,4 @@
-"""The response times of one long run: percentiles up to 99.999 %, and a histogram with one bucket per power of two.
+"""The response times of one long run: percentiles up to the 99.999th, and a histogram with one bucket per power of two.
 
 Source: SNIA Solid State Storage Performance Test Specification 2.0, "response time histogram" and "confidence level
 plot". Percentiles with fewer than 10 requests above them are omitted.

@@ -132,7 +132,7 @@ def steady_values(journal: StepJournal, phase: Phase, flags: tuple[str, ...]) ->
 
 
 def steady_flags(journal: StepJournal, phase: Phase) -> tuple[str, ...]:
-    """Return the flags for values that are measured after the steady state; they say whether this state was reached."""
+    """Return the flags that tell, for values measured after the steady state, whether this state was reached."""
     history = RoundHistory(journal, phase)
     return _state_flags(history, history.verdict())
 

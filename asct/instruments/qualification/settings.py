@@ -122,33 +122,35 @@ _SLOWEST_BYTES_PER_S: Final = 10_000_000
 
 
 class QualificationParams(RaidParams):
-    """The settings of the target, the load, and the rules for the steady state."""
+    """The settings for the target, the load and the steady-state rules."""
 
     profile: Profile = setting(
         "pts",
-        "pts measures every workload in every round; fast brings only the tracked workloads to the steady state "
+        "`pts` measures every workload in every round; `fast` brings only the tracked workloads to the steady state "
         "and then measures each workload once",
-        pitfalls="Results of the fast profile are labeled. Compare them only with other results of that profile.",
+        pitfalls="Results from the `fast` profile are labeled. Compare them only with results from the same profile.",
     )
     file_names: Paths = setting(
         (),
         "Existing device or file to measure, as an absolute path, or the members of a RAID set; if unset, a temporary "
-        "file",
+        "file is measured",
         aliases=("filenames", "filename", "file_name", "target"),
         pitfalls="The whole device is purged and overwritten, which requires consent in `safety.destroys`.",
     )
     filesize: Size = setting(2**30, "Size of the temporary file", aliases=("size",), ge=MIB)
-    overwrite: bool = setting(False, "Consent to overwrite the content of the existing regular file in file_names")
+    overwrite: bool = setting(False, "Consent to overwrite the content of the existing regular file in `file_names`")
     offset: Size = setting(0, "First byte of the active range", aliases=("active_range_offset",))
     active_range: Size | None = setting(
-        None, "How many bytes of the target to use, starting at offset; if unset, all up to its end", ge=MIB
+        None,
+        "Number of bytes of the target to use, starting at `offset`; if unset, all bytes up to the end of the target",
+        ge=MIB,
     )
     capacity_fraction: float = setting(
         1.0, "Share of the active range to use; SNIA PTS specifies 0.75 for consumer drives", gt=0, le=1
     )
     numjobs: Count = setting(2, "Number of identical concurrent processes", aliases=("nj",), ge=1, le=1024)
     iodepth: Count = setting(16, "Queue depth per job", aliases=("iod", "queue_depth"), ge=1, le=65536)
-    engine: Engine = setting("auto", "I/O engine; auto selects io_uring, libaio or psync", aliases=("ioengine",))
+    engine: Engine = setting("auto", "I/O engine; `auto` selects io_uring, libaio or psync", aliases=("ioengine",))
     round_time: Duration = setting(
         60.0, "Time per workload in each round", aliases=("duration", "runtime", "rt"), gt=0, le=86400
     )
@@ -176,7 +178,7 @@ class QualificationParams(RaidParams):
     )
     purge: PurgeMethod = setting(
         "auto",
-        "How to remove all content before the test; auto selects a method that the device supports",
+        "How to remove all content before the test; `auto` selects a method that the device supports",
         aliases=("secure_erase",),
         pitfalls="Files cannot be purged; results for a target that was not purged are flagged.",
     )
@@ -184,7 +186,8 @@ class QualificationParams(RaidParams):
         2, "Number of times the active range is written before the rounds", aliases=("preconditioning",), le=10
     )
     write_cache: CacheState = setting(
-        "as-found", "Required state of the drive's write cache (SNIA PTS: off for enterprise, on for client drives)"
+        "as-found",
+        "Required state of the drive's write cache (SNIA PTS: `off` for enterprise drives, `on` for client drives)",
     )
     fast_interval: float = setting(
         2.0,
@@ -237,16 +240,16 @@ class QualificationParams(RaidParams):
         room = target_bytes - self.offset
         if self.active_range is not None and self.active_range > room:
             raise Unsuitable(
-                f"the target has {target_bytes} bytes, but active_range ends at "
-                f"{self.offset + self.active_range}; lower active_range or offset"
+                f"the target has {target_bytes} bytes, but `active_range` ends at "
+                f"{self.offset + self.active_range}; lower `active_range` or `offset`"
             )
         wanted = (self.active_range or room) * self.capacity_fraction
         grain = math.lcm(MIB, *self.sizes) * self.numjobs
         if wanted < grain:
             raise Unsuitable(
                 f"the active range is {max(0, int(wanted))} bytes, but {self.numjobs} jobs need at least {grain} "
-                "bytes to hold whole numbers of requests of every block size; raise active_range or "
-                "capacity_fraction, or lower numjobs or the block sizes"
+                "bytes to hold whole numbers of requests of every block size; raise `active_range` or "
+                "`capacity_fraction`, or lower `numjobs` or the block sizes"
             )
         return int(wanted) // grain * grain
 
@@ -272,19 +275,19 @@ def settings_at_odds(params: QualificationParams) -> Iterator[tuple[str, str]]:
         yield (
             "rounds_max",
             (
-                f"rounds_max permits {rounds} rounds, but the window consists of {window}; raise "
-                "rounds_max or lower window"
+                f"`rounds_max` permits {rounds} rounds, but the window consists of {window}; raise `rounds_max` or "
+                f"lower `window`"
             ),
         )
     if params.makes_file and params.purge not in ("auto", "none"):
-        yield "purge", f"a temporary file cannot be purged with {params.purge}; use a device, or set purge to auto"
+        yield "purge", f"a temporary file cannot be purged with {params.purge}; use a device, or set `purge` to `auto`"
     if any(size % 512 for size in params.sizes):
         yield "block_sizes", "the size of direct requests must be a multiple of 512; round the sizes"
     if len(params.file_names) > 1 and params.raid_level is None:
         yield (
             "file_names",
-            "lists several devices, but a qualification measures one target; add raid_level to combine them into a "
-            "RAID set, or sweep file_names to measure them one after the other",
+            "lists several devices, but a qualification measures one target; add `raid_level` to combine them into a "
+            "RAID set, or sweep `file_names` to measure them one after the other",
         )
     if params.offset % 4096:
         yield "offset", "is not a multiple of 4096; round it"
@@ -359,4 +362,7 @@ def matrix_at_odds(params: MatrixParams) -> Iterator[tuple[str, str]]:
     cells = params.cells(512)
     missing = ", ".join(cell.label for cell in params.dependent_cells() if cell not in cells)
     if missing:
-        yield "dependent", f"{missing} is not a combination of block_sizes and mixes; use workloads that are measured"
+        yield (
+            "dependent",
+            f"{missing} is not a combination of `block_sizes` and `mixes`; use workloads that are measured",
+        )

@@ -42,7 +42,7 @@ class QualificationView:
 
     @property
     def suffix(self) -> str:
-        """A suffix for titles: the profile, unless it is the one that follows the specification, and the label."""
+        """A suffix for titles: the profile (unless it is `pts`), followed by the label."""
         profile = self.run(self.phases[0])["profile"]
         return ("" if profile == "pts" else f" ({profile})") + (f", {self.label}" if self.label else "")
 
@@ -58,7 +58,7 @@ class QualificationView:
         return list(dict.fromkeys(str(record.coords["phase"]) for record in at(self.records, "rounds")))
 
     def run(self, phase: str) -> dict[str, Scalar]:
-        """Return the settings of a phase, keyed by their names."""
+        """Return the settings of a phase, keyed by name."""
         return at(self.first_repeat, "rounds", phase=phase)[0].coords
 
     def window_rounds(self, phase: str) -> tuple[int, int]:
@@ -106,7 +106,7 @@ class QualificationView:
 
 
 def views(records: Sequence[Record]) -> list[QualificationView]:
-    """Return a view of each point that has rounds. Labels and slug suffixes are empty if there is only one."""
+    """Return a view of each point that has rounds. Labels and slug suffixes are empty if there is only one point."""
     points = [mine for mine in by_point(records) if at(mine, "rounds")]
     labels = [point_label(mine[0], "") if len(points) > 1 else "" for mine in points]
     slugs = [f"-{number}" if len(points) > 1 else "" for number in range(1, len(points) + 1)]
@@ -188,7 +188,7 @@ def notes_of(view: QualificationView) -> tuple[str, ...]:
         found.append(f"Active range: {about_size(round(size))}")
     skipped = sorted({round(record.value) for record in at(view.records, "left_out")})
     if skipped:
-        found.append(f"Skipped: {', '.join(map(size_name, skipped))}, smaller than a logical block of the target")
+        found.append(f"Skipped: {', '.join(map(size_name, skipped))} (smaller than a logical block of the target)")
     return tuple(found)
 
 
@@ -202,7 +202,7 @@ def _phase_notes(view: QualificationView, phase: str) -> list[str]:
         how = (
             f"Fast profile: the tracked workloads ran for {seconds} per round until they were steady (rounds "
             f"{first} to {last}), then each workload ran once until its rate settled, for at most {seconds}; not "
-            "comparable with the pts profile"
+            f"comparable with results from the `pts` profile"
         )
     else:
         how = f"Averages of rounds {first} to {last}; each workload ran for {seconds} per round"
