@@ -21,10 +21,11 @@ from asct.values.grouping import grouped
 from asct.values.quantity import format_quantity
 
 _NEAR_SIZE: Final = 1.3
-"""A point on a curve measures a level if its size and the size of the level differ by at most this factor."""
+"""Maximum factor by which the size of a point on a curve may differ from the size of a level for the point to count as
+a measurement of that level."""
 
 Place = tuple[str, str, str, str, tuple[tuple[str, str], ...]]
-"""What the repeats of a value have in common: host, id, metric, point and coordinates."""
+"""What identifies a value regardless of the repeat: host, id, metric, point and coordinates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +226,7 @@ def _by_level(mine: Sequence[Record], metric: str) -> dict[Scalar, float]:
 
 
 def _sighting(quantity: Quantity, group: Sequence[Record], key: Mapping[str, Any]) -> _Sighting | None:
-    """Return the median of these records as one value, with an interval that covers all of their intervals."""
+    """Return one value for these records: their median, with an interval that covers the intervals of all records."""
     main = [record for record in group if record.metric == quantity.metric]
     if not main:
         return None

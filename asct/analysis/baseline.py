@@ -142,9 +142,9 @@ def _key(host: str, job_id: str, metric: str, at: Mapping[str, Any]) -> Baseline
 
 def _level(values: Sequence[float], index: int) -> tuple[float, ...]:
     """Return the values around `values[index]`, up to the nearest change of level on either side. Runs before an
-    improvement are excluded, because they would hide a later loss of this improvement. If values return to an earlier
-    level, they alternate between states, which is part of their spread. If the level has too few values to determine
-    their spread, return all values."""
+    improvement are excluded, because they would hide a later loss of this improvement. Values that return to an earlier
+    level alternate between states; such a change counts as spread and does not end the level. If the level has too few
+    values to determine their spread, return all values."""
     found = (change.index for change in changes(values))
     pairs = ((cut, values[:cut], values[cut:]) for cut in found)
     cuts = [0, *(cut for cut, one, two in pairs if max(one) < min(two) or max(two) < min(one)), len(values)]
@@ -248,8 +248,8 @@ def newest_fit(folders: Sequence[Path]) -> StoredRun | None:
 
 
 def unfit(stored: StoredRun) -> str:
-    """Return the reason why a run cannot be a baseline, as the end of a sentence about the run, or an empty string if
-    it can. Raises StoreError."""
+    """Return the reason why a run cannot be a baseline, phrased as the end of a sentence about the run, or an empty
+    string if it can. Raises StoreError."""
     if fault := _fault(stored.run):
         return fault
     if worse := _undecided(stored):
@@ -261,9 +261,9 @@ def unfit(stored: StoredRun) -> str:
 
 
 def _fault(run: Run) -> str:
-    """Return what is wrong with the run (something failed or was not measured), as the end of a sentence about it, or
-    an empty string if nothing is wrong. Runs with undecided values are not rejected: without them, the spread of a
-    noisy host would seem smaller than it is."""
+    """Return what is wrong with the run (something failed or was not measured), phrased as the end of a sentence about
+    the run, or an empty string if nothing is wrong. Runs with undecided values are not rejected: without them, the
+    spread of a noisy host would seem smaller than it is."""
     if run.status != "complete":
         return f"is {run.status}"
     lacking = sum(sum(job.lacking().values()) for job in run.jobs)
@@ -299,8 +299,8 @@ def _unconfirmed(verdicts: Iterable[Verdict]) -> set[BaselineKey]:
 
 
 def acceptable(stored: StoredRun, item: Acceptance) -> str:
-    """Return the reason why a run cannot provide the values to be accepted, or an empty string if it can. Failed
-    expectations do not matter: they may be the reason for accepting the values."""
+    """Return the reason why the values of a run cannot be accepted, or an empty string if they can. Failed expectations
+    do not matter, because they may be the reason for the acceptance."""
     if stored.run.status != "complete":
         return f"it is {stored.run.status}"
     records = [record for record in stored.records() if record.repeat >= 1 and item.covers(record.id, record.metric)]
@@ -397,8 +397,9 @@ def _unchanged(baseline: StoredRun, current: StoredRun, before: Sequence[Path]) 
 
 
 def _values_of(stored: StoredRun, current: RunHardware) -> UnchangedRun:
-    """Return the values of a run that are treated as unchanged. This excludes values of entries whose hardware differs
-    from that of `current`, values reused from another run, and values that seemed to have regressed at first."""
+    """Return those values of a run that are treated as unchanged. This excludes values of entries whose hardware
+    differs from that of `current`, values reused from another run, and values that seemed to have regressed at
+    first."""
     own, same = _hardware(stored), dict[tuple[str, str, str], bool]()
     unconfirmed = _unconfirmed(stored.run.verdicts)
     groups = {}

@@ -176,7 +176,7 @@ class Change:
         return f"{found}; {limits}{chance}{self.shared}"
 
     def _sampled(self) -> str:
-        """Return the numbers of samples as the subject of a sentence: `2 repeats in each run are`."""
+        """Return the numbers of samples as the subject of a sentence, such as `2 repeats in each run are`."""
         first, second = self.samples
         if first == second == 1:
             return f"1 {self.sampled.removesuffix('s')} in each run is"
@@ -333,7 +333,7 @@ def difference(base: MetricGroup, new: MetricGroup) -> str:
     if before.unit != after.unit:
         return f"the unit changed from {before.unit} to {after.unit}"
     if any(flag.startswith("invalid") for flag in base.doubts):
-        return f"the value of the baseline is flagged {listed(base.doubts)}"
+        return f"the baseline value is flagged {listed(base.doubts)}"
     if base.value != new.value and min(base.value, new.value) <= 0.0:
         return "values that are not positive have no relative change"
     if any(value and not 1.0 / _EXTREME < abs(value) < _EXTREME for value in (*_values(base), *_values(new))):

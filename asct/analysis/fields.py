@@ -27,13 +27,13 @@ _MOVING: Final = re.compile(
 )
 _MOST_NAMED: Final = 6
 _MOST_ALIKE: Final = 3
-"""Maximum number of items to list individually: entries that differ in the same field, or fields that only one side
-has."""
+"""Maximum number of items to list individually: entries that differ in the same field, or fields that exist on only one
+side."""
 _LONGEST: Final = 160
 """Maximum length of a displayed value in characters."""
 _MANY_WORDS: Final = 12
-"""Maximum number of words in a value. Longer values, such as CPU flags, are reduced to the words that only one side
-has."""
+"""Maximum number of words in a value. Longer values, such as CPU flags, are reduced to the words that occur on only one
+side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def collections(document: Mapping[str, Any], above: str = "") -> dict[str, list[
 
 
 def _names(items: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the names of entries. An entry without a name is identified by its number, and repeated names get a
+    """Return the names of entries. An entry without a name is identified by its index, and repeated names get a
     counter."""
     taken: Counter[str] = Counter()
     names = []
@@ -136,7 +136,7 @@ def by_title(found: Iterable[Difference]) -> dict[str, list[Difference]]:
 def folded(found: Sequence[Difference], base: HostFacts, other: HostFacts) -> Iterator[tuple[str, list[str]]]:
     """Summarize differences: yield each section with its lines, in the order of the fields.
 
-    Entries that only one side has are counted, and equal differences in several entries are merged.
+    Entries that exist on only one side are counted, and equal differences in several entries are merged.
     """
     mine, others = (collections(facts.model_dump(mode="json", by_alias=True)) for facts in (base, other))
     known = {path: (mine.get(path, []), others.get(path, [])) for path in {**mine, **others}}
@@ -188,8 +188,8 @@ def _entry(rest: str, known: Collection[str]) -> tuple[str, str]:
 
 
 def _of_fields(found: Sequence[Difference], title: str, label: str, sides: tuple[str, str]) -> Iterator[str]:
-    """Yield one line per difference. If there are many fields that only one side has (such as options of the Linux
-    kernel), yield only their number."""
+    """Yield one line per difference. If many fields exist on only one side (such as options of the Linux kernel), yield
+    only their number."""
     only = ([one for one in found if one.other is None], [one for one in found if one.base is None])
     many = [len(some) > _MOST_ALIKE for some in only]
     for some, folds, side in zip(only, many, sides, strict=True):

@@ -16,7 +16,7 @@ from asct.values.grouping import grouped, shortened
 FEW_HOSTS: Final = 8
 """Maximum number of hosts that a figure shows individually: the number of available colors and markers."""
 MEDIAN: Final = "median of hosts"
-"""The name of the series that stands for all hosts."""
+"""The name of the series that represents all hosts."""
 _MOST_APART: Final = 7
 """Maximum number of hosts that a figure shows in addition to the median."""
 _FALSE_ALARM: Final = 0.05

@@ -174,7 +174,7 @@ def distinct(slugs: Iterable[str], others: Collection[str] = ()) -> list[str]:
 
 
 def without_empty_columns(grid: TextTable) -> TextTable:
-    """Remove empty columns, except those marked `kept` and the only column of a table."""
+    """Remove empty columns, except columns marked `kept` and the only column in a table."""
     used = [
         i for i, head in enumerate(grid.heads) if head.kept or any(row[i].text not in ("", ABSENT) for row in grid.rows)
     ]

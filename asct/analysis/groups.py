@@ -50,8 +50,8 @@ class MetricGroup:
 
     @property
     def doubts(self) -> list[str]:
-        """The flags of all repeats that cast doubt on the value, sorted. With `strict`, the verdict on a value that has
-        such flags is unknown."""
+        """The sorted flags that cast doubt on the value, from all repeats. With `strict`, the verdict on a value that
+        has such flags is unknown."""
         return sorted({flag for record in self.records for flag in record.flags if doubtful(flag)})
 
 

@@ -20,7 +20,8 @@ varies, but an additional module changes the total by more than this."""
 
 @dataclass(frozen=True)
 class RunHardware:
-    """The hosts of a run: their facts, and plan.resolved.json, which names the targets of storage benchmarks."""
+    """What describes the hardware in a run: the facts about its hosts, and plan.resolved.json, which names the targets
+    of storage benchmarks."""
 
     facts: Mapping[str, HostFacts] = field(default_factory=dict)
     resolved: Mapping[str, Any] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Short forms of the host names of a fleet, for tables and key results."""
+"""Shorten the host names of a fleet for tables and key results."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _end(rests: Sequence[str]) -> str:
 
 
 def _shared(texts: Iterable[Sequence[str]]) -> list[str]:
-    """Return the items with which all sequences begin."""
+    """Return the items that all sequences share, counted from the start."""
     return [same[0] for same in takewhile(lambda same: len(set(same)) == 1, zip(*texts, strict=False))]
 
 

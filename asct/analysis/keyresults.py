@@ -20,7 +20,7 @@ _MOST_HOSTS: Final = 3
 """Maximum number of hosts whose values a key result lists. If there are more, it lists only the lowest and highest."""
 
 Place = tuple[str, str]
-"""Identifies a key result on all hosts: the benchmark entry and the label."""
+"""What identifies a key result across hosts: the benchmark entry and the label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +34,7 @@ class KeyResult:
     unit: str
     lines: tuple[str, ...]
     doubts: tuple[str, ...]
-    """The doubts about this key result, the most serious ones first, excluding doubts that apply to all key results
-    shown."""
+    """The doubts about this key result, most serious first, excluding doubts that apply to all key results shown."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,5 @@
-"""The reasons why repeats were not measured, with the settings of their points. Verdicts on expectations quote them."""
+"""The reasons why repeats were not measured, with the settings of their points. Verdicts on expectations quote these
+reasons."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from asct.analysis.grid import TableCell, TextTable, Tone, plain
 from asct.values.text import counted
 
 MOST_ROWS = 200
-"""Maximum number of rows that a table in Markdown shows; further rows are only counted."""
+"""Maximum number of rows in a Markdown table; further rows are only counted."""
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~!$@&])")
 _REFERENCE = re.compile(r"(\\@(?=\w)|(?:\\#|\b[Gg][Hh]-)(?=\d))")
 """Matches mentions, URLs and issue numbers. GitHub turns these into links after removing backslashes, so escaping is
@@ -19,7 +19,7 @@ not sufficient; an invisible empty comment breaks them up (github/cmark-gfm, iss
 SIGNS: Final[Mapping[Tone, str]] = {
     "good": "✅", "doubt": "⚠️", "invalid": "🟣", "bad": "❌", "refused": "⛔", "missing": "🔵", "unknown": "❔",
 }  # fmt: skip
-"""The signs that represent the colors of outcomes, because Markdown has no colors."""
+"""The symbols that represent outcome colors, because Markdown has no colors."""
 
 
 def escape(text: str) -> str:
@@ -75,7 +75,7 @@ def _cell(cell: TableCell) -> str:
 
 
 def row_text(cells: Iterable[str]) -> str:
-    """Return a row of a pipe table, whose cells are Markdown."""
+    """Return a row of a pipe table. The cells already contain Markdown."""
     return "| " + " | ".join(cells) + " |"
 
 

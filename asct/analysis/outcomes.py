@@ -116,7 +116,7 @@ def share(part: int, whole: int, noun: str) -> str:
 
 
 def causes(jobs: Iterable[JobEntry]) -> list[str]:
-    """Return the distinct causes of repeats that were not measured, with their error codes, refusals first."""
+    """Return the distinct reasons why repeats were not measured, with their error codes, refusals first."""
     lacking = sorted((job for job in jobs if job.note and job.lacking()), key=lambda job: not job.refused)
     return list(dict.fromkeys(plain(job.note) for job in lacking))
 

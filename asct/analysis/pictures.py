@@ -50,7 +50,7 @@ def _folders(slugs: Iterable[str]) -> list[str]:
 
 
 def source(view: RunView) -> str:
-    """Return where the figures of a report come from: the plan, the run, and the host's name or, if there are several,
+    """Return the origin of the figures in a report: the plan, the run, and the host's name or, if there are several,
     the number of hosts."""
     hosts = view.run.hosts
     return f"{view.run.plan}/{view.run.run}, {hosts[0].name if len(hosts) == 1 else f'{len(hosts)} hosts'}"

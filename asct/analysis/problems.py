@@ -54,7 +54,7 @@ def problems_of(view: RunView) -> list[Problem]:
 
 
 def problem_of(item: Diagnostic) -> Problem:
-    """Convert a diagnostic to a problem. Its text includes the hint."""
+    """Convert a diagnostic to a problem whose text includes the hint."""
     file, line, column = (item.span.file, item.span.line, item.span.column) if item.span else ("", None, None)
     text = item.message + (f" ({item.hint})" if item.hint else "")
     return Problem(LEVELS[item.severity], item.code, item.code, text, file, line, column)

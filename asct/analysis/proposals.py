@@ -1,4 +1,4 @@
-"""Propose expectations based on measured values, as text for the section `expect` of a plan."""
+"""Propose expectations based on measured values, as text for the `expect` section of a plan."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from asct.values.quantity import format_quantity
 from asct.values.text import counted
 
 _DIGITS = 4
-"""Rounding a bound to this number of digits changes it by far less than any useful margin."""
+"""Number of digits to which bounds are rounded. This changes a bound by far less than any useful margin."""
 Place = tuple[str, str, tuple[tuple[str, str], ...]]
 """The key that identifies a value in every run of a plan and on every host: id, metric, and coordinates as text."""
 

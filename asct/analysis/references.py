@@ -1,4 +1,5 @@
-"""Rated values (`reference:` in a plan): compared with measured values in reports, but never judged."""
+"""Rated values (`reference:` in a plan), which reports compare with measured values, but which do not affect
+verdicts."""
 
 from __future__ import annotations
 

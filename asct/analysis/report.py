@@ -173,7 +173,7 @@ class RunReport:
 
 
 def section_slugs(ids: Iterable[str]) -> list[str]:
-    """Return the slugs of the benchmark entries of a plan, in the same order."""
+    """Return a slug for each benchmark entry in a plan, in the order of the entries."""
     return distinct((slug(name) for name in ids), _OWN)
 
 

@@ -65,7 +65,8 @@ def _reasons(job: JobView) -> Iterator[tuple[Reason, RepeatView]]:
 
 
 def mark_of(item: RepeatView) -> str:
-    """Return `noisy host` or `invalid host` if this applies to a repeat, otherwise an empty string."""
+    """Return `noisy host` or `invalid host` if the host state during a repeat was noisy or invalid, otherwise an empty
+    string."""
     told = item.status.host_state if item.status is not None else None
     return f"{told.state} host" if told is not None and told.state in _WORST_FIRST else ""
 

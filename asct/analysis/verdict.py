@@ -198,7 +198,7 @@ def _baselines(verdicts: Iterable[Verdict]) -> Iterator[str]:
 
 
 def is_unconfirmed(verdict: Verdict) -> bool:
-    """Return whether the value seemed to have regressed, and a second measurement did not confirm it."""
+    """Return whether the value seemed to have regressed, but a second measurement did not confirm this."""
     again = verdict.baseline.again if verdict.baseline else None
     return again is not None and not again.confirmed
 
@@ -211,7 +211,7 @@ def is_inconclusive(verdict: Verdict) -> bool:
 
 
 def word_of(verdict: Verdict) -> str:
-    """Return the outcome in one word. A failed expectation with severity `warn` or `info` does not make the run fail,
+    """Return the outcome as one word. A failed expectation with severity `warn` or `info` does not make the run fail,
     so its outcome is a warning or information. A regression that a second measurement did not confirm is `unconfirmed`,
     and a value that is far beyond the limit, possibly by chance, is `inconclusive`."""
     if is_unconfirmed(verdict):

@@ -1,4 +1,5 @@
-"""A run for reports: the contents of its results tree, and the tables and figures that its benchmarks produce."""
+"""A run prepared for reports: the contents of its results tree, and the tables and figures that its benchmarks
+produce."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ _SIZES = frozenset({"size", "block_size"})
 
 @dataclass(frozen=True, slots=True)
 class RepeatView:
-    """One repeat of one point in the results tree. `folder` is relative to the run; `status` is None if unreadable."""
+    """One repeat of one point in the results tree. `folder` is relative to the run; `status` is None if it cannot be
+    read."""
 
     host: str
     id: str

@@ -1,4 +1,4 @@
-"""Rules for competing load (other tasks, stolen time, pressure) and for limits of the account (quotas, CPU masks)."""
+"""Rules for competing load (other tasks, stolen time, pressure) and for limits on the account (quotas, CPU masks)."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _busy(seen: RuleInput) -> Evaluations:
 
 def _named(sample: ActivitySample) -> str:
     """List the busiest processes with their shares of one CPU. If a CPU was busy but no process is visible, report that
-    instead: processes of another container, or of another account with hidepid (proc(5)), are hidden."""
+    instead: processes in another container, or those of another account with hidepid (proc(5)), are hidden."""
     busy = [one for one in sample.processes if one.share >= _NAMED]
     if busy:
         names = (f"{printable(one.name)} (pid {one.pid}, {one.share * 100:.0f} %)" for one in busy[:_MOST_NAMED])

@@ -30,7 +30,7 @@ def below(seen: RuleInput) -> list[BlockDevice]:
 
 
 def opened(seen: RuleInput) -> Iterator[str]:
-    """Yield the Linux kernel's names of the opened devices and of the devices that contain the opened files."""
+    """Yield the Linux kernel's names for the opened devices and for the devices that contain the opened files."""
     wanted = seen.wanted
     for path in wanted.paths if wanted else ():
         name = wanted.devices.get(path) if wanted else None

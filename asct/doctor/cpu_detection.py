@@ -1,4 +1,4 @@
-"""Locate the ports through which CPUs enter the meshes of a host, using the `cmnwatch` kernel. See facts/cmn/detect.py
+"""Locate the ports through which CPUs enter the meshes on a host, using the `cmnwatch` kernel. See facts/cmn/detect.py
 for the method."""
 
 from __future__ import annotations
@@ -39,8 +39,7 @@ AT_A_CROSSPOINT: Final = 2
 """Number of watchpoints per crosspoint and direction (drivers/perf/arm-cmn.c, `arm_cmn_find_free_wp_idx`)."""
 WINDOW_US: Final = 10_000
 PATIENT: Final = 5
-"""Factor by which the watching time is longer in the second pass, which covers the CPUs that the first pass did not
-locate."""
+"""Factor by which the second pass watches longer. This pass covers the CPUs that the first pass did not locate."""
 _SPARE_S: Final = 60.0
 _MOST_WORDS: Final = 100
 _WHY: Final = "counts mesh traffic"
@@ -120,7 +119,7 @@ def _cannot(why: str) -> Diagnostic:
         "this requires the arm_cmn driver, the driver's map or the mesh registers, and either root access or "
         "kernel.perf_event_paranoid set to 0 or less"
     )
-    return Diagnostic("E462", f"cannot detect the locations of the CPUs in the mesh: {why}", hint=hint)
+    return Diagnostic("E462", f"cannot detect the CPU locations in the mesh: {why}", hint=hint)
 
 
 def _cpus(facts: HostFacts) -> list[int]:

@@ -28,8 +28,8 @@ _OPAQUE: Final = ("wwn-", "nvme-eui.", "nvme-nvme.", "nvme-uuid.", "scsi-3")
 def scan(host: Host, guard: str, folder: Path) -> tuple[Disk, ...]:
     """Return all block devices on an open host.
 
-    `guard` is the path of the kernel on the host; its output is written to `folder`. Raises NotMeasured if the
-    inspection failed, or HostError.
+    `guard` is the path of the kernel on the host; its output is written to `folder`. Raises HostError, or NotMeasured
+    if the inspection failed.
     """
     status, out, error = _run(host, guard, Step("scan", Kernel(GUARD), ("--scan", "1")), folder)
     try:

@@ -153,7 +153,7 @@ def _dumped(instruments: HostKernels, snapshot: Snapshot, asked: MeshQuery) -> t
 
 
 def _dump(instruments: HostKernels, item: MeshSources, asked: MeshQuery) -> CommandOutput:
-    """Return the output of the `cmn` kernel for a mesh. If its status is not 0, its text is the reason for the
+    """Return the output of the `cmn` kernel for a mesh. If the exit status is not 0, the text is the reason for the
     failure."""
     region = item.region
     if region is None or region.base is None or region.size is None:

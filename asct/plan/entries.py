@@ -147,8 +147,8 @@ def extended(found: Mapping[str, Node], findings: Findings) -> dict[str, Node]:
 
 
 def _extend(name: str, maps: Mapping[str, Node], done: dict[str, Node], findings: Findings) -> None:
-    """Follow `extends` to an entry that extends no other or is already complete, then merge the chain, starting from
-    that entry."""
+    """Follow `extends` to an entry that extends no other entry or is already complete, then merge the chain, starting
+    from that entry."""
     chain: list[str] = []
     current: str | None = name
     while current is not None and current not in done:
@@ -218,7 +218,7 @@ def _needs(section: Section) -> dict[str, Node]:
     node = section.members.get("needs")
     if node is not None and not isinstance(node.value, dict):
         section.findings.gaps.add((*section.path, "needs"))
-        section.wrong(node, "`needs`", "a map", "give each of them an alias: `needs: {cache: latency-sweep}`")
+        section.wrong(node, "`needs`", "a map", "write an alias for each entry: `needs: {cache: latency-sweep}`")
         return needs
     for alias, target in section.mapping("needs").items():
         if (

@@ -426,7 +426,7 @@ def _called(tree: Expression, given: list[Any]) -> Any:
     if tree.value in ("min", "max"):
         if any(timed) and not all(timed):
             message = f"`{tree.value}` mixes durations and plain numbers"
-            raise ExpressionError("E122", message, tree.at, tree.length, "give each of them a unit, such as `30s`")
+            raise ExpressionError("E122", message, tree.at, tree.length, "give every value a unit, such as `30s`")
         return (min if tree.value == "min" else max)(numbers)
     whole = (math.floor if tree.value == "floor" else math.ceil)(numbers[0])
     return Seconds(whole) if timed[0] else _bounded(whole, tree)

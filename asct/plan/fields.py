@@ -18,7 +18,7 @@ from asct.values.size import parse_size
 T = TypeVar("T")
 
 ALIKE: Final = 0.75
-"""The similarity to a known name above which an unknown name is treated as a misspelling of it."""
+"""An unknown name is treated as a misspelling of a known name if their similarity exceeds this value."""
 _PLACES_SHOWN: Final = 2
 
 
@@ -60,8 +60,8 @@ def flow(value: Any) -> str:
 
 
 def _unindented(members: Mapping[str, Node], known: Collection[str]) -> dict[str, str]:
-    """Return the unknown keys that were probably meant to be part of a known key, each mapped to that key. This is the
-    preceding known key, if it has no value."""
+    """Return the unknown keys that were probably meant to be indented below the preceding known key, because that key
+    has no value. Each unknown key is mapped to that known key."""
     found: dict[str, str] = {}
     above: str | None = None
     for key, item in members.items():
@@ -124,8 +124,8 @@ class Section:
                 self._unknown(key, item, keys or (), above.get(key))
 
     def _present(self, key: str, item: Node, unindented: bool) -> Node:
-        """Return the value of a known key. Report a missing value, unless the next key seems to be a part of the value
-        that should have been indented."""
+        """Return the value of a known key. Report a missing value, unless the next key seems to be an unindented part
+        of the value."""
         if item.value is not None:
             return item
         if unindented:

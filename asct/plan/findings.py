@@ -15,8 +15,8 @@ MOST = 10_000
 """Maximum number of findings kept; any others are only counted."""
 
 _ONCE_PER_PLACE: Final = frozenset({"E214", "E215", "E217", "E218"})
-"""The codes of errors in sweeps. Entries can inherit sweeps, so that one mistake can cause several messages that differ
-only in the name of the entry."""
+"""The codes of errors in sweeps. Entries can inherit sweeps, so one mistake can cause several messages that differ only
+in the name of the entry."""
 
 Note = tuple[str, Span | None]
 T = TypeVar("T")

@@ -231,7 +231,7 @@ def _jump_problem(text: str) -> str:
     for hop in text.split(","):
         found = _HOP.fullmatch(hop.strip())
         if found is None or not 0 < int(found["port"] or 22) < 65536:
-            return "write `HOST`, `USER@HOST` or `USER@HOST:PORT`; separate several with commas"
+            return "write `HOST`, `USER@HOST` or `USER@HOST:PORT`; separate several hosts with commas"
         name = found["name"]
         if not (_is_ipv6(name[1:-1]) if name.startswith("[") else _NAME.fullmatch(name)):
             return f"`{shown(name)}` is neither a host name nor an IP address"

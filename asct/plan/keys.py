@@ -1,4 +1,4 @@
-"""The keys of the plan language with their descriptions, for `asct explain`. They are derived from the schema of plans.
+"""The keys of the plan language with their descriptions, for `asct explain`. They are derived from the plan schema.
 
 The registry's index contains the keys that do not depend on transports and report formats, so that `asct explain` and
 completion rarely need to build the schema.
@@ -36,7 +36,8 @@ def plan_keys() -> list[PlanKey]:
 
 
 def common_keys() -> list[PlanKey]:
-    """Return every key except those that a transport adds, without the names of transports and report formats."""
+    """Return every key except those that a transport adds. Choices exclude the names of transports and report
+    formats."""
     from asct.transports import sources, transport
 
     own = {key for name in sources() for key in transport(name).options}

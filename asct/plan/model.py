@@ -1,4 +1,4 @@
-"""The loaded plan, typed and with locations. Templates under `config` and `sweep` are not yet evaluated."""
+"""The loaded plan, with types and locations. Templates under `config` and `sweep` are not yet evaluated."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Node(NamedTuple):
         return self.value is not REJECTED
 
     def rejected(self) -> Node:
-        """Return the node without its value, after an error in it has been reported."""
+        """Return the node without its value, for use after an error in the node has been reported."""
         return self._replace(value=REJECTED)
 
     def plain(self) -> Any:

@@ -39,7 +39,9 @@ def identifier(name: str, what: str) -> str:
         return name
     fixed = re.sub(r"[^A-Za-z0-9_]+", "_", name[:_LONGEST])
     hint = (
-        f"write `{fixed}`" if _IDENTIFIER.fullmatch(fixed) else "use letters, digits and `_`, not starting with a digit"
+        f"write `{fixed}`"
+        if _IDENTIFIER.fullmatch(fixed)
+        else "use letters, digits and `_`; start with a letter or `_`"
     )
     raise BadValueError(f"`{shown(name)}` cannot be the name of {what}", hint)
 

@@ -38,7 +38,7 @@ _KINDS: Final[dict[str, Schema]] = {
 
 
 def plan_schema(benchmarks: Sequence[Benchmark[Any]]) -> Schema:
-    """Return the schema for plans, with the names and settings of `benchmarks`."""
+    """Return the plan schema, with the names and settings of `benchmarks`."""
     names = [name for benchmark in benchmarks for name in (benchmark.name, *benchmark.aliases)]
     known = [{"const": item.name, "description": item.summary} for item in benchmarks]
     lists = {"ORDERS": ORDERS, "RETRY_ON": RETRY_ON, "TRANSPORTS": tuple(sources()), "FORMATS": tuple(report_formats())}
@@ -57,7 +57,7 @@ def plan_schema(benchmarks: Sequence[Benchmark[Any]]) -> Schema:
 
 
 def _expanded(node: Any, lists: Mapping[str, Sequence[str]], parts: Mapping[str, Any]) -> Any:
-    """Convert a node of schema.yaml to JSON Schema; a comment in that file explains the notation."""
+    """Convert a node in schema.yaml to JSON Schema; a comment in that file explains the notation."""
     if isinstance(node, list):
         return [_expanded(item, lists, parts) for item in node]
     if not isinstance(node, dict):
@@ -95,7 +95,7 @@ def _option(option: Option) -> Schema:
 
 
 def _rule(benchmark: Benchmark[Any]) -> Schema:
-    """Return the rule that limits entries using this benchmark to its settings."""
+    """Return the rule that permits only this benchmark's settings in entries that use it."""
     names = sorted(benchmark.params_model.aliases())
     then: Schema = {
         "config": {"$ref": f"#/$defs/settings.{benchmark.name}"},

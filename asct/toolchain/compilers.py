@@ -24,7 +24,7 @@ class BuildFailed(NotMeasured):
 
 
 def compile_error(kernel: str, compiler: str, place: str, text: str, log: Path) -> BuildFailed:
-    """Return the error for a failed compilation. Its notes are the first error lines of `text`, the compiler's
+    """Return the error for a failed compilation. Its notes are the first error lines in `text`, the compiler's
     output."""
     lines = [line.strip() for line in text.split("\n") if line.strip()]
     shown = [line for line in lines if _ERROR.search(line)][:SHOWN_LINES] or lines[:SHOWN_LINES]

@@ -149,7 +149,7 @@ def test_metrics_that_record_the_same_numbers_are_one_test() -> None:
         ({"benchmark": "other"}, {}, "the baseline was measured with `other`"),
         ({"unit": "cycles"}, {}, "the unit changed from cycles to s"),
         ({"point_id": "p2"}, {}, "the baseline was measured with different settings"),
-        ({"flags": ["invalid-x"]}, {}, "the value of the baseline is flagged invalid-x"),
+        ({"flags": ["invalid-x"]}, {}, "the baseline value is flagged invalid-x"),
         ({"flags": ["invalid-x", "noisy-y", "noisy-z"]}, {}, "is flagged invalid-x, noisy-y and noisy-z"),
         ({"value": 0.0}, {}, "values that are not positive"),
     ],

@@ -60,7 +60,7 @@ CASES = [
     (BODY + "expect: [{metric: a.b, min: [1]}]", ["E106 p.yaml:4:29"], "`min` must be one value", ""),
     (BODY + "expect: [{metric: a.b}]", ["E107 p.yaml:4:10"], "no bound", "add `min`"),
     (BODY + "expect: [{metric: a.b, max: 1, versus: run}]", ["E112 p.yaml:4:40"], "`versus`", "write `baseline`"),
-    (HEAD + "benchmarks: [{uses: a, needs: [b]}]", ["E106 p.yaml:3:31"], "`needs` must be a map", "give each"),
+    (HEAD + "benchmarks: [{uses: a, needs: [b]}]", ["E106 p.yaml:3:31"], "`needs` must be a map", "write an alias"),
     (HEAD + "benchmarks: [{uses: a, sweep: {b: 3}}]", ["E106 p.yaml:3:35"], "axis `b` must be", "write `[3]`"),
     (HEAD + "benchmarks: [{uses: a, sweep: {zip: [3]}}]", ["E106 p.yaml:3:38"], "an item of `zip` must be a map", ""),
     ("[a, b]", ["E106 p.yaml:1:1"], "a plan must be a map, not a list", "plan: 1"),

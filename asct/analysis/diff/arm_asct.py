@@ -51,7 +51,7 @@ _DISPLAY: Final = frozenset({"cycle_base", "heatmap_vmax", "hist_bins"})
 
 
 def read_arm_asct(root: Path, catalog: Catalog) -> DiffSource:
-    """Return the results in a folder that ASCT wrote. Raises the errors of `read_folder`."""
+    """Return the results in a folder that ASCT wrote. Raises the same errors as `read_folder`."""
     folder = read_folder(root)
     system = folder.results[SYSTEM].data if SYSTEM in folder.results else None
     found = [item for name in folder.results for item in _records(folder, name, catalog, node_count(system))]

@@ -65,7 +65,7 @@ class ArmFolder:
         self.notes.append(Diagnostic("E532", f"{plain(str(self.root))}: {message}", hint=hint, severity="warning"))
 
     def option(self, name: str) -> str:
-        """Return an option of ASCT's command line as text, or an empty string if it is unknown."""
+        """Return an option from ASCT's command line as text, or an empty string if it is unknown."""
         options = self.metadata.get("cmd_arguments")
         found = options.get(name) if isinstance(options, dict) else None
         return found if isinstance(found, str) else ""
@@ -80,7 +80,7 @@ class ArmFolder:
         return mine if isinstance(mine, dict) else {}
 
     def config(self, name: str) -> dict[str, Any]:
-        """Return a recipe's settings as recorded by ASCT, or at least those that the user changed."""
+        """Return a recipe's settings as recorded by ASCT, or, failing that, only those that the user changed."""
         recorded = self.results[name].metadata.get("config")
         return {**self.requested(name), **(recorded if isinstance(recorded, dict) else {})}
 
@@ -180,7 +180,7 @@ def _flat_summary(name: str, flat: Mapping[str, Any]) -> dict[str, dict[str, Any
 
 
 def _names(root: Path) -> list[str]:
-    """Return the names of the folders below raw/, sorted."""
+    """Return the sorted names of the folders below raw/."""
     raw = inside(root, "raw")
     try:
         with os.scandir(raw) as entries:

@@ -38,7 +38,7 @@ class ArmTable:
 
     @property
     def rows(self) -> list[str]:
-        """The labels of the rows, in the order of the file."""
+        """The row labels, in the order in which the file contains them."""
         return list(dict.fromkeys(row for cells in self.columns.values() for row in cells))
 
     def named(self, start: str) -> list[str]:

@@ -63,7 +63,8 @@ def opened(
     """Return the base, the runs to compare with it, and how the base was chosen if the user did not specify it.
 
     The base is `baseline`, or else the first of several runs. A single run (by default, the latest) is compared with
-    the baseline that its plan names. Raises UsageError (E709) if a run appears twice, and the errors of `open_source`.
+    the baseline that its plan names. Raises UsageError (E709) if a run appears twice, and the same errors as
+    `open_source`.
     """
     sources = [open_source(results, name, catalog) for name in names or ("latest",)]
     why = ""
@@ -93,7 +94,7 @@ def _with_spread(base: DiffSource, run: DiffSource, others: Sequence[DiffSource]
 def sorted_by(diff: Diff, results: Path, name: str, catalog: Catalog) -> Diff:
     """Return the comparison with values sorted by the size of their change in the run `name`.
 
-    Raises UsageError (E709) if that run is not compared with the base, and the errors of `open_source`.
+    Raises UsageError (E709) if that run is not compared with the base, and the same errors as `open_source`.
     """
     wanted = open_source(results, name, catalog)
     found = next((run for run in diff.runs if _same(run.run, wanted)), None)
@@ -108,7 +109,7 @@ def _same(one: DiffSource, other: DiffSource) -> bool:
 
 
 def planned_baseline(run: DiffSource, catalog: Catalog) -> tuple[DiffSource, DiffSource, str]:
-    """Return the baseline that the plan of a run names, the run itself, and how the baseline was chosen. The baseline
+    """Return the baseline that a run's plan names, the run itself, and how the baseline was chosen. The baseline
     includes the values of accepted runs, and the run includes the spread of unchanged runs.
 
     Raises NoSuchRun (E708) if the plan names no baseline, and StoreError (E708) if the baseline cannot be used.

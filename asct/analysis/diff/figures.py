@@ -22,7 +22,7 @@ JobFigures = Mapping[Job, Sequence[Figure]]
 
 def figures_of(source: DiffSource, catalog: Catalog) -> dict[Job, Sequence[Figure]]:
     """Return the figures of each job, as its benchmark draws them. A job that was not measured with the installed
-    version of its benchmark has none."""
+    version of its benchmark has no figures."""
     jobs = grouped(source.records, lambda record: (record.host, record.id))
     return {job: _figures(source, job, records, catalog) for job, records in jobs.items()}
 

@@ -155,7 +155,7 @@ def _differing_grid(diff: Diff, sides: Sequence[str]) -> TextTable | None:
 
 
 def _listed(diff: Diff, run: RunDiff, catalog: Catalog) -> list[DiffRow]:
-    """Return the values that both runs have, in the order in which they are shown."""
+    """Return the values that both runs contain, in display order."""
     rows = [row for row in run.rows if row.change is not None]
     return by_importance(rows, catalog) if diff.sorted_by is None else by_change_in(diff.sorted_by, rows)
 

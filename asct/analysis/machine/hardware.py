@@ -66,7 +66,7 @@ def sections(facts: HostFacts) -> Iterator[MachineSection]:
 
 
 def processor(cpu: Cpu) -> str:
-    """Return the model of the processor.
+    """Return the processor model.
 
     If there are several kinds of cores, return the number of each, preceded by the common model name if there is one:
     `4 x Cortex-A55, 4 x Cortex-A78`.

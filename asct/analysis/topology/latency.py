@@ -13,7 +13,7 @@ from asct.values.grouping import grouped
 
 _PAIR = ("cpu_a", "cpu_b")
 _LEAST_SPAN = 1.2
-"""Minimum ratio between the ends of the scale. Without it, the cores of a uniform machine would have all colors,
+"""Minimum ratio between the ends of the scale. Without it, the cores of a uniform machine would be drawn in all colors,
 because of random variation alone."""
 
 
