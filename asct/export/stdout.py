@@ -81,7 +81,7 @@ def _key_lines(found: KeyResults, width: int) -> list[str]:
             known = row.lines if shared else (*row.lines, row.id)
             lines += _key_result(row, known, (label, value), width)
     if found.doubts:
-        lines += _wrapped(f"All of these values: {', '.join(found.doubts)}", width).split("\n")
+        lines += _wrapped(f"Doubts about all of these values: {', '.join(found.doubts)}", width).split("\n")
     if found.left:
         lines.append(f"and {counted(found.left, 'more key result')} in the reports")
     return [*lines, ""]

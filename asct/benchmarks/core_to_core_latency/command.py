@@ -19,7 +19,7 @@ _START_S: Final = 0.1
 _ROUND_S: Final = 0.002
 """Seconds to wake the threads and to write the samples of a round."""
 _SPREAD: Final = 16
-"""Ratio of the memory over which the lines of the chain are spread to the total size of these lines."""
+"""Size of the memory over which the lines of the chain are spread, as a multiple of the total size of these lines."""
 _PLACE_BYTES: Final = 4096
 _MOST_MEMORY: Final = 256 << 20
 

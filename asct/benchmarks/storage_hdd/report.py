@@ -92,7 +92,7 @@ def _spread_table(slug: str, title: str, records: Sequence[Record], random: bool
     columns = (
         *_CELL, *rates, *parts,
         Column("ratio", "Outer/inner", digits=2),
-        Column("latency", "Lat. (us)", _US, help="median of the mean latencies of the zones"),
+        Column("latency", "Lat. (us)", _US, help="median of the zones' mean latencies"),
         Column("slow", "Slow zones", digits=0, help="zones whose rate is below 70 % of their neighbors' rate"),
         FLAGS_COLUMN,
     )  # fmt: skip

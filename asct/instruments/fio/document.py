@@ -300,7 +300,8 @@ class RunInterval:
 
 
 _Totals = tuple[int, int, Mapping[str, int]]
-"""Requests, bytes and completion latencies in a direction so far. Midpoints remain text until they are needed."""
+"""Requests, bytes and completion latencies in a direction so far. The midpoints of latency buckets remain text until
+they are needed."""
 
 
 def seconds_of(reports: Sequence[FioStatus]) -> tuple[RunInterval, ...]:

@@ -222,7 +222,7 @@ def _notes(found: Sequence[LoadCurve], over: str) -> list[str]:
 # bytes per second is constant from some size onward, that is also a limit, imposed by the volume, the link, or the
 # drive.
 LEAST_RANGE: Final = 4.0
-"""Minimum ratio of the last to the first value of the axis on a plateau."""
+"""A plateau must span at least this ratio between the last and the first value of the axis."""
 _LEAST_BYTES_POINTS: Final = 2
 """Minimum number of points with equal bytes per second. It is low because a sweep has few large sizes."""
 _BUSY: Final = 0.6
