@@ -57,7 +57,7 @@ def user_settings(
 
 
 def _having(setting: str, catalog: Registry, selected: Collection[str]) -> str | None:
-    """Return a benchmark that has this setting, preferably a selected benchmark, or None if there is none."""
+    """Return a benchmark that has this setting, preferably a selected one, or None if no benchmark has it."""
     infos = sorted(catalog.infos, key=lambda info: info.name not in selected)
     return next((info.name for info in infos if info.setting(setting) and not catalog.get(setting)), None)
 
@@ -173,8 +173,7 @@ def consents(
 
     Device names and serial numbers may contain colons. Therefore, if a string contains a device from the settings, that
     device is used (the longest one if several match); otherwise, the device ends at the last colon. A loop device
-    (`/dev/loop0`) ends at the first colon, because its serial is the path of a file. Report strings in which a part is
-    missing (E910).
+    (`/dev/loop0`) ends at the first colon, because its serial is a file path. Report strings with missing parts (E910).
     """
     devices = sorted({path for values in settings.values() for path in _texts(values)}, key=len, reverse=True)
     found = []
@@ -230,11 +229,11 @@ def file_settings(
 ) -> dict[str, dict[str, Node]]:
     """Read settings from a JSON file in the format of ASCT's `config save`: {benchmark: {setting: value}}.
 
-    Add the text of the file to `texts`. Report a file that cannot be read, and unknown benchmarks in it.
+    Add the text of the file to `texts`. Report an error if the file cannot be read or contains unknown benchmarks.
     """
     from asct.plan.nodes import MAX_BYTES, decode, parse_yaml
 
-    hint = 'the file maps benchmarks to settings, e.g. {"storage-io-depth-sweep": {"duration": "2s"}}'
+    hint = 'write a map of benchmarks to their settings, e.g. {"storage-io-depth-sweep": {"duration": "2s"}}'
     try:
         with Path(name).open("rb") as file:
             data = file.read(MAX_BYTES + 1)
@@ -256,7 +255,7 @@ def file_settings(
         if settings.value is REJECTED:
             continue
         if not isinstance(settings.value, dict):
-            findings.error("E910", f"the settings of `{owner}` must be a map", settings.span, hint)
+            findings.error("E910", f"the settings for `{owner}` must be a map", settings.span, hint)
         elif benchmark is not None:
             sound = {key: node for key, node in settings.value.items() if node.sound}
             values[benchmark.name] = {key: _from_json(benchmark, key, node) for key, node in sound.items()}
@@ -264,6 +263,6 @@ def file_settings(
 
 
 def _from_json(benchmark: Benchmark[Any], name: str, node: Node) -> Node:
-    """Convert a value from a settings file. As in ASCT's files, a duration without a unit is in seconds."""
+    """Convert a value from a settings file. Durations without a unit are in seconds, as in ASCT's files."""
     number = isinstance(node.value, int | float) and not isinstance(node.value, bool)
     return node._replace(value=f"{node.value}s") if number and _schema(benchmark, name).get("unit") == "s" else node

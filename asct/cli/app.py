@@ -31,7 +31,7 @@ BROKEN_PIPE = 141
 
 
 class Terminated(KeyboardInterrupt):
-    """Raised on SIGTERM. It ends a command in the same way as Ctrl-C, with cleanup."""
+    """Raised on SIGTERM. It stops a command in the same way as Ctrl-C, including cleanup."""
 
 
 def on_terminate(number: int, _frame: FrameType | None) -> NoReturn:
@@ -44,16 +44,16 @@ ASCT_REPORTS: Final = {
     "system-info": "system-info", "sysinfo": "system-info", "cmn": "cmn", "network-info": "network-info",
     "netinfo": "network-info",
 }  # fmt: skip
-"""Maps the subcommands of `report` in Arm's ASCT 0.6 to the commands of asct that replace them."""
+"""Maps subcommands of `report` in Arm's ASCT 0.6 to the asct commands that replace them."""
 ASCT_OPTIONS: Final = dict.fromkeys(
     ("--no-cache", "--clear-cache"), "remove it: results are reused only with `asct apply --reuse AGE`"
 ) | dict.fromkeys(("--log-level-console", "--log-level-file"), "`--log-level` applies to both stderr and the log file")
-"""Options of Arm's ASCT 0.6 that have no equivalent, and what to do instead."""
+"""Options from Arm's ASCT 0.6 that have no equivalent in asct, and what to do instead."""
 
 
 def own_words(args: list[str]) -> list[str]:
-    """Replace the commands of Arm's ASCT 0.6 that have a different name in asct: the reports, and `view`, which prints
-    a run if no format is given."""
+    """Replace commands from Arm's ASCT 0.6 that have a different name in asct: the subcommands of `report`, and `view`,
+    which becomes `report` (with `--format stdout` unless a format is given)."""
     if args[:1] in (["report"], ["run"]) and args[1:2] and args[1] in ASCT_REPORTS:
         return [ASCT_REPORTS[args[1]], *args[2:]]
     if args[:1] == ["view"]:
@@ -114,8 +114,8 @@ def root(ctx: click.Context) -> None:
 
 
 def name_variables(command: click.Command, prefix: str) -> None:
-    """Let environment variables `ASCT_<COMMAND>_<OPTION>` set each option, with one variable for each long spelling of
-    the option."""
+    """Let environment variables named `ASCT_<COMMAND>_<OPTION>` set the options. Each long spelling of an option has
+    its own variable."""
     if isinstance(command, click.Group):
         for name, inner in command.commands.items():
             name_variables(inner, f"{prefix}_{name}")
@@ -134,14 +134,14 @@ def run(arguments: Sequence[str]) -> int:
     if lost is None:
         return code
     options.json = False  # JSON would go to stdout, but only stderr is still usable
-    kept = "the run's folder contains all results" if options.kept else "free some space, or write elsewhere"
+    kept = "the run folder contains all results" if options.kept else "free some space, or write elsewhere"
     message = f"cannot write to stdout: {lost.strerror}; the output is incomplete"
     options.console.diagnostics([Diagnostic("E912", message, hint=kept)])
     return code or (0 if options.kept else StoreError.exit_code)
 
 
 def _run(arguments: Sequence[str], options: GlobalOptions) -> int:
-    """Run one command and return its exit code. Only this function handles every exception."""
+    """Run one command and return its exit code. This is the only function that handles every exception."""
     try:
         result = root.main(list(arguments), prog_name=PROGRAM, standalone_mode=False, obj=options)
         sys.stdout.flush()

@@ -25,7 +25,7 @@ _MOST_LISTED = 100
 
 
 def report_names(asked: Iterable[str]) -> tuple[str, ...]:
-    """Return the report formats that a plan requests, and those that CI servers read."""
+    """Return the report formats that a plan requests, plus those that CI servers read."""
     gitlab = ("codequality",) if gitlab_job().server else ()
     return tuple(dict.fromkeys((*asked, "junit", "markdown", *gitlab)))
 
@@ -48,7 +48,7 @@ def reporting(options: GlobalOptions, ci: bool) -> Iterator[None]:
 
 def _refusal(problems: Sequence[Problem], exit_code: int) -> str:
     """Return the job summary of a command that ended before a run started."""
-    lines = [f"{SIGNS['bad']} **asct ended with exit code {exit_code} before it measured anything**", ""]
+    lines = [f"{SIGNS['bad']} **asct exited with code {exit_code} before measuring anything**", ""]
     for item in problems[:_MOST_LISTED]:
         place = ":".join(str(part) for part in (item.file, item.line) if part)
         where = f"{code(place)}: " if place else ""
@@ -59,7 +59,7 @@ def _refusal(problems: Sequence[Problem], exit_code: int) -> str:
 
 @contextmanager
 def folded(console: Console, title: str) -> Iterator[None]:
-    """Under GitHub Actions, fold the progress that is printed in this context into a log group."""
+    """Under GitHub Actions, fold progress printed in this context into a log group."""
     shown = ci_job().server == "github" and not (console.style.quiet or console.style.json)
     if shown:
         console.runner_command(f"::group::{title}")
@@ -72,10 +72,10 @@ def folded(console: Console, title: str) -> Iterator[None]:
 
 def publish(console: Console, view: RunView) -> None:
     """Under GitHub Actions, annotate the plan, append the report to the job summary, and set the step output `run` to
-    the folder of the run."""
+    the path of the run folder."""
     if ci_job().server != "github":
         return
-    console.annotations(annotate(problems_of(view), "see summary.md and junit.xml of the run"))
+    console.annotations(annotate(problems_of(view), "see summary.md and junit.xml in the run folder"))
     _append(console, "GITHUB_STEP_SUMMARY", lambda room: within(view, room - 1) + "\n")
     folder = str(view.root)
     if folder.isprintable():  # a line break in the path would set further outputs
@@ -84,7 +84,8 @@ def publish(console: Console, view: RunView) -> None:
 
 def _append(console: Console, variable: str, text_of: Callable[[int], str]) -> None:
     """Append text to the file whose path is in an environment variable. `text_of` receives the number of bytes that may
-    be added. A failure is reported but not raised, because the results are in the run's folder."""
+    be added. If writing fails, report the error instead of raising it, because the results are already in the run
+    folder."""
     name = os.environ.get(variable)
     if not name:
         return
@@ -96,6 +97,6 @@ def _append(console: Console, variable: str, text_of: Callable[[int], str]) -> N
             if len(text.encode()) <= room:
                 target.write(text)
             else:
-                console.line(f"{path} has no room for the summary of this run: GitHub shows at most 1 MiB per step")
+                console.line(f"the summary of this run does not fit into {path}: GitHub accepts at most 1 MiB per step")
     except (StoreError, UsageError) as error:
         console.diagnostics(error.diagnostics)

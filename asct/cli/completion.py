@@ -11,7 +11,7 @@ Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]
 
 
 def completing(names: Callable[[], Iterable[str]]) -> Completer:
-    """Return a click completer that calls `names` on each request. It preserves a `^` before a name."""
+    """Return a click completer that calls `names` for each request and preserves a `^` before a name."""
 
     def complete(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         caret = "^" if incomplete.startswith("^") else ""
@@ -38,8 +38,8 @@ def selectors() -> list[str]:
 
 
 def topics() -> list[str]:
-    """Return the topics of `asct explain`: benchmarks, metrics, settings in all spellings, flags, keys of the plan
-    language, and error codes."""
+    """Return the topics for `asct explain`: benchmarks, metrics, settings in all spellings, flags, plan keys and error
+    codes."""
     from asct.diagnostics.codes import all_codes
     from asct.registry import common_flags, installed, known_plan_keys
 
@@ -52,7 +52,7 @@ def topics() -> list[str]:
 
 
 def format_names() -> list[str]:
-    """Return the names of the report formats."""
+    """Return the report format names."""
     from asct.plan.formats import report_formats
 
     return list(report_formats())

@@ -33,8 +33,8 @@ def completing_from(candidates: Candidates) -> Completer:
 def _plans() -> Iterator[Plan]:
     """Yield the valid parts of the plans on the command line.
 
-    The command line is read from the variable that click's scripts set, because click does not parse arguments that
-    precede an option without a value.
+    The command line is read from the variable set by click's scripts, because click does not parse the arguments before
+    an option whose value is missing.
     """
     from asct.plan.load import load_plan
     from asct.plan.sources import shipped
@@ -90,7 +90,7 @@ def settings(_ctx: click.Context) -> Iterator[str]:
 
 
 def _values(name: str, setting: SettingInfo) -> Iterator[str]:
-    """Yield `NAME=` and, if the setting has a fixed set of values, `NAME=VALUE` for each of them."""
+    """Yield `NAME=` and, if the setting has a fixed set of values, `NAME=VALUE` for each value."""
     words = {"boolean": "true|false"}.get(setting.type, setting.type).split("|")
     if len(words) > 1:
         yield from (f"{name}={word}" for word in words)
@@ -99,7 +99,8 @@ def _values(name: str, setting: SettingInfo) -> Iterator[str]:
 
 
 def runs(ctx: click.Context) -> Iterator[str]:
-    """Yield the ids and labels of the runs in the results tree, both on their own and prefixed with their plan."""
+    """Yield the ids and labels of the runs in the results tree, each both on its own and prefixed with the plan
+    name."""
     results = Path(ctx.params.get("results") or "results")
     with suppress(OSError):
         for plan in results.iterdir():

@@ -1,8 +1,8 @@
 """The only module that prints. stdout carries results; stderr carries progress, warnings and errors.
 
 Whether output is colored depends first on `--color`, then on NO_COLOR and FORCE_COLOR (any non-empty value), and
-finally on whether the stream is a terminal (unless TERM=dumb). The width is the value of COLUMNS, otherwise the width
-of the terminal, otherwise 80. rich is loaded only for styled text and live progress.
+finally on whether the stream is a terminal (unless TERM=dumb). The width is the value of COLUMNS if set, otherwise the
+terminal width, or 80 if there is no terminal. rich is loaded only for styled text and live progress.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _replaced(text: str) -> str:
 
 
 def _json(document: Mapping[str, Any], indent: int | None = None) -> str:
-    """Return JSON for stdout, written so that GitHub's runner finds no commands in it."""
+    """Return JSON for stdout, encoded so that GitHub's runner finds no commands in it."""
     return json.dumps(document, indent=indent, allow_nan=False, default=str).replace("##[", "#\\u0023[") + "\n"
 
 
@@ -86,8 +86,7 @@ def wants_colour(choice: str, stream: TextIO, environ: Mapping[str, str]) -> boo
 
 
 def width(environ: Mapping[str, str], stream: TextIO) -> int:
-    """Return the number of columns: COLUMNS if it is an integer of at least 20, else the width of the terminal, else
-    80."""
+    """Return the number of columns: COLUMNS if it is an integer of at least 20, else the terminal width, else 80."""
     columns = environ.get("COLUMNS", "")
     if columns.isdigit() and int(columns) >= 20:
         return int(columns)
@@ -169,12 +168,12 @@ class Console:
             self.out.print(harmless(text))
 
     def annotations(self, lines: str) -> None:
-        """Print commands for GitHub's runner to stdout, or with --json to stderr. Their values must already be
-        escaped."""
+        """Print commands for GitHub's runner to stdout or, with --json, to stderr. The values in the commands must
+        already be escaped."""
         _write(sys.stderr if self.style.json else sys.stdout, lines)
 
     def runner_command(self, line: str) -> None:
-        """Print a command for GitHub's runner to stderr, between the lines of progress."""
+        """Print a command for GitHub's runner to stderr, between progress lines."""
         _write(sys.stderr, f"{line}\n")
 
     def document(self, document: Mapping[str, Any]) -> None:
@@ -203,8 +202,8 @@ class Console:
         _write(sys.stderr, f"\r\x1b[K{harmless(text)}")
 
     def diagnostics(self, findings: Iterable[Diagnostic]) -> None:
-        """Print errors, and other diagnostics if their level is enabled, ordered by location: to stderr, or with --json
-        to stdout as JSON Lines."""
+        """Print errors, and other diagnostics if their level is enabled, ordered by location. They go to stderr or,
+        with --json, to stdout as JSON Lines."""
         chosen = [item for item in findings if item.severity == "error" or self.tells(item.severity)]
         if self.style.json:
             for item in chosen:

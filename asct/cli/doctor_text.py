@@ -1,4 +1,5 @@
-"""The report of `asct doctor` as lines for a terminal: disturbances with fix and undo, block devices, and consents."""
+"""The `asct doctor` report as lines for a terminal: disturbances with their fix and undo, block devices, and
+consents."""
 
 from __future__ import annotations
 
@@ -38,7 +39,7 @@ def disturbance_lines(report: HostReport, width: int, *, verbose: bool) -> Itera
     if others and not verbose and report.subjects is not None:
         yield ""
         titles = ", ".join(item.title for item in others)
-        yield from wrapped(f"not affecting the plan (-v shows details): {titles}", width)
+        yield from wrapped(f"these do not affect the plan (-v shows details): {titles}", width)
     if report.unseen:
         yield ""
         yield from _unchecked(report.unseen, width)
@@ -54,7 +55,7 @@ def _count(report: HostReport, number: int, others: int) -> str:
         return count
     if not number:
         return f"{count}; {counted(others, 'other disturbance was', 'other disturbances were')} found"
-    return f"{count}; {counted(others, 'more does', 'more do')} not"
+    return f"{count}; {counted(others, 'other does', 'others do')} not"
 
 
 def _disturbance(item: Disturbance, width: int, verbose: bool) -> Iterator[str | Text]:
@@ -75,7 +76,7 @@ def _rows(rows: Iterable[tuple[str, str]], width: int) -> Iterator[str]:
 
 
 def folded(line: str, width: int) -> list[str]:
-    """Fold a shell command that is longer than `width` into continued lines. Quoted text is never split."""
+    """Split a shell command that is longer than `width` into continued lines. Quoted strings are never split."""
     head, mark, rest = line.partition(" >")
     if len(line) <= width or not mark or "'" in line:
         return [line]

@@ -1,7 +1,7 @@
 """`--show-commands`: the commands of a plan as text for a POSIX shell. Contacts no host.
 
-Placeholders stand for values that are known only on a host: bare names for the paths of programs, and examples for the
-results of needed jobs. If the next step of a benchmark depends on earlier outputs, only the first step is shown.
+Placeholders stand for values that are known only on a host: bare names replace program paths, and examples replace
+results of needed jobs. If a benchmark's next step depends on earlier output, only the first step is shown.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def print_commands(options: GlobalOptions, resolved: ResolvedPlan) -> None:
-    """Print the commands of every job or, with --json, a single JSON document that contains them."""
+    """Print the commands for every job or, with --json, a single JSON document that contains them."""
     from asct.registry import installed
 
     found: list[dict[str, Any]] = []
@@ -41,7 +41,7 @@ def print_commands(options: GlobalOptions, resolved: ResolvedPlan) -> None:
 
 
 def tasks_of(job: Job, resolved: ResolvedPlan, catalog: Catalog) -> Iterable[Task]:
-    """Yield the tasks that prepare a job, and then those of the first steps of every point."""
+    """Yield the tasks that prepare a job, followed by the tasks for the first steps of every point."""
     from asct.engine.points import bind
     from asct.planner.safety import consents_of
     from asct.sdk.benchmark import Context

@@ -65,8 +65,8 @@ def execute(
     resume: RunLayout | None = None,
     results: bool = True,
 ) -> CommandOutcome:
-    """Run a plan, or measure what is missing in the run `resume`, and print a summary. `results` states whether the
-    summary contains the key results; it is false if the caller prints all results itself.
+    """Run a plan, or measure what is missing in the run `resume`, and print a summary. `results` determines whether the
+    summary contains the key results; set it to false if the caller prints all results.
 
     With `ci`, also write and print what CI servers read (`cli/ci.py`). Raises StoreError if the run cannot be written.
     """
@@ -143,7 +143,7 @@ def _plan_of(stored: StoredRun) -> ResolvedPlan:
 
 
 def _judged(resolved: ResolvedPlan, run: RunContext, how: RunOptions) -> tuple[list[Verdict], bool]:
-    """Return the verdicts, and whether any value of a job with `strict` disagrees with another value of the run.
+    """Return the verdicts, and whether any value from a `strict` job disagrees with another value in the run.
 
     Values that seem to have regressed are measured again, unless the plan says otherwise.
     """
@@ -172,7 +172,7 @@ def _judged(resolved: ResolvedPlan, run: RunContext, how: RunOptions) -> tuple[l
 
 
 class RunLog(AbstractContextManager["RunLog"]):
-    """A listener that logs every event with a timestamp to the run's asct.log and to `--log-file`."""
+    """A listener that writes every event, with a timestamp, to the run's asct.log and to `--log-file`."""
 
     def __init__(self, level: str) -> None:
         self._log = logging.getLogger(PROGRAM)

@@ -1,4 +1,4 @@
-"""Reports of commands in several formats, and the files written with `--output-dir`."""
+"""Command reports in several formats, and the files written for `--output-dir`."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ def check_folder(name: str, force: bool) -> None:
 
 
 def write_texts(console: Console, folder: Path, texts: Mapping[str, str], form: str, *, force: bool) -> None:
-    """Write all files to a folder before printing their paths, so that all of them are written even if the output
-    stream is closed. With `--format stdout`, write the documents in all formats, otherwise only the one in the
-    requested format. Pictures are always written."""
+    """Write all files to a folder before printing their paths, so that all are written even if the output stream is
+    closed. With `--format stdout`, write the document in all formats; otherwise, only in the requested format. Pictures
+    are always written."""
     kinds = {"csv": ".csv", "json": ".json", "markdown": ".md", "html": ".html"}
     others = tuple(kind for name, kind in kinds.items() if form in kinds and name != form)
     texts = {name: text for name, text in texts.items() if not name.endswith(others)}

@@ -1,4 +1,4 @@
-"""The facts of machines (this one, hosts over ssh, or a snapshot) and the differences between two of them, as text, CSV
+"""Facts about machines (this one, hosts over ssh, or a snapshot) and the differences between two machines, as text, CSV
 and JSON."""
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _ARCHIVE = re.compile(r"\.(tar(\.\w+)?|tgz|tbz2?|txz)\Z")
 
 @dataclass(frozen=True, slots=True)
 class MachineFacts:
-    """The facts of all machines that could be read, and diagnostics for the other machines."""
+    """Facts about all machines that could be read, and diagnostics for the others."""
 
     facts: tuple[HostFacts, ...]
     problems: tuple[Diagnostic, ...] = ()
@@ -125,7 +125,7 @@ def _of_run(path: Path, host: str) -> HostFacts:
 
 
 def _latencies(origin: str | None) -> dict[str, CoreLatency]:
-    """Return the latencies between the cores of each host if the facts come from a run. Raises StoreError."""
+    """Return the core-to-core latencies of each host if the facts come from a run. Raises StoreError."""
     from asct.store.reader import read_run
 
     path = Path(origin or "")
@@ -147,8 +147,7 @@ def print_facts(
 ) -> None:
     """Print the facts in the requested format, and write them to the output directory if there is one.
 
-    With `network`, only the facts about the network are included. With `topology`, diagrams of the machines are printed
-    instead.
+    With `network`, only network facts are included. With `topology`, diagrams of the machines are printed instead.
     """
     found, latencies = read.facts, _latencies(request.origin) if topology else {}
     documents = [_network(facts) if network else facts.model_dump(mode="json", by_alias=True) for facts in found]
@@ -174,15 +173,15 @@ def print_facts(
 
 
 def _network(facts: HostFacts) -> dict[str, Any]:
-    """Return the facts about the network as a document with its own schema."""
+    """Return the network facts as a document with its own schema."""
     whole = facts.model_dump(mode="json", include={"host", "collected_at", "network", "unknown", "notes"})
     unknown = {name: why for name, why in whole.pop("unknown").items() if name.partition(".")[0] == "network"}
     return {"schema": "asct.network/1", **whole, "unknown": unknown}
 
 
 def _csv(documents: Sequence[dict[str, Any]]) -> str:
-    """Return CSV with one line per field. If there are several machines, the name of each field is prefixed with the
-    name of the machine."""
+    """Return CSV with one line per field. If there are several machines, each field name is prefixed with the machine
+    name."""
     if len(documents) == 1:
         return machine_text(flat(documents[0]))
     return machine_text({f"{one['host']}.{field}": value for one in documents for field, value in flat(one).items()})
@@ -192,7 +191,7 @@ def _facts_lines(facts: HostFacts, width: int, network: bool) -> list[str]:
     account = {None: "an unknown account", 0: "root"}.get(facts.system.uid, f"uid {facts.system.uid}")
     shown = network_sections(facts) if network else sections(facts)
     found = wrapped(f"{facts.host}: {describe(facts)}", width, "")
-    of_file = " (modification time of the file)" if facts.dated_by_file else ""
+    of_file = " (file modification time)" if facts.dated_by_file else ""
     found += wrapped(f"As of {facts.collected_at}{of_file}, read by {account} with asct {__version__}", width)
     found += section_lines(shown, width)
     if facts.contradictions and not network:

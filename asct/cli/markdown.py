@@ -18,14 +18,15 @@ _EMPHASIS = re.compile(r"(?<![\w*])\*(\S(?:[^*]*\S)?)\*(?![\w*])")
 _LINK = re.compile(r"\[([^\]]+)\]\(([^)\s]+)\)")
 _CELL = re.compile(r"(?<!\\)\|")
 _MARKS = {"\x01": "\x1b[36m", "\x02": "\x1b[1m", "\x03": "\x1b[3m", "\x04": "\x1b[0m"}
-"""Characters that stand for escape sequences until the text is wrapped: code, strong, emphasis, and the end of each."""
+"""Characters that stand for escape sequences until the text is wrapped: the start and end of code, strong and
+emphasis."""
 _CUT = "\x05"
-"""A placeholder for inline code while other marks are replaced. It is needed because asterisks in code are not
-marks."""
+"""A placeholder for inline code while other markup is replaced. It is needed because asterisks in code are not
+markup."""
 
 
 def reflowed(text: str, width: int, *, colour: bool = False) -> str:
-    """Return Markdown as text of at most `width` columns. Lines of code and long words may be wider."""
+    """Return Markdown as text that is at most `width` columns wide. Code lines and long words may be wider."""
     blocks = "\n\n".join(_blocks(text, width, colour))
     for mark, sequence in _MARKS.items():
         blocks = blocks.replace(mark, sequence)
@@ -49,7 +50,7 @@ def _blocks(text: str, width: int, colour: bool) -> Iterator[str]:
 
 
 def _unfenced(text: str) -> str:
-    """Indent code blocks instead of fencing them, and separate headings from what follows."""
+    """Indent code blocks instead of fencing them, and add an empty line after headings."""
     lines: list[str] = []
     fenced = False
     for line in text.split("\n"):
@@ -64,7 +65,7 @@ def _unfenced(text: str) -> str:
 
 
 def _inline(text: str, colour: bool) -> str:
-    """Replace the marks of links, emphasis and code."""
+    """Replace the markup for links, emphasis and code."""
     codes = iter(_CODE.findall(text))
     strong, emphasis = ("\x02\\g<1>\x04", "\x03\\g<1>\x04") if colour else (r"\g<1>", r"\g<1>")
     text = _LINK.sub(r"\1 (\2)", _CODE.sub(_CUT, text))
@@ -91,7 +92,7 @@ def _table(block: str, width: int) -> str:
 
 
 def _items(block: str) -> list[str]:
-    """Return the items of a list, each as one line."""
+    """Return each list item as one line."""
     items: list[str] = []
     for line in block.split("\n"):
         if _ITEM.match(line) or not items:

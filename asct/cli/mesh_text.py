@@ -20,20 +20,20 @@ COLUMNS: Final = (
 """Columns of cmn.csv. The file has one line per property, count, crosspoint, port, node, CPU and register."""
 _LABEL: Final = 16
 _FOLDED: Final = 2
-"""A series of more than this many numbered registers that are all zero, such as unused child pointers, is shown on one
+"""If more than this many consecutive numbered registers are zero, such as unused child pointers, they are shown on one
 line."""
 _STUCK: Final = "\N{NO-BREAK SPACE}"
 _SOURCES: Final = {
     "registers": "configuration registers",
-    "debugfs": "map of the arm_cmn driver (debugfs)",
-    "pmu": "PMU of the arm_cmn driver",
-    "acpi": "device list of the firmware (ACPI)",
+    "debugfs": "arm_cmn driver map (debugfs)",
+    "pmu": "arm_cmn driver PMU",
+    "acpi": "firmware device list (ACPI)",
 }
 
 
 def report_lines(report: CmnReport, width: int, *, drawn: bool, registers: bool) -> Iterator[str]:
-    """Yield all meshes as text, at most `width` columns wide: a summary, the CPUs, and on request a drawing and the
-    registers."""
+    """Yield a text description of all meshes, at most `width` columns wide: a summary, the CPUs and, on request, a
+    diagram and the registers."""
     for number, mesh in enumerate(report.meshes):
         if number:
             yield ""
@@ -123,8 +123,8 @@ def _registers(registers: list[Register], width: int) -> Iterator[str]:
 
 
 def _zero_series(register: Register) -> str:
-    """Return a key that is the same for all registers of a numbered series that are zero. The key of any other register
-    is its name."""
+    """Return a key for grouping: zero registers in a numbered series all have the same key; for any other register, the
+    key is its name."""
     return re.sub(r"\d+", "#", register.name) if register.value == 0 else register.name
 
 

@@ -54,7 +54,7 @@ class GlobalOptions(OutputStyle):
 
     log_file: str | None = None
     kept: bool = False
-    """Whether the command stores its results in a results tree. If so, lost output does not matter."""
+    """Whether the command stores its results in a results tree. If so, losing its output does not matter."""
 
     @cached_property
     def console(self) -> Console:
@@ -123,8 +123,8 @@ def _gathered(name: str, kind: Callable[..., Any], options: tuple[Callable[[F], 
 def results_option(file_okay: bool = True) -> Callable[[F], F]:
     """Return the option `--results`.
 
-    If the path leads to a file, the option reports a usage error. With `file_okay`, the error is reported only when the
-    results tree is opened.
+    If the path refers to a file, the option reports a usage error. With `file_okay`, the error is reported only when
+    the results tree is opened.
     """
     return click.option(
         "--results", type=click.Path(file_okay=file_okay), metavar="DIRECTORY", default="results", show_default=True,
@@ -162,9 +162,9 @@ def _start_log(options: GlobalOptions, output_dir: str | None) -> None:
 
 @dataclass(frozen=True)
 class ReportRequest:
-    """The options of reports on machines.
+    """The options for machine reports.
 
-    `hosts` contains strings of the form [USER@]ADDRESS[:PORT]; it is empty for this machine. `origin` is a snapshot to
+    `hosts` contains strings in the form [USER@]ADDRESS[:PORT]; it is empty for this machine. `origin` is a snapshot to
     read instead of a machine.
     """
 
@@ -176,7 +176,7 @@ class ReportRequest:
 
     @property
     def host(self) -> str | None:
-        """The host of a report on a single machine, or None for this machine."""
+        """The host for a report on a single machine, or None for this machine."""
         return next(iter(self.hosts), None)
 
     def check(self) -> None:
@@ -195,7 +195,7 @@ class ReportRequest:
 
 
 def _hosts(_ctx: click.Context, _param: click.Parameter, given: str | tuple[str, ...] | None) -> tuple[str, ...]:
-    """Return the values of an option as a tuple, even if the option cannot be repeated."""
+    """Return an option's values as a tuple, even if the option cannot be repeated."""
     if isinstance(given, tuple):
         return given
     return () if given is None else (given,)
@@ -204,8 +204,8 @@ def _hosts(_ctx: click.Context, _param: click.Parameter, given: str | tuple[str,
 def report_options(*files: str, several: bool = False) -> Callable[[F], F]:
     """Return a decorator that adds `--host --from --format --output-dir --force` to a command.
 
-    The command receives them as `request`, a `ReportRequest`. `files` lists the names of the files that it writes. With
-    `several`, `--host` can be repeated.
+    The command receives them as `request`, a `ReportRequest`. `files` lists the names of the files that the command
+    writes. With `several`, `--host` can be repeated.
     """
     again = " Can be repeated." if several else ""
     options: tuple[Callable[[F], F], ...] = (
@@ -265,7 +265,7 @@ plan_options: Callable[[F], F] = _gathered("selection", PlanSelection, (
 
 
 class Duration(click.ParamType):  # type: ignore[type-arg]  # is generic for type checkers only
-    """An option type for durations with a unit (`30s`, `2h`, `7d`), which are converted to seconds."""
+    """An option type that converts a duration with a unit (`30s`, `2h`, `7d`) to seconds."""
 
     name = "duration"
 

@@ -88,13 +88,13 @@ def _print(console: Console, shown: Preview, resolved: ResolvedPlan) -> None:
 
 
 def _time(part: Preview | HostPreview | JobNeeds) -> str:
-    """Return the likely time, and the maximum time if it differs: `about 4h43m, at most 47h39m`."""
+    """Return the estimated time and, if it differs, the maximum time: `about 4h43m, at most 47h39m`."""
     about, most = short_time(part.seconds), short_time(part.longest_s)
     return f"about {about}" if most == about else f"about {about}, at most {most}"
 
 
 def _suspectable(resolved: ResolvedPlan) -> int:
-    """Return the number of points at which a regression can make the run fail."""
+    """Return the number of points where a regression can make the run fail."""
     from fnmatch import fnmatchcase
 
     checks = [check for check in resolved.checks if check.versus and not check.unplanned and check.severity == "fail"]
@@ -168,8 +168,7 @@ def _effects(host: HostPreview) -> list[str]:
 
 
 def _print_privileges(console: Console, shown: Preview) -> None:
-    """Print each operation that requires root once, with its jobs and, unless it is required on all hosts, with its
-    hosts."""
+    """Print each operation that requires root once, with its jobs and, unless all hosts require it, its hosts."""
     from asct.analysis.outcomes import short_names
 
     if shown.privileges:
@@ -180,14 +179,14 @@ def _print_privileges(console: Console, shown: Preview) -> None:
 
 
 def _say(console: Console, text: str) -> None:
-    """Print a line of the preview, wrapped if it goes to a terminal."""
+    """Print a preview line, wrapped if it goes to a terminal."""
     inner = text.lstrip()
     for line in wrapped(inner, console.width, text[: len(text) - len(inner)]) if console.folds and inner else [text]:
         console.result(line)
 
 
 def _destroyed(item: Destroyed) -> list[str]:
-    """Describe what happens to a device that the plan allows asct to overwrite."""
+    """Describe what asct does to a device that the plan allows it to overwrite."""
     if not item.written:
         return [f"{item.device} may be overwritten, but no job writes to it"]
     lines = [f"DESTROYS the content of {item.device}", f"  serial {item.serial}, checked on the host before each job"]
@@ -201,7 +200,7 @@ def _destroyed(item: Destroyed) -> list[str]:
 
 
 def print_origins(console: Console, resolved: ResolvedPlan) -> None:
-    """Print every setting of every job with its value, its layer and its location."""
+    """Print the value, layer and location of every setting in every job."""
     for job in resolved.jobs:
         console.result("")
         console.result(f"{job.key}:")
@@ -210,7 +209,7 @@ def print_origins(console: Console, resolved: ResolvedPlan) -> None:
 
 
 def _origins(job: Job) -> list[tuple[str, str, str]]:
-    """Return the name, the value, and the layer with its location for every setting of a job, in order."""
+    """Return the name, value, and layer with location of every setting in a job, in order."""
     from asct.plan.model import PendingValue
 
     rows = []

@@ -29,11 +29,11 @@ HEARTBEAT_S: Final = 60.0
 REDRAW_S: Final = 0.9
 """Minimum time in seconds between two redraws of the live lines."""
 REDRAW_LOCAL_S: Final = 4.9
-"""The same minimum while this machine itself measures a point. It is longer because drawing uses the machine's CPUs."""
+"""The minimum time while this machine itself measures a point. It is longer because drawing uses the machine's CPUs."""
 _SHORTEST_S: Final = 0.25
 """Minimum time in seconds between two redraws caused by events, because many points can end within one second."""
 _MOST_OF_POINT: Final = 0.95
-"""A running point fills at most this fraction of its segment of the bar."""
+"""A running point fills at most this fraction of its bar segment."""
 
 
 @dataclass
@@ -62,7 +62,7 @@ class HostProgress:
         return self.done >= self.measurements
 
     def follow(self, event: events.Event) -> None:
-        """Update the state with an event of the host."""
+        """Update the state with an event from the host."""
         self.begun = True
         if isinstance(event, events.HostReady):
             self.doing = "preparing"
@@ -93,8 +93,8 @@ class HostProgress:
 
     @property
     def _correction(self) -> float:
-        """The ratio of the time that the job has actually taken so far to the estimated time. It is not carried over to
-        the next job, because it differs between benchmarks."""
+        """The ratio of actual to estimated time for the job so far. It is not carried over to the next job, because it
+        differs between benchmarks."""
         if self.job_done_s <= 0:
             return 1.0
         return max(0.2, min(5.0, (self.point_started - self.job_started) / self.job_done_s))
@@ -164,7 +164,7 @@ class Progress(AbstractContextManager["Progress"]):
 
 
 class _Ticking(Progress):
-    """A display that also changes between events, in its own thread."""
+    """A display that is also updated between events, by its own thread."""
 
     def __init__(self, console: Console) -> None:
         super().__init__(console)
@@ -281,22 +281,22 @@ def choose(console: Console, local: Collection[str] = ()) -> Progress:
 
 
 def redraw_s(hosts: Mapping[str, HostProgress], local: Collection[str]) -> float:
-    """Return the minimum number of seconds between two redraws of the live lines."""
+    """Return the minimum time between two redraws of the live lines, in seconds."""
     measuring = any(state.measuring for name, state in hosts.items() if name in local)
     return REDRAW_LOCAL_S if measuring else REDRAW_S
 
 
 def live_rows(hosts: Mapping[str, HostProgress], now: float, columns: int, most: int) -> list[str]:
-    """Return one line per host, active hosts first, but at most `most` lines.
+    """Return at most `most` lines, one per host, active hosts first.
 
-    If there are too many hosts, the last line states how many are not shown.
+    If there are more hosts, the last line states how many are not shown.
     """
     if len(hosts) <= most:
         return [live_line(name, state, now, columns) for name, state in hosts.items()]
     ordered = sorted(hosts.items(), key=lambda item: (item[1].over, not item[1].begun))
     left = [state for _, state in ordered[most - 1 :]]
     over = sum(state.over for state in left)
-    rest = f"and {counted(len(left), 'more host')}, {over} of them done"
+    rest = f"and {counted(len(left), 'more host')} ({over} done)"
     return [*(live_line(name, state, now, columns) for name, state in ordered[: most - 1]), rest]
 
 

@@ -26,8 +26,8 @@ def view_of(root: Path) -> RunView:
 
 @contextmanager
 def published(root: Path, *, redact: bool) -> Iterator[RunView]:
-    """Open the run in the folder `root` for sharing. With `redact`, open a copy without secrets, which exists until the
-    context ends."""
+    """Open the run in the folder `root` for sharing. With `redact`, open a copy without secrets, which is deleted when
+    the context ends."""
     if not redact:
         yield view_of(root)
         return
@@ -58,8 +58,7 @@ def published(root: Path, *, redact: bool) -> Iterator[RunView]:
 
 
 def write_bundle(view: RunView, names: Sequence[str], folder: Path, *, force: bool) -> Path:
-    """Write the run and its reports in the formats `names` to a zip archive in `folder`. Return the path of the
-    archive."""
+    """Write the run and its reports in the formats `names` to a zip archive in `folder`. Return the archive path."""
     from asct.export import documents_of
     from asct.store.copies import write_bundle as write
 
@@ -79,7 +78,7 @@ def print_tables(console: Console, view: RunView) -> None:
 
 
 def write_pictures(console: Console, view: RunView) -> None:
-    """Write each figure of a run as a PNG file to the folder of the run, and print where they are.
+    """Write each figure of a run as a PNG file to the run folder, and print the paths.
 
     A failure is reported as a warning, because it must not hide the results.
     """

@@ -25,8 +25,8 @@ _SIMILAR: Final = dict(
 
 
 def similar(problem: UnicodeError) -> tuple[str, int]:
-    """Replace characters that an encoding does not contain with similar ASCII characters, or with question marks. This
-    is an error handler for `codecs.register_error`."""
+    """Replace characters that an encoding lacks with similar ASCII characters or, failing that, with question marks.
+    This is an error handler for `codecs.register_error`."""
     if not isinstance(problem, UnicodeEncodeError):
         raise problem
     return "".join(_SIMILAR.get(mark, "?") for mark in problem.object[problem.start : problem.end]), problem.end
@@ -41,7 +41,7 @@ class OutputFile(io.FileIO):
     """An output stream that discards data it cannot write. A closed pipe still raises BrokenPipeError."""
 
     failure: OSError | None = None
-    """The first failed write."""
+    """The first write error."""
 
     def write(self, data: ReadableBuffer, /) -> int:
         """Write `data` and return its size, even after a failure."""
@@ -79,7 +79,7 @@ def _protected(stream: TextIO | None, number: int) -> TextIO:
 
 
 def lost_output() -> OSError | None:
-    """Flush stdout and return its first failed write, or None if everything was written."""
+    """Flush stdout and return its first write error, or None if everything was written."""
     sys.stdout.flush()
     raw = getattr(getattr(sys.stdout, "buffer", None), "raw", None)
     return raw.failure if isinstance(raw, OutputFile) else None

@@ -38,7 +38,7 @@ _LONGEST_NAMES: Final = 32
 
 
 def print_summary(console: Console, view: RunView, reports: Mapping[str, Path], *, results: bool = True) -> None:
-    """Print the outcome to stderr, and then the key results (if `results` is set) and the paths to stdout.
+    """Print the outcome to stderr; then print the key results (if `results` is set) and the paths to stdout.
 
     With --quiet, only an outcome whose exit code is not 0 is printed.
     """
@@ -82,8 +82,8 @@ def _verdicts(console: Console, run: Run) -> None:
 
 
 def _outcome(console: Console, view: RunView) -> None:
-    """Print the verdict that the reports show, in its color, followed by its details and the exit code. If messages of
-    level info are disabled, print only the verdict and the first cause of a failure."""
+    """Print the verdict as the reports show it, in color, followed by its details and the exit code. If info messages
+    are disabled, print only the verdict and the first cause of a failure."""
     run, found = view.run, summarize(view)
     sentence = Text().append(f"{run.status}: {found.sentence}", style=f"bold {_STYLES[found.tone]}")
     console.line(sentence, always=bool(run.exit_code))
@@ -106,8 +106,8 @@ def _cause(console: Console, cause: Cause | None) -> None:
 
 
 def matrix_lines(found: OutcomeMatrix, width: int) -> list[Text]:
-    """Return the matrix of hosts and benchmarks, with words for the outcomes if they fit into `width`, otherwise with
-    letters and a legend."""
+    """Return the matrix of hosts and benchmarks. Outcomes are words if these fit into `width`, otherwise letters with a
+    legend."""
     rows = found.rows[:MOST_ROWS]
     labels = [_label(row) for row in rows]
     first = max([4, *map(len, labels)])
@@ -126,7 +126,7 @@ def left_out(hosts: int) -> list[Text]:
 
 
 def short_label(names: Sequence[str]) -> str:
-    """Return the host names as ranges if these are short enough, otherwise the first name and the number of others."""
+    """Return the host names as ranges if that is short enough, otherwise the first name and how many more there are."""
     label = short_names(names)
     return label if len(label) <= _LONGEST_NAMES or len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
 
@@ -134,7 +134,7 @@ def short_label(names: Sequence[str]) -> str:
 def _by_letters(
     ids: Sequence[str], rows: Sequence[HostRow], labels: Sequence[str], first: int, width: int
 ) -> Iterator[Text]:
-    """Yield a table with a numbered column for each benchmark and a letter for each outcome, and then its legend."""
+    """Yield a table with a numbered column for each benchmark and a letter for each outcome, followed by a legend."""
     size = len(str(len(ids)))
     room = max(1, (width - first) // (size + 1))
     for start in range(0, len(ids), room):

@@ -29,7 +29,7 @@ def wrapped(text: str, width: int, indent: str = "  ", rest: str | None = None) 
     """Wrap `text` to `width` columns, or to 40 if `width` is smaller.
 
     The first line begins with `indent`, and the others with `rest` (by default, `indent` and two more spaces). Words
-    that are longer than a line are not broken.
+    longer than a line are not broken.
     """
     return wrapped_lines(
         text,

@@ -20,7 +20,7 @@ MOST = 10
 
 def render(view: RunView) -> str:
     """Return one workflow command per problem of the run, at most ten per level."""
-    return annotate(problems_of(view), "see summary.md and junit.xml of the run")
+    return annotate(problems_of(view), "see summary.md and junit.xml in the run folder")
 
 
 def annotate(problems: Sequence[Problem], rest: str) -> str:

@@ -90,7 +90,7 @@ def test_the_summaries_of_a_step_stay_below_a_mebibyte(asct: Asct, plan_file: Pa
     assert "# small" in body and "Shortened or left out here" in body
     assert len(body.encode()) <= MOST_BYTES
     (github / "summary.md").write_bytes(b"x" * MOST_BYTES)
-    assert "has no room" in asct("apply", "small.yaml", "--ci").err
+    assert "does not fit into" in asct("apply", "small.yaml", "--ci").err
     assert (github / "summary.md").stat().st_size == MOST_BYTES
 
 
@@ -100,7 +100,7 @@ def test_an_invalid_plan_is_annotated_at_its_lines(asct: Asct, plan_file: Path, 
     assert ended.code == 2
     assert "::error file=small.yaml,line=5,col=" in ended.out and "did you mean" in ended.out
     summary = (github / "summary.md").read_text()
-    assert summary.startswith("❌ **asct ended with exit code 2 before it measured anything**")
+    assert summary.startswith("❌ **asct exited with code 2 before measuring anything**")
     assert "`small.yaml:5`" in summary
     assert not (github / "output").exists()
     asct("apply", "small.yaml", "--ci")

@@ -159,7 +159,7 @@ def test_registers_that_are_refused_leave_the_map(asct: Asct, monkeypatch: pytes
     body = "echo 'cmn: /dev/mem refuses it: CONFIG_STRICT_DEVMEM' >&2; exit 3\n"
     show(monkeypatch, meshy(IOMEM_ONE), {"cmn": body})
     ended = asct("cmn")
-    assert ended.code == 0 and "read from       map of the arm_cmn driver (debugfs)" in ended.out
+    assert ended.code == 0 and "read from       arm_cmn driver map (debugfs)" in ended.out
     assert "warning[E461]" in ended.err and "/dev/mem refuses it: CONFIG_STRICT_DEVMEM" in " ".join(ended.err.split())
     assert asct("cmn", "--json").document["meshes"][0]["unknown"]["registers"].startswith("/dev/mem refuses it")
 
@@ -191,10 +191,7 @@ def test_cpus_are_detected_kept_and_shown_again(asct: Asct, monkeypatch: pytest.
     show(monkeypatch, meshy(), {"cmnwatch": WATCH})
     ended = asct("cmn", "--detect")
     assert ended.code == 0 and narrow(ended.out)
-    assert (
-        "loading 8 CPUs one after another, watching 6 ports of the mesh" in ended.err
-        and "8 of 8 CPUs located" in ended.err
-    )
+    assert "loading 8 CPUs one after another, watching 6 mesh ports" in ended.err and "8 of 8 CPUs located" in ended.err
     assert "  CPUs by crosspoint (north at the top):" in ended.out
     grid = [line.split() for line in ended.out.splitlines() if "(" in line and ")" in line and "CPUs" not in line]
     assert ["1", "()", "(4-5)", "(6-7)", "()"] in grid and ["0", "()", "(0-1)", "(2-3)", "()"] in grid

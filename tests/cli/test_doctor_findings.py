@@ -44,7 +44,7 @@ def host(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_each_finding_has_effect_fix_and_undo_within_80_columns(asct: Asct) -> None:
     ended = asct("doctor")
     assert ended.code == 0
-    assert "disturbances affect measurements; 1 more does not" in ended.out
+    assert "disturbances affect measurements; 1 other does not" in ended.out
     for text in ("    effect    clocks stay below", "    affects   memory, storage",
                  "    certain   this governor requests",
                  "      echo schedutil >/sys/devices/system/cpu/cpu$n/cpufreq/scaling_governor",
@@ -75,8 +75,8 @@ def test_a_plan_puts_first_what_touches_it(asct: Asct, tmp_path: Path) -> None:
     ended = asct("doctor", "plan.yaml", "--host", "one")
     assert ended.code == 0
     assert "governor powersave, schedutil\n" in ended.out
-    assert "not affecting the plan (-v shows details): " in ended.out
-    head, _, folded_away = ended.out.partition("not affecting the plan")
+    assert "these do not affect the plan (-v shows details): " in ended.out
+    head, _, folded_away = ended.out.partition("these do not affect the plan")
     for title in ("clock source hpet", "hardware counters not accessible"):
         assert title not in head and title in " ".join(folded_away.split())
     assert "clock source hpet\n    seen" in asct("doctor", "plan.yaml", "--host", "one", "-v").out
@@ -93,7 +93,7 @@ def _touching(*words: str) -> Disturbance:
     [
         (["memory"], None, "1 disturbance affects measurements"),
         ([], {"memory"}, "no disturbance affects the plan"),
-        (["memory", "storage", "cpu", "*"], {"memory"}, "1 disturbance affects the plan; 3 more do not"),
+        (["memory", "storage", "cpu", "*"], {"memory"}, "1 disturbance affects the plan; 3 others do not"),
         (["storage", "cpu", "*"], {"memory"}, "no disturbance affects the plan; 3 other disturbances were found"),
         (["storage"], {"memory"}, "no disturbance affects the plan; 1 other disturbance was found"),
     ],

@@ -122,7 +122,7 @@ def test_of_many_hosts_those_at_work_are_shown() -> None:
         hosts[f"n{number}"].begun = True
     rows = live_rows(hosts, 0.0, 80, 10)
     assert [row.split()[0] for row in rows] == ["n41", "n50", "n42", "n43", "n44", "n45", "n46", "n47", "n48", "and"]
-    assert rows[-1] == "and 91 more hosts, 40 of them done"
+    assert rows[-1] == "and 91 more hosts (40 done)"
     assert [row.split()[0] for row in live_rows(hosts, 0.0, 80, 100)] == list(hosts)
 
 

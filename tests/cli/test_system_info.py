@@ -135,7 +135,7 @@ def test_what_was_kept(form: str, asct: Asct, kept: Path, tmp_path: Path) -> Non
     ended = asct("system-info", "--from", str(place))
     assert (ended.code, ended.err) == (0, "")
     assert narrow(ended.out) and "flag59" in ended.out
-    assert "(modification time of the file)" in ended.out
+    assert "(file modification time)" in ended.out
     assert "4 CPUs" in ended.out
     document = asct("system-info", "--from", str(place), "--json").document
     assert (document["host"], document["memory"]["total_bytes"]) == ("small", 1 << 20)

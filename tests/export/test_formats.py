@@ -183,7 +183,7 @@ def test_github_annotations_are_escaped_and_capped(view: Viewer) -> None:
     assert [sum(line.startswith(f"::{level}") for line in lines) for level in ("error", "warning", "notice")] == [
         10, 10, 1,
     ]  # fmt: skip
-    assert lines[-1].endswith("20 more errors and 22 more warnings: see summary.md and junit.xml of the run")
+    assert lines[-1].endswith("20 more errors and 22 more warnings: see summary.md and junit.xml in the run folder")
 
 
 def test_annotations_of_points_are_on_the_lines_of_their_entries(view: Viewer) -> None:

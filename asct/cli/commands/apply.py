@@ -1,4 +1,4 @@
-"""The main command, `asct apply PLAN...`."""
+"""The main command: `asct apply PLAN...`."""
 
 from __future__ import annotations
 

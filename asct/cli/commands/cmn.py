@@ -30,9 +30,9 @@ def command(options: GlobalOptions, request: ReportRequest, standard: bool, dete
     """Show the coherent mesh of a machine (Arm CMN-600, CMN-650, CMN-700, CMN S3, CI-700): its size, the nodes at its
     crosspoints, the CPUs (once `--detect` has located them) and, with `--verbose`, the registers.
 
-    asct reads the best source that is available: the configuration registers (root), the map of the arm_cmn driver
-    (root), the PMU of the driver, or the firmware. `--detect` takes about a minute and can be stopped with Ctrl-C; its
-    result is cached on the host. The exit code is 3 if there is no mesh.
+    asct reads the best available source: the configuration registers (root), the arm_cmn driver's map (root), the
+    driver's PMU, or the firmware. `--detect` takes about a minute and can be stopped with Ctrl-C; its result is cached
+    on the host. The exit code is 3 if there is no mesh.
     """
     from asct.engine.stop import StopRequest, signals
 
@@ -82,8 +82,8 @@ def _from_host(options: GlobalOptions, host: str | None, *, detect: bool, sudo: 
 
 
 def _progress(console: Console) -> Progress:
-    """Return a function that shows the progress of a detection. On a terminal, it overwrites a line repeatedly;
-    otherwise, it prints a single line at the start."""
+    """Return a function that shows detection progress: on a terminal, in one line that it keeps updating; otherwise, in
+    a single line at the start."""
     from asct.values.text import counted
 
     announced = False
@@ -93,9 +93,7 @@ def _progress(console: Console) -> Progress:
         if console.interactive:
             console.over(f"{done} of {counted(total, 'CPU')} loaded, {counted(ports, 'port')} watched")
         elif not announced:
-            console.line(
-                f"loading {counted(total, 'CPU')} one after another, watching {counted(ports, 'port')} of the mesh"
-            )
+            console.line(f"loading {counted(total, 'CPU')} one after another, watching {counted(ports, 'mesh port')}")
         announced = True
 
     return show
@@ -112,8 +110,8 @@ def _show(options: GlobalOptions, report: CmnReport, request: ReportRequest, *, 
 
 
 def _ended(options: GlobalOptions, reading: MeshReading, stop: StopRequest) -> int:
-    """Print the result of the detection and return the exit code, which indicates an interruption if the user stopped
-    the detection."""
+    """Print the detection result and return the exit code, which indicates whether the user interrupted the
+    detection."""
     from asct.diagnostics.model import Diagnostic
 
     detection = reading.detection

@@ -21,7 +21,7 @@ def command() -> None:
     """Write or check a settings file for `asct run --config-file`."""
 
 
-@command.command("save", short_help="Write the default settings of benchmarks as JSON.")
+@command.command("save", short_help="Write default benchmark settings as JSON.")
 @click.argument("words", nargs=-1, metavar="[SELECT...]")
 @click.option(
     "--config-file", default="config.json", type=click.Path(dir_okay=False), show_default=True, help="File to write."
@@ -29,7 +29,7 @@ def command() -> None:
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @shared_options
 def save(options: GlobalOptions, words: tuple[str, ...], config_file: str, force: bool) -> None:
-    """Write the default settings of the selected benchmarks (default: all) as JSON."""
+    """Write the default settings for the selected benchmarks (default: all) as JSON."""
     from asct.cli.places import words_text
     from asct.plan.findings import Findings
     from asct.planner.keywords import chosen_by
@@ -44,7 +44,7 @@ def save(options: GlobalOptions, words: tuple[str, ...], config_file: str, force
     benchmarks = ((installed().get(info.name), info) for info, _ in chosen)
     document = {info.name: _defaults(benchmark, info) for benchmark, info in benchmarks if benchmark is not None}
     write_output(target, json.dumps(document, indent=2, allow_nan=False) + "\n", force=force)
-    options.console.line(f"wrote the settings of {counted(len(chosen), 'benchmark')} to {config_file}")
+    options.console.line(f"wrote the settings for {counted(len(chosen), 'benchmark')} to {config_file}")
 
 
 def _defaults(benchmark: Benchmark[Any], info: BenchmarkInfo) -> dict[str, Any]:
@@ -92,4 +92,4 @@ def check(options: GlobalOptions, file: str) -> None:
         with beside(findings):
             load(options, WITHOUT_PLAN, PlanSelection(), text=text, move=moving(written, WITHOUT_PLAN, text))
     findings.require()
-    options.console.result(f"{file}: ok, settings of {counted(len(chosen), 'benchmark')}")
+    options.console.result(f"{file}: ok, settings for {counted(len(chosen), 'benchmark')}")

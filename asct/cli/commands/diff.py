@@ -30,7 +30,7 @@ class _DiffCommand(click.Command):
     """A command whose option --benchmarks takes several words, as in ASCT: `-k NAME... ^NAME`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Repeat the option before each further word that selects or excludes benchmarks."""
+        """Insert `-k` before each additional word that selects or excludes benchmarks."""
         return super().parse_args(ctx, _repeated(args))
 
 
@@ -162,7 +162,7 @@ class _Texts:
 
 
 def _write(options: GlobalOptions, texts: _Texts, folder: str, form: str, force: bool) -> None:
-    """Write the files once all of them have been rendered."""
+    """Render all files before writing the first one."""
     from asct.cli.files import output_folder, write_texts
 
     files = {

@@ -50,9 +50,9 @@ def command(
 ) -> None:
     """Propose expectations based on the values measured in runs of a plan (default: the latest run).
 
-    The output is an `expect` section to copy into the plan. For each bound, asct takes the worst interval end of the
-    value across all runs and hosts, and adds a margin. Measure several runs first, because one run does not show how
-    much values vary between runs.
+    The output is an `expect` section to copy into the plan. For each bound, asct takes the worst interval endpoint
+    across all runs and hosts, and adds a margin. Measure several runs first, because one run does not show how much
+    values vary between runs.
     """
     from asct.analysis.proposals import metrics_of, proposals
     from asct.cli.reports import view_of
@@ -78,11 +78,12 @@ def command(
     elif output is None:
         options.console.result(text.rstrip("\n"))
     else:
-        options.console.line(f"wrote {output}; copy it into the plan, then: asct check PLAN")
+        options.console.line(f"wrote {output}; copy it into the plan, then run `asct check PLAN`")
 
 
 def _check_plans(plans: Collection[str]) -> None:
-    """Raise UsageError (E710) if the runs belong to several plans: an id may refer to different benchmarks in them."""
+    """Raise UsageError (E710) if the runs belong to several plans, because the same id may refer to different
+    benchmarks in different plans."""
     if len(plans) > 1:
         message = f"the runs belong to different plans: {shortened(list(plans), _MOST_NAMED)}"
         raise UsageError(Diagnostic("E710", message, hint="propose bounds for the runs of one plan at a time"))

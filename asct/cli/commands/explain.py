@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @click.argument("name", shell_complete=completing(topics))
 @shared_options
 def command(options: GlobalOptions, name: str) -> None:
-    """Explain a benchmark, metric, setting, flag, key of the plan language, or error code.
+    """Explain a benchmark, metric, setting, flag, plan key or error code.
 
     A metric or setting can be prefixed with its benchmark, e.g. `sfio.iodepth`.
     """
@@ -94,8 +94,8 @@ def _part(name: str) -> tuple[str, str] | None:
 
 
 def _key(name: str, *, of_transports: bool = False) -> tuple[str, str] | None:
-    """Explain a key of the plan language, given its name or path, everywhere a plan may contain it. Returns None if
-    there is no such key.
+    """Explain a plan key, given its name or path, for all sections of a plan that may contain it. Returns None if there
+    is no such key.
 
     Keys with the same description are explained together. Keys that a transport adds are found only with
     `of_transports`, because this requires importing all transports.
@@ -118,7 +118,7 @@ def _key(name: str, *, of_transports: bool = False) -> tuple[str, str] | None:
 
 
 def _part_texts(benchmark: BenchmarkInfo, name: str) -> list[str]:
-    """Return the descriptions of the metric, setting and flag of a benchmark that are called `name`, if they exist."""
+    """Return descriptions of a benchmark's metric, setting and flag named `name`, if they exist."""
     texts = []
     for metric in benchmark.metrics:
         if metric.name == name:
@@ -156,7 +156,7 @@ def _similar(setting: SettingInfo) -> list[str]:
 
 
 def _foreign(name: str) -> tuple[str, str] | None:
-    """Explain a setting of another tool by describing similar settings of asct. Returns None if there are none."""
+    """Explain another tool's setting by describing similar asct settings. Returns None if there are none."""
     from asct.registry import installed
 
     similar = dict.fromkeys(
@@ -176,7 +176,7 @@ def _unknown(name: str) -> click.UsageError:
 
 
 def _all_topics(name: str) -> Iterator[str]:
-    """Yield every topic; for a name with a dot, yield the paths of plan keys and the parts of the named benchmark."""
+    """Yield every topic. For a name with a dot, yield plan key paths and the parts of the named benchmark."""
     from asct.registry import installed, known_plan_keys
 
     if "." not in name:

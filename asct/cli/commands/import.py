@@ -82,8 +82,8 @@ def fio(options: GlobalOptions, files: tuple[str, ...], **given: Any) -> int:
 
 
 def _read(options: GlobalOptions, files: tuple[str, ...]) -> tuple[list[ImportedRepeat], list[str]]:
-    """Return the results in all files, and the fio versions that wrote them. Raises UsageError with the errors in all
-    files."""
+    """Return the results from all files, and the fio versions that generated them. Raises a single UsageError that
+    lists the errors in all files."""
     from asct.errors import UsageError
 
     found: list[ImportedRepeat] = []

@@ -67,7 +67,8 @@ def _facts(spec: HostSpec) -> HostFacts:
 
 
 def plan_for(spec: HostSpec, facts: HostFacts, name: str) -> str:
-    """Return a plan for a host with these facts. Sizes fit its memory and disk; comments describe its caches."""
+    """Return a plan for a host with these facts. The sizes in the plan fit the host's memory and disk; comments
+    describe its caches."""
     import yaml
     from jinja2 import StrictUndefined, Template
 

@@ -29,7 +29,7 @@ _COLUMNS: Final = {
 
 @dataclass(frozen=True)
 class Listing:
-    """A table whose columns are the keys of its rows. `name` appears in the names of its schema and its file."""
+    """A table whose columns are the keys of its rows. `name` is part of the schema name and the file name."""
 
     name: str
     rows: list[dict[str, Any]]
@@ -109,7 +109,7 @@ def _rows(what: str, benchmark: str | None) -> list[dict[str, Any]]:
 
 
 def _attributes(what: str, items: Sequence[Any]) -> list[dict[str, Any]]:
-    """Return, for each item, the attributes that have a column."""
+    """Return the attributes of each item that have a column."""
     return [
         {key: _text(getattr(item, "aliases" if key == "alias" else key)) for key in _COLUMNS[what]} for item in items
     ]
@@ -153,8 +153,8 @@ def _print(options: GlobalOptions, listing: Listing) -> None:
 
 
 def _print_benchmarks(console: Console, listing: Listing) -> None:
-    """Print one line per benchmark. If the terminal is too narrow for that, print what the benchmark measures below its
-    name, aliases and keywords."""
+    """Print one line per benchmark. If the terminal is too narrow for the lines, print each benchmark's summary below
+    its name, aliases and keywords."""
     table = [[row[key] for key in listing.columns] for row in listing.rows]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     if console.folds and sum(widths) + 2 * len(widths) > console.width:
@@ -196,7 +196,7 @@ def _print_folded(console: Console, listing: Listing, shown: Sequence[str]) -> N
 
 
 def _print_blocks(console: Console, listing: Listing) -> None:
-    """Print the name of each item, with its text and other columns indented below it."""
+    """Print the name of each item, with its description and other columns indented below."""
     for row in listing.rows:
         facts = [f"{key}: {row[key]}" for key in listing.columns[1:-1] if row[key] not in ("", "-")]
         console.result(row[listing.columns[0]])

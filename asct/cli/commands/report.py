@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _DEFAULT = ("html", "markdown")
 
 
-@click.command("report", short_help="Render the reports of runs again.")
+@click.command("report", short_help="Render run reports again.")
 @click.argument("runs", nargs=-1, metavar="[RUN...]", shell_complete=completing_from(run_names))
 @click.option(
     "-f", "--format", "names", multiple=True, metavar="FORMAT",
@@ -42,7 +42,7 @@ _DEFAULT = ("html", "markdown")
 @results_option(file_okay=False)
 @shared_options
 def command(options: GlobalOptions, runs: tuple[str, ...], names: tuple[str, ...], **given: Any) -> None:
-    """Render the reports of runs again (default: html and markdown of the latest run).
+    """Render run reports again (default: HTML and Markdown for the latest run).
 
     RUN is a directory, a run id (or its first characters), a label, or `latest`. To select a run of a particular plan,
     write PLAN/ID, PLAN/LABEL or PLAN/latest.
@@ -54,10 +54,12 @@ def command(options: GlobalOptions, runs: tuple[str, ...], names: tuple[str, ...
     bundle, redact, folder = given["bundle"], given["redact"], given["output_dir"]
     printed = names == ("stdout",) and folder is None and not options.json and not bundle
     if bundle and len(runs) > 1:
-        raise click.UsageError(f"`--bundle` packs one run, but {len(runs)} are given; run the command once for each")
+        raise click.UsageError(
+            f"`--bundle` packs one run, but {len(runs)} were specified; run the command once per run"
+        )
     if redact and not (bundle or printed or folder):
         raise click.UsageError(
-            "`--redact` would overwrite the complete reports in the run's folder; add `--output-dir DIRECTORY` or "
+            "`--redact` would overwrite the complete reports in the run folder; add `--output-dir DIRECTORY` or "
             "`--bundle`"
         )
     roots = [open_run(Path(given["results"]), name).layout.root for name in runs or ("latest",)]

@@ -121,13 +121,13 @@ def _show_head(options: GlobalOptions, stored: StoredRun) -> None:
         console.result(f"  {finding.get('severity', 'note'):8} {finding.get('code', '')} {finding.get('message', '')}")
 
 
-@command.command("query", short_help="Run an SQL query on the values of runs.")
+@command.command("query", short_help="Run an SQL query on the values in runs.")
 @click.argument("sql")
 @click.argument("runs", metavar="[RUN]...", nargs=-1, shell_complete=completing_from(run_names))
 @results_option(file_okay=False)
 @shared_options
 def query_(options: GlobalOptions, sql: str, runs: tuple[str, ...], results: str) -> int:
-    """Run an SQL query on the values of runs (default: the latest run).
+    """Run an SQL query on the values in runs (default: the latest run).
 
     SQL is one SELECT statement of SQLite. The table `records` has one row per value, in base units. Its columns are
     run, plan, host, id, benchmark, metric, value, unit, ci95_low, ci95_high, flags and others, "at.NAME" for each
@@ -170,7 +170,7 @@ def _as_cell(value: Any) -> str:
 def verify_(options: GlobalOptions, run: str, results: str) -> int:
     """Check a run: the checksum of every file, the schema of every document, and whether all counts agree.
 
-    The exit code is 3 if a file is missing, was changed, or was not written by asct. Reports and logs are not checked.
+    The exit code is 3 if a file is missing, was modified, or was not written by asct. Reports and logs are not checked.
     """
     from asct.store.find import open_run
     from asct.store.verify import verify
@@ -247,7 +247,7 @@ def label_(options: GlobalOptions, run: str, label: str, results: str) -> int:
 @command.command("accept", short_help="Accept the new value of a metric as the baseline.")
 @click.argument("run", shell_complete=completing_from(run_names))
 @click.argument("metric")
-@click.option("--because", required=True, metavar="TEXT", help="Reason for the change of the value.")
+@click.option("--because", required=True, metavar="TEXT", help="Reason why the value changed.")
 @results_option(file_okay=False)
 @shared_options
 def accept_(options: GlobalOptions, run: str, metric: str, because: str, results: str) -> int:
@@ -327,12 +327,12 @@ def migrate_(options: GlobalOptions, runs: tuple[str, ...], results: str) -> int
 def prune_(
     options: GlobalOptions, keep: int | None, older_than: float | None, dry_run: bool, yes: bool, results: str
 ) -> int:
-    """List old runs with their size on disk and, with --yes, delete them.
+    """List old runs with their size on disk, and delete them if --yes is given.
 
-    With both --keep and --older-than, a run is deleted only if both allow it. asct always keeps runs that have a label,
-    were accepted, were reused by a run that is kept, or are a baseline. It also keeps runs that have not ended, that
-    cannot be read, or that contain files that asct does not recognize as its own. The exit code is 3 if an old run
-    cannot be read or deleted, and 4 if a run to be deleted is in use.
+    If both --keep and --older-than are given, a run is deleted only if both allow it. asct always keeps runs that have
+    a label, were accepted, were reused by a run that is kept, or are a baseline. It also keeps runs that have not
+    ended, that cannot be read, or that contain files that asct does not recognize as its own. The exit code is 3 if an
+    old run cannot be read or deleted, and 4 if a run to be deleted is in use.
     """
     from asct.analysis.retention import old_runs
     from asct.registry import installed
@@ -388,7 +388,7 @@ def _as_documents(errors: Iterable[AsctError]) -> list[dict[str, Any]]:
 
 
 def _completing(stored: StoredRun) -> str:
-    """Return the hint for a run that was not measured completely, or an empty string if it was."""
+    """Return a hint if the run was not measured completely, else an empty string."""
     run = stored.run
     complete = run.status == "complete" and not any(job.lacking() for job in run.jobs)
     return "" if complete else "complete it with `asct resume`, or use another run"

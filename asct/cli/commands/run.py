@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from asct.registry import BenchmarkInfo
 
 _INTERRUPTED = 128
-"""Exit codes above this number (130 and 143) mean that a signal ended the run. In that case, no pictures are drawn,
-because a user who interrupts a run does not want to wait for them; `asct report --format png` writes them later."""
+"""Exit codes above this number (130 and 143) mean that a signal stopped the run. In that case, no pictures are drawn,
+because a user who interrupts a run does not want to wait for them; `asct report --format png` can write them later."""
 
 
 @click.command("run", short_help="Run benchmarks by name, alias or keyword, without a plan.")
@@ -70,8 +70,8 @@ def command(
 
     SELECT is the name or an alias of a benchmark, a keyword, `all`, or `default` (used if nothing is selected).
     `^SELECT` excludes benchmarks. `all` leaves out benchmarks that take more than an hour or write more than 100 GiB.
-    asct also runs the benchmarks that the selected ones need. The output directory has the layout of a run in the
-    results tree, and contains a picture of each figure (PNG).
+    asct also runs the benchmarks that the selected ones need. The output directory has the same layout as a run folder
+    in the results tree, and also contains a PNG picture of each figure.
     """
     from asct.analysis.retention import unwritten
     from asct.cli.execution import execute
@@ -122,8 +122,8 @@ def _print_results(options: GlobalOptions, view: RunView, form: str) -> None:
 
 
 def _names_setting(word: str) -> bool:
-    """Return whether an argument is a further setting for --user-config (`ls.stride=128`). Benchmark names contain no
-    dot."""
+    """Return whether an argument is another setting for --user-config (`ls.stride=128`): unlike a benchmark name, a
+    setting contains a dot."""
     return "=" in word or "." in word
 
 
@@ -151,8 +151,8 @@ class _Request(NamedTuple):
 
 
 def _plan(options: GlobalOptions, request: _Request, findings: Findings) -> ResolvedPlan:
-    """Return the plan that the arguments describe. Raises an AsctError with all of their errors, including
-    `findings`."""
+    """Return the plan that the arguments describe. Raises an AsctError that contains all errors in the arguments,
+    including `findings`."""
     from asct.cli import adhoc
     from asct.cli.loading import beside, load
     from asct.cli.places import OPTION, moving, words_text
@@ -196,7 +196,7 @@ def _plan(options: GlobalOptions, request: _Request, findings: Findings) -> Reso
 
 
 def _host(address: str | None, findings: Findings) -> HostSpec:
-    """Return the host to measure. If the address is invalid, report it, and return this machine instead."""
+    """Return the host to measure. If the address is invalid, report an error and return this machine."""
     from asct.cli.targets import host_of
 
     with _reporting(findings):
@@ -205,7 +205,7 @@ def _host(address: str | None, findings: Findings) -> HostSpec:
 
 
 def _consents(request: _Request, values: Settings, spec: HostSpec, findings: Findings) -> list[dict[str, Any]]:
-    """Return the entries of `safety: destroys:` for the options `--destroys` and `--overwrite`."""
+    """Return the `safety: destroys:` entries for the options `--destroys` and `--overwrite`."""
     from asct.cli.adhoc import consents
 
     if request.overwrite and not request.destroys:
@@ -219,8 +219,8 @@ def _consents(request: _Request, values: Settings, spec: HostSpec, findings: Fin
 def _without_large(
     options: GlobalOptions, chosen: Mapping[str, Chosen[BenchmarkInfo]], plan: ResolvedPlan
 ) -> dict[str, Chosen[BenchmarkInfo]]:
-    """Return the benchmarks that `all` includes, and print the names of those that it excludes. Raises UsageError if
-    none remains."""
+    """Return the benchmarks that `all` includes, and print the names of the excluded ones. Raises UsageError if none
+    remains."""
     from asct.cli.preview_text import preview_of
     from asct.cli.text import short_time
     from asct.diagnostics.model import Diagnostic

@@ -9,11 +9,11 @@ from asct.cli.options import GlobalOptions, shared_options
 _KINDS = ("plan", "record", "run", "facts", "disturbances", "telemetry", "cmn", "kernel")
 
 
-@click.command("schema", short_help="Print the JSON Schema of plans or results.")
+@click.command("schema", short_help="Print the JSON Schema for plans or results.")
 @click.argument("kind", type=click.Choice(_KINDS), default="plan")
 @shared_options
 def command(options: GlobalOptions, kind: str) -> None:
-    """Print the JSON Schema of plans (for editors) or of a document in the results tree.
+    """Print the JSON Schema for plans (for use in editors) or for a document in the results tree.
 
     For completion in an editor, run `asct schema plan > plan.schema.json` and begin the plan with this line:
 

@@ -37,7 +37,9 @@ def command(options: GlobalOptions, request: ReportRequest, topology: bool, base
 def _check_topology(options: GlobalOptions, request: ReportRequest, topology: bool, base: str | None) -> None:
     """Raise UsageError if --topology would have no effect."""
     if topology and base is not None:
-        raise click.UsageError("--topology draws one machine and --compare compares two; use only one of them")
+        raise click.UsageError(
+            "--topology draws one machine, whereas --compare compares two; use only one of these options"
+        )
     if topology and request.output_dir is None and (options.json or request.form != "stdout"):
         raise click.UsageError(
             "--topology prints a text diagram or writes files to --output-dir; use --format stdout or add --output-dir"
