@@ -20,7 +20,7 @@ from asct.values.quantity import format_quantity
 
 
 def suspected(jobs: Sequence[Job], points: Collection[PointKey]) -> list[Job]:
-    """Limit the jobs to these points, and omit jobs that contain none of them."""
+    """Return the jobs limited to these points, without jobs that contain none of the points."""
     left = [
         job._replace(points=tuple(point for point in job.points if (job.host, job.id, point.id) in points))
         for job in jobs
@@ -29,10 +29,10 @@ def suspected(jobs: Sequence[Job], points: Collection[PointKey]) -> list[Job]:
 
 
 def over_limits(run: RunContext, jobs: Sequence[Job], forks: int) -> dict[PointKey, str]:
-    """Return the points that cannot be measured again without exceeding a limit of the plan, each with the reason.
+    """Return the points that cannot be measured again without exceeding a plan limit, each with the reason.
 
-    The calculation assumes that asct measures hosts in the order of the jobs, at most `forks` at a time, and skips any
-    host that would finish too late.
+    The calculation assumes that asct measures the hosts in job order, at most `forks` at a time, and skips any host
+    that would finish too late.
     """
     found: dict[PointKey, str] = {}
     most = run.plan.limit_s or CONFIRM_S
@@ -68,7 +68,7 @@ def _over_written(run: RunContext, job: Job) -> str:
 
 
 def unmeasured(stored: StoredRun, job: Job, reason: str) -> dict[PointKey, str]:
-    """Return the points with repeats that were not measured again, each with the reason."""
+    """Return each point with repeats that were not measured again, and the reason."""
     found: dict[PointKey, str] = {}
     for point in job.points:
         repeats = (stored.layout.repeat(job.host, job.id, point.id, job.repeats + n + 1) for n in range(job.repeats))

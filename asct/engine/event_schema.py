@@ -23,7 +23,7 @@ _KINDS = [
 
 
 def event_schema() -> dict[str, Any]:
-    """Return the schema of events, with one alternative per kind. Journal lines also contain `at`, the time."""
+    """Return the event schema, with one alternative per event kind. Journal lines also contain the time, `at`."""
     body = {"oneOf": [{"$ref": f"#/$defs/{kind.__name__}"} for kind in _KINDS]}
     definitions = {kind.__name__: _kind(kind) for kind in _KINDS}
     definitions["Diagnostic"] = _diagnostic()
@@ -72,7 +72,7 @@ def _diagnostic() -> dict[str, Any]:
 
 
 def all_schemas() -> dict[str, dict[str, Any]]:
-    """Return all schemas in results_schema/ that are generated from models, keyed by kind of document."""
+    """Return all schemas in results_schema/ that are generated from models, keyed by document kind."""
     meshes = model_schema("cmn", CmnReport, "the output of `asct cmn --json`: the coherent meshes of a machine")
     return {**document_schemas(), "cmn": meshes, "event": event_schema()}
 

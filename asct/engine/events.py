@@ -36,8 +36,8 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class RunStarted(Event):
-    """The run starts. `measurements` is the total number of planned measurements, and `per_host` is the number for each
-    host. `estimated_s` contains the estimated duration for each host."""
+    """The run starts. `measurements` is the total number of planned measurements, `per_host` contains their number per
+    host, and `estimated_s` contains the estimated duration per host."""
 
     t: ClassVar[str] = "run-started"
     run: str
@@ -75,8 +75,8 @@ class HostOpening(Event):
 
 @dataclass(frozen=True, slots=True)
 class HostReady(Event):
-    """A host is open and its facts have been read. `text` describes it in one line; `work` is the path of its work
-    folder."""
+    """A host is open and its facts have been read. `text` is a one-line description of the host; `work` is the path of
+    the work folder."""
 
     t: ClassVar[str] = "host-ready"
     host: str
@@ -110,7 +110,7 @@ class JobStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class RepeatEvent(Event):
-    """Base class of the events of one repeat. Repeats are numbered from 1; warm-ups are numbered 0, -1, ..."""
+    """Base class for events about one repeat. Repeats are numbered from 1; warm-ups are numbered 0, -1, ..."""
 
     host: str
     id: str
@@ -138,7 +138,7 @@ class StepStarted(RepeatEvent):
 
 @dataclass(frozen=True, slots=True)
 class DriveRates(RepeatEvent):
-    """The transfer rates of the drives that underlie the targets, averaged over the last second, in B/s and requests/s.
+    """Transfer rates of the drives that underlie the targets, averaged over the last second, in B/s and requests/s.
     This event is not written to the journal."""
 
     t: ClassVar[str] = "drive-rates"
@@ -206,7 +206,7 @@ class EventBus:
         reword: Callable[[Diagnostic], Diagnostic] = lambda item: item,
     ) -> None:
         self.reword = reword
-        """Rewords diagnostics for the command that the user typed; see `asct.diagnostics.wording`."""
+        """Rewords diagnostics to fit the command that the user typed; see `asct.diagnostics.wording`."""
         self._writer = writer
         self._listeners = tuple(listeners)
         self._mutex = Lock()
@@ -256,7 +256,7 @@ class EventBus:
 
 
 def stamped(event: Event) -> dict[str, object]:
-    """Return the content of the journal line for an event, including the time."""
+    """Return the content of an event's journal line, including the time."""
     body = event.to_json()
     return {"schema": body.pop("schema"), "t": body.pop("t"), "at": now(), **body}
 

@@ -1,6 +1,6 @@
 """Diagnostics for failed steps and repeats.
 
-Each diagnostic contains the cause, the last lines of output, the path of the raw files, and a command that runs the
+Each diagnostic contains the cause, the last lines of output, the path to the raw files, and a command that runs the
 program again.
 """
 
@@ -101,13 +101,13 @@ def _kernel(output: Output, host: str) -> Diagnostic | None:
 
 
 def _late(output: Output, limit_s: float) -> Diagnostic:
-    """Return the diagnostic for a step that reached a time limit. This is either the step's own limit, which is
-    generous, or the remainder of the point's limit."""
+    """Return the diagnostic for a step that reached a time limit: either the step's own limit, which is generous, or
+    what remained of the point's limit."""
     seconds = f"{limit_s:.3g}" if limit_s < 100 else f"{limit_s:.0f}"
     hint = "increase `timeout` in the plan, or shorten the measurement"
     if output.step.timeout_s is not None and limit_s >= output.step.timeout_s:
         hint = (
-            "the program should take much less time: look for the cause in the Linux kernel log (`dmesg`) and in "
+            "the program should take much less time: check the Linux kernel log (`dmesg`) and "
             "other activity on the host"
         )
     return _failure("E603", output, f"reached its time limit of {seconds} s and was stopped", hint)
@@ -126,7 +126,7 @@ def _end_line(stdout: str) -> Mapping[str, object] | None:
 
 
 def signal_name(number: int) -> str:
-    """Return the name of a signal: `SIGSEGV` for 11, `signal 99` for one without a name."""
+    """Return the name of a signal: `SIGSEGV` for 11, or `signal 99` for a signal without a name."""
     try:
         return signal.Signals(number).name
     except ValueError:
@@ -134,8 +134,8 @@ def signal_name(number: int) -> str:
 
 
 def _cause(output: Output) -> str:
-    """Return the last line of the output as the cause of a failure, in a form that can be appended to a message. Return
-    an empty string if there is no output."""
+    """Return the last line of the output as the cause of a failure, formatted so that it can be appended to a message.
+    Return an empty string if there is no output."""
     lines = tail(output)
     return f": {lines[-1]}" if lines else ""
 
@@ -158,7 +158,7 @@ def _notes(output: Output, host: str, raw: str, argv: tuple[str, ...]) -> tuple[
 
 
 def tail(output: Output) -> list[str]:
-    """Return the last lines of standard error or, if it is empty, those of standard output."""
+    """Return the last lines of standard error or, if that is empty, of standard output."""
     text = output.stderr if output.stderr.strip() else output.stdout
     lines = [line.rstrip() for line in text[-20000:].splitlines() if line.strip()]
     return [line if len(line) <= _TAIL_CHARACTERS else line[:_TAIL_CHARACTERS] + "…" for line in lines[-_TAIL_LINES:]]
@@ -178,9 +178,8 @@ def connection_lost(host: str, error: HostLost) -> Diagnostic:
 
 
 def judged(found: Iterable[Measurement], *, strict: bool) -> tuple[PointStatus, Diagnostic | None]:
-    """Return the status of a repeat that produced these values, and the reason if the repeat is treated as not
-    measured. The flags of detail values are ignored, because a value that summarizes doubtful details has its own
-    flag."""
+    """Return the status of a repeat that produced these values and, if the repeat is treated as not measured, the
+    reason. Flags on details are ignored, because a value that summarizes doubtful details has its own flag."""
     results = [item for item in found if not item.detail]
     invalid = [item for item in results if is_invalid(item.flags)]
     doubted = invalid or [item for item in results if any(map(doubtful, item.flags))]
@@ -188,7 +187,7 @@ def judged(found: Iterable[Measurement], *, strict: bool) -> tuple[PointStatus, 
         return "ok", None
     share = f"{len(doubted)} of {len(results)} results" if len(results) > 1 else "the result"
     flags = sorted({flag for item in doubted for flag in item.flags}, key=lambda flag: (not doubtful(flag), flag))
-    told = f"{share} flagged {', '.join(flags)}"
+    told = f"{share} {'is' if len(doubted) == 1 else 'are'} flagged {', '.join(flags)}"
     if invalid:
         hint = f"`asct explain {flags[0]}` describes the flag; `asct resume` measures the repeat again"
         return "invalid", Diagnostic("E627", f"{told}; an invalid value is treated as not measured", hint=hint)
@@ -199,7 +198,7 @@ def judged(found: Iterable[Measurement], *, strict: bool) -> tuple[PointStatus, 
 
 def missing_result(job: Job, error: Exception) -> Diagnostic:
     """Return the diagnostic for a point that needs a result that another job did not produce."""
-    hint = "set the missing value in the plan, or find out why the other job did not measure it"
+    hint = "set the missing value in the plan, or determine why the other job did not measure it"
     return Diagnostic("E612", f"{job.id} on {job.host}: a required result does not exist: {error}", hint=hint)
 
 
@@ -219,11 +218,11 @@ def unreadable(job: Job, outputs: Sequence[Output], notes: Sequence[str], raw: s
 
 
 def steps_changed(host: str, job_id: str, point_id: str, why: str) -> Diagnostic:
-    """Return the diagnostic for a repeat that starts over because its stored steps belong to a different
+    """Return the diagnostic for a repeat that starts again because its stored steps belong to a different
     measurement."""
-    message = f"{job_id} {point_id} on {host}: starting over at the first step: {why}"
+    message = f"{job_id} {point_id} on {host}: starting again at the first step: {why}"
     hint = (
-        "the program or asct has changed in the meantime; the earlier files are kept in a folder with a name ending "
+        "the program or asct has changed in the meantime; the earlier files are kept in a folder whose name ends "
         "in .try1"
     )
     return Diagnostic("E622", message, hint=hint, severity="warning")

@@ -1,9 +1,9 @@
 """Protect the drives of one host: check the consent entries and the drives before each write, and count the bytes
 written.
 
-Every job that writes to a target named in the plan has an audit.json. It contains the inspections, the decisions and
-the number of bytes written. A resumed run reads these files, so that the plan's limit applies to all parts of the run
-together.
+Every job that writes to a target named in the plan has an audit.json, which contains the inspections, the decisions and
+the number of bytes written. A resumed run reads these files, so that the plan's limit applies to the total over all
+parts of the run.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _LIMIT: Final = "--max-write-bytes"
 
 
 class DriveGuard:
-    """The consent entries for one host, and the number of bytes that all jobs of a run have written there."""
+    """The consent entries for one host, and the number of bytes that all jobs in a run have written on the host."""
 
     def __init__(self, writer: RunWriter, safety: Safety, host: str) -> None:
         self.writer = writer
@@ -54,7 +54,7 @@ class DriveGuard:
         return frozenset(target.path for audit in self._audits.values() for target in audit.targets if target.begun)
 
     def job(self, job: Job) -> JobGuard:
-        """Return the guard of one job. It continues the audit of an earlier part of the run, if there is one."""
+        """Return the guard for one job. It continues the audit from an earlier part of the run, if there is one."""
         if job.id not in self._audits:
             self._audits[job.id] = Audit(
                 run=self.writer.run.run,
@@ -78,7 +78,7 @@ class JobGuard:
         self._first: list[str] = []
 
     def targets(self, paths: Iterable[str]) -> list[Target]:
-        """Return the devices in `paths` as targets for the `guard` kernel. Each of them must have a consent entry."""
+        """Return the devices in `paths` as targets for the `guard` kernel. Each device must have a consent entry."""
         consents, begun = self._gate.consents, self._gate.begun
         return [Target(path, "write", consents[path].serial, consents[path].overwrite, path in begun) for path in paths]
 
@@ -125,8 +125,8 @@ class JobGuard:
     # ---- bytes written ----
 
     def limited(self, step: Step) -> Step:
-        """Return the step with a limit on the bytes that it writes: its own limit, or the number of bytes that the plan
-        still allows if that is lower.
+        """Return the step with a limit on the bytes that it writes: its own limit or the number of bytes that the plan
+        still allows, whichever is lower.
 
         guard applies the limit to all targets of a program together, so that no single target can exceed it.
         """
@@ -187,8 +187,8 @@ class JobGuard:
         return self._exhausted(max(paths, key=lambda path: self._gate.spent[path])) if limited and stopped else None
 
     def _key(self, path: str) -> str:
-        """Return the path of a target that the plan names, or "" for a temporary file. The name of a temporary file
-        differs between the parts of a run."""
+        """Return the path if it is a target that the plan names, or "" for a temporary file, because its name differs
+        between the parts of a run."""
         return path if path in self._targets else ""
 
     def _written_paths(self, step: Step) -> list[str]:
@@ -207,7 +207,8 @@ class JobGuard:
 
 
 def _parted(step: Step) -> tuple[list[str], tuple[str, ...]]:
-    """Return guard's own arguments, and the rest of the command line from `--` on: the program and its arguments."""
+    """Return guard's own arguments, and the rest of the command line starting at `--`: the program and its
+    arguments."""
     at = step.arguments.index("--") if "--" in step.arguments else len(step.arguments)
     return [*step.arguments[:at]], step.arguments[at:]
 

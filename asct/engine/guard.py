@@ -16,7 +16,7 @@ from asct.values.strict_json import DECODER
 from asct.values.text import printable
 
 REFUSED_STATUS: Final = 4
-"""The exit status of guard if a target did not pass a check."""
+"""Guard's exit status if a target does not pass a check."""
 _REFUSAL: Final = re.compile(r"refused: (?P<name>[a-z-]+): (?P<why>.*)", re.DOTALL)
 REQUIRED: Final = frozenset(
     {"identity", "kind", "serial", "read-only", "mounted", "system", "swap", "holders", "exclusive", "signature"}
@@ -27,7 +27,7 @@ report all of them."""
 
 @dataclass(slots=True)
 class GuardReport:
-    """The parsed output of guard, with every reason for refusing to write. `error` is the message in the `end` line of
+    """The parsed output from guard, and every reason for refusing to write. `error` is the message in the `end` line of
     the output."""
 
     devices: list[GuardTarget] = field(default_factory=list)
@@ -42,7 +42,7 @@ def inspection_result(
 ) -> GuardReport:
     """Evaluate guard's output for `targets`.
 
-    The result contains no refusals only if the output is complete and every target to be written passed every check.
+    If the output is complete and every target to be written passed every check, the result contains no refusals.
     Otherwise, it contains all refusals, not just the first one.
     """
     try:
@@ -62,7 +62,7 @@ def inspection_result(
 def refusal(host: str, stdout: str) -> Diagnostic | None:
     """Return the refusal for the failed check that kept guard from starting its program.
 
-    Returns None if guard had a different reason, or if the output cannot be parsed.
+    Returns None if guard did not start its program for a different reason, or if the output cannot be parsed.
     """
     try:
         return _refusal(host, parse_report(stdout))
@@ -71,7 +71,7 @@ def refusal(host: str, stdout: str) -> Diagnostic | None:
 
 
 def _refusal(host: str, report: GuardReport) -> Diagnostic | None:
-    """Return the refusal, or None if guard reports no failed check as the reason.
+    """Return the refusal, or None if guard does not report a failed check as the reason.
 
     The `end` line contains the name of the check ("refused: mounted: ..."), and the line of that check contains the
     target.
@@ -95,12 +95,12 @@ def _gaps(report: GuardReport, written: Collection[str], status: int | None, std
     for path in written:
         seen = {check.name for check in report.checks if check.path == path}
         if missing := sorted(REQUIRED - seen):
-            gaps.append(f"the results of these checks of {path} are missing: {', '.join(missing)}")
+            gaps.append(f"the results of these checks on {path} are missing: {', '.join(missing)}")
     return gaps
 
 
 def parse_report(stdout: str) -> GuardReport:
-    """Parse the output of guard up to the start of its program. Raises ValueError if a line is invalid."""
+    """Parse guard's output up to the point where it starts its program. Raises ValueError if a line is invalid."""
     report = GuardReport()
     for number, line in enumerate(stdout.split("\n"), start=1):
         if not line.strip():
@@ -134,7 +134,7 @@ class FailedCheckText(NamedTuple):
 
 _HINTS: Final = {
     "E440": {
-        "identity": "`asct doctor` lists the devices of the host under the names that a plan may use; create the file, "
+        "identity": "`asct doctor` lists the host's devices under the names that a plan may use; create the file, "
         "or omit `file_names` to use a temporary one",
         "kind": "specify a whole disk, a partition or a regular file",
         "serial": "compare the serial number in `safety.destroys` with the one that `asct doctor` shows",
@@ -164,7 +164,7 @@ _HINTS: Final = {
     },
 }
 CHECKS: Final = {name: FailedCheckText(code, hint) for code, hints in _HINTS.items() for name, hint in hints.items()}
-"""Maps each check in the output of guard to its error code and hint."""
+"""Maps each check in guard's output to its error code and hint."""
 
 UNREADABLE: Final = FailedCheckText(
     "E444", "run asct as root, or allow the account to read the device; asct writes only to devices that it can check"
@@ -213,12 +213,12 @@ _EVERY_S: Final = 1.0
 _COUNTERS: Final = 4
 
 Rates = tuple[float, float, float, float]
-"""The number of reads, bytes read, writes and bytes written, each per second."""
+"""Reads, bytes read, writes and bytes written, all per second."""
 _Sample = tuple[int, list[list[int] | None]]
 
 
 class RateFeed:
-    """A listener for guard's output. It computes the total rates of all drives and passes them to `emit` at most once
+    """A listener for guard's output that computes the total rates of all drives and passes them to `emit` at most once
     per second."""
 
     def __init__(self, emit: Callable[[Rates], None]) -> None:
@@ -227,7 +227,7 @@ class RateFeed:
         self._due = 0.0
 
     def __call__(self, line: str) -> None:
-        """Process one line of the output. Lines other than samples are ignored."""
+        """Process one line of output. Lines other than samples are ignored."""
         if not line.startswith(_SAMPLE) or time.monotonic() < self._due:
             return
         try:
@@ -242,7 +242,7 @@ class RateFeed:
 
 
 def _between(before: _Sample, after: _Sample) -> Rates | None:
-    """Return the rates between two samples, or None if no time has passed or no drive is known."""
+    """Return the rates between two samples, or None if no time has passed or no drives are known."""
     seconds = (after[0] - before[0]) / 1e9
     pairs = {
         (tuple(old[:_COUNTERS]), tuple(new[:_COUNTERS]))

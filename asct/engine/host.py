@@ -35,7 +35,7 @@ _REOPENINGS = 3
 """Maximum number of consecutive reconnections to a lost host."""
 _LOCK_POLL_S = 0.5
 _INSPECTION_S = 120.0
-"""Time limit of an inspection in seconds, which is enough even for many drives. asct does not write to a drive that
+"""Time limit for an inspection in seconds. It is long enough even for many drives. asct does not write to a drive that
 does not respond."""
 
 
@@ -61,7 +61,7 @@ class HostSession:
         self.made: set[str] = set()
         """Files named in the plan that did not exist before this run wrote them."""
         self.generation = 0
-        """Number of connections so far. If it changes, a job knows that its folder has been lost."""
+        """Number of connections so far. A change tells a job that its folder has been lost."""
 
     @property
     def is_open(self) -> bool:
@@ -77,7 +77,7 @@ class HostSession:
 
     @property
     def programs(self) -> Programs:
-        """The programs on the host, which are known once its facts have been read. Raises RuntimeError before that."""
+        """The programs on the host. Raises RuntimeError if the host's facts have not been read yet."""
         if self._programs is None:
             raise RuntimeError(f"the facts of host {self.name} have not been read")
         return self._programs
@@ -106,7 +106,7 @@ class HostSession:
     def _lock(self, host: Host) -> None:
         """Lock the host for this run. If another run holds the lock, wait for up to `wait_s` seconds.
 
-        If two hosts in a plan are the same machine, the second one waits for the first one without a limit.
+        If two hosts in a plan are the same machine, the second one waits for the first one without a time limit.
         """
         notice, facts = partial(self._run.events.notice, self.name), self._run.services.facts_script()
         session = SessionSpec(self._run.id, owner_of(self._run.id), self._token, notice, READING, facts)
@@ -125,7 +125,7 @@ class HostSession:
                     self._run.events.notice(self.name, replace(error.diagnostics[0], severity="note", hint=hint))
                 time.sleep(_LOCK_POLL_S)
         if host.resumed:
-            message = f"host {self.name}: resumed the earlier session; results measured since then are used"
+            message = f"host {self.name}: resumed the earlier session; the results measured since then will be used"
             self._run.events.notice(self.name, Diagnostic("E625", message, severity="note"))
             host.wait_until_idle()
 
@@ -150,8 +150,8 @@ class HostSession:
             raise NotMeasured(Diagnostic("E426", message, hint=hint)) from error
 
     def reopen(self) -> bool:
-        """Reconnect after a lost connection, and provide the same measurement kernels again. Return False if asct gives
-        up on the host."""
+        """Reconnect after a lost connection, and make the same measurement kernels available again. Return False if
+        asct gives up on the host."""
         self._losses += 1
         kernels = list(self.programs.kernels)
         self.close()
@@ -269,7 +269,7 @@ class HostSession:
 
 
 def owner_of(run: str) -> str:
-    """Return the text that identifies the holder of the lock to others: the run, the account and this machine."""
+    """Return a description of the lock holder for other users: the run, the account and this machine."""
     with suppress(OSError, KeyError):  # the account has no name
         return f"run {run} of {getpass.getuser()} on {platform.node()}"
     return f"run {run} of account {os.getuid()} on {platform.node()}"

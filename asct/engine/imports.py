@@ -42,8 +42,8 @@ _MOST_RUNS: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class ImportedRepeat:
-    """One result, the file that contains it, and the SHA-256 of that file. Results with the same identity become the
-    repeats of one point."""
+    """One result, the file that contains it, and the file's SHA-256. Results with the same identity become repeats of
+    one point."""
 
     source: str
     sha256: str
@@ -71,7 +71,8 @@ class _ImportedPoint:
 
 
 def import_results(repeats: Sequence[ImportedRepeat], benchmark: Benchmark[Any], target: ImportTarget) -> Run:
-    """Write a run of one or more imported results, and return it. Raises StoreError if it cannot be written.
+    """Write a run that contains one or more imported results, and return the run. Raises StoreError if it cannot be
+    written.
 
     The run starts at the time of its first result. `benchmark` supplies the metrics of its values.
     """
@@ -99,7 +100,7 @@ def _unused(parent: Path, name: str) -> str:
 
 
 def _points(repeats: Sequence[ImportedRepeat], benchmark: Benchmark[Any]) -> list[_ImportedPoint]:
-    """Group the results into points, in order of first appearance, and determine the coordinates that distinguish the
+    """Group the results into points, in order of first appearance, and determine the coordinates that distinguish these
     points."""
     found: dict[str, list[ImportedRepeat]] = {}
     for one in repeats:
@@ -121,8 +122,7 @@ def _points(repeats: Sequence[ImportedRepeat], benchmark: Benchmark[Any]) -> lis
 
 
 def _distinguish(points: Sequence[_ImportedPoint]) -> None:
-    """Add the names of the jobs, and a number if necessary, to the coordinates of points that do not differ in any
-    other way."""
+    """Add the job names, and a number if necessary, to the coordinates of points that would otherwise be identical."""
     if len({repr(point.swept) for point in points}) < len(points):
         for point in points:
             point.swept["jobs"] = point.repeats[0].result.jobs

@@ -44,13 +44,13 @@ class JobRunner:
     def __init__(
         self, run: RunContext, session: HostSession, job: Job, earlier: EarlierResults, *, last: bool = False
     ) -> None:
-        """Create a runner. `last` is true for the last job on the host; its folder is removed together with the
+        """Create a runner. `last` is true for the last job on the host, whose folder is removed together with the
         session."""
         self._run = run
         self._session = session
         self._earlier = earlier
         self._before = job.repeats if run.again else 0
-        """The number that precedes the job's first repeat. It is 0 unless points are measured again."""
+        """The number before that of the job's first repeat. It is 0 unless points are measured again."""
         self._last = last
         self._guard = session.guard.job(job)
         self._points: Sequence[BoundPoint] | None = None
@@ -96,7 +96,7 @@ class JobRunner:
     # ---- before the first point ----
 
     def preflight(self) -> None:
-        """Check the job before any job on the host runs. A job that needs results of other jobs is checked later, in
+        """Check the job before any job on the host runs. A job that needs results from other jobs is checked later, in
         `run`."""
         if not waits_for_results(self.job):
             self._bind()
@@ -127,7 +127,7 @@ class JobRunner:
             self.entry.note, self.entry.refused = cause.cause, is_refusal(cause)
 
     def request(self) -> JobRequest | None:
-        """Return the job's request to a scheduler, or None if the job will not be run."""
+        """Return what the job requests from a scheduler, or None if the job will not be run."""
         job = self.job
         if self._given_up:
             return None
@@ -140,8 +140,8 @@ class JobRunner:
     # ---- the job ----
 
     def run(self, exports: Mapping[str, Mapping[str, Scalar] | None], causes: Mapping[str, str]) -> None:
-        """Measure the job. `exports` contains the results of the host's jobs, keyed by job id; this job may need some
-        of them. `causes` contains the reasons why jobs have no results.
+        """Measure the job. `exports` contains the results of the host's jobs, some of which this job may need, keyed by
+        job id. `causes` contains the reasons why jobs have no results.
 
         Raises StoreError, and HostLost if the connection is lost before the first point.
         """
@@ -192,8 +192,8 @@ class JobRunner:
     def _pending(self, points: Sequence[BoundPoint]) -> list[Attempt]:
         """Return the repeats to measure, in planned order.
 
-        Repeats that an earlier part of this run measured, and repeats that are reused from another run, are excluded.
-        Raises HostLost.
+        Repeats that were measured by an earlier part of this run or reused from another run are excluded. Raises
+        HostLost.
         """
         job, session = self.job, self._session
         self._points = points = with_reuse_keys(job, self.benchmark, points, session, self._needed)
@@ -210,8 +210,8 @@ class JobRunner:
         ]
 
     def _completed(self, points: Sequence[BoundPoint]) -> set[tuple[str, int]]:
-        """Return the (point id, repeat) of each repeat that need not be measured again, and count the reused ones.
-        Raises StoreError."""
+        """Return (point id, repeat) for each repeat that need not be measured again, and count the reused ones. Raises
+        StoreError."""
         job, done = self.job, set(self._done)
         if self._earlier.runs is not None:
             begun = {point_id for point_id, _ in done}
@@ -224,8 +224,8 @@ class JobRunner:
         return done
 
     def _completed_earlier(self) -> set[tuple[str, int]]:
-        """Count the repeats that an earlier part of this run measured, and return the (point id, repeat) of each. These
-        repeats are counted even if the job or its host now turns out to be unusable."""
+        """Count the repeats measured by an earlier part of this run, and return (point id, repeat) for each. They are
+        counted even if the job or its host turns out to be unusable now."""
         job, done = self.job, set[tuple[str, int]]()
         for point in job.points:
             for repeat in self._numbers:
@@ -263,7 +263,7 @@ class JobRunner:
         self._clean_up()
 
     def _clean_up(self) -> None:
-        """Remove the job's folder, unless it has just been lost together with the host."""
+        """Remove the job's folder, unless it was just lost together with the host."""
         session = self._session
         if not session.is_open:
             return
@@ -319,7 +319,7 @@ class JobRunner:
     def _measure(self, repeats: RepeatRunner, attempt: Attempt) -> None:
         """Measure one attempt and decide whether its outcome is final.
 
-        A retry goes to the end of the queue. By the time it runs, the cause of the failure may have disappeared.
+        Retries go to the end of the queue, because the cause of the failure may have disappeared by the time they run.
         """
         job, point = self.job, attempt.point
         self._run.events.emit(PointStarted(job.host, job.id, point.id, attempt.repeat, point.label, point.estimated_s))
@@ -351,7 +351,7 @@ class JobRunner:
             self._announce(repeats)
 
     def _conclude(self, attempt: Attempt) -> None:
-        """Make the outcome of this attempt the outcome of the repeat."""
+        """Record the outcome of this attempt as the outcome of the repeat."""
         job, point = self.job, attempt.point
         if is_refusal(attempt.diagnostic):
             self._given_up, self.entry.refused, self.entry.note = True, True, attempt.diagnostic.cause
@@ -376,7 +376,7 @@ def _count(counts: dict[str, int], key: str, number: int = 1) -> None:
 
 
 def _headline(benchmark: Benchmark[Any], found: Sequence[Measurement]) -> str:
-    """Return the value of the first metric that has exactly one value; if there is no such metric, return the number of
+    """Return the value of the first metric with exactly one value or, if there is no such metric, the number of
     values."""
     for metric in benchmark.metrics:
         values = [item.value for item in found if item.metric == metric.name]
@@ -395,18 +395,17 @@ def estimate(services: Services, job: Job) -> float:
 
 
 ScheduledRepeat = tuple[int, int]
-"""(index of the point, repeat). Repeats are numbered 1, 2, ...; warm-ups are numbered 0, -1, ... in order of
-execution.
+"""(point index, repeat). Repeats are numbered 1, 2, ...; warm-ups are numbered 0, -1, ... in order of execution.
 """
 
 
 def schedule(job: Job) -> list[ScheduledRepeat]:
-    """Return all repeats of a job in the order of measurement.
+    """Return all repeats of a job in measurement order.
 
-    * interleaved: one pass over all points per repeat, so that drift affects all points equally; warm-ups come first;
-    * grouped: all warm-ups and repeats of a point before the next point;
-    * random: repeats are shuffled with `job.seed`, identically on every machine and Python version; the warm-ups of a
-      point come directly before its first repeat.
+    * interleaved: each repeat is a pass over all points, so that drift affects all points equally; warm-ups come first;
+    * grouped: all warm-ups and repeats of a point come before the next point; * random: repeats are shuffled with
+    `job.seed`, identically on every machine and Python version; the warm-ups of a point come immediately before its
+    first repeat.
     """
     points, warmups = range(len(job.points)), [-number for number in range(job.warmup)]
     repeats = [*warmups, *range(1, job.repeats + 1)]
@@ -418,7 +417,7 @@ def schedule(job: Job) -> list[ScheduledRepeat]:
 
 
 def _shuffled(job: Job, warmups: Sequence[int]) -> list[ScheduledRepeat]:
-    """Return the repeats sorted by a keyed hash, so that their order does not depend on any library's random number
+    """Return the repeats sorted by a keyed hash, so that their order does not depend on a library's random number
     generator."""
     slots = [index for index in range(len(job.points)) for _ in range(job.repeats)]
     ranked = sorted(range(len(slots)), key=lambda slot: hashlib.sha256(f"{job.seed}:{slot}".encode()).digest())

@@ -1,4 +1,4 @@
-"""Bind the points of a job to its host, and combine the job's results for other jobs. Performs no I/O."""
+"""Bind a job's points to its host, and combine the job's results for other jobs. Performs no I/O."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from asct.sdk.record import Scalar
 
 @dataclass(frozen=True, slots=True)
 class BoundPoint:
-    """A point on its host, with the results of other jobs filled in. `params` contains the validated settings."""
+    """A point on its host, with results from other jobs filled in. `params` contains the validated settings."""
 
     id: str
     params: Params
@@ -37,7 +37,7 @@ class BoundPoint:
     unfit: Diagnostic | None = None
     """The reason why the host cannot run this point, or None if it can.
 
-    An unfit point fails without an attempt; the others are measured.
+    An unfit point fails without being attempted; the other points are measured.
     """
     reuse_key: str = ""
     """Hash of everything that the point's values depend on, or an empty string if the point is never reused."""
@@ -56,7 +56,7 @@ def is_bound(value: Any) -> bool:
 
 
 def waits_for_results(job: Job) -> bool:
-    """Return whether any setting of the job depends on the results of other jobs."""
+    """Return whether any of the job's settings depends on results from other jobs."""
     return not all(is_bound(value) for point in job.points for value in point.settings.values())
 
 
@@ -64,8 +64,8 @@ def bind(settings: Mapping[str, Any], needs_values: Mapping[str, Scalar]) -> dic
     """Return the settings with every PendingValue evaluated. `needs_values` maps `alias.path` to values measured on
     this host.
 
-    The benchmark's model validates the result like any other value. Raises NotMeasured (E226) if a result is missing or
-    the value cannot be computed.
+    The benchmark's model validates a computed value like any other. Raises NotMeasured (E226) if a result is missing or
+    a value cannot be computed.
     """
     return {name: _bound(name, value, needs_values) for name, value in settings.items()}
 
@@ -78,7 +78,7 @@ def _bound(name: str, value: Any, known: Mapping[str, Scalar]) -> Any:
     try:
         return evaluate_pending(value.text, known, value.values)
     except PlanError as error:
-        hint = f"set `{name}` in the plan; that value replaces the result"
+        hint = f"set `{name}` in the plan; asct then uses that value instead"
         message = f"`{name}` cannot be computed from `{value.text}`"
         found = [(item, f"{message}: {item.message}") for item in error.diagnostics]
         raise NotMeasured(
@@ -89,9 +89,10 @@ def _bound(name: str, value: Any, known: Mapping[str, Scalar]) -> Any:
 def bind_points(
     job: Job, benchmark: Benchmark[Any], values: Mapping[str, Scalar], facts: HostFacts
 ) -> tuple[list[BoundPoint], list[Needs]]:
-    """Return all points, and the needs of those that the host can run. The others contain a diagnostic (E422, E427).
+    """Return all points, and the needs of those that the host can run. The other points contain a diagnostic (E422,
+    E427).
 
-    Raises NotMeasured with the diagnostics (E612, E614) of all points whose settings are invalid.
+    Raises NotMeasured with the diagnostics (E612, E614) for all points whose settings are invalid.
     """
     points: list[BoundPoint] = []
     needs: list[Needs] = []
@@ -110,8 +111,8 @@ def bind_points(
 def _settled(
     job: Job, benchmark: Benchmark[Any], values: Mapping[str, Scalar], facts: HostFacts
 ) -> Iterator[tuple[Point, dict[str, Any], Params]]:
-    """Yield each point with its settings on the host, both as written and as validated. Raises NotMeasured like
-    `bind_points`."""
+    """Yield each point with its settings on the host, both as written and as validated. Raises NotMeasured in the same
+    cases as `bind_points`."""
     given: list[tuple[Point, dict[str, Any], Params]] = []
     findings: dict[str, Diagnostic] = {}
     for point in job.points:
@@ -183,7 +184,7 @@ def needed_values(
 
 
 def _needed_failed(job: Job, job_id: str, cause: str) -> Diagnostic:
-    message = f"{job.id} on {job.host}: skipped because it needs a result of {job_id}, which was not measured"
+    message = f"{job.id} on {job.host}: skipped because it needs a result from {job_id}, which was not measured"
     return Diagnostic(
         "E611",
         f"{message}: {cause}" if cause else message,
@@ -194,8 +195,8 @@ def _needed_failed(job: Job, job_id: str, cause: str) -> Diagnostic:
 def shared_results(points: Iterable[Sequence[Mapping[str, Scalar]]]) -> dict[str, Scalar]:
     """Combine the results of a job for use by other jobs.
 
-    The result for each path is the middle value over the repeats of a point. Paths whose values differ between points
-    are omitted.
+    The result for each path is the middle value over a point's repeats. Paths whose values differ between points are
+    omitted.
     """
     found: dict[str, set[Scalar]] = {}
     for repeats in points:

@@ -73,7 +73,7 @@ def _scratch(demand: JobNeeds, facts: HostFacts, host: str) -> Diagnostic | None
         return None
     message = (
         f"host {host}: not enough space for a temporary file of {mib(wanted)} and a reserve of {mib(RESERVE_BYTES)}: "
-        f"only {mib(free)} is free on the file system of the work folder"
+        f"only {mib(free)} is free on the work folder's file system"
     )
     return Diagnostic("E423", message, hint="reduce `filesize`, or set another `workdir` for the host")
 
@@ -90,20 +90,21 @@ _LIKE: Final = 0.6
 """Minimum similarity of suggested names, from 0 to 1 (Ratcliff/Obershelp)."""
 
 Kind = Literal["file", "device", "folder", "other", "absent", "homeless"]
-"""The type of a path on a host. `absent` means that it does not exist; `homeless` means that its folder is missing
-too."""
+"""The type of a path on a host. `absent` means that the path does not exist; `homeless` means that its folder is also
+missing."""
 
 _KINDS: dict[str, Kind] = {kind: kind for kind in get_args(Kind)}
 
 
 def target_kinds(host: Host, paths: Collection[str]) -> dict[str, Kind]:
-    """Return the kind of each path on the host, after following links. The host is contacted once. Raises HostError."""
+    """Return the type of each path on the host after following links, using a single command. Raises HostError."""
     found = _lines(host, text(__file__, "kinds.sh"), paths)
     return {path: _KINDS.get(found.get(path, ""), "other") for path in paths}
 
 
 def _lines(host: Host, script: str, names: Collection[str]) -> dict[str, str]:
-    """Return the line that a shell script prints for each name. The host is contacted once. Raises HostError."""
+    """Return the line that a shell script prints for each name. All names are passed in one command. Raises
+    HostError."""
     if not names:
         return {}
     answer = host.execute(["sh", "-c", script, "sh", *names])
@@ -118,7 +119,7 @@ def check_targets(
     host: str,
     known: Collection[str] = (),
 ) -> list[Diagnostic]:
-    """Return the reasons why targets named in the plan must not be used, or an empty list if all of them may be used.
+    """Return the reasons why targets named in the plan must not be used, or an empty list if all may be used.
 
     `made` contains the files that this run created on the host. `consented` contains the devices that the plan allows
     asct to overwrite; the `guard` kernel checks these devices. `known` contains the names of the host's devices, for
@@ -139,7 +140,7 @@ def check_targets(
 def _written(path: str, kind: Kind, careful: bool, host: str) -> Diagnostic | None:
     if kind == "file" and careful:
         hint = (
-            "if you do not need its content, set `overwrite: true` in the config of the benchmark; otherwise, omit "
+            "if you do not need its content, set `overwrite: true` in the benchmark's config; otherwise, omit "
             "`file_names`"
         )
         message = f"host {host}: {path} already exists and would be overwritten"
@@ -189,14 +190,12 @@ def _missing_device(path: str, known: Collection[str]) -> str:
     if close:
         return f"did you mean {' or '.join(names[name] for name in close)}?"
     return (
-        "`asct doctor` lists the devices of the host"
-        if known
-        else "the host has no device in /dev/disk/by-id; run `lsblk`"
+        "`asct doctor` lists the host's devices" if known else "the host has no device in /dev/disk/by-id; run `lsblk`"
     )
 
 
 def find_tools(host: Host, names: Collection[str]) -> dict[str, str]:
-    """Return the absolute path of each program that is on the host's PATH, keyed by name. Raises HostError."""
+    """Return the absolute paths of programs on the host's PATH, keyed by program name. Raises HostError."""
     found = _lines(host, 'for p do echo "$(command -v -- "$p" 2>/dev/null)"; done', names)
     return {name: path for name, path in found.items() if path.startswith("/")}
 
@@ -216,7 +215,7 @@ def measured_scope(host: Host, demands: Iterable[JobNeeds]) -> MeasuredScope:
 
 
 def _devices(host: Host, paths: list[str]) -> dict[str, str]:
-    """Return the Linux kernel's name of each device, after following links. The host is contacted once."""
+    """Return the Linux kernel's name for each device after following links, using a single command."""
     try:
         found = _lines(host, 'for path do readlink -f -- "$path" || echo; done', paths)
     except HostLost:
@@ -227,7 +226,7 @@ def _devices(host: Host, paths: list[str]) -> dict[str, str]:
 
 
 def disturbance_notice(found: Disturbances, subjects: Collection[str]) -> Diagnostic | None:
-    """Return a notice about the disturbances that affect jobs with these subjects, or None if there are none."""
+    """Return a notice about disturbances that affect jobs with these subjects, or None if there are none."""
     relevant = found.touching(subjects)
     if not relevant:
         return None

@@ -1,6 +1,4 @@
-"""The programs on a host: the paths of measurement kernels and tools, and the kernels that may run as root through
-sudo.
-"""
+"""The programs on a host: paths of measurement kernels and tools, and the kernels that may run as root through sudo."""
 
 from __future__ import annotations
 
@@ -59,10 +57,10 @@ class Programs:
 
 
 def process_of(part: Step | Companion, path: str, folder: str, *, sudo: bool = False) -> Process:
-    """Return the process of a step or companion on the host, which runs the program at `path` in `folder`.
+    """Return the process for a step or companion on the host. It runs the program at `path` in `folder`.
 
-    With `sudo`, the program must be a measurement kernel: it first creates the files to be collected as the account,
-    then restarts itself as root.
+    With `sudo`, the program must be a measurement kernel: while still running as the account, it creates the files to
+    be collected; then it restarts itself as root.
     """
     argv = (path, *part.arguments)
     if isinstance(part, Step):
@@ -88,24 +86,24 @@ _DESCRIBED: Final = '{"t":"describe"'
 
 class Rights:
     """The measurement kernels that asct runs as root on one host if the plan contains `sudo: true`. `granted` contains
-    those that sudo is known to allow.
+    the kernels that sudo is known to allow.
 
-    Each kernel is run once through sudo with an option that only prints its description. Unlike `sudo -l`, this shows
-    whether sudo requires a password or a terminal, and whether the file can be executed in its folder.
+    asct runs each kernel once through sudo with an option that only prints the kernel's description. Unlike `sudo -l`,
+    this shows whether sudo requires a password or a terminal, and whether the file can be executed in its folder.
     """
 
     def __init__(self, host: str, *, sudo: bool) -> None:
         self._host = host
         self._sudo = sudo
         self._refusals: dict[str, tuple[str, str]] = {}
-        """Maps each refused kernel to the reason and to the sudoers line that would allow it."""
+        """Maps each refused kernel to the reason and the sudoers line that would allow it."""
         self._reported: set[Privilege] = set()
         self.granted: set[str] = set()
 
     def ask(self, connection: Host, programs: Programs, wanted: Iterable[Privilege]) -> list[Diagnostic]:
-        """Try to run the kernels of `wanted` through sudo, skipping those that have not been built. Return one
-        diagnostic per refusal: an error if the job cannot run without the privilege, otherwise a warning. The same
-        warning is returned only once. Raises HostLost."""
+        """Try to run the kernels in `wanted` through sudo, skipping those that have not been built. Return one
+        diagnostic per refusal: an error if the job cannot run without the privilege, otherwise a warning. Each warning
+        is returned only once. Raises HostLost."""
         if not self._sudo or programs.facts.system.uid == 0:
             return []
         found = []
@@ -143,7 +141,7 @@ def _tried(connection: Host, path: str) -> str | None:
 
 
 def sudoers_line(account: str, path: str, sha256: str) -> str:
-    """Return the sudoers line that allows `account` to run the program at `path` as root.
+    """Return a sudoers line that allows `account` to run the program at `path` as root.
 
     The line is valid only for a program with this checksum.
     """

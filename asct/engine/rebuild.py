@@ -3,7 +3,8 @@ rebuild`).
 
 Lines of records.jsonl are kept if they match the checksum in the status of their repeat. All others are parsed from the
 raw files again, with the settings, steps and host state in status.json and the facts of the host. A parsed line is used
-only if it, too, matches the checksum. Thus, neither a changed parser nor changed facts can change a measured value.
+only if it, too, matches the checksum. As a result, changes to the parser or the facts can never change a measured
+value.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ class Survey:
 
 
 def survey(stored: StoredRun, catalog: Catalog) -> Survey:
-    """Read all repeats that ended with values, as their status shows. Writes nothing.
+    """Read all repeats that ended with values according to their status. Writes nothing.
 
     Raises StoreError if the journal cannot be read.
     """
@@ -118,7 +119,7 @@ def survey(stored: StoredRun, catalog: Catalog) -> Survey:
 
 
 def _in_order(stored: StoredRun) -> dict[RepeatKey, str]:
-    """Return each repeat's status according to the journal, in the order in which the repeats last ended."""
+    """Return each repeat's status according to the journal, ordered by when the repeat last ended."""
     found: dict[RepeatKey, str] = {}
     for event in stored.journal():
         if event.get("t") == "point-ended" and event["repeat"] > 0:
@@ -225,7 +226,7 @@ class _Builder:
         return benchmark
 
     def _outputs(self, status: Status, command: CommandDocument) -> Iterable[Output]:
-        """Yield the outputs as the benchmark received them. Raises OSError, StoreError, ValueError and LookupError."""
+        """Yield the outputs as the benchmark received them. Raises OSError, StoreError, ValueError or LookupError."""
         root = self.stored.layout.root
         for row, made in zip(status.steps, command.steps, strict=True):
             step = Step(
@@ -262,8 +263,8 @@ def _reused(record: Record, status: Status) -> Record:
 
 
 def _require_ends(stored: StoredRun) -> None:
-    """Raise StoreError if the journal of a completed run lacks the end of a repeat that has values. The records of such
-    a repeat would be lost."""
+    """Raise StoreError if the journal of a completed run does not contain the end of a repeat that has values, because
+    the records of such a repeat would be lost."""
     if stored.run.status == "running":
         return
     ended = {stored.layout.repeat(*key) for key in _in_order(stored)}
@@ -276,7 +277,7 @@ def _require_ends(stored: StoredRun) -> None:
 
 
 def rebuild(stored: StoredRun, catalog: Catalog) -> Survey:
-    """Rewrite records.jsonl, and its line in SHA256SUMS, for a run that no process is writing to. Returns the survey of
+    """Rewrite records.jsonl and its line in SHA256SUMS for a run that no process is writing to. Return the survey of
     the run.
 
     Raises StoreError if the journal cannot be read or is incomplete, or if the run cannot be written. Raises

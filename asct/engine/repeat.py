@@ -1,7 +1,7 @@
 """Measure one repeat of a point: run its steps, parse their outputs and write its files.
 
-A failure becomes a status, not an exception. Each step becomes a task for the transport. Tasks produce outputs; these
-are parsed into measurements, which become records. status.json is written last; its presence means that the attempt has
+A failure becomes a status, not an exception. Each step becomes a task for the transport. The outputs of the tasks are
+parsed into measurements, which become records. status.json is written last; its presence means that the attempt has
 ended.
 """
 
@@ -52,7 +52,7 @@ _SHAPE_ERRORS = (ValueError, LookupError, TypeError, ArithmeticError)
 
 
 class _UnreadableError(Exception):
-    """Raised if a benchmark cannot derive its next steps from earlier outputs. The argument is the original
+    """Raised if a benchmark cannot determine its next steps from earlier outputs. The argument is the original
     exception."""
 
 
@@ -79,7 +79,7 @@ class Attempt:
     exported: Mapping[str, Scalar] = field(default_factory=dict)
     diagnostic: Diagnostic | None = None
     end: Literal["complete", "early", "lost"] = "complete"
-    """How the steps ended: nothing stopped them, one of them failed or was interrupted, or the connection was lost."""
+    """How the steps ended: they all finished, one failed or was interrupted, or the connection was lost."""
     steps_left: bool = False
     """Whether the attempt failed although its remaining steps had already been announced to the host."""
     telemetry: Telemetry | None = None
@@ -87,22 +87,22 @@ class Attempt:
 
     @property
     def advanced(self) -> bool:
-        """Whether the attempt finished any steps after which the next attempt can continue."""
+        """Whether the attempt finished any steps from which the next attempt can continue."""
         return self.notes is not None and self.notes.finished > 0
 
     def again(self, *, counted: bool = True) -> Attempt:
-        """Return the next attempt at this repeat. `counted` is False if the next attempt only continues this one."""
+        """Return the next attempt at this repeat. `counted` is False if that attempt only continues this one."""
         if counted:
             return Attempt(self.point, self.repeat, self.number + 1, self)
         return Attempt(self.point, self.repeat, self.number, self.previous)
 
     def fail(self, status: PointStatus, diagnostic: Diagnostic | None) -> None:
-        """End the attempt without values. A refusal for safety reasons has a status of its own, which reports show."""
+        """End the attempt without values. A refusal for safety reasons has its own status, which reports show."""
         self.status, self.diagnostic = "refused" if is_refusal(diagnostic) else status, diagnostic
 
 
 class RepeatRunner:
-    """Runs repeats of one job over one connection to its host; a reconnection requires a new runner.
+    """Runs repeats of one job over one connection to its host. After a reconnection, a new runner is needed.
 
     The only exception that the methods raise is StoreError.
     """
@@ -220,7 +220,7 @@ class RepeatRunner:
             self._writer.repeat_folder(attempt.folder, attempt.number)
 
     def _run_from_notes(self, attempt: Attempt) -> None:
-        """Run all steps that have no note. If the notes belong to a different measurement, start again with the first
+        """Run all steps that have no note. If the notes belong to a different measurement, start again at the first
         step."""
         try:
             self._run_steps(attempt)
@@ -269,7 +269,7 @@ class RepeatRunner:
             notes.check_replayed()
 
     def _steps(self, attempt: Attempt) -> Iterator[Step]:
-        """Yield the steps one by one. More steps are requested from the benchmark only after the earlier ones have
+        """Yield the steps one by one. Further steps are requested from the benchmark only after the earlier ones have
         finished."""
         context = replace(
             self._context,
@@ -299,7 +299,7 @@ class RepeatRunner:
             raise _UnreadableError(error) from error
 
     def _announce_step(self, step: Step, attempt: Attempt) -> Callable[[str], None] | None:
-        """Announce the start of a step if the repeat is long.
+        """Emit an event for the start of a step if the repeat is long.
 
         Returns a function that processes each line of guard's output, or None if the step does not run guard.
         """
@@ -380,8 +380,8 @@ class RepeatRunner:
         return step_key(identity, number, step, self._context.work)[:24] if identity else ""
 
     def _task(self, step: Step, into: Path, limit: float, done: StepOutputs, key: str) -> Task:
-        """Return the task for a step. Each step has its own folder on the host, so that it cannot find the files of
-        other steps."""
+        """Return the task for a step. Each step has its own folder on the host, so that it cannot find files from other
+        steps."""
         folder = f"{self._context.work}/{key or next(self._numbers)}"
         path, sudo = self._programs.path(step.program), self._programs.through_sudo(step)
         return Task(
@@ -449,7 +449,8 @@ class RepeatRunner:
         attempt.fail("failed", unreadable(self._job, done.outputs, done.notes, raw, error))
 
     def _close_notes(self, attempt: Attempt, notes: StepNotes) -> None:
-        """Discard the notes about a repeat that ran all steps but has no valid values. The repeat must start over."""
+        """Discard the notes about a repeat that ran all steps but has no valid values, because the repeat must start
+        again."""
         attempt.elapsed_s = round(attempt.elapsed_s + notes.earlier_s, 6)
         if attempt.end == "complete" and attempt.status != "ok":
             self._writer.discard_steps(attempt.folder)

@@ -40,7 +40,7 @@ class EarlierResults:
     runs: EarlierRuns | None = None
     """The runs that `--reuse` searches, or None if the option is not set."""
     pilots: EarlierRuns | None = None
-    """Recent runs, whose variances determine how many visits are made."""
+    """Recent runs whose variances determine the number of visits."""
     findings: Sequence[Diagnostic] = ()
     """Diagnostics about damage in the earlier part of the run."""
 
@@ -48,11 +48,9 @@ class EarlierResults:
 def missing(resolved: ResolvedPlan, found: Survey) -> list[tuple[Job, str, int]]:
     """Return (job, point id, repeat) for every repeat that the surveyed run did not measure, in planned order.
 
-    A repeat is treated as measured if all of these conditions are met:
-    * the journal says that it ended with the status ok or noisy (only ok for a strict job);
-    * its status.json is valid and agrees with the journal;
-    * its raw files are intact;
-    * its records exist or can be rebuilt from the raw files.
+    A repeat is treated as measured if all of these conditions are met: * according to the journal, it ended with the
+    status ok or noisy (only ok for a strict job); * its status.json is valid and agrees with the journal; * its raw
+    files are intact; * its records exist or can be rebuilt from the raw files.
 
     Warm-ups are not listed.
     """
@@ -67,7 +65,7 @@ def _planned(resolved: ResolvedPlan) -> Iterator[tuple[Job, RepeatKey]]:
 
 
 def _kept(resolved: ResolvedPlan, found: Survey) -> set[RepeatKey]:
-    """Return the measured repeats of the plan's points, including those that measured a value again."""
+    """Return the measured repeats of the plan's points, including repeats that measured a value again."""
     jobs = {(job.host, job.id, point.id): job for job in resolved.jobs for point in job.points}
     return {key for key, status in found.done.items() if (job := jobs.get(key[:3])) and _is_done(job, status)}
 
@@ -82,12 +80,12 @@ def check_plan(resolved: ResolvedPlan, stored: StoredRun) -> None:
         message = (
             f"{stored.layout.root}: the run has a different plan ({stored.run.plan_hash[:6]}, not {resolved.hash[:6]})"
         )
-        hint = "`asct resume` uses the original plan; without `--resume` the changed plan starts a new run"
+        hint = "`asct resume` uses the original plan; without `--resume`, the changed plan starts a new run"
         raise StoreError(Diagnostic("E507", message, hint=hint))
 
 
 def reopen(resolved: ResolvedPlan, layout: RunLayout, services: Services) -> tuple[RunWriter, EarlierResults]:
-    """Return the writer of the reopened run, and its earlier results.
+    """Return the writer for the reopened run, and the run's earlier results.
 
     Raises StoreError if `resolved` is not the plan of the run.
     """
@@ -110,7 +108,8 @@ def reopen(resolved: ResolvedPlan, layout: RunLayout, services: Services) -> tup
 
 def _ends(stored: StoredRun) -> tuple[Counter[RepeatKey], dict[str, str]]:
     """Return how many times each repeat ended according to the journal, and the token of each host's last session. A
-    lost connection does not count as an end, because the host continues the repeat and its results will be used."""
+    lost connection does not count as an end, because the host continues to measure the repeat, and the results will be
+    used."""
     ends: Counter[RepeatKey] = Counter()
     sessions: dict[str, str] = {}
     for event in stored.journal():

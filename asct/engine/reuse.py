@@ -1,7 +1,7 @@
 """Reuse points that an earlier run measured under the same conditions (`apply --reuse AGE`).
 
-A point is reused with all of its repeats or not at all, because repeats from different runs would not show the spread
-within one run.
+A point is reused with all of its repeats or not at all, because a mix of repeats from different runs would not show the
+spread within one run.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _PILOT_RUNS: Final = 20
 _PILOT_DAYS: Final = 30
 _SPREAD_RUNS: Final = 9
 """Maximum number of earlier runs whose spread is used. With more runs, a slow decline would itself widen the spread and
-remain unnoticed."""
+thus go unnoticed."""
 
 
 def earlier_runs(results: Path, age_s: float, leave_out: Path | None = None) -> EarlierRuns:
@@ -45,8 +45,7 @@ def earlier_runs(results: Path, age_s: float, leave_out: Path | None = None) -> 
 
 
 def pilot_runs(results: Path, leave_out: Path) -> EarlierRuns:
-    """Return the newest runs below `results`, from which `Context.earlier` is taken. The run `leave_out` is
-    excluded."""
+    """Return the newest runs below `results` as the source for `Context.earlier`. The run `leave_out` is excluded."""
     since = datetime.now(UTC) - timedelta(days=_PILOT_DAYS)
     return EarlierRuns(results, since, leave_out, newest=_PILOT_RUNS)
 
@@ -66,7 +65,7 @@ def earlier_values(
     runs: EarlierRuns, host: str, point_id: str, version: str, facts: HostFacts, measured: Sequence[Measurement]
 ) -> list[EarlierValues]:
     """For every measurement that has visits, return the values that the newest earlier runs measured under the same
-    conditions, oldest first. Runs on a noisy host and reused results are ignored."""
+    conditions, oldest first. Values measured on a noisy host and reused values are ignored."""
     wanted = {
         value_key(item.metric, item.coords): EarlierValues(metric=item.metric, coords=dict(item.coords), values=[])
         for item in measured
@@ -110,7 +109,7 @@ ReusedRepeat = tuple[Status, Mapping[str, Scalar]]
 
 @dataclass(slots=True)
 class Reuse:
-    """Reuses points of one job. The methods raise StoreError if this run cannot be written."""
+    """Reuses points for one job. The methods raise StoreError if this run cannot be written."""
 
     run: RunContext
     runs: EarlierRuns
@@ -154,7 +153,7 @@ class Reuse:
         except StoreError as error:
             if self.run.writer.failure is not None:
                 raise
-            message = f"{found.job_id} {found.point_id} of {found.name} is not reused: {error.diagnostics[0].message}"
+            message = f"{found.job_id} {found.point_id} from {found.name} is not reused: {error.diagnostics[0].message}"
             hint = f"`asct results verify {found.name}` lists all damage"
             self.run.events.notice(self.job.host, Diagnostic("E624", message, hint=hint, severity="warning"))
             return []
@@ -182,7 +181,7 @@ class Reuse:
         return record.model_copy(update={**own, "flags": [*flags, REUSED]})
 
     def _changed(self, found: Sequence[EarlierPoint]) -> Diagnostic:
-        """Return a notice that lists the changes since the points were measured, as far as the facts reveal them."""
+        """Return a notice that lists what has changed since the points were measured, as far as the facts show it."""
         first = found[0]
         facts = first.facts()
         names = changes(facts, self.facts) if facts is not None else []
@@ -194,14 +193,14 @@ class Reuse:
         )
         points, ago = counted(len(found), "point"), age(first.measured_at, now())
         message = (
-            f"{self.job.id} on {self.job.host}: {points} of {first.name} ({ago} ago) cannot be reused: {what} changed"
+            f"{self.job.id} on {self.job.host}: {points} from {first.name} ({ago} ago) cannot be reused: {what} changed"
         )
         return Diagnostic("E623", message, severity="note")
 
 
 def reusable(resolved: ResolvedPlan, catalog: Catalog, runs: EarlierRuns) -> dict[str, int]:
     """Return the maximum number of reusable points in each job, keyed by job key. A point counts if it is recent enough
-    and if the facts of its host at that time equal the newest known ones. Whether it is really reusable is known only
+    and its host's facts at that time are the same as the newest known ones. Whether it is really reusable is known only
     once the host has been contacted.
     """
     newest = {host: runs.newest_facts(host) for host in resolved.hosts}

@@ -1,9 +1,9 @@
 """Compute a key from everything that a measurement depends on. The result can be reused as long as the key is
 unchanged.
 
-The key is a SHA-256 of the benchmark and its version, the settings (with the results of other jobs filled in), the
+The key is a SHA-256 of the benchmark and its version, the settings (with results from other jobs filled in), the
 kernels with their compiler and flags, the tools, the host with its hardware and software, and the drives below the
-targets. File times, plan names and asct versions are not included. The option `--reuse` compares the keys.
+targets. File times, plan names and asct versions are not included. `--reuse` compares these keys.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ _MOVING: Final[dict[str, Any]] = {
 Tools and drives are listed here because the key contains separate items for those that a point uses.
 """
 _GRAIN: Final = 64 << 20
-"""The granularity of memory sizes in bytes. Sizes are rounded because the Linux kernel reserves slightly different
-amounts of memory at each boot."""
+"""Granularity in bytes to which memory sizes are rounded, because the Linux kernel reserves a slightly different amount
+of memory at each boot."""
 
 
 def can_be_reused(needs: Needs) -> bool:
@@ -71,7 +71,7 @@ def _coarse(size: int | None) -> int | None:
 
 
 def changes(before: HostFacts, after: HostFacts) -> list[str]:
-    """Return the names of the facts that affect measurements and that differ between two states of a host."""
+    """Return the names of facts that affect measurements and differ between two states of a host."""
     first, second = conditions(before), conditions(after)
     return [name for name in dict.fromkeys((*first, *second)) if first.get(name) != second.get(name)]
 
@@ -85,7 +85,7 @@ def with_reuse_keys(
 ) -> list[BoundPoint]:
     """Return the points with their keys. A point that cannot be reused or measured has no key.
 
-    `needed` contains the results of other jobs that the points use. Raises HostLost.
+    `needed` contains the results from other jobs that the points use. Raises HostLost.
     """
     facts, spec, host = session.facts, session.spec, session.host
     asked = {
@@ -108,7 +108,7 @@ def with_reuse_keys(
 
 
 def _opened(needs: Needs, host: Host) -> list[str]:
-    """Return the paths that a point opens, except the files that its job creates in the work folder."""
+    """Return the paths that a point opens, except files that its job creates in the work folder."""
     return [*needs.targets, *([host.work] if needs.scratch is not None else [])]
 
 
@@ -138,7 +138,7 @@ _HEAD = re.compile(r"^=\n", re.MULTILINE)
 
 
 def drives(host: Host, paths: Collection[str]) -> dict[str, str]:
-    """Return a description of the drives below each path, after following links. The host is contacted once. Raises
+    """Return a description of the drives below each path after following links, using a single command. Raises
     HostError."""
     if not paths:
         return {}

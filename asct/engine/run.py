@@ -54,14 +54,13 @@ from asct.values.timestamp import stamp
 _POLL_S = 0.1
 """Interval in seconds at which the main thread checks for signals and the time limit."""
 _INTERRUPT_AGAIN_S = 1.0
-"""Seconds until hosts are interrupted again, in case one of them started a step at the moment of the first
-interruption.
+"""Seconds until hosts are interrupted again, in case a host was just starting a step at the first interruption.
 """
 
 _STATUSES: dict[type[AsctError], HostStatus] = {
     HostLost: "lost", HostLocked: "locked", ConnectError: "unreachable", NotMeasured: "unfit"
 }  # fmt: skip
-"""Maps each exception to the status of the host that it made unusable. The first match applies."""
+"""Maps each exception to the status of a host that it makes unusable. The first match applies."""
 
 Render = Callable[[RunLayout], Mapping[str, str]]
 RunState = Literal["complete", "incomplete", "interrupted"]
@@ -100,8 +99,8 @@ def apply(
 
 @contextmanager
 def judging(run: RunContext, render: Render) -> Iterator[None]:
-    """Let signals request the end of the run while the body judges the run and measures points again. If the body
-    raises an exception, the run ends as incomplete."""
+    """While the body of the `with` statement judges the run and measures points again, let signals request the end of
+    the run. If the body raises an exception, the run ends as incomplete."""
     try:
         with signals(run.stop):
             yield
@@ -118,8 +117,8 @@ def finish_run(
     `rejected` is true if values of several jobs disagree and are therefore treated as not measured, although each job
     succeeded.
 
-    `render` returns the path of each report, keyed by format; run.json is complete when it is called. Raises StoreError
-    if run.json cannot be written.
+    `render` returns the paths of the reports, keyed by format. When it is called, run.json is complete. Raises
+    StoreError if run.json cannot be written.
     """
     writer = run.writer
     jobs = writer.run.jobs
@@ -266,8 +265,8 @@ def _measure(run: RunContext, earlier: EarlierResults, options: RunOptions) -> N
 
 
 def measure_again(run: RunContext, points: Collection[PointKey], options: RunOptions) -> dict[PointKey, str]:
-    """Measure points again, with as many repeats as the plan contains. Their numbers follow those of the plan's
-    repeats. Repeats that an earlier part of the run measured again are kept, as with `asct resume`.
+    """Measure points again, with as many repeats as in the plan. The new repeats are numbered after those in the plan.
+    Repeats that an earlier part of the run already measured again are kept, as with `asct resume`.
 
     Returns the points that were not measured again, with the reason: the run was stopped, measuring them would exceed a
     limit of the plan, the host could not be used, or a repeat failed. Call it within `judging`.
@@ -300,9 +299,9 @@ def _finished(run: RunContext, hosts: Sequence[HostRunner], options: RunOptions)
 
 
 def _started(run: RunContext, pool: ThreadPoolExecutor, hosts: Sequence[HostRunner], forks: int) -> list[Future[None]]:
-    """Start up to `forks` threads, each of which measures one host after another until none is left.
+    """Start up to `forks` threads, each of which measures one host after another until none are left.
 
-    If the system cannot start all of them, fewer hosts are measured at a time. Raises RuntimeError if none can be
+    If the system cannot start all threads, fewer hosts are measured at a time. Raises RuntimeError if no thread can be
     started.
     """
     waiting = deque(hosts)
@@ -330,7 +329,7 @@ def _started(run: RunContext, pool: ThreadPoolExecutor, hosts: Sequence[HostRunn
 
 
 def _wait(run: RunContext, hosts: Sequence[HostRunner], futures: Sequence[Future[None]], limit_s: float | None) -> None:
-    """Wait for the hosts. A signal, the time limit or an unwritable results tree interrupts all of them."""
+    """Wait for the hosts. A signal, the time limit or an unwritable results tree interrupts all hosts."""
     pending = set(futures)
     interrupted = 0.0
     while pending:
@@ -398,7 +397,7 @@ def _run_started(run: RunContext, jobs: Mapping[str, list[Job]]) -> RunStarted:
 
 
 def _save_state(run: RunContext, hosts: Sequence[HostRunner]) -> None:
-    """Write hosts, jobs and counts to run.json. If the disk is full, leave the writing to `finish_run`."""
+    """Write hosts, jobs and counts to run.json. If the disk is full, leave this to `finish_run`."""
     writer = run.writer
     jobs = [job.document() for host in hosts for job in host.jobs]
     totals: Counter[str] = Counter()
@@ -415,7 +414,7 @@ def _save_state(run: RunContext, hosts: Sequence[HostRunner]) -> None:
 
 
 def _abandon(writer: RunWriter, error: BaseException, render: Render | None = None) -> None:
-    """Mark the run as incomplete in run.json. The reason is a bug, or that the results tree cannot be written or
+    """Mark the run as incomplete in run.json, because of a bug or because the results tree cannot be written or
     read."""
     known = error if isinstance(error, AsctError) else exhausted(error)
     try:
@@ -465,7 +464,8 @@ _HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 def git_commit(plan: Path) -> str | None:
-    """Return the commit checked out in the folder of `plan`, or None if there is no repository or it cannot be read.
+    """Return the commit checked out in the folder that contains `plan`, or None if there is no repository or it cannot
+    be read.
 
     The commit is read from .git without starting any program or hook.
     """

@@ -1,4 +1,4 @@
-"""The services that a run uses from outside the engine, and the context shared by its hosts, jobs and repeats."""
+"""The services outside the engine that a run uses, and the context shared by its hosts, jobs and repeats."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from asct.toolchain.provide import BuiltKernel
 @dataclass(frozen=True, slots=True)
 class Services:
     """Access to benchmarks, transports, facts and measurement kernels. The services are passed as an argument, so that
-    tests can replace each of them."""
+    tests can replace each service."""
 
     catalog: Catalog
     make_host: Callable[[HostSpec, Path], Host]
-    """Returns a host that has not been opened yet. The folder is the base of relative paths in the plan."""
+    """Returns a host that has not been opened yet. Relative paths in the plan are resolved against the folder."""
     collect_facts: Callable[[Host, Path], HostFacts]
     """Reads a host's facts and writes the raw files to the folder. Raises HostError."""
     provide: Callable[[Host, str, HostFacts, Path], BuiltKernel]
@@ -45,7 +45,7 @@ class Services:
 
 
 def default_services() -> Services:
-    """Return the services of the installed asct. Their modules load slowly and are therefore imported here."""
+    """Return the services of the installed asct. Their modules are imported here because they load slowly."""
     from asct.facts import collect, session_script
     from asct.hosts.factory import make_host
     from asct.registry import installed
@@ -56,7 +56,7 @@ def default_services() -> Services:
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """The state that the hosts, jobs and repeats of a run share: plan, services, writer, events and stop request."""
+    """The state shared by a run's hosts, jobs and repeats: plan, services, writer, events and stop request."""
 
     plan: ResolvedPlan
     services: Services
@@ -70,8 +70,8 @@ class RunContext:
     kept: Mapping[RepeatKey, Status] = field(default_factory=dict)
     """The repeats that an earlier part of this run measured."""
     again: bool = False
-    """Whether points are being measured again to confirm regressions. The numbers of such repeats follow those of the
-    plan's repeats. `asct resume` does not complete them, because the run already has every repeat in its plan."""
+    """Whether points are being measured again to confirm regressions. Such repeats are numbered after those in the
+    plan. `asct resume` does not complete them, because the run already has every repeat in its plan."""
 
     @property
     def id(self) -> str:

@@ -2,8 +2,8 @@
 
 A benchmark determines its steps from its settings and the outputs of earlier steps. After an interruption, it returns
 the same steps again, one after the other. A step that has a note is not run again; its output is read from disk. If a
-step differs from its note because the plan, the program on the host or the version of asct has changed, the notes
-belong to a different measurement.
+step differs from its note because the plan, the program on the host or the asct version has changed, the notes belong
+to a different measurement.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class StepNotes:
 
     @property
     def earlier_s(self) -> float:
-        """Total duration in seconds of the steps finished in earlier parts."""
+        """Total duration, in seconds, of the steps finished in earlier parts of the run."""
         return sum(note.elapsed_ns for note in self._earlier) / 1e9
 
     def reopen(self) -> None:
@@ -87,7 +87,7 @@ class StepNotes:
         self._writer.reopen_repeat(self._repeat, self._earlier)
 
     def discard_earlier(self) -> None:
-        """Ignore the steps finished in earlier parts."""
+        """Ignore the steps finished in earlier parts of the run."""
         self._earlier = []
         self._next = self._noted = 0
 
@@ -152,10 +152,9 @@ class StepNotes:
 
 
 def step_key(identity: Sequence[str], number: int, step: Step, work: str) -> str:
-    """Return 64 hexadecimal digits that identify a step in all parts of a run.
-
-    They depend on `identity` and on the step's number, name, program, arguments, files and environment, but not on its
-    time limit, its companions or the job's folder `work`.
+    """Return 64 hexadecimal digits that identify a step in all parts of a run. They depend on `identity` and on the
+    step's number, name, program, arguments, files and environment, but not on its time limit, its companions or the
+    job's folder `work`.
     """
     targets = targets_in(step)
     # earlier parts of the run may have written to the targets, which must not change the key

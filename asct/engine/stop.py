@@ -34,10 +34,10 @@ class StopRequest:
             self.request("fail-fast")
 
     def on_signal(self, number: int, _frame: FrameType | None) -> None:
-        """Handle a signal. A second signal has no effect, so that the cleanup is never cut short.
+        """Handle a signal. A second signal has no effect, so that it cannot interrupt the cleanup.
 
-        A closed terminal (SIGHUP) ends a run in the same way as SIGTERM and is reported as SIGTERM: the documented exit
-        code of a run that was terminated from outside and has cleaned up is 143, not 129.
+        A closed terminal (SIGHUP) stops a run in the same way as SIGTERM and is reported as SIGTERM: 143, not 129, is
+        the documented exit code of a run that was terminated from outside and has cleaned up.
         """
         if self.signal is None:
             self.hung_up = number == signal.SIGHUP
@@ -46,12 +46,12 @@ class StopRequest:
 
     @property
     def requested(self) -> bool:
-        """Whether the run must end. If so, no further measurement may begin."""
+        """Whether the run must end. If so, no further measurement may start."""
         return self.reason is not None
 
     @property
     def at_once(self) -> bool:
-        """Whether running tasks must be stopped too."""
+        """Whether running tasks must also be stopped."""
         return self.reason in ("signal", "timeout", "store")
 
 
@@ -59,8 +59,8 @@ class StopRequest:
 def signals(stop: StopRequest) -> Iterator[None]:
     """While the body runs, let SIGINT, SIGTERM and SIGHUP request `stop`.
 
-    Only the main thread can install handlers; in any other thread, nothing changes. If SIGHUP is ignored, as under
-    nohup, it remains ignored.
+    Only the main thread can install handlers; in any other thread, this function has no effect. If SIGHUP is ignored,
+    as under nohup, it remains ignored.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

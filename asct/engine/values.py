@@ -20,14 +20,14 @@ class ContractBreachError(ValueError):
 
 def with_host_flag(found: Iterable[Measurement], verdict: HostVerdict | None) -> tuple[Measurement, ...]:
     """Add a flag to the values if the host state makes them doubtful. A measurement kernel observes only the CPUs that
-    it runs on. Only the host state shows whether another program uses caches, memory bandwidth or power."""
+    it runs on; only the host state shows whether another program uses caches, memory bandwidth or power."""
     flag = {"invalid": INVALID_HOST, "noisy": NOISY_HOST}.get(verdict.state if verdict else "unknown")
     return tuple(replace(item, flags=(*item.flags, flag)) if flag else item for item in found)
 
 
 def for_next_run(found: Iterable[Measurement], earlier: Iterable[EarlierValues]) -> tuple[Measurement, ...]:
-    """Widen the intervals of the measurements so that they are expected to contain the next run's value. Values without
-    visits do not change."""
+    """Widen the intervals of the measurements so that each is expected to contain the next run's value. Values without
+    visits are not changed."""
     known = {value_key(item.metric, item.coords): item.values for item in earlier}
     return tuple(_for_next_run(item, known.get(value_key(item.metric, item.coords), ())) for item in found)
 
@@ -48,8 +48,8 @@ def value_key(metric: str, coords: Mapping[str, Scalar]) -> tuple[object, ...]:
 def records_of(
     found: Iterable[Measurement], benchmark: Benchmark[Any], record_of: Callable[..., Record]
 ) -> list[Record]:
-    """Return one record for each measurement. `record_of` makes a record from the fields of a measurement; it adds the
-    fields that all records of a repeat share.
+    """Return one record for each measurement. `record_of` creates a record from the fields of a measurement and adds
+    the fields that all records of a repeat share.
 
     Raises ContractBreachError for a measurement that the benchmark does not declare.
     """
@@ -71,5 +71,5 @@ def records_of(
 
 
 def measurements_of(records: Sequence[Record]) -> list[Measurement]:
-    """Convert stored records, from an earlier run or from an earlier part of this run, back to measurements."""
+    """Convert stored records from an earlier run, or from an earlier part of this run, back to measurements."""
     return [Measurement(r.metric, r.value, dict(r.coords), r.stats, tuple(r.flags)) for r in records]

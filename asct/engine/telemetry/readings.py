@@ -29,8 +29,8 @@ _QUOTA: Final = {
     "throttled_usec": ("quota_us", 1),
     "throttled_time": ("quota_us", 1000),
 }
-"""The counter and the divisor for each name in cpu.stat. Version 2 of control groups counts in microseconds, version 1
-in nanoseconds."""
+"""The counter and the divisor for each name in cpu.stat. Control groups count in microseconds in version 2, and in
+nanoseconds in version 1."""
 _PRESSURE: Final = re.compile(r"some .*\btotal=(\d{1,18})")
 _DRIVE: Final = re.compile(r"/(nvme\d+)/")
 _ZERO_CELSIUS_TO_MAX: Final = (-60.0, 250.0)
@@ -39,7 +39,7 @@ _ZERO_CELSIUS_TO_MAX: Final = (-60.0, 250.0)
 
 @dataclass(slots=True)
 class CounterReading:
-    """A reading and, for each file that it includes, the counters in that file."""
+    """A reading, and the counters in each file that it includes."""
 
     moment: Moment = field(default_factory=Moment)
     sources: dict[tuple[str, str], int] = field(default_factory=dict)
@@ -64,7 +64,7 @@ def parse_reading(content: str) -> CounterReading:
 
 
 def counter_growth(before: CounterReading, after: CounterReading) -> dict[str, int]:
-    """Return the growth of each counter, summed over its files.
+    """Return the increase of each counter, summed over its files.
 
     A file whose counter decreased is ignored, because it belongs to a new device.
     """

@@ -22,9 +22,9 @@ _NOT_READ: Final = (
     "its shell"
 )
 _LATE_S: Final = 1.0
-"""Number of seconds by which a CPU's counted time may exceed the time between two readings. It is needed because some
-Linux kernels count a CPU's idle time only after the CPU has woken up."""
-_ODD: Final = "the CPU counters of the host decreased, or grew more than is possible"
+"""Number of seconds by which a CPU's counted time may exceed the time between two readings. This tolerance is needed
+because some Linux kernels count a CPU's idle time only after the CPU wakes up."""
+_ODD: Final = "the host's CPU counters decreased, or increased more than is possible"
 
 
 MeasuredStep = tuple[Output, HostReadings]
@@ -49,7 +49,8 @@ class _Pair:
         return last - first if first is not None and last is not None else None
 
     def growth(self) -> dict[str, int]:
-        """Return the growth of the counters. Ticks that exceed the time of all CPUs are invalid and omitted."""
+        """Return the increase of the counters. If they grew by more ticks than all CPUs have in that time, they are
+        invalid and omitted."""
         found = counter_growth(self.before, self.after)
         cpus = max(cpus_of(self.before.moment) or 0, cpus_of(self.after.moment) or 0)
         if self.window_s is None or not cpus:
@@ -59,7 +60,7 @@ class _Pair:
 
 
 def summarize(steps: Sequence[MeasuredStep]) -> Telemetry:
-    """Return the telemetry of a repeat. The host state is `unknown` if some readings are missing and the others show a
+    """Return the telemetry for a repeat. The host state is `unknown` if some readings are missing and the others show a
     quiet host."""
     read = [_pair(*step) for step in steps if step[1].before and step[1].after]
     pairs = [pair for pair in read if pair.window_s is None or pair.window_s >= 0]
@@ -132,7 +133,7 @@ def _shares(found: NoiseEvidence) -> dict[str, float]:
 
 
 def _unknown(steps: Sequence[MeasuredStep], read: int, found: NoiseEvidence) -> dict[str, str]:
-    """Return the reasons why values are unknown, keyed by the name of the value."""
+    """Return the reasons why values are unknown, keyed by value name."""
     if not read:
         why = _BRIEF if steps and all(readings.brief for _, readings in steps) else _NOT_READ
         return {"before": why, "after": why}
@@ -145,9 +146,9 @@ def _unknown(steps: Sequence[MeasuredStep], read: int, found: NoiseEvidence) -> 
         "steal": (found.steal() is not None, short),
         "steps": (read == len(steps), late),
         "clock_hz": (first.clock_hz, "the Linux kernel has no cpufreq for these CPUs, as in most virtual machines"),
-        "celsius": (first.celsius, "no sensor of a CPU or drive is readable (thermal zones, hwmon)"),
+        "celsius": (first.celsius, "no CPU or drive sensor is readable (thermal zones, hwmon)"),
         "heat_throttles": ("heat_throttles" in growth, "not counted by the Linux kernel (thermal_throttle, x86 only)"),
-        "quota": ("quota_throttled" in growth, "no control group of the CPU controller is visible"),
+        "quota": ("quota_throttled" in growth, "no control group with the CPU controller is visible"),
         "pressure": ("pressure_cpu_us" in growth, "the Linux kernel has no pressure stall information (psi=1)"),
         "own_cpu_s": (found.own_cpu_s is not None, "the host does not report the CPU time of programs"),
         "others_cpus": (found.others_cpus() is not None, short),

@@ -17,9 +17,9 @@ from asct.store.model import HostVerdict, Moment, Reason
 from asct.values.cpulist import parse_cpulist
 
 TICKS_A_SECOND: Final = 100
-"""USER_HZ on all architectures that asct supports (proc(5): sysconf(_SC_CLK_TCK), "typically 100")."""
+"""The value of USER_HZ on all architectures that asct supports (proc(5): sysconf(_SC_CLK_TCK), "typically 100")."""
 GRAIN_TICKS: Final = 3
-"""Minimum number of ticks from which shares are computed; with fewer ticks, shares would be meaningless."""
+"""Minimum number of ticks for computing shares; with fewer ticks, shares would be meaningless."""
 OTHERS_LIMIT: Final = 0.05
 OTHERS_MOST_CPUS: Final = 0.5
 """Limits on the CPU time of other programs: a share of all CPUs, but at most half of one CPU.
@@ -35,8 +35,8 @@ MEMORY_LIMIT: Final = 0.05
 """Limit on the share of time during which a task waited for memory (psi.rst, `some`). A quiet host neither reclaims
 memory nor swaps."""
 SWAP_PAGES: Final = 256
-"""Limit on the number of pages swapped (1 MiB in total). Even a process that was swapped out and wakes up reads fewer
-pages than this."""
+"""Limit on the number of pages swapped (1 MiB in total). Even a swapped-out process that wakes up reads fewer pages
+than this."""
 QUOTA_LIMIT: Final = 0.01
 """Limit on the share of time during which a control group throttled its tasks.
 
@@ -44,7 +44,7 @@ A smaller share means that only isolated periods (100 ms each by default; see cp
 which does not affect a median over a second or more.
 """
 NEAR_CRITICAL_C: Final = 5.0
-"""Margin below the critical temperature in degrees Celsius. Firmware throttles a CPU or drive a few degrees below that
+"""Margin below the critical temperature in degrees Celsius. Firmware throttles a CPU or drive a few degrees below this
 temperature."""
 FIXED_GOVERNORS: Final = frozenset({"performance", "userspace"})
 """Governors with a fixed frequency (cpufreq.rst). With any other governor, an idle CPU runs more slowly."""
@@ -52,9 +52,10 @@ FIXED_GOVERNORS: Final = frozenset({"performance", "userspace"})
 
 @dataclass(frozen=True, slots=True)
 class NoiseEvidence:
-    """The evidence from which the state of the host is judged.
+    """The evidence used to judge the host state.
 
-    `moments` contains at least two readings in order. `growth` and `window_s` (wall time) are sums over the steps.
+    `moments` contains at least two readings in chronological order. `growth` and `window_s` (wall time) are sums over
+    the steps.
     """
 
     moments: Sequence[Moment]
@@ -74,7 +75,7 @@ class NoiseEvidence:
         return self.moments[-1]
 
     def seconds(self, *kinds: str) -> float:
-        """Return the CPU time of these kinds in seconds, summed over all CPUs."""
+        """Return the CPU time, in seconds, of these kinds, summed over all CPUs."""
         return sum(self.growth.get(f"ticks_{kind}", 0) for kind in kinds) / TICKS_A_SECOND
 
     def counted(self, *kinds: str) -> bool:
@@ -109,7 +110,7 @@ def cpus_of(moment: Moment) -> int | None:
 
 
 def verdict(evidence: NoiseEvidence) -> HostVerdict:
-    """Return the state of the host and all reasons for it, the worst reason first."""
+    """Return the host state and all reasons for it, worst reason first."""
     reasons = [reason for rule in _RULES for reason in rule(evidence)]
     reasons.sort(key=lambda reason: reason.state != "invalid")
     return HostVerdict(state=reasons[0].state if reasons else "stable", reasons=reasons)
@@ -150,7 +151,7 @@ def _others(found: NoiseEvidence) -> Reasons:
 def _memory(found: NoiseEvidence) -> Reasons:
     waited_s = found.growth.get("pressure_memory_us", 0) / 1e6
     if found.window_s > 0 and waited_s > max(MEMORY_LIMIT * found.window_s, GRAIN_TICKS / TICKS_A_SECOND):
-        means = "tasks waited for memory: the Linux kernel reclaimed or swapped pages"
+        means = "tasks had to wait for memory: the Linux kernel reclaimed or swapped pages"
         yield _percent("memory-pressure", "noisy", waited_s / found.window_s, MEMORY_LIMIT, means)
 
 
