@@ -335,7 +335,7 @@ def difference(base: MetricGroup, new: MetricGroup) -> str:
     if any(flag.startswith("invalid") for flag in base.doubts):
         return f"the baseline value is flagged {listed(base.doubts)}"
     if base.value != new.value and min(base.value, new.value) <= 0.0:
-        return "values that are not positive have no relative change"
+        return "there is no relative change, because a value is not positive"
     if any(value and not 1.0 / _EXTREME < abs(value) < _EXTREME for value in (*_values(base), *_values(new))):
         return "the values are too large or too small to be compared"
     return ""

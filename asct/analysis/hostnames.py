@@ -60,7 +60,7 @@ def _end(rests: Sequence[str]) -> str:
 
 
 def _shared(texts: Iterable[Sequence[str]]) -> list[str]:
-    """Return the items that all sequences share, counted from the start."""
+    """Return the longest common beginning of the sequences."""
     return [same[0] for same in takewhile(lambda same: len(set(same)) == 1, zip(*texts, strict=False))]
 
 

@@ -233,7 +233,7 @@ def apply_profile(
     if profile is None and findings.hides("profiles"):
         return members
     if profile is None:
-        hint = did_you_mean(name, profiles, "add it to `profiles`, or remove `--profile`")
+        hint = did_you_mean(name, profiles, "add the profile to `profiles`, or remove `--profile`")
         span = members["profiles"].location if "profiles" in members else None
         findings.error("E114", f"the plan has no profile `{shown(name)}`", span, hint)
         return members

@@ -55,7 +55,7 @@ def read_inventory(
         return None
     if not isinstance(document, dict) or not all(isinstance(item, dict) for item in document.values()):
         findings.error(
-            "E117", "not an inventory: it has no map of groups", Span(name, 1, 1), "use `ansible-inventory --list`"
+            "E117", "not an inventory: it contains no map of groups", Span(name, 1, 1), "use `ansible-inventory --list`"
         )
         return None
     return _Reader(document, name, place, findings, given or {}).read()
@@ -253,7 +253,7 @@ def _value(variables: Mapping[str, Any], name: str, key: str) -> str | None:
 
 
 def _from_names(key: str, variables: Mapping[str, Any], found: TranslatedHost) -> Iterator[tuple[str, Any]]:
-    """Yield the key with the value of the first of its variables that is set."""
+    """Yield the key and the value of the first variable that is set for it."""
     for name in _NAMES[key]:
         value = _value(variables, name, key)
         if value is not None:
@@ -323,7 +323,7 @@ def _option(name: str, option: str, value: str, found: TranslatedHost) -> Iterat
 
 def _long_option(name: str, option: str, value: str, found: TranslatedHost) -> Iterator[tuple[str, Any]]:
     plain = {"proxyjump": "jump", "identityfile": "identity_file", "user": "user", "hostname": "address"}
-    unchecked = "host keys are always checked: StrictHostKeyChecking and UserKnownHostsFile are ignored"
+    unchecked = "asct always checks host keys, so StrictHostKeyChecking and UserKnownHostsFile are ignored"
     if option == "proxyjump" and value == "none":
         return
     if option in plain:

@@ -218,7 +218,7 @@ def read_execution(section: Section) -> Execution:
     """Read the execution keys of a map. Missing keys are None."""
     timeout = section.duration("timeout")
     if timeout == 0:
-        message, hint = "a time limit of 0 would stop every point immediately", "use a longer one, such as `15m`"
+        message, hint = "a time limit of 0 would stop every point immediately", "use a longer time limit, such as `15m`"
         section.findings.error("E112", message, section.members["timeout"].span, hint)
     return Execution(
         repeats=section.whole("repeats", 1, _MOST_REPEATS),

@@ -151,7 +151,7 @@ def test_metrics_that_record_the_same_numbers_are_one_test() -> None:
         ({"point_id": "p2"}, {}, "the baseline was measured with different settings"),
         ({"flags": ["invalid-x"]}, {}, "the baseline value is flagged invalid-x"),
         ({"flags": ["invalid-x", "noisy-y", "noisy-z"]}, {}, "is flagged invalid-x, noisy-y and noisy-z"),
-        ({"value": 0.0}, {}, "values that are not positive"),
+        ({"value": 0.0}, {}, "a value is not positive"),
     ],
 )
 def test_what_cannot_be_compared_says_why(base: dict[str, Any], new: dict[str, Any], reason: str) -> None:

@@ -84,7 +84,7 @@ def test_processors_of_several_kinds() -> None:
 def test_instances_of_caches_are_folded() -> None:
     many = CacheLevel(level=2, type="Unified", size_bytes=1 << 20, line_bytes=64, instances=[[n] for n in range(64)])
     rows = told(facts(cache_levels=[many], caches=[Cache(level=2, type="Unified", size_bytes=1 << 20)]))
-    assert rows["L2"] == "64 x 1M, lines of 64 B, CPUs 0 | 1 | 2 | ... | 63"
+    assert rows["L2"] == "64 x 1M, 64 B lines, CPUs 0 | 1 | 2 | ... | 63"
     assert rows["Caches"] == "L2 1M"
 
 
@@ -116,7 +116,7 @@ def test_devices() -> None:
     rows = told(facts(block_devices=[drive, part], mounts=[mount]))
     assert rows["Drives"] == "nvme0n1 960 GB"
     assert rows["nvme0n1"] == (
-        "disk, 960 GB, nvme ACME X1, blocks of 512/4096 B, scheduler none, 1023 requests in 64 queues, "
+        "disk, 960 GB, nvme ACME X1, 512/4096 B blocks, scheduler none, 1023 requests in 64 queues, "
         "link 16.0 GT/s PCIe x4 (up to 32.0 GT/s PCIe x4), used by dm-0, 38 degC, 3 % of rated life used, "
         "10 TB written, 1 media error, critical warning 0x04"
     )

@@ -67,7 +67,7 @@ def test_each_mistake_of_a_plan_has_a_way_out_and_no_doubled_word(asct: Asct, tm
         ("`duration`: `30` needs a unit", "write `30s`, `30ms` or `30m`"),
         ("`min` is above `max`", "swap or correct them: no value can meet both"),
         ("the id of a benchmark must be text, not nothing", "write a name, or remove the entry"),
-        ("the plan has no profile `quick`", "add it to `profiles`, or remove `--profile`"),
+        ("the plan has no profile `quick`", "add the profile to `profiles`, or remove `--profile`"),
     ]
 
 

@@ -140,7 +140,7 @@ def test_remarks_come_once_and_passwords_go_nowhere(tmp_path: Path) -> None:
     }  # fmt: skip
     plan, findings = loaded(tmp_path, variables)
     assert [(item.severity, item.message.partition(": ")[2]) for item in findings] == [
-        ("warning", "host keys are always checked: StrictHostKeyChecking and UserKnownHostsFile are ignored (3 x)"),
+        ("warning", "asct always checks host keys, so StrictHostKeyChecking and UserKnownHostsFile are ignored (3 x)"),
         ("warning", "passwords are ignored: log in with a key or an agent (3 x)"),
     ]
     own = {name: node.plain() for name, node in plan.hosts["n0"].vars.items()}

@@ -214,7 +214,7 @@ def _level(level: CacheLevel) -> str:
     each = size_text(level.size_bytes) if level.size_bytes is not None else "size unknown"
     return listed(
         f"{count} x {each}" if count else each,
-        phrase("lines of {} B", level.line_bytes or None),
+        phrase("{} B lines", level.line_bytes or None),
         phrase("{} ways", level.ways or None),
         phrase("{} sets", level.sets or None),
         phrase("CPUs {}", " | ".join(shared)),
@@ -322,7 +322,7 @@ def _device(device: BlockDevice) -> str:
         yes(device.rotational, "rotating", ""),
         yes(device.removable, "removable", ""),
         yes(device.read_only, "read only", ""),
-        phrase("blocks of {} B", blocks),
+        phrase("{} B blocks", blocks),
         phrase("scheduler {}", device.scheduler),
         listed(queue, counted(device.hardware_queues, "queue"), by=" in "),
         device.write_cache,

@@ -42,8 +42,8 @@ _SWATCH: Final = 30.0
 
 
 def _style() -> str:
-    """Return the style sheet drawing.css, extended with the colors for latencies, which are the same in light and dark
-    mode."""
+    """Return the style sheet drawing.css, extended with the colors for latencies, which are the same in both light and
+    dark mode."""
     steps = "".join(
         f".topology .step{number} {{ fill: {colour}; }} "
         f".topology .on{number} {{ fill: {'#ffffff' if number < _DARK_STEPS else '#000000'}; }} "
