@@ -169,7 +169,7 @@ class Benchmark(ABC, Generic[P]):
     def parse(self, params: P, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
         """Parse the outputs of one repeat's steps and return the measured values.
 
-        Raises ValueError with a message for the user if an output does not have the format of its program.
+        Raises ValueError with a message for the user if an output does not have its program's format.
         """
 
     def export(self, measurements: Sequence[Measurement]) -> Mapping[str, Scalar]:

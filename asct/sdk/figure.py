@@ -47,8 +47,8 @@ class Detail:
 
 @dataclass(frozen=True, slots=True)
 class Backdrop:
-    """Values that a series is compared with, such as those of an earlier run. They are drawn in a pale color behind the
-    series. `name` describes them."""
+    """Values that a series is compared with, such as values from an earlier run. They are drawn in a pale color behind
+    the series. `name` describes them."""
 
     name: str
     x: tuple[Scalar, ...]

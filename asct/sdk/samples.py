@@ -31,7 +31,7 @@ class KernelRun:
 
 
 def read_kernel(output: Output) -> KernelRun:
-    """Parse the complete output of a kernel that succeeded.
+    """Parse the complete output of a kernel.
 
     Raises ValueError if the kernel failed, or if its output is incomplete or does not have the expected format and
     version.

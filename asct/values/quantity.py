@@ -55,8 +55,8 @@ _EXAMPLE: Final = {
 
 
 def parse_quantity(text: object, unit: str) -> float:
-    """Return the value of `text` in the base unit `unit`: `130 ns` in `s` is 1.3e-07. The docstring of this module
-    lists the base units.
+    """Return the value of `text` in the base unit `unit`: `130 ns` in `s` is 1.3e-07. The module docstring lists the
+    base units.
 
     A number without a unit is accepted if the base unit is usually omitted (ops/s, cycles, B/cycle, 1). Raises a
     BadValueError that lists the possible units if the dimension is wrong, and KeyError if the base unit is unknown.

@@ -31,7 +31,9 @@ def test_a_drive_with_large_blocks_gets_the_share_of_the_small_requests_in_its_s
     assert params.shares == {4 * KIB: 77, 8 * KIB: 10, 16 * KIB: 7, 32 * KIB: 3, 64 * KIB: 3}
     assert params.blockalign == 4096
     assert CompositeParams().on(512).shares == CompositeParams().shares
-    with pytest.raises(Unsuitable, match="no request size in `bssplit` is a multiple of a logical block"):
+    with pytest.raises(
+        Unsuitable, match="no request size in `bssplit` is a multiple of the target's logical block size"
+    ):
         CompositeParams(bssplit="512/50:1K/50").on(4096)
 
 

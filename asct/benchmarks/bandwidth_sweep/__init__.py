@@ -145,14 +145,14 @@ class BandwidthSweepParams(OneWidthParams):
         0.2,
         "",
         max_s=60,
-        help="Time limit per access pattern and level, or per item of `sizes`; a size on the curve gets a fifth of "
+        help="Time limit per access pattern and level, or per item in `sizes`; a size on the curve gets a fifth of "
         "this time",
     )
 
 
 class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
-    """A benchmark that measures each level that latency-sweep found, at a size well inside it, and a curve over a range
-    of sizes."""
+    """A benchmark that measures the levels found by latency-sweep, each at a size well inside the level, and a curve
+    over a range of sizes."""
 
     name = "bandwidth-sweep"
     title = "Memory bandwidth sweep"
@@ -187,7 +187,7 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
     def check(self, params: BandwidthSweepParams) -> Iterable[tuple[str, str]]:
         """Yield errors for empty ranges, arrays that are too small, and CPUs listed twice."""
         if not params.sizes and params.min_size >= params.max_size:
-            yield "min_size", f"`min_size` ({params.min_size} B) is not below `max_size` ({params.max_size} B)"
+            yield "min_size", f"`min_size` ({params.min_size} B) must be less than `max_size` ({params.max_size} B)"
         smallest = _ITERATION_BYTES * max(ARRAYS[traffic] for traffic in params.traffic)
         if min(params.sizes, default=params.min_size) < smallest:
             name = "sizes" if params.sizes else "min_size"
@@ -313,7 +313,7 @@ def _measuring_cpus(params: BandwidthSweepParams, facts: HostFacts) -> tuple[int
 
 
 def _curve_sizes(params: BandwidthSweepParams, facts: HostFacts | None, cpus: Sequence[int]) -> list[int]:
-    """Return sizes from min_size to max_size, or to the largest size that fits into memory."""
+    """Return sizes from `min_size` to `max_size`, or to the largest size that fits into memory."""
     high = params.max_size if facts is None else _fitted(params, facts, cpus, params.max_size)
     return geometric_sizes(params.min_size, max(params.min_size, high), params.points_per_octave, _GRANULE)
 

@@ -143,7 +143,7 @@ class CoreToCoreLatency(VisitedBenchmark[CoreToCoreLatencyParams]):
         return measurements(params, runs, facts)
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
-        """Return the matrix, statistics, the slowest and the most asymmetric pairs and, for exports, every pair."""
+        """Return the matrix, the statistics, the slowest and the most asymmetric pairs and, for exports, every pair."""
         return all_tables(records, self.shown)
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:

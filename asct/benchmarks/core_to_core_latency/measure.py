@@ -33,7 +33,7 @@ alone."""
 
 @dataclass(frozen=True, slots=True)
 class KernelPass:
-    """The results of one run of the `pingpong` kernel: all pairs with the memory of one node.
+    """The results of one run of the `pingpong` kernel: all pairs, measured with the memory of one node.
 
     `cycles` contains the same pairs in core cycles, if requested. For each method, `checks` contains one ratio per
     checked pair (the latency measured concurrently with other pairs, divided by the latency measured alone), and

@@ -1,5 +1,5 @@
-"""Define the latency of a pair of CPUs (in both directions and by location of the data), the topology order of the
-CPUs, and the flags."""
+"""Define the latency of a pair of CPUs (in both directions and by data location), the topology order of the CPUs, and
+the flags."""
 
 from __future__ import annotations
 

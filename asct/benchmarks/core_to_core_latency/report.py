@@ -21,9 +21,9 @@ NS = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class StoredPairs:
-    """The pairs of one point: medians over its repeats, in seconds or core cycles.
+    """The pairs for one point: medians over its repeats, in seconds or core cycles.
 
-    `cells` contains every ordered pair; `groups` contains the pairs, keyed by location of the data and method.
+    `cells` contains every ordered pair; `groups` contains the pairs, keyed by data location and method.
     """
 
     records: tuple[Record, ...]
@@ -54,7 +54,7 @@ class StoredPairs:
         return {method: cells for (where, method), cells in self.groups.items() if where == data}
 
     def maps(self) -> dict[str, dict[str, Sequence[PairLatency]]]:
-        """Return the pairs for the figures, keyed by location of the data and by method.
+        """Return the pairs for the figures, keyed by data location and method.
 
         If all data is on a single node, local and remote pairs complement each other, so they share a figure.
         """
@@ -311,7 +311,7 @@ _FEWEST: Final = 3
 """Minimum number of CPUs for a figure; two CPUs form only a single pair."""
 _CAPTIONS: Final = {
     "token": "One-way latency of a message that one CPU stores and the other polls for (half a round trip).",
-    "cas": "One-way latency of a message by compare-and-swap (half a round trip).",
+    "cas": "One-way latency of a message sent by compare-and-swap (half a round trip).",
     CHAIN: "Time for CPU A to read one line that CPU B wrote, each load waiting for the previous one.",
 }
 
@@ -393,7 +393,7 @@ def _once(cells: Sequence[PairLatency]) -> list[PairLatency]:
 
 
 def _edges(values: Sequence[float], bins: int) -> list[float]:
-    """Return the edges of ranges of the same width. If all values are equal, there is a single range."""
+    """Return the edges of equally wide ranges. If all values are equal, there is a single range."""
     low, high = min(values), max(values)
     if low == high:
         return [low, high]

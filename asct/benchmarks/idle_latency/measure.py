@@ -181,8 +181,8 @@ def _ratios(walked: Sequence[ChaseResult]) -> list[Measurement]:
 
 
 def _distances(walked: Sequence[ChaseResult], facts: HostFacts) -> list[Measurement]:
-    """Return the distance of each pair of nodes. For each node, the system lists the distances to all online nodes, in
-    ascending order of node number."""
+    """Return the distance between the nodes of each pair. For each node, the system lists the distances to all online
+    nodes, in ascending order of node number."""
     ids = sorted(node.id for node in facts.nodes)
     table = {
         (node.id, other): distance

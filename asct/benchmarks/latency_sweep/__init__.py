@@ -81,8 +81,8 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
     flags: ClassVar[Mapping[str, str]] = {
         **NOISE_FLAGS,
         **VISIT_FLAGS,
-        "noisy": f"{VISIT_FLAGS['noisy']}; for a level, it can also mean that the latencies at its sizes differ by "
-        "more than 5 %",
+        "noisy": f"{VISIT_FLAGS['noisy']}; for a level, the flag can also mean that the latencies at its sizes differ "
+        "by more than 5 %",
         "noisy-fraction": "a first-level latency differs by 1 % or more from a whole number of core cycles",
         "noisy-sizes": "the latency of a size in the first level differs by 1 % or more from the latency of the "
         "other sizes in that level",
@@ -151,7 +151,7 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
             return
         low, high = smallest(params), largest(params, None)
         if low >= high:
-            yield "min_size", f"`min_size` ({low} B) is not below `max_size` ({high} B)"
+            yield "min_size", f"`min_size` ({low} B) must be less than `max_size` ({high} B)"
         if low < least:
             yield "min_size", f"a chain needs two lines: at least {least} B with this stride"
 
@@ -291,7 +291,7 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
         return (level_table(records, in_cycles(self, records)),) if records else ()
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
-        """Return a figure of the latency by working set size, with the curve of each point."""
+        """Return a figure of the latency by working set size, with a curve for each point."""
         from asct.benchmarks.latency_sweep.report import latency_curve
 
         return latency_curve(records, in_cycles(self, records))

@@ -39,7 +39,8 @@ rising to the end of the range."""
 EDGES: Final = "edges"
 """Name of the process that measures additional sizes in the first visit."""
 LOCAL: Final = "local"
-"""Name of the process that measures the local chain, which accesses only a few pages at a time, in the first visit."""
+"""Name of the process that measures the local chain in the first visit. The local chain accesses only a few pages at a
+time."""
 _BATCHES: Final = 31
 """Number of batches per size in the first visit, which finds the levels."""
 _BATCHES_AGAIN: Final = 15

@@ -73,7 +73,7 @@ class Survey:
         return tuple(sorted({*(size for size in self.points if size <= VISITED_MOST), *self.sizes_of_levels()}))
 
     def sizes_of_levels(self) -> tuple[int, ...]:
-        """Return the sizes that determine the latencies of the levels; without levels, the whole curve."""
+        """Return the sizes that determine the latencies of the levels or, without levels, the whole curve."""
         if not self.search.levels:
             return self.sizes_to_visit()
         return tuple(sorted({size for level in self.search.levels for size in inside(level)}))

@@ -97,8 +97,8 @@ class LoadedLatency(VisitedBenchmark[LoadedLatencyParams]):
         yield from _check_workload(params)
 
     def needs(self, params: LoadedLatencyParams, facts: HostFacts | None) -> Needs:
-        """Return the resources required: two CPUs (unless only bandwidth is measured), and the memory of the chain and
-        of every load thread."""
+        """Return the resources required: two CPUs (unless only bandwidth is measured), and memory for the chain and for
+        every load thread."""
         alone = params.phase == "bandwidth" and params.workload_cmd is None
         demanded = demanded_bytes(params, facts, params.data_size or _USUAL_SIZE)
         return Needs(

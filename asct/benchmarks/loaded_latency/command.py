@@ -63,7 +63,7 @@ def load_bytes(params: LoadedLatencyParams, facts: HostFacts, where: Layout, cha
 
 
 def demanded_bytes(params: LoadedLatencyParams, facts: HostFacts | None, chain: int) -> int:
-    """Return the total memory of the chain and all load threads. Without facts, this is an estimate."""
+    """Return the total memory that the chain and all load threads need. Without facts, this is an estimate."""
     if facts is None:
         return chain + (params.load_size or chain)
     where = layout(params, facts)

@@ -51,7 +51,7 @@ FLAGS: Final[dict[str, str]] = {
     NO_LOAD: "other processes preempted a thread in every window, so the requested load was never present",
     GAPS: "load levels without a value are missing from the curve; repeat the measurement on an idle machine",
     "no-knee": "bandwidth grew in proportion to the load: the memory was not saturated, so there is no knee",
-    "no-latency-at-80": "the bandwidth of every level is at least 80 % of the peak; add larger numbers of NOPs",
+    "no-latency-at-80": "the bandwidth of every level is at least 80 % of the peak; add larger NOP counts",
     "no-bandwidth-at-115": "the latency did not rise to 115 % of the idle latency",
     "coarse-levels": "on one side of this value, the nearest level is more than a quarter of the peak bandwidth away",
     **ABOVE_THEORETICAL_FLAGS,
@@ -254,8 +254,8 @@ def _bandwidths(
 
 
 def _size_flags(params: LoadedLatencyParams, meta: Mapping[str, Any], facts: HostFacts) -> dict[str, tuple[str, ...]]:
-    """Return the flags that follow from the sizes of the working sets: those that apply to all latencies, and those
-    that apply to all bandwidths."""
+    """Return the flags that follow from the working set sizes: those that apply to all latencies, and those that apply
+    to all bandwidths."""
     asked = meta.get("options")
     sizes = asked if isinstance(asked, Mapping) else {}
     small = number(sizes, "size") < CACHES * number(meta, "llc_bytes")

@@ -23,7 +23,7 @@ def _known(text: str) -> str:
     not."""
     if not _MIX.fullmatch(text.upper()):
         raise ValueError(
-            f"`{text}` is not a mix of request sizes; write each size with its share in percent, such as 4K/70:64K/30"
+            f"`{text}` is not a mix of request sizes; write each size with its share in percent, such as `4K/70:64K/30`"
         )
     return text.upper()
 
@@ -101,8 +101,8 @@ class CompositeParams(DemandParams):
         kept = {size: share for size, share in self.shares.items() if size % logical_block == 0}
         if not kept:
             raise Unsuitable(
-                f"no request size in `bssplit` is a multiple of a logical block of the target ({logical_block} "
-                "bytes); use 4K or more"
+                f"no request size in `bssplit` is a multiple of the target's logical block size ({logical_block} bytes)"
+                "; use 4K or more"
             )
         kept[min(kept)] += 100 - sum(kept.values())
         split = ":".join(f"{size}/{share}" for size, share in kept.items())

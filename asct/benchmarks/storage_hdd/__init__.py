@@ -196,7 +196,7 @@ def _plan(params: HddParams, inspected: Output) -> Sequence[tuple[Zone, ZoneWork
     device = read_guard_output(inspected).before[0]
     cells = params.cells(int(device.scalar("logical_block") or 512))
     if not cells:
-        raise ValueError("every block size is smaller than a logical block of the target; use larger ones")
+        raise ValueError("every block size is smaller than the target's logical block size; use larger block sizes")
     size = _bytes(device)
     span = size if params.filesize is None else min(size, params.filesize)
     zones = zones_of(span, params.zones, max(cell.block_size for cell in cells))

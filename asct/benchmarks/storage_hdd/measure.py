@@ -1,4 +1,4 @@
-"""Combine the results of all workloads in all zones into the values of the disk."""
+"""Combine the results of all workloads in all zones into values for the whole disk."""
 
 from __future__ import annotations
 

@@ -174,7 +174,7 @@ class HddParams(Params):
         return self._fio(rw="randwrite" if self.writes else "randread", filesize=self.filesize)
 
     def fio(self, cell: ZoneWorkload, zone: Zone) -> FioParams:
-        """Return the fio settings of a workload in a zone. Each zone has its own random offsets."""
+        """Return the fio settings for a workload in a zone. Each zone has its own random offsets."""
         return self._fio(
             rw=cell.pattern, block_size=cell.block_size, rwmixread=cell.reads,
             offset=zone.offset, filesize=zone.size, seed=self.seed + zone.index,

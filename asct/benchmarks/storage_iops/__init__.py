@@ -67,7 +67,8 @@ class StorageIops(Qualification[IopsParams]):
         yield from matrix_at_odds(params)
 
     def phases(self, params: IopsParams, logical_block: int) -> Sequence[Phase]:
-        """Return one phase with all workloads, which ends when the rates of the dependent workloads are steady."""
+        """Return one phase that contains all workloads. It ends when the rates of the dependent workloads are
+        steady."""
         return (params.phase(logical_block, "iops"),)
 
 

@@ -114,7 +114,7 @@ class StorageLatency(Qualification[LatencyParams]):
         yield from matrix_at_odds(params)
 
     def phases(self, params: LatencyParams, logical_block: int) -> Sequence[Phase]:
-        """Return one phase with all workloads, which ends when the mean latencies of the dependent workloads are
+        """Return one phase that contains all workloads. It ends when the mean latencies of the dependent workloads are
         steady."""
         return (params.phase(logical_block, "latency"),)
 

@@ -124,7 +124,7 @@ def _times(output: Output) -> tuple[float, float]:
 
 
 def idle_values(params: RecoveryParams, journal: StepJournal, marks: tuple[str, ...]) -> Iterator[Measurement]:
-    """Yield the values of the steady state and, for each pause, the values of its bursts and of the subsequent
+    """Yield the steady-state values and, for each pause, the values of its bursts, the values of the subsequent
     baseline, and the gain from the pause."""
     yield from steady_values(journal, params.phase, marks)
     form = params.form()

@@ -109,7 +109,8 @@ def stimulus_values(params: RecoveryParams, journal: StepJournal, marks: tuple[s
 
 
 def _doubts(rounds: Sequence[tuple[str, ...]], marks: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the flags of unreliable rounds if there are too many of them, and `pause` if any round has that flag."""
+    """Return the flags of the unreliable rounds if there are too many such rounds, and `pause` if any round has that
+    flag."""
     found = [flag for flags in many_doubtful(rounds) for flag in flags]
     found += ["pause"] if any("pause" in flags for flags in rounds) else []
     return tuple(flag for flag in dict.fromkeys(found) if flag not in marks)

@@ -175,6 +175,6 @@ def streams_at_odds(params: StreamParams) -> Iterator[tuple[str, str]]:
     if len({stream.name for stream in streams}) < len(streams):
         yield "streams", "contains a stream twice; list each stream only once, or raise `numjobs`"
     if not all(0 < depth <= _DEEPEST for depth in params.queue_depths):
-        yield "streams", f"the queue depth of a stream must be at least 1 and at most {_DEEPEST}"
+        yield "streams", f"the queue depth of a stream must be between 1 and {_DEEPEST}"
     if any(stream.block_size % _SECTOR or not 0 < stream.block_size <= _LARGEST for stream in streams):
         yield "streams", "the size of direct requests must be a multiple of 512 bytes and at most 128 MiB"

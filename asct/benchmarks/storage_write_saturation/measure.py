@@ -86,12 +86,12 @@ def round_params(params: SaturationParams, journal: StepJournal, before: Sequenc
 
 
 def histogram_params(params: SaturationParams, journal: StepJournal) -> FioParams:
-    """Return the settings of the histogram run: the same load for a longer time."""
+    """Return the settings for the histogram run: the same load for a longer time."""
     return journal.fio(params.cell, params.phase, _AFTER).model_copy(update={"duration": params.histogram_time})
 
 
 def rounds_of(params: SaturationParams, journal: StepJournal) -> list[SaturationRound]:
-    """Return every round in detail. Raises ValueError with the name of the step if fio failed.
+    """Return every round in detail. Raises ValueError with the step name if fio failed.
 
     fio's full results are discarded, because the results of a whole day would not fit in memory.
     """

@@ -93,7 +93,7 @@ def all_tables(records: Sequence[Record]) -> tuple[Table, ...]:
 
 
 def _settings_note(record: Record) -> str:
-    """Return the settings of the rounds as a note."""
+    """Return a note that gives the settings for the rounds."""
     run = record.coords
     mix = f" with {run['rwmixread']} % reads" if run["rw"] in ("randrw", "rw") else ""
     each, size = format_duration(float(run["round_time"])), format_size(int(run["block_size"]))
