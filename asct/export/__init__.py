@@ -106,7 +106,7 @@ def pictures_of(view: RunView, ending: str) -> dict[str, bytes]:
 
 
 def _documents(module: ModuleType, view: RunView, folder: Path) -> Mapping[str, str | bytes]:
-    """Return the contents of the files of a format, keyed by file name."""
+    """Return the file contents of a format, keyed by file name."""
     if hasattr(module, "documents"):
         found: Mapping[str, str | bytes] = module.documents(view, folder)
         return found

@@ -69,7 +69,7 @@ _MOST_VISITS = 20_000
 """Maximum number of visits and repeats, per section, that single-host figures show as points."""
 _DIGITS = 6
 """Number of significant digits stored if there are more than `_MOST_EXACT` records. Storing all digits would double the
-size of the page."""
+page size."""
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 
@@ -308,7 +308,7 @@ def _prose(text: str) -> str:
 
 
 def _unbroken(text: str) -> Markup:
-    """Return text as HTML in which no line break separates a number from its unit."""
+    """Return text as HTML, with no line break between a number and its unit."""
     return Markup(unbroken(_escaped(text)))  # noqa: S704 - it is escaped
 
 

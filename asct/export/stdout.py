@@ -127,7 +127,7 @@ def _up_to(most: int, found: Iterable[Sweep]) -> Iterator[Sweep]:
 
 
 def _sweep(item: Sweep, width: int) -> Iterator[str]:
-    """Yield the title of a sweep and a line for each series."""
+    """Yield a sweep's title and a line for each series."""
     yield from _wrapped(item.title, width).split("\n")
     names = [name if len(item.rows) > 1 else "" for name, _, _ in item.rows]
     ranges = max(display_width(ends) for _, _, ends in item.rows)
@@ -342,7 +342,7 @@ def _with_shared(line: str, groups: Sequence[_Group], sizes: Sequence[int]) -> s
 
 
 def _sizes(grid: TextTable, width: int) -> list[int]:
-    """Return the widths of the columns.
+    """Return the column widths.
 
     Columns are as wide as their values. If there is space left, they are widened to fit their titles; if there is not
     enough space, text columns are narrowed.

@@ -216,7 +216,7 @@ def _numeric(
 
 
 def titled(title: str, unit: str, better: Better = "neither") -> str:
-    """Return the title of an axis with its unit and direction: `Latency (ns), lower is better`."""
+    """Return the axis title, including the unit and direction: `Latency (ns), lower is better`."""
     return f"{title} ({unit}){DIRECTIONS[better]}" if unit else f"{title}{DIRECTIONS[better]}"
 
 
@@ -256,7 +256,7 @@ def _has_prefix(chart: Chart) -> bool:
 
 
 def _plain(unit: str) -> str:
-    """Return the unit to show in the title of an axis. If the axis shows sizes, the labels contain the unit instead."""
+    """Return the unit to show in an axis title. If the axis shows sizes, the labels contain the unit instead."""
     return "" if unit in ("1", "B") else unit
 
 

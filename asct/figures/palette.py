@@ -70,7 +70,7 @@ def by_host(panel: Panel, hosts: Mapping[str, int]) -> bool:
 
 
 def _rest(item: Series) -> str:
-    """Return the name of a series without its host."""
+    """Return a series name without its host."""
     host, rest = host_and_rest(item)
     return rest if host else item.name
 

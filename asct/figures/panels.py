@@ -85,7 +85,7 @@ def host_and_rest(series: Series) -> tuple[str, str]:
 
 
 def _words(series: Series) -> tuple[str, ...]:
-    """Return the words of a name. The name of a host may contain commas, but counts as one word."""
+    """Return the words of a name. A host name may contain commas, but counts as one word."""
     host, rest = host_and_rest(series)
     return tuple(filter(None, (host, *(rest.split(_SEPARATOR) if rest else ()))))
 

@@ -88,7 +88,7 @@ def _named_once(data: list[dict[str, Any]], names: Sequence[str]) -> list[dict[s
 
 
 def _shown(name: str) -> str:
-    """Return the name of a series as HTML for the legend, in which no line break separates a number from its unit."""
+    """Return a series name as HTML for the legend, with no line break between a number and its unit."""
     return unbroken(escape(name))
 
 

@@ -58,10 +58,11 @@ class CounterSample:
 
 @dataclass(frozen=True, slots=True)
 class GuardOutput:
-    """The output of guard for one program.
+    """guard's output for one program.
 
-    `status` is the exit status of the program, negative if it was killed by a signal, or None if no program was run.
-    `stopped` is the reason why guard stopped the program (`interval`, `volume`), or empty if guard did not stop it.
+    `status` is the program's exit status, negative if the program was killed by a signal, or None if no program was
+    run. `stopped` is the reason why guard stopped the program (`interval`, `volume`), or empty if guard did not stop
+    it.
     """
 
     before: tuple[GuardTarget, ...]

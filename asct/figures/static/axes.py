@@ -47,7 +47,7 @@ def place_on(axis: Mapping[str, Any], names: Sequence[Any]) -> Place:
 
 
 def style_axes(axes: Axes) -> None:
-    """Style the axes in the colors of the page."""
+    """Style the axes in the page colors."""
     for side, spine in axes.spines.items():
         spine.set_visible(side in ("left", "bottom"))
         spine.set_color(STYLE[f"{'y' if side == 'left' else 'x'}axis"]["linecolor"])

@@ -17,7 +17,7 @@ POINT: Final = 72 / PIXELS_PER_INCH
 """Points per CSS pixel. Figures specify lengths in pixels; matplotlib measures text and lines in points."""
 
 STYLE: Final[Mapping[str, Any]] = theme.templates()["light"]["layout"]
-"""The fonts and colors of the page in the light theme."""
+"""The page fonts and colors in the light theme."""
 HEAT: Final = theme.templates()["light"]["data"]["heatmap"][0]["colorscale"]
 INK: Final[str] = STYLE["font"]["color"]
 MUTED: Final[str] = STYLE["yaxis"]["tickfont"]["color"]
@@ -38,12 +38,12 @@ Color = str | tuple[float, float, float, float]
 
 
 def plain(text: object) -> str:
-    """Return the text of a label without plotly's markup. Escaped markup is kept as text."""
+    """Return a label's text without plotly markup. Escaped markup is kept as text."""
     return html.unescape(_TAG.sub("", str(text).replace("<br>", "\n")))
 
 
 def shortened(text: str) -> str:
-    """Return the text of a tick label. A very long name is truncated."""
+    """Return the text of a tick label, truncating a very long name."""
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 

@@ -20,7 +20,7 @@ _BAR_WIDTH: Final = 14
 """Width of a color bar in pixels."""
 _BAR_GAP: Final = 18
 _SHARE: Final = 0.85
-"""Minimum width of the plot area relative to the sheet."""
+"""Minimum plot area width, relative to the sheet."""
 
 
 class _Plot(NamedTuple):

@@ -28,7 +28,7 @@ _FOOT: Final = 12
 _LEADING: Final = 1.4
 """Height of a line, relative to the font size."""
 _GLYPH: Final = 0.57
-"""Mean width of a letter of DejaVu Sans, relative to the font size."""
+"""Mean width of a DejaVu Sans letter, relative to the font size."""
 _KEY: Final = 28
 """Width of a series' sample in the legend, in pixels."""
 _GAP: Final = 24
@@ -92,7 +92,7 @@ class Sheet:
 
 
 def _plot_height(spec: Mapping[str, Any], width: float, square: bool) -> float:
-    """Return the height of the space for the plot. For a square matrix, the height depends on the number of rows. Other
+    """Return the height available for the plot. For a square matrix, the height depends on the number of rows. Other
     figures have the same height as on the page, but at least `_PLOT_HEIGHT`."""
     if square:
         return min(_SQUARE_HEIGHT, _SQUARE_LEAST + _SQUARE_ROW * len(spec["data"][0]["y"]))

@@ -45,7 +45,7 @@ class FioBenchmark(Benchmark[P]):
     axis: ClassVar[str | None] = None
     """The setting that the benchmark sweeps, which is the first column of its table and the x axis of its figures."""
     table_title: ClassVar[str] = ""
-    """Title of the table. If it is empty, the title of the benchmark is used."""
+    """Title of the table. If it is empty, the benchmark title is used."""
 
     def check(self, params: P) -> Iterable[tuple[str, str]]:
         """Yield contradictions among the shared settings and in the sweep list."""
@@ -124,7 +124,7 @@ def _loads(params: FioParams) -> list[FioParams]:
 
 
 def _buffer_bytes(stage: FioParams) -> int:
-    """Return the total size of the buffers of all requests in flight."""
+    """Return the total buffer size for all requests in flight."""
     return sum(section.requested_depth * section.block_size for _, section in sections_of(stage))
 
 
@@ -203,7 +203,7 @@ class SweepBenchmark(FioBenchmark[S]):
     }
 
     def parse(self, params: S, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
-        """Return the values of the point, including `latency_bound`, because tables are created from records alone."""
+        """Return the point's values, including `latency_bound`, because tables are created from records alone."""
         from asct.sdk.record import Measurement
 
         found = super().parse(params, outputs, facts)

@@ -29,9 +29,9 @@ _USER: Final = ("usr", "nice")
 class CpuLoad:
     """The load in the mpstat interval that ended in `second`, or the mean of `rows` intervals.
 
-    `load` (for all online CPUs) and `used` (for the CPUs that the jobs use) map kinds of time to percentages. `busiest`
-    is the busy time of the busiest CPU in use, as a percentage. `user_cpus` is the user-space CPU time of all programs
-    on the host, as a number of CPUs.
+    `load` (for all online CPUs) and `used` (for the CPUs that the jobs use) map each kind of CPU time to a percentage.
+    `busiest` is the busy time of the busiest CPU in use, as a percentage. `user_cpus` is the user-space CPU time of all
+    programs on the host, as a number of CPUs.
     """
 
     second: int
@@ -183,7 +183,7 @@ def device_rates(samples: Sequence[CounterSample], fields: Sequence[int], window
 
 
 def _at(series: Sequence[tuple[int, int]], moment: float) -> float:
-    """Return the value of the counter at `moment`: interpolated linearly between samples, and constant before the first
+    """Return the counter value at `moment`. It is interpolated linearly between samples, and constant before the first
     and after the last sample."""
     before = series[0]
     for after in series:

@@ -27,7 +27,7 @@ _IO_URING_ONLY: Final = ENGINE_OPTIONS["io_uring"] - ENGINE_OPTIONS["libaio"]
 
 P = TypeVar("P", bound=Params)
 Loads = Callable[[P], Sequence[FioParams]]
-"""A function that returns the fio settings of a point: one item per section and depth."""
+"""A function that returns the fio settings for a point: one item per section and depth."""
 
 
 def is_rounded(load: FioParams, facts: HostFacts) -> bool:

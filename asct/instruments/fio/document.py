@@ -81,7 +81,7 @@ class Document:
 
 
 def read_document(text: str) -> Document:
-    """Parse the output of fio. Raises ValueError unless it consists of complete json+ documents and messages."""
+    """Parse fio's output. Raises ValueError unless it consists of complete json+ documents and messages."""
     parts, notes = parts_of(text)
     if not parts:
         raise ValueError("fio wrote no JSON output")
@@ -111,7 +111,7 @@ def notes_of(text: str) -> tuple[str, ...]:
 
 
 class JsonPart(NamedTuple):
-    """A JSON document in the output of fio, at the indices `start` to `end` of the text."""
+    """A JSON document in fio's output, at the indices `start` to `end` of the text."""
 
     content: Any
     start: int

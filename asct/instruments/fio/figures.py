@@ -222,7 +222,7 @@ def _load_series(view: FigureView, metric: str) -> tuple[Series, ...]:
 
 def maps(rows: Sequence[PointRow], names: Sequence[str], over: str) -> list[Figure]:
     """Return maps of rate, tail latency and maximum latency. The columns are the values of the setting `over`, and the
-    rows are the combinations of the other settings; lines separate rows that differ in the first of these settings."""
+    rows are combinations of the other settings. Lines separate rows that differ in the first of these settings."""
     others = [name for name in varying(rows, names) if name != over]
     others.sort(key=lambda name: name in SCALES)  # numeric settings last: they vary from row to row
     columns = [shown(over, value) for value in ordered(rows, over)]

@@ -109,8 +109,8 @@ class LatencyCourse:
         return ratio_half_width([part.total for part in self._parts], self._counts) if any(self._counts) else None
 
     def share_half(self, percent: float) -> float | None:
-        """Return half the width of the 95 % interval for the share of requests above the percentile `percent` of the
-        whole run.
+        """Return half the width of the 95 % interval for the share of requests above the whole run's percentile
+        `percent`.
 
         Returns None for fewer than 6 independent parts.
         """

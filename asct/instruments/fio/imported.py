@@ -1,4 +1,4 @@
-"""Read fio results that were not measured by asct (`asct import fio`), using the parser and the metrics of the
+"""Read fio results that were not measured by asct (`asct import fio`), using the same parser and metrics as the
 benchmarks.
 
 A file contains the output of one or more fio runs in the format of `--output-format=json` or `json+`: one document per
@@ -136,7 +136,7 @@ class _Job:
 
 
 def results_in(text: str) -> list[FioResult]:
-    """Return the fio runs in a file, in order. Raises FormatError unless the file is complete JSON output of fio 3."""
+    """Return the fio runs in a file, in order. Raises FormatError unless the file is complete fio 3 JSON output."""
     try:
         parts, _ = parts_of(text)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Convert the output of a fio run to measurements with flags."""
+"""Convert the output from a fio run to measurements with flags."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _point(stage: Stage, output: Output, facts: HostFacts) -> FioPoint:
 
 
 def run_values(point: FioPoint) -> Iterator[Measurement]:
-    """Yield the values of a whole fio run, of each section and target, and of each interval."""
+    """Yield the values for a whole fio run, for each section and target, and for each interval."""
     yield from point_values(point)
     yield from part_values(point)
     yield from second_values(point.seconds)
@@ -68,7 +68,7 @@ def _depth(params: FioParams, facts: HostFacts) -> Measurement:
 
 
 def _of_stage(stage: Stage, point: FioPoint, facts: HostFacts) -> Iterator[Measurement]:
-    """Yield the values of one of several stages.
+    """Yield the values for one of several stages.
 
     Even if the stage has only one section, that section gets its own values, so that every section of the job file can
     be found by name.
@@ -96,7 +96,7 @@ def _context(params: FioParams, facts: HostFacts) -> dict[str, Scalar]:
 
 
 def point_values(point: FioPoint) -> Iterator[Measurement]:
-    """Yield the rates, latencies, CPU times and other values of the whole point."""
+    """Yield the rates, latencies, CPU times and other values for the whole point."""
     for name, side in point.sides.items():
         prefix = f"{name}_" if name else ""
         yield from _rates(prefix, side, point.flags)
@@ -154,7 +154,7 @@ def _cpu(point: FioPoint) -> Iterator[Measurement]:
 
 
 def second_values(seconds: Sequence[RunInterval]) -> Iterator[Measurement]:
-    """Yield the values of each interval of the run. A percentile is included only if enough requests are above it."""
+    """Yield the values for each interval of the run. A percentile is included only if enough requests are above it."""
     for one in merged_seconds(seconds, MOST_SECONDS):
         at: dict[str, Scalar] = {"second": round(one.start_s, 3)}
         part = one.sides[""]
@@ -171,7 +171,7 @@ def second_values(seconds: Sequence[RunInterval]) -> Iterator[Measurement]:
 
 
 def part_values(point: FioPoint) -> Iterator[Measurement]:
-    """Yield the values of each section and target. A point with a single section and a single target has no such
+    """Yield the values for each section and target. A point with a single section and a single target has no such
     values."""
     if len({job.name for job in point.document.jobs}) > 1:
         yield from section_values(point)

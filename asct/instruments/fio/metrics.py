@@ -49,7 +49,7 @@ _REQUESTS: Final = {"": "Requests", "read_": "Read requests", "write_": "Write r
 
 
 def percentiles_of(kind: str) -> dict[str, float]:
-    """Return the percentiles of a kind of latency, in percent, keyed by the suffix of their metric names."""
+    """Return the percentiles for one latency kind, in percent, keyed by metric name suffix."""
     return BODY | PERCENTILES if kind == "clat" else PERCENTILES
 
 
@@ -78,7 +78,7 @@ def _latencies(prefix: str) -> tuple[Metric, ...]:
 
 
 def percentile_text(percent: float) -> str:
-    """Return the name of a percentile: `1st percentile`, `99.9th percentile`."""
+    """Return the percentile name: `1st percentile`, `99.9th percentile`."""
     return f"{percent:g}{'st' if percent == 1 else 'th'} percentile"
 
 

@@ -234,7 +234,8 @@ _FOLLOWS: Final = 0.1
 @dataclass(frozen=True, slots=True)
 class Limit:
     """A plateau: `rows` with nearly equal values of `metric` (`iops` or `bandwidth`). `spread` is the relative range of
-    these values."""
+    these values.
+    """
 
     metric: str
     value: float

@@ -26,8 +26,8 @@ def passed(
 ) -> Any:
     """Declare a setting that is passed to fio as an option unless it is None.
 
-    `option` is the name of the option, by default the name of the setting. `time` marks a Duration, which is passed
-    with its unit. `engines` lists the engines that support the option; if it is empty, all of them do.
+    `option` is the option name, by default the setting name. `time` marks a Duration, which is passed with its unit.
+    `engines` lists the engines that support the option; if it is empty, all of them do.
     """
     field = setting(default, help, aliases=aliases, **bounds)
     field.json_schema_extra["fio"] = {"option": option, "time": time, "engines": list(engines)}
@@ -175,7 +175,7 @@ class DataParams(Params):
 class HostParams(Params):
     """The settings for running the jobs on the host."""
 
-    nice: int | None = passed("Nice value of the jobs", ge=-20, le=19)
+    nice: int | None = passed("Nice value for the jobs", ge=-20, le=19)
     prio: Count | None = passed("I/O priority of the requests; 0 is the highest", le=7)
     prioclass: Count | None = passed("I/O priority class: 1 = real time, 2 = best effort, 3 = idle", ge=1, le=3)
 
@@ -285,7 +285,7 @@ class PointParams(Params):
 
 
 class FioParams(HostParams, DataParams, RateParams, QueueParams, OffsetParams, RaidParams, PointParams):
-    """The settings of one fio point. Each benchmark derives its own class and adds its `*_sweep_steps`."""
+    """The settings for one fio point. Each benchmark derives its own class and adds its `*_sweep_steps`."""
 
     options: dict[str, str | int | float | bool] = setting(
         {}, "Further fio options that affect only the requests, under their fio names"
@@ -309,7 +309,7 @@ class FioParams(HostParams, DataParams, RateParams, QueueParams, OffsetParams, R
 
     @property
     def span_bytes(self) -> int | None:
-        """The number of bytes of the target that all jobs together use. None means the whole of a named target."""
+        """The number of target bytes that all jobs together use. None means the whole of a named target."""
         return DEFAULT_FILE_BYTES if self.filesize is None and self.makes_file else self.filesize
 
     @property

@@ -128,7 +128,7 @@ class FioPoint:
 
 
 def read_point(params: FioParams, output: Output, facts: HostFacts) -> FioPoint:
-    """Parse the output of a step returned by `fio_step`.
+    """Parse the output from a step returned by `fio_step`.
 
     Raises ValueError with a hint if fio failed, issued no requests, left no readable document or reported impossible
     times.

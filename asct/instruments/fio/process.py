@@ -32,7 +32,7 @@ from asct.values.cpulist import format_cpulist
 
 
 def section_options(params: FioParams, facts: HostFacts, cpus: Sequence[int]) -> dict[str, str]:
-    """Return the fio options of one section. Raises ValueError if the host's fio does not support one of them.
+    """Return the fio options for one section. Raises ValueError if the host's fio does not support one of them.
 
     Sizes are plain byte counts, because fio reads 4KiB as 4000. Times include their unit.
     """
@@ -95,8 +95,8 @@ _SLOWEST_LAYOUT_BYTES_PER_S: Final = 10_000_000
 _REPORTS: Final = 12
 _MOST_REPORTS: Final = 120
 _MOST_JOB_REPORTS: Final = 600
-"""Maximum number of job reports. Each takes 15 to 30 kB, so this limit keeps the result of a long run with many jobs
-below 20 MB."""
+"""Maximum number of job reports. Each takes 15 to 30 kB, so this limit keeps the result file of a long run with many
+jobs below 20 MB."""
 _SHORTEST_REPORT_S: Final = 0.3
 _CPU_SAMPLES: Final = 120
 _CPU_GRACE_S: Final = 60.0

@@ -44,7 +44,7 @@ _SHARED: Final = frozenset({
 _TIMES: Final = ("duration", "ramp_time")
 """Settings that must be the same in all sections of a stage."""
 INVERSE: Final = {"buffered": ("direct", 1), "rwmixwrite": ("rwmixread", 100)}
-"""fio options that complement a setting: the option value is the given number minus the value of the setting."""
+"""fio options that complement a setting: the option value is the given number minus the setting value."""
 
 
 class JobFileError(ValueError):
@@ -71,8 +71,8 @@ class _Section:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Sections that run at the same time. `params` contains the settings of the point, with a job file that contains
-    only these sections."""
+    """Sections that run at the same time. `params` contains the point's settings, with a job file that contains only
+    these sections."""
 
     name: str
     params: FioParams
@@ -139,7 +139,7 @@ def sections_of(params: FioParams) -> tuple[tuple[str, FioParams], ...]:
 
 
 def _read_sections(job_file: str, problems: list[str]) -> list[_Section]:
-    """Return the sections with the options of the preceding [global] sections. Append errors to `problems`."""
+    """Return the sections, including the options from the preceding [global] sections. Append errors to `problems`."""
     found: list[_Section] = []
     shared: dict[str, tuple[str, int]] = {}
     for number, line in enumerate(job_file.splitlines(), start=1):
@@ -167,7 +167,7 @@ def _read_sections(job_file: str, problems: list[str]) -> list[_Section]:
 
 
 def _settings(section: _Section, params: FioParams, problems: list[str]) -> FioParams | None:
-    """Combine the settings of the point with the options of one section, which take precedence.
+    """Combine the point's settings with the options from one section, which take precedence.
 
     Append errors to `problems`, and return None if there are any.
     """
@@ -211,8 +211,8 @@ def setting_of(key: str) -> str | None:
 
 
 def fio_value(key: str, setting: str, text: str) -> object:
-    """Convert the value of an option as fio does. A time without a unit is in seconds (`runtime`, `ramp_time`) or
-    microseconds (all others); `sync` may be a number."""
+    """Convert an option value as fio does. A time without a unit is in seconds (`runtime`, `ramp_time`) or microseconds
+    (all others); `sync` may be a number."""
     how = option_of(FioParams, setting)
     if setting == "sync":
         return {"0": "none", "1": "sync"}.get(text, text)
@@ -314,7 +314,7 @@ def range_options(params: FioParams) -> dict[str, str]:
 
 
 def scratch_bytes(params: FioParams) -> int:
-    """Return the size of the temporary file for one point: a multiple of 1 MiB, so that the layout writes all of it."""
+    """Return the temporary file size for one point: a multiple of 1 MiB, so that the layout writes all of it."""
     ends = [section.offset + (section.span_bytes or 0) for _, section in sections_of(params)]
     return -(-max(ends) // LAYOUT_BLOCK) * LAYOUT_BLOCK
 

@@ -47,7 +47,7 @@ _INVALIDATING: Final = frozenset({
     "littles-law", "depth-not-honoured", "depth-not-reached", "short-runtime", "short-ios", "not-from-device",
     "target-shrank",
 })  # fmt: skip
-"""Flags indicating that the values do not correspond to the settings of the point."""
+"""Flags indicating that the values do not correspond to the point's settings."""
 
 
 def _bytes(device: GuardTarget) -> float:
@@ -160,7 +160,7 @@ def rate_changes(course: Sequence[tuple[float, float]]) -> list[Change]:
 def point_flags(
     params: FioParams, document: Document, watch: GuardOutput, coverage: Coverage, cpu: CpuLoad | None, facts: HostFacts
 ) -> tuple[str, ...]:
-    """Return the flags that apply to all values of the point."""
+    """Return the flags that apply to all values for the point."""
     ended_early = bool(watch.stopped) or params.io_size is not None
     shortest_ms = min(job.runtime_ms for job in document.jobs)
     depth = effective_depth(params, facts)

@@ -1,4 +1,4 @@
-"""Combine the values of all visits of a repeat into one value with its interval."""
+"""Combine the values from all visits in a repeat into one value with an interval."""
 
 from __future__ import annotations
 
@@ -50,9 +50,8 @@ def _numbers(values: Iterable[object]) -> list[float]:
 
 
 def of_visit(values: Sequence[Measurement], runs: Iterable[KernelRun]) -> list[Measurement]:
-    """Return the values of one visit.
-
-    They are flagged MOVED if the distance between two CPUs changed while a process ran.
+    """Return the values from one visit. They are flagged MOVED if the distance between two CPUs changed while a process
+    ran.
     """
     if not any(_moved(run) for run in runs):
         return list(values)
@@ -76,7 +75,7 @@ def combined(visits: Sequence[Sequence[Measurement]], target: float) -> list[Mea
 
 
 def by_value(visits: Sequence[Sequence[Measurement]]) -> list[list[Measurement]]:
-    """Group the measurements of all visits by metric and coordinates."""
+    """Group the measurements from all visits by metric and coordinates."""
     groups: dict[object, list[Measurement]] = {}
     for item in (item for found in visits for item in found):
         groups.setdefault((item.metric, tuple(sorted(item.coords.items(), key=str))), []).append(item)

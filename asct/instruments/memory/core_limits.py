@@ -56,8 +56,7 @@ CORES: Final[dict[str, Core]] = {
     "Ice Lake": _SUNNY_COVE, "Sapphire Rapids": _GOLDEN_COVE, "Emerald Rapids": _GOLDEN_COVE,
     "Zen 2": _ZEN, "Zen 3": _ZEN, "Zen 4": _ZEN, "Zen 4c": _ZEN, "Zen 5": _ZEN_5,
 }  # fmt: skip
-"""The known cores, keyed by the name of their microarchitecture in the facts. Bandwidths on other cores are not
-flagged."""
+"""The known cores, keyed by the microarchitecture name in the facts. Bandwidths on other cores are not flagged."""
 
 
 def limit(core: Core, traffic: str, vector_bytes: int) -> float:

@@ -25,7 +25,7 @@ _BANDWIDTHS: Final = ("bus_bandwidth", "bandwidth_cycles", "bus_bandwidth_cycles
 
 
 def _of_chain(values: Mapping[str, Any], facts: HostFacts) -> Mapping[str, Any]:
-    """Return the conditions of a latency measurement: the CPU node, the memory node, and the settings of the chain."""
+    """Return the conditions of a latency measurement: the CPU node, the memory node, and the chain settings."""
     named = next((values[name] for name in ("cpu", "latency_cpu_id") if values.get(name) is not None), None)
     cpu = measuring_cpu(facts, named, values.get("memory_node"))
     here = node_of_cpu(facts, cpu) if cpu is not None else None

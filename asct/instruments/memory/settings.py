@@ -103,8 +103,8 @@ def duration_setting(default_s: float, unit: str, *, max_s: float = 600, help: s
 
 
 def target_interval_setting(default: float, unit: str, *, max_share: float = 0.2) -> Any:
-    """Declare the setting for the width of the interval, which determines the number of visits. `unit` names what the
-    interval applies to."""
+    """Declare the setting for the interval width, which determines the number of visits. `unit` names what the interval
+    applies to."""
     return setting(
         default,
         f"Intended width of the 95 % interval for {unit}, relative to the median ({100 * default:g} % = {default:g}); "
@@ -149,7 +149,7 @@ def theoretical_bandwidth_setting() -> Any:
 
 
 def seed_setting(help: str) -> Any:
-    """Declare the setting that seeds the random numbers of a measurement kernel."""
+    """Declare the setting that seeds a measurement kernel's random numbers."""
     return setting(1, help, ge=0, le=2**31 - 1)
 
 

@@ -45,7 +45,7 @@ FREE_SHARE: Final = 0.85
 """Share of the free memory that a benchmark uses."""
 SET_FLAG: Final = "invalid-working-set"
 SET_FLAGS: Final = {
-    SET_FLAG: "the working set is smaller than twice the size of the caches, so part of the traffic never reached "
+    SET_FLAG: "the working set is smaller than twice the cache size, so part of the traffic never reached "
     "memory; free some memory, or set a larger `data_size`",
 }
 CACHE_LEVELS: Final = ("L1", "L2", "L3", "L4", "LLC")

@@ -63,14 +63,14 @@ WIDTH_PITFALL: Final = (
 
 
 class StreamParams(VisitedParams):
-    """The settings of every benchmark based on the `stream` kernel."""
+    """The settings for every benchmark based on the `stream` kernel."""
 
     pages: PageKind = pages_setting()
     cycle_base: bool = cycle_base_setting("bytes per core cycle instead of GB/s")
 
 
 class OneWidthParams(StreamParams):
-    """The settings of benchmarks that measure all values with the same access width."""
+    """The settings for benchmarks that measure all values with the same access width."""
 
     width: Width = setting(
         "auto",

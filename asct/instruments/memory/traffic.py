@@ -25,8 +25,8 @@ TITLES: Final[dict[str, str]] = {
     "nt-copy": "Non-temporal copy",
     "nt-triad": "Non-temporal triad",
 }
-"""The title of each access pattern, in the order used in tables. Ratios refer to the traffic on the bus, where a normal
-store also reads the line."""
+"""The title of each access pattern, in the order used in tables. Ratios refer to bus traffic, where a normal store also
+reads the line."""
 WORDS: Final = tuple(TITLES)
 _TWO: Final = ("2:1", "copy", "scale", "nt-copy")
 _ONE: Final = ("all-reads", "1:1", "write", "nt-write")

@@ -40,7 +40,7 @@ not meaningful."""
 
 
 class VisitedParams(Params):
-    """The settings of a benchmark whose values come from visits."""
+    """The settings for a benchmark whose values come from visits."""
 
     visits: Annotated[int | None, AUTO] = setting(
         None,
@@ -70,8 +70,8 @@ class VisitedBenchmark(Benchmark[P]):
 
     @abstractmethod
     def values(self, params: P, runs: Mapping[str, KernelRun], facts: HostFacts) -> Sequence[Measurement]:
-        """Return the values of one visit; `runs` maps the names of its processes to their runs. Raises ValueError for
-        invalid output."""
+        """Return the values from one visit; `runs` maps each process name to its run. Raises ValueError for invalid
+        output."""
 
     def repeated(self, processes: Sequence[Step]) -> Sequence[Step]:
         """Return the processes of the first visit that are repeated in later visits."""
@@ -118,7 +118,7 @@ class VisitedBenchmark(Benchmark[P]):
         return VisitPlan.of(self.pilot_of(params, context.done, context.facts), params.target_interval, count)
 
     def parse(self, params: P, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
-        """Return the combined values of all visits. Raises ValueError for invalid output."""
+        """Return the combined values from all visits. Raises ValueError for invalid output."""
         from asct.instruments.memory.combining import combined
 
         if not outputs:
@@ -126,7 +126,7 @@ class VisitedBenchmark(Benchmark[P]):
         return combined(self.of_visits(params, outputs, facts), params.target_interval)
 
     def of_visits(self, params: P, outputs: Sequence[Output], facts: HostFacts) -> list[Sequence[Measurement]]:
-        """Return the values of each visit, in chronological order."""
+        """Return the values from each visit, in chronological order."""
         from asct.instruments.memory.combining import of_visit
 
         found: list[Sequence[Measurement]] = []

@@ -105,7 +105,7 @@ class StepJournal:
 
     @property
     def last(self) -> GuardOutput:
-        """The output of guard in the last step. Raises ValueError in the same cases as `read_guard_output`."""
+        """guard's output from the last step. Raises ValueError in the same cases as `read_guard_output`."""
         return read_guard_output(next(reversed(self.outputs.values())))
 
     @property
@@ -115,10 +115,10 @@ class StepJournal:
 
     @cached_property
     def target_bytes(self) -> int:
-        """The size of the target. Raises ValueError if it is unknown."""
+        """The target size. Raises ValueError if it is unknown."""
         size = self.device.scalar("bytes")
         if not isinstance(size, int) or size <= 0:
-            raise ValueError("the size of the target is unknown; see guard's checks")
+            raise ValueError("the target size is unknown; see guard's checks")
         return size
 
     @cached_property
@@ -133,7 +133,7 @@ class StepJournal:
         return block if isinstance(block, int) and block > 0 else 512
 
     def fio(self, cell: Workload, phase: Phase, seed: int = 0) -> FioParams:
-        """Return the settings of the fio process for a workload. `seed` is added to the seed in the settings."""
+        """Return the settings for a workload's fio process. `seed` is added to the seed in the settings."""
         return self.params.fio(
             self.span,
             rw=cell.rw,
@@ -147,7 +147,7 @@ class StepJournal:
 
     def point(self, name: str, params: FioParams) -> FioPoint:
         """Return the result of a step. Raises ValueError in the same cases as `read_point`; the message then begins
-        with the name of the step."""
+        with the step name."""
         if name not in self._points:
             try:
                 point = read_point(params, self.outputs[name], self.facts)
@@ -170,10 +170,10 @@ class StepJournal:
         return wrote or not context.written.isdisjoint(self.params.file_names)
 
     def inspection(self, context: Context) -> Step:
-        """Return the inspection of the target. It must be the first step, because it reads the size of the target, on
-        which all other steps depend.
+        """Return the inspection of the target. It must be the first step, because it reads the target size, on which
+        all other steps depend.
 
-        The size of a RAID set is known only while the set exists.
+        The size of a RAID set is known only while it exists.
         """
         params = self.params.fio(MIB, rw="randwrite")
         targets = targets_of(params, context, dirty=self.dirty(context))

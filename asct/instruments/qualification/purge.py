@@ -59,7 +59,7 @@ TOOLS: Final[dict[str, str]] = {
 
 
 def commands(method: str, device: GuardTarget, said: Sequence[str]) -> Sequence[PurgeCommand]:
-    """Return all commands of a method, in order. `said` contains the output of each command that has finished."""
+    """Return all commands for a method, in order. `said` contains the output from each command that has finished."""
     if method == "nvme-format":
         return (PurgeCommand("format", "nvme", _nvme_format(device), "Success formatting", whole=_formats_all(device)),)
     if method == "ata-erase":
@@ -103,7 +103,7 @@ def ata_obstacle(identity: str) -> str:
     if "supported" not in lines:
         return "the drive does not support security erase"
     if "frozen" in lines:
-        return "the firmware has frozen the security settings of the drive: suspend and resume the host, then try again"
+        return "the firmware has frozen the drive's security settings: suspend and resume the host, then try again"
     if "enabled" in lines or "locked" in lines:
         return "the drive has a password: remove it first"
     return ""
@@ -227,7 +227,7 @@ class _DrivePurge:
 
     @property
     def title(self) -> str:
-        """A prefix for messages: the path of the drive if it is a member of a RAID set, otherwise an empty string."""
+        """A prefix for messages: the drive's path if it is a member of a RAID set, otherwise an empty string."""
         return f"{self.device.path}: " if self.journal.inspected.members_before else ""
 
     def methods(self) -> tuple[str, ...]:
@@ -279,7 +279,7 @@ class _DrivePurge:
         return self.journal.outputs.get(self.step_name(method, command))
 
     def _pending(self, method: str) -> PurgeCommand | None:
-        """Return the next command of a method, or None if the method is complete or has failed."""
+        """Return the next command for a method, or None if the method is complete or has failed."""
         for command in self._commands(method):
             output = self._output(method, command)
             if output is None:
@@ -328,7 +328,7 @@ def _step(drive: _DrivePurge, method: str, command: PurgeCommand, context: Conte
 
 
 def _sample(journal: StepJournal) -> FioParams:
-    """Return the settings of a process that compares random blocks of the active range with zeros and stops at the
+    """Return the settings for a process that compares random blocks of the active range with zeros and stops at the
     first difference."""
     return journal.params.fio(
         journal.span,

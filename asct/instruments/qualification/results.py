@@ -74,7 +74,7 @@ same, as would burst credits that are not yet used up."""
 
 
 def phase_values(journal: StepJournal, phase: Phase) -> Iterator[Measurement]:
-    """Yield all values of a phase. Raises ValueError if a step failed or too few rounds have finished."""
+    """Yield all values for a phase. Raises ValueError if a step failed or too few rounds have finished."""
     found = PhaseResults(journal, phase)
     passes, flags = found.passes, found.flags
     yield from _about_phase(journal, phase, found.history, found.verdict, flags)
@@ -117,7 +117,7 @@ def opening_flags(journal: StepJournal, phase: Phase) -> tuple[str, ...]:
 
 
 def steady_values(journal: StepJournal, phase: Phase, flags: tuple[str, ...]) -> Iterator[Measurement]:
-    """Yield the values of the steady state in which a test starts: whether it was reached, the number of rounds, and
+    """Yield the values for the steady state in which a test starts: whether it was reached, the number of rounds, and
     the rate.
 
     Raises ValueError if there are fewer rounds than the window requires.
@@ -197,7 +197,7 @@ def _coords(phase: Phase, tracked: TrackedMetric | None = None) -> dict[str, Sca
 
 
 def _rounds(history: RoundHistory) -> Iterator[Measurement]:
-    """Yield the values of every workload in every round."""
+    """Yield the values for every workload in every round."""
     for index in range(history.rounds):
         for cell in history.phase.cells:
             summary = history.summary(index, cell)

@@ -109,7 +109,7 @@ def continued(params: FioParams, volumes: Iterable[int]) -> FioParams:
 
 
 def continued_sections(params: FioParams, rounds: Sequence[Sequence[int]]) -> FioParams:
-    """Return the settings of concurrent sections for the next round. For each previous round, `rounds` contains the
+    """Return the settings for concurrent sections in the next round. For each previous round, `rounds` contains the
     number of bytes that each job covered. A sequential section with a single job continues where it ended; at the end
     of the range, it starts again."""
     text, first = params.job_file, 0
@@ -162,7 +162,7 @@ class RoundHistory:
         return self.journal.rounds(lambda number: (self.phase.step_name(number, cell) for cell in self.phase.cells))
 
     def params(self, index: int, cell: Workload) -> FioParams:
-        """Return the settings of a workload in a round. A sequential workload continues where it ended in the previous
+        """Return the settings for a workload in a round. A sequential workload continues where it ended in the previous
         round."""
         fresh = self.journal.fio(cell, self.phase, self.seed(index, cell))
         if cell.random:
@@ -172,11 +172,11 @@ class RoundHistory:
         return continued(fresh, [self.summary(before, cell).io_bytes for before in range(index)])
 
     def point(self, index: int, cell: Workload) -> FioPoint:
-        """Return the full result of a workload in the round with this index, including its histograms."""
+        """Return the full result for a workload in the round with this index, including histograms."""
         return self.journal.point(self.phase.step_name(index + 1, cell), self.params(index, cell))
 
     def summary(self, index: int, cell: Workload) -> FioSummary:
-        """Return the result of a workload in the round with this index, without its histograms."""
+        """Return the result for a workload in the round with this index, without histograms."""
         return self.journal.summary(self.phase.step_name(index + 1, cell), self.params(index, cell))
 
     def seed(self, index: int, cell: Workload) -> int:
@@ -332,7 +332,7 @@ class Passes:
         ]
 
     def point(self, number: int, cell: Workload) -> FioPoint:
-        """Return the result of a workload in a pass (numbered from 1)."""
+        """Return the result for a workload in a pass (numbered from 1)."""
         return self.journal.point(self._name(number, "pass", cell), self._params(number, "pass", cell))
 
     def _sentinel(self, number: int, tracked: TrackedMetric) -> float:

@@ -93,7 +93,7 @@ class TrackedMetric:
 class Phase:
     """A purge, followed by preconditioning and by rounds in which every workload runs once.
 
-    `name` is the prefix of the step names, and `sequential_block` the block size of the preconditioning.
+    `name` is the prefix of the step names, and `sequential_block` is the block size for preconditioning.
     """
 
     name: str
@@ -234,8 +234,8 @@ class QualificationParams(RaidParams):
     def span(self, target_bytes: int) -> int:
         """Return the size of the active range, in bytes, on a target with `target_bytes` bytes.
 
-        Every job gets a slice of equal size. That size is a multiple of every request size, so that preconditioning
-        covers everything that is measured. Raises Unsuitable if the range is too small.
+        Every job gets a slice of equal size. The slice size is a multiple of every request size, so that
+        preconditioning covers everything that is measured. Raises Unsuitable if the range is too small.
         """
         room = target_bytes - self.offset
         if self.active_range is not None and self.active_range > room:
@@ -254,7 +254,7 @@ class QualificationParams(RaidParams):
         return int(wanted) // grain * grain
 
     def fio(self, span: int, **changes: object) -> FioParams:
-        """Return the settings of a fio process on the active range. `changes` are the settings of the workload."""
+        """Return the settings for a fio process on the active range. `changes` contains the workload's settings."""
         common: dict[str, object] = {
             "filesize": span, "offset": self.offset, "file_names": self.file_names, "overwrite": self.overwrite,
             "engine": self.engine, "numjobs": self.numjobs, "iodepth": self.iodepth, "refill_buffers": True,
@@ -263,7 +263,7 @@ class QualificationParams(RaidParams):
         return FioParams(**(common | changes))
 
     def precondition_params(self, span: int, block_size: int) -> FioParams:
-        """Return the settings of a sequential pass over the active range, in which each job writes its slice once."""
+        """Return the settings for a sequential pass over the active range, in which each job writes its slice once."""
         limit = 60.0 + span / _SLOWEST_BYTES_PER_S
         return self.fio(span, rw="write", block_size=block_size, io_size=span, duration=min(limit, 30 * 86400.0))
 
@@ -304,7 +304,7 @@ WorkloadNames = Annotated[tuple[WorkloadName, ...], BeforeValidator(listed)]
 
 
 class MatrixParams(QualificationParams):
-    """The settings of a qualification whose workloads are all combinations of block sizes and mixes."""
+    """The settings for a qualification whose workloads are all combinations of block sizes and mixes."""
 
     block_sizes: Sizes = setting((4096,), "Block sizes of the workloads", aliases=("block_size", "bs"), min_length=1)
     mixes: Counts = setting((0,), "Percentages of reads in the workloads", aliases=("rwmixread",), min_length=1)

@@ -33,8 +33,7 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class QualificationView:
-    """The records of a point. For averages, it provides the median over the repeats; for rounds, the values of the
-    first repeat."""
+    """The records of a point. Averages are medians over the repeats, whereas rounds come from the first repeat only."""
 
     records: Sequence[Record]
     label: str
@@ -58,11 +57,11 @@ class QualificationView:
         return list(dict.fromkeys(str(record.coords["phase"]) for record in at(self.records, "rounds")))
 
     def run(self, phase: str) -> dict[str, Scalar]:
-        """Return the settings of a phase, keyed by name."""
+        """Return the settings for a phase, keyed by name."""
         return at(self.first_repeat, "rounds", phase=phase)[0].coords
 
     def window_rounds(self, phase: str) -> tuple[int, int]:
-        """Return the numbers of the first and the last round of the window."""
+        """Return the numbers of the first and last rounds in the window."""
         record = at(self.first_repeat, "rounds", phase=phase)[0]
         window = record.coords["window"]
         return round(record.value) - (window if isinstance(window, int) else 0) + 1, round(record.value)
