@@ -1,10 +1,10 @@
 """The protocol that each transport implements: open a host, run programs in private folders, copy files.
 
-Every transport obeys these rules:
-* arguments are lists; no value from a plan, fact or result becomes part of shell code without being quoted;
-* a program runs in a separate process group and is stopped as a group (SIGINT, then SIGTERM, then SIGKILL);
-* results are returned as files of limited size; a file name supplied by a host never leads outside its folder;
-* every failure of the transport itself is a `HostError`; a program that fails yields a `TaskResult` with its status.
+Every transport obeys these rules: * arguments are lists; no value from a plan, fact or result becomes part of shell
+code without being quoted; * a program runs in a separate process group and is stopped as a group (SIGINT, then SIGTERM,
+then SIGKILL); * results are returned as files of limited size; a file name supplied by a host never leads outside its
+folder; * every failure of the transport itself raises `HostError`; a program that fails yields a `TaskResult` with its
+status.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ class Process:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A process with its files and companions. The host receives all of it at once, so that measuring a point on a
+    """A process with its files and companions. The host receives everything at once, so that measuring a point on a
     remote host takes only a few round trips.
 
-    Before the process starts, `files` are written to the folder `main.cwd`, which gets mode 0700. If `fresh` is set,
-    the folder is emptied first. `companions` start before `main` and receive SIGINT after it has ended. `collect` lists
-    files in `cwd` to copy into `into`, in addition to the standard output and standard error of all processes.
-    `max_bytes` limits the size of each copied file, and `max_total_bytes` their total size.
+    Before the process starts, `files` are written to the folder `main.cwd`, which is given mode 0700. If `fresh` is
+    set, the folder is emptied first. `companions` start before `main` and receive SIGINT after it has ended. `collect`
+    lists files in `cwd` to copy into `into`, in addition to the standard output and standard error of all processes.
+    `max_bytes` limits the size of each copied file, and `max_total_bytes` limits their total size.
     """
 
     main: Process
@@ -53,8 +53,8 @@ class Task:
     max_bytes: int = 64 << 20
     max_total_bytes: int = 256 << 20
     key: str = ""
-    """A key that identifies the task within the session, even after a lost connection or a restart of asct. It is
-    required for a task that is announced, and empty for a task that is requested only once."""
+    """A key that identifies the task within the session, even after a lost connection or a restart of asct. The key is
+    required for announced tasks, and empty for tasks that are requested only once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,8 @@ class ReadingSpec:
     """Files on the host to read immediately before and immediately after the main process of each task.
 
     `find` is shell code (a constant in asct) that prints the file names, one per line; it runs once per session. `keep`
-    is an extended regular expression that means the same in POSIX and Python. Only its matches in each line are kept.
+    is an extended regular expression that means the same in POSIX and Python. Only the matching parts of each line are
+    kept.
     """
 
     find: str
@@ -71,7 +72,7 @@ class ReadingSpec:
 
 @dataclass(frozen=True, slots=True)
 class SessionSpec:
-    """The session of a run on a host, which locks the host. `owner` is shown to users who find the host locked.
+    """A run's session on a host. The session locks the host; `owner` is shown to users who find the host locked.
 
     `token` (32 hexadecimal digits) identifies the session: if this session still exists, asct resumes it. If `token` is
     empty, asct chooses a new one. `notice` receives diagnostics during the session, for example why a scheduler delays
@@ -79,8 +80,8 @@ class SessionSpec:
 
     `script` is shell code (a constant in asct). It is sent together with the request to open the session, and runs as
     soon as the host is locked; `Host.answer` returns its output. Its variables `root` and `cache` contain the paths of
-    the work folder and the cache folder. The script ends with the session. A resumed session does not run it, because a
-    task may be running.
+    the work folder and the cache folder. The script is stopped when the session ends. A resumed session does not run
+    the script, because a task may be running.
     """
 
     run: str
@@ -119,7 +120,7 @@ class TaskResult:
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
-    """The result of a short command. Such commands read facts and do housekeeping; they never measure.
+    """The result of a short command. Short commands read facts and do housekeeping; they never measure.
 
     Invalid bytes in the output become replacement characters.
     """
@@ -132,7 +133,7 @@ class CommandResult:
 class Host(Protocol):
     """A host in a run. Its methods are called by only one thread at a time, except `interrupt`.
 
-    The default implementations suit transports that have no scheduler and do not store tasks.
+    The default implementations are for transports that have no scheduler and do not store tasks.
     """
 
     name: str
@@ -141,13 +142,13 @@ class Host(Protocol):
     def open(self, session: SessionSpec | None = None) -> None:
         """Connect. A `session` locks the host and allows tasks; without a session, the host can only be read.
 
-        Raises ConnectError with a hint on how to fix the problem, and HostLocked if another run has locked the host.
+        Raises ConnectError, which explains how to fix the problem, or HostLocked if another run has locked the host.
         """
         ...
 
     @property
     def resumed(self) -> bool:
-        """Whether `open` resumed the session of an earlier part of the run, with its finished and running tasks."""
+        """Whether `open` resumed a session from an earlier part of the run, with its finished and running tasks."""
         return False
 
     def answer(self, *, timeout_s: float = 60.0) -> CommandResult | None:
@@ -159,8 +160,8 @@ class Host(Protocol):
         return None
 
     def wait_until_idle(self) -> None:
-        """Wait until no task of an earlier part of the run is running. Each task ends no later than its own time
-        limit."""
+        """Wait until no task from an earlier part of the run is running. Each task ends at its time limit at the
+        latest."""
         return
 
     def close(self) -> None:
@@ -187,7 +188,7 @@ class Host(Protocol):
         return
 
     def end_job(self, job_id: str, *, ok: bool) -> None:
-        """End a job, after its last task. `ok` is True if jobs that need its results may run."""
+        """End a job after its last task. `ok` is True if jobs that need its results may run."""
         return
 
     def announce(self, tasks: Sequence[Task]) -> None:
@@ -197,11 +198,11 @@ class Host(Protocol):
         return
 
     def cancel(self) -> None:
-        """Discard the announced tasks that have not started, and stop the one that is running, if any."""
+        """Discard the announced tasks that have not started, and stop the running task, if any."""
         return
 
     def run(self, task: Task, on_line: Callable[[str], None] | None = None) -> TaskResult:
-        """Run a task until it ends or reaches its time limit. None of its processes is running afterward."""
+        """Run a task until it ends or reaches its time limit. Afterward, none of its processes are running."""
         ...
 
     def execute(self, argv: Sequence[str], *, timeout_s: float = 60.0, stdin: str = "") -> CommandResult:
@@ -217,7 +218,7 @@ class Host(Protocol):
         ...
 
     def put(self, source: Path, target: str, *, mode: int = 0o600) -> None:
-        """Copy a file to the host, first under a temporary name."""
+        """Copy a file to the host under a temporary name, then rename it."""
         ...
 
     def get(self, source: str, target: Path, *, max_bytes: int = 64 << 20) -> None:
@@ -229,6 +230,6 @@ class Host(Protocol):
         ...
 
     def interrupt(self) -> None:
-        """Stop the running process group. Called from another thread. `run` then returns promptly, and `execute`
+        """Stop the running process group. May be called from another thread. `run` then returns promptly, and `execute`
         raises HostLost."""
         ...

@@ -28,7 +28,7 @@ def make_folder(folder: Path) -> None:
 
 
 def save(target: Path, blocks: Iterable[bytes]) -> None:
-    """Write `blocks` to `target`. Raises StoreError if writing fails; exceptions raised by `blocks` are propagated."""
+    """Write `blocks` to `target`. Raises StoreError if writing fails; propagates exceptions raised by `blocks`."""
     with _writing(target):
         out = target.open("wb", buffering=0)
     with out:
@@ -47,7 +47,7 @@ def first_blocks(read: Callable[[int], bytes], size: int, most: int) -> Iterator
 
 
 class LineSplitter:
-    """Passes each complete line to `on_line`. `finish` also passes a last line that has no line feed."""
+    """Passes each complete line to `on_line`. `finish` also passes a last line without a line feed."""
 
     def __init__(self, on_line: Callable[[str], None]) -> None:
         self._on_line = on_line

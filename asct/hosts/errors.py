@@ -1,4 +1,4 @@
-"""The diagnostics of transports. errors.yaml contains their messages and hints."""
+"""Diagnostics for transports. errors.yaml contains their messages and hints."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from asct.diagnostics.suggest import did_you_mean
 from asct.resources import data
 
 QUOTED = 500
-"""Maximum number of characters that a diagnostic quotes from a host's own message."""
+"""Maximum number of characters that a diagnostic quotes from a message printed by a host."""
 
 
 def entries(module: str = __file__) -> Mapping[str, Any]:
-    """Return the entries of the errors.yaml next to a module."""
+    """Return the entries in the errors.yaml next to a module."""
     found: Mapping[str, Any] = data(module, "errors.yaml")
     return found
 
@@ -23,7 +23,7 @@ def entries(module: str = __file__) -> Mapping[str, Any]:
 def problem(name: str, place: str, *, module: str = __file__, hint: str = "", **values: object) -> Diagnostic:
     """Return the diagnostic `name` from the errors.yaml next to `module`, with `values` filled in.
 
-    `hint` replaces the hint of the entry.
+    `hint` replaces the hint in the entry.
     """
     entry = entries(module)[name]
     return Diagnostic(
@@ -60,8 +60,8 @@ def connection_lost(place: str, doing: str, detail: str = "") -> Diagnostic:
 
 
 def host_locked(place: str, owner: str, pid: str, age_s: str) -> Diagnostic:
-    """Return the diagnostic for a locked host. It describes the run that holds the lock. `pid` and `age_s` are strings
-    as printed by the host."""
+    """Return the diagnostic for a locked host, which describes the run that holds the lock. `pid` and `age_s` are
+    strings as printed by the host."""
     known = pid.isdigit() and pid != "0" and age_s.isdigit()
     activity = f"has been measuring for {_duration(int(age_s))} (process {pid})" if known else "is measuring"
     return problem("host_locked", place, owner=owner, activity=activity)
@@ -74,7 +74,7 @@ def _duration(seconds: int) -> str:
 
 
 def not_back(cause: Diagnostic, seconds: float) -> Diagnostic:
-    """Return `cause`, reworded for a connection that could not be restored within this number of seconds."""
+    """Return `cause`, reworded to say that the connection could not be restored within this number of seconds."""
     hint = (
         "the host continues to run its current tasks; when it is reachable again, `asct resume` collects their "
         "results and measures the rest"
@@ -83,7 +83,7 @@ def not_back(cause: Diagnostic, seconds: float) -> Diagnostic:
 
 
 def no_work_folder(place: str, base: str, detail: str) -> Diagnostic:
-    """Return the diagnostic for a session that could not be opened. `detail` is the message of the script that opens
+    """Return the diagnostic for a session that could not be opened. `detail` is the message from the script that opens
     sessions."""
     causes = entries()["no_work_folder"]["causes"]
     hint = next((hint for words, hint in causes.items() if words in detail), "")
@@ -91,6 +91,6 @@ def no_work_folder(place: str, base: str, detail: str) -> Diagnostic:
 
 
 def strange_shell(place: str, doing: str, text: str) -> Diagnostic:
-    """Return the diagnostic for a login shell that did not run the command. `text` is what it printed."""
+    """Return the diagnostic for a login shell that did not run the command. `text` is the shell's output."""
     printed = f": it printed `{text.strip()[:200]}`" if text.strip() else ""
     return problem("strange_shell", place, doing=doing, printed=printed)

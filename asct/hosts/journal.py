@@ -1,4 +1,4 @@
-"""The events of a runner, one per line. asct receives them over the connection or, after the connection was lost, reads
+"""Events from a runner, one per line. asct receives them over the connection or, after losing the connection, reads
 them from the runner's journal."""
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from asct.hosts import script
 
 MOST_TASKS = 300_000
-"""Maximum number of tasks. No session has this many; events of any further tasks are ignored."""
+"""Maximum number of tasks. No real session has this many; events for any further tasks are ignored."""
 GRAIN_S = 0.02
-"""The resolution of times on the host, in seconds: two ticks (10 ms each) of /proc/uptime. This is the clock that a
-shell can read without starting a program.
+"""The resolution of times on the host, in seconds: two ticks (10 ms each) of /proc/uptime, the clock that a shell can
+read without starting a program.
 """
 
 
@@ -32,13 +32,14 @@ class TaskStatus:
     died: bool = False
     refused: str = ""
     reminded: bool = False
-    """Whether the runner was notified of the task a second time. This happens if the runner is idle although the task
+    """Whether the runner was notified of the task a second time, which happens if the runner is idle although the task
     has not started."""
     report: script.RunnerReport | None = None
 
     @property
     def over(self) -> bool:
-        """Whether the task has ended: it was reported, rejected, or killed together with its process group."""
+        """Whether the task has ended: its end was reported, or it was rejected, or it was killed together with its
+        process group."""
         return self.report is not None or self.died or bool(self.refused)
 
     @property
@@ -54,16 +55,16 @@ class TaskStatus:
 
 @dataclass(slots=True)
 class RunnerJournal:
-    """The status of each task in a session, keyed by task key, and the runner's latest replies."""
+    """The status of each task in a session, keyed by task key, and the latest replies from the runner."""
 
     tasks: dict[str, TaskStatus] = field(default_factory=dict)
     replies: dict[str, str] = field(default_factory=dict)
-    """The latest reply of each kind (work, cache, serving, joined, stopped, pong, locked, ...), without its first word,
-    which is the kind."""
+    """The latest reply of each kind (work, cache, serving, joined, stopped, pong, locked, ...), without the first word,
+    which identifies the kind."""
     counts: dict[str, int] = field(default_factory=dict)
     """The number of replies of each kind so far."""
     running: str = ""
-    """The key of the task that was started last."""
+    """The key of the most recently started task."""
     offset: int = 0
     """Number of bytes processed so far."""
     _rest: bytes = b""

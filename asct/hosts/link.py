@@ -1,4 +1,4 @@
-"""The connection of a `remote.RemoteHost`: commands with their three standard streams, and file transfers."""
+"""The connection used by a `remote.RemoteHost`: commands with their three standard streams, and file transfers."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from asct.errors import HostLost, HostTimeout
 from asct.hosts import errors
 
 CHECK_S = 1.0
-"""The interval in seconds between the checks of a watchdog. A long interval suffices, because time limits are many
-seconds long, and it saves CPU time, because a fleet has one watchdog per connection."""
+"""The interval, in seconds, between a watchdog's checks. A long interval is sufficient because time limits are many
+seconds long, and it saves CPU time because a fleet has one watchdog per connection."""
 
 
 class Channel(Protocol):
@@ -29,14 +29,14 @@ class Channel(Protocol):
         ...
 
     def receive(self, timeout_s: float) -> bytes:
-        """Read from the command's standard output; return empty bytes at its end.
+        """Read from the command's standard output. Return empty bytes at the end of the output.
 
         Raises TimeoutError if nothing arrives within `timeout_s`.
         """
         ...
 
     def receive_error(self) -> bytes:
-        """Read the available part of the command's standard error, without waiting."""
+        """Read what is available of the command's standard error, without waiting."""
         ...
 
     def status(self) -> int:
@@ -58,16 +58,16 @@ class FileTransfer(Protocol):
         ...
 
     def fetch_regular(self, source: str, target: Path, max_bytes: int) -> bool:
-        """Copy a file as `fetch` does, if its path is already known to be a regular file."""
+        """Copy a file like `fetch`, but only if the path is already known to refer to a regular file."""
         ...
 
     def store(self, source: Path, target: str, partial: str, mode: int) -> None:
-        """Copy a file to the host, first under the name `partial`, which may already exist. Missing folders get mode
-        0700."""
+        """Copy a file to the host under the name `partial`, which may already exist, then rename it. Missing folders
+        are created with mode 0700."""
         ...
 
     def write(self, target: str, data: bytes) -> None:
-        """Write a file with mode 0600 on the host, first under a temporary name."""
+        """Write a file with mode 0600 on the host under a temporary name, then rename it."""
         ...
 
     def exists(self, path: str) -> bool:
@@ -79,18 +79,18 @@ class FileTransfer(Protocol):
         ...
 
     def tail(self, path: str, offset: int) -> bytes:
-        """Return at most 64 KiB of a growing file, starting at `offset`. As long as the file does not exist, return no
-        bytes."""
+        """Return at most 64 KiB of a growing file, starting at `offset`, or no bytes if the file does not exist yet."""
         ...
 
 
 class Link(Protocol):
-    """A connection to a host. Every failure raises HostError. `within` limits the duration of a `with` body."""
+    """A connection to a host. Every failure raises HostError. `within` limits the duration of a `with` statement's
+    body."""
 
     label: str
     """The name of the connection in messages, such as `altra-01 (bench@10.0.0.7:2222)`."""
     breaks_silently: bool
-    """Whether the host may disappear without closing its streams. If so, the host must be pinged after a period of
+    """Whether the host may disappear without closing its streams. If so, asct must ping the host after a period of
     silence."""
 
     def connect(self, *, files: bool = True) -> None:
@@ -118,14 +118,14 @@ class Link(Protocol):
 
     @property
     def files(self) -> FileTransfer:
-        """The file transfer of the connection."""
+        """The file transfer over this connection."""
         ...
 
 
 class TimedLink:
     """The part of a Link that limits the duration of each exchange.
 
-    Some libraries wait for a reply indefinitely, so a watchdog drops the connection if an exchange takes too long.
+    Because some libraries wait for a reply indefinitely, a watchdog drops the connection if an exchange takes too long.
     """
 
     breaks_silently = True
@@ -145,7 +145,7 @@ class TimedLink:
         raise NotImplementedError
 
     def watch(self) -> None:
-        """Start the watchdog of a new connection."""
+        """Start the watchdog for a new connection."""
         self.unwatch()
         self._deadline, self._over, self.late = None, threading.Event(), False
         threading.Thread(target=self._check, args=(self._over,), name="asct-watch", daemon=True).start()
@@ -165,8 +165,8 @@ class TimedLink:
 
     @contextmanager
     def within(self, seconds: float, doing: str) -> Iterator[None]:
-        """See `Link.within`. A TimeoutError raised by the body is propagated. A link that does not use a network needs
-        no limit."""
+        """See `Link.within`. A TimeoutError raised by the body is propagated. Links that do not use a network need no
+        limit."""
         if not self.breaks_silently:
             yield
             return

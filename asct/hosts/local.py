@@ -1,5 +1,5 @@
-"""Use this machine as a host. As on other hosts, a runner executes the tasks; here, it is connected through pipes.
-Tasks continue if asct is killed."""
+"""Use this machine as a host. As on other hosts, a runner executes the tasks, but it is connected through pipes. Tasks
+continue even if asct is killed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _BLOCK = 1 << 18
 
 
 def make(spec: HostSpec, folder: Path) -> Host:
-    """Return this machine as a host. `folder` is not needed."""
+    """Return this machine as a host. `folder` is ignored."""
     return LocalHost(spec.name, spec.workdir)
 
 
@@ -70,7 +70,7 @@ class LocalLink(ShellLink):
 
 
 class LocalFiles:
-    """A FileTransfer in the file system of this machine."""
+    """A FileTransfer within this machine's file system."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -104,8 +104,8 @@ class LocalFiles:
     def store(self, source: Path, target: str, partial: str, mode: int) -> None:
         """Store the file with cp(1).
 
-        If asct wrote the file itself, a process that another thread forks at that moment would inherit the open file
-        and keep it open until it executes a program. Until then, the file could not be run ("Text file busy").
+        If asct wrote the file itself, a process forked by another thread at that moment would inherit the open file and
+        keep it open until it executes a program. Until then, attempts to run the file would fail ("Text file busy").
         """
         self.make_folder(os.path.dirname(target))  # noqa: PTH120 - a path on the host, as in other transports
         done = subprocess.run(

@@ -12,10 +12,10 @@ LOG = ".readings"
 """Name of the log in the work folder (see runner.sh). The log consists of lines `= KEY WORD`, each followed by the text
 read at that time."""
 SHORT_TASK_S = 0.02
-"""A task that takes less than this number of seconds is not followed by a reading, because a reading starts a program
-that takes about as long (runner_task.sh)."""
+"""If a task takes less than this number of seconds, no reading follows it, because a reading starts a program that
+takes about as long (runner_task.sh)."""
 MOST_BYTES = 64 << 10
-"""The maximum size of one reading in bytes. It is sufficient because the selected lines and the list of files are
+"""The maximum size of one reading, in bytes. This is enough because the selected lines and the list of files are
 short."""
 _TICK_S = 0.01
 _MOST_TASKS = 300_000
@@ -25,7 +25,7 @@ _TIMES = re.compile(r"(\d{1,9})m(\d{1,2}(?:\.\d+)?)s (\d{1,9})m(\d{1,2}(?:\.\d+)
 
 @dataclass(slots=True)
 class ReadingLog:
-    """The log of a session, read piece by piece. Parts that were damaged by a full disk are ignored."""
+    """A session's log, read piece by piece. Parts damaged by a full disk are ignored."""
 
     offset: int = 0
     """Number of bytes processed so far."""
@@ -38,7 +38,7 @@ class ReadingLog:
     _size: int = 0
     _last: str = ""
     _cpu_ns: int | None = None
-    """CPU time of the current task and of the brief tasks since the preceding reading."""
+    """CPU time of the current task and of the short tasks since the preceding reading."""
     _brief_ns: int | None = 0
 
     def take(self, data: bytes) -> None:
@@ -83,7 +83,7 @@ class ReadingLog:
         self._key, self._word, self._lines, self._size = key, word, [], 0
 
     def _end(self, text: str) -> None:
-        """Complete the readings of the task whose log was read last."""
+        """Complete the readings for the task whose log was read last."""
         found = self._found.get(self._key, HostReadings())
         if self._word == "after":
             self._last, self._brief_ns = text, 0
@@ -108,8 +108,8 @@ def is_short(started_s: float | None, ended_s: float | None) -> bool:
 
 
 def _cpu_ns(lines: Sequence[str]) -> int | None:
-    """Return the CPU time of the shell and its children in nanoseconds, or None if `lines` is not the output of `times`
-    (POSIX, 2.15).
+    """Return the CPU time of the shell and its children, in nanoseconds, or None if `lines` is not the output of
+    `times` (POSIX, 2.15).
 
     Some shells print whole ticks of 10 ms, rounded down. Half a tick is added to each such time above 0, so that sums
     over many short tasks are not biased.

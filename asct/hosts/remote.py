@@ -27,7 +27,7 @@ _BEGUN = re.compile(r"^asct:begin (\d+)\n", re.MULTILINE)
 class RemoteHost(Host):
     """The Host protocol over a Link.
 
-    The host must have a POSIX shell, setsid, flock and the programs that the link's file transfer uses.
+    The host must have a POSIX shell, setsid, flock and any programs that the link's file transfer uses.
     """
 
     def __init__(self, name: str, transport: str, base: str, link: Link, reconnect_s: float = RECONNECT_S) -> None:
@@ -81,8 +81,8 @@ class RemoteHost(Host):
             self._link.close()
 
     def _leave(self) -> None:
-        """Leave the session. If the connection breaks, reconnect and try again; otherwise, the work folder would remain
-        on the host."""
+        """Leave the session. If the connection breaks, reconnect and try again, because the work folder would otherwise
+        remain on the host."""
         try:
             if not self._session.end():
                 self._housekeeping("leave")
@@ -125,7 +125,7 @@ class RemoteHost(Host):
         return self._finished(task, status, feed, key)
 
     def _item(self, task: Task, key: str, *, beforehand: bool) -> TaskLine:
-        """Return the task in the form that a job file uses. Its folder is emptied if it may have been used before."""
+        """Return the task in job file format. The runner empties the task's folder if it may have been used before."""
         if task.fresh:
             below(self.name, task.main.cwd, [self.work])
         folder = task.main.cwd
@@ -209,8 +209,7 @@ class RemoteHost(Host):
         return HostError(self.name, errors.strange_shell(self._link.label, doing, text))
 
     def _fetch(self, task: Task, path: str, name: str, flag: str, most: int) -> str:
-        """Copy one of a task's files from the host. Return a note if this was not possible, otherwise an empty
-        string."""
+        """Copy one of a task's files from the host. Return a note if that fails, otherwise an empty string."""
         if flag == "-":
             return ""
         if flag == "x":
@@ -227,8 +226,8 @@ class RemoteHost(Host):
         return f"{name} is larger than {most} bytes and was not copied"
 
     def _flags(self, task: Task) -> str:
-        """Return the file flags of a task whose shell was killed together with it and therefore could not report
-        them."""
+        """Determine the file flags of a task that could not report them because its shell was killed together with
+        it."""
         names = [path for path, _ in script.wanted_files(self.name, task)]
         enter = script.call(self.name, "enter", "0", task.main.cwd)
         found = ""
@@ -283,7 +282,7 @@ class RemoteHost(Host):
     def _answer(
         self, program: str, command: str, text: str, timeout_s: float, end: Callable[[bytes], None]
     ) -> tuple[int, bytes, bytes]:
-        """Run `command` with `text` as its standard input. Returns its exit status, standard output and standard error.
+        """Run `command` with `text` as its standard input. Return the exit status, standard output and standard error.
 
         If the command takes too long or prints too much, `end` is called with the standard output received so far.
         `end` kills the command, which leads a separate session and would otherwise outlive its channel.
@@ -335,7 +334,7 @@ class RemoteHost(Host):
         return script.runner_command(self.work, posix_login=self._session.posix_login)
 
     def _housekeeping(self, line: str) -> str:
-        """Run a line that calls functions of the runner. Returns the text that follows the word `done`."""
+        """Run a line that calls runner functions. Return the text that follows the word `done`."""
         with self._link.within(SHORT_S, "cleaning up"):
             channel = self._link.start(self._runner_command())
             channel.send((line + "\n").encode("utf-8", "surrogateescape"))
@@ -349,14 +348,14 @@ class RemoteHost(Host):
 
 
 def _transfer_s(size: int) -> float:
-    """Return the time limit for a transfer in seconds: half a minute, plus the time that the transfer takes at 1
+    """Return the time limit for a transfer, in seconds: half a minute plus the time that the transfer takes at 1
     MB/s."""
     return SHORT_S + size / 1e6
 
 
 def _drain(channel: Channel, enough: Callable[[], bool] = lambda: False) -> tuple[bytes, bytes]:
-    """Return the standard output and standard error of a command, up to their end or a limit. Raises
-    TimeoutError(output) once `enough` returns true."""
+    """Return a command's standard output and standard error, up to their end or a limit. Raises TimeoutError(output) as
+    soon as `enough` returns true."""
     out, err = bytearray(), bytearray()
     while True:
         try:

@@ -21,9 +21,9 @@ SHORT_S = 30.0
 PING_S = 10.0
 """Seconds of silence before the runner is pinged."""
 PONG_S = 15.0
-"""Seconds within which the runner must reply before asct gives up on the host."""
+"""Seconds that the runner has to reply before asct gives up on the host."""
 POLL_S = 0.5
-"""The longest interval in seconds between two polls of the journal. asct polls if the runner cannot report over a
+"""The longest interval, in seconds, between two polls of the journal. asct polls if the runner cannot report over a
 connection."""
 FIRST_POLL_S = 0.02
 """Interval in seconds before the first poll after an event. It doubles with each poll that finds no event."""
@@ -40,7 +40,7 @@ ANSWER_LIMIT = 1 << 20
 """Maximum number of bytes that a command may print."""
 _ANSWER = re.compile(rb"asct:answer\n(.*)asct:answered\n\Z", re.DOTALL)
 _FINAL = frozenset({"E307", "E308", "E309", "E311", "E312", "E314", "E315", "E353"})
-"""The error codes of failures that a retry cannot fix: keys, accounts, configuration."""
+"""Error codes for failures that a retry cannot fix: keys, accounts, configuration."""
 
 
 class RunnerSession:
@@ -112,8 +112,8 @@ class RunnerSession:
             self._attach(channel, journal)
 
     def _hear_opening(self, channel: Channel, journal: RunnerJournal) -> bytes:
-        """Read replies until the session is open, the output ends, or the output is longer than a runner's output can
-        be. Returns the beginning of the output. Raises HostTimeout."""
+        """Read replies until the session is open, or until the output ends or exceeds the maximum length of a runner's
+        output. Return the beginning of the output. Raises HostTimeout."""
         received = b""
         while not journal.replies.keys() & {"serving", "joined", "locked", "failed"}:
             try:
@@ -133,7 +133,7 @@ class RunnerSession:
         return received
 
     def _attach(self, channel: Channel, journal: RunnerJournal) -> None:
-        """Attach to the runner of this session: read its progress, and submit the tasks that have not reached it."""
+        """Attach to this session's runner: read its progress, and submit the tasks that have not reached it."""
         self._control, self._last_event, self._pinged = channel, time.monotonic(), 0.0
         if not self.resumed:
             self._journal, self._live = journal, True
@@ -183,7 +183,7 @@ class RunnerSession:
     # ---- tasks
 
     def prepare(self) -> None:
-        """Prepare for new tasks, so that an earlier `stop` does not affect them. Raises HostLost, HostTimeout."""
+        """Prepare for new tasks by clearing the effect of any earlier `stop`. Raises HostLost, HostTimeout."""
         self._wake.clear()
         if self._stop_requested:
             self._await_stop()
@@ -255,8 +255,8 @@ class RunnerSession:
             self._recover(status)
 
     def _pause(self) -> float:
-        """Return the number of seconds to wait for an event. On this machine, asct does not poll while a task is within
-        its time limit."""
+        """Return the number of seconds to wait for an event. On the local host, asct does not poll while a task is
+        within its time limit."""
         task, status = self._pending.get(self._journal.running), self._journal.tasks.get(self._journal.running)
         asleep = self._live and not self.link.breaks_silently and not self._wake.is_set()
         if not asleep or task is None or status is None or status.over:
@@ -273,8 +273,8 @@ class RunnerSession:
             raise HostTimeout(self.name, errors.problem("not_ended", self.link.label, seconds=STOP_S))
 
     def _recover(self, status: TaskStatus) -> None:
-        """Handle a runner that is idle although the end of its task was not recorded, because the task's shell was
-        killed or the journal's disk is full."""
+        """Handle a runner that is idle although the end of its task was not recorded. This happens if the task's shell
+        was killed or the journal's disk is full."""
         if status.over:
             return
         if status.started_s is not None:
@@ -323,8 +323,8 @@ class RunnerSession:
         self._journal.replies.pop("pong", None)
 
     def end(self) -> bool:
-        """Make the runner stop its tasks, remove the work folder and exit. Returns False if the runner does not confirm
-        this."""
+        """Tell the runner to stop its tasks, remove the work folder and exit. Returns False if the runner does not
+        confirm this."""
         if not self._live:
             return False
         self._send("leave")
@@ -347,7 +347,7 @@ class RunnerSession:
             self._control.send(f"{line}\n".encode())
 
     def _process_events(self, seconds: float) -> None:
-        """Process the events of the next `seconds`. Ping the runner after a long silence."""
+        """Process events for the next `seconds`. Ping the runner after a long silence."""
         if self._process(self._receive(seconds)):
             return
         now = time.monotonic()
@@ -391,7 +391,8 @@ class RunnerSession:
             return self.link.files.tail(f"{self.work}/.journal", self._journal.offset)
 
     def _acknowledge(self) -> None:
-        """Acknowledge events. Without acknowledgments, a runner stops reporting and only writes its journal."""
+        """Acknowledge events. Without acknowledgments, a runner stops reporting events and only writes them to its
+        journal."""
         if not self._live:
             return
         answers = self._journal.replies
@@ -402,13 +403,13 @@ class RunnerSession:
             self._read_journal()
 
     def reattach(self) -> None:
-        """Reconnect and resume the session, because the link now leads to another job. Raises ConnectError,
+        """Reconnect and resume the session, because the link now connects to a different job. Raises ConnectError,
         HostLocked."""
         self.link.close()
         self._connect()
 
     def retried(self, doing: Callable[[], None]) -> None:
-        """Call `doing`. If the connection breaks during the call and is restored, start over."""
+        """Call `doing`. If the connection breaks during the call and is restored, call it again."""
         while not self._once(doing):
             pass
 

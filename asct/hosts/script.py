@@ -1,6 +1,6 @@
 """Convert tasks to lines for runner.sh, parse the runner's messages, and check the paths that a transport may use.
 
-All quoting for shells is done in this module.
+This module does all shell quoting.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def word(host: str, text: str) -> str:
-    """Quote `text` as one word of a POSIX shell, on one line. Line feeds become `$nl`, a variable set by runner.sh."""
+    """Quote `text` as one POSIX shell word on a single line. Line feeds become `$nl`, a variable set by runner.sh."""
     if "\0" in text:
         raise HostError(host, errors.problem("bad_argument", host, detail=f"`{text[:60]!r}` contains a NUL"))
     quoted = text.replace("'", "'\\''").replace("\n", "'\"$nl\"'")
@@ -36,7 +36,7 @@ def word(host: str, text: str) -> str:
 
 
 def call(host: str, function: str, *values: str) -> str:
-    """Return a call of a runner function. `function` is a constant in the code; `values` are quoted."""
+    """Return a call to a runner function. `function` is a constant in the code; `values` are quoted."""
     return " ".join([function, *(word(host, value) for value in values)])
 
 
@@ -85,7 +85,7 @@ def task_line(host: str, task: Task, *, empty: bool) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TaskLine:
-    """A task in a job file. `line` comes from `task_line`; `folder` is created in advance together with other
+    """A task in a job file. `line` comes from `task_line`; `folder` is created beforehand, together with other
     folders."""
 
     key: str
@@ -97,7 +97,7 @@ class TaskLine:
 def job_text(host: str, items: Sequence[TaskLine]) -> str:
     """Return the text of a job file for the runner.
 
-    Time limits are in hundredths of a second, as is /proc/uptime, the clock that a shell can read without starting a
+    Time limits are in hundredths of a second, like /proc/uptime, the clock that a shell can read without starting a
     program.
     """
     lines = []
@@ -114,7 +114,7 @@ def job_text(host: str, items: Sequence[TaskLine]) -> str:
 
 
 def runner_command(work: str, *, posix_login: bool) -> str:
-    """Return the command line that starts the runner. A POSIX login shell runs it directly, which saves starting a
+    """Return the command line that starts the runner. A POSIX login shell runs it directly, without starting another
     program."""
     root = shlex.quote(work)
     text = 'root=$1 mode=line; . "$root/.runner"'
@@ -131,7 +131,7 @@ def open_script(host: str, base: str, token: str, session: SessionSpec | None = 
     """Return the script for `sh -s` that creates the work folder named by `token` below `base`, or resumes the session
     in it.
 
-    With a `session`, the script also locks the host, starts the runner, runs the session's own script and stays
+    If `session` is given, the script also locks the host, starts the runner, runs the session's own script and stays
     connected to the runner.
     """
     owner, reading = (session.owner, session.reading) if session else ("", None)
@@ -149,9 +149,9 @@ def exit_status(shell_status: int, message: bool) -> int:
     """Derive the exit status of a program from that of its shell. The result is negative if a signal killed the
     program.
 
-    A shell reports 128+n both for a program killed by signal n and for a program that exits with status 128+n. It
-    prints a message only for a signal. It prints none for INT, PIPE and TERM, so 128+n is assumed to mean the signal in
-    these cases.
+    A shell reports 128+n both for a program killed by signal n and for a program that exits with status 128+n, but
+    prints a message only for a signal. For INT, PIPE and TERM, it never prints a message; in these cases, 128+n is
+    assumed to mean the signal.
     """
     number = shell_status - 128
     if 0 < number <= 64 and (message or number in (SIGINT, SIGPIPE, SIGTERM)):
@@ -161,7 +161,7 @@ def exit_status(shell_status: int, message: bool) -> int:
 
 @dataclass(frozen=True, slots=True)
 class RunnerReport:
-    """The content of a task's last event: a flag for each file (- missing, e empty, f file, x other), and the exit
+    """The content of a task's last event: one flag per file (- missing, e empty, f file, x other), and the exit
     statuses of the companions."""
 
     flags: str
@@ -169,7 +169,7 @@ class RunnerReport:
 
 
 def read_report(text: str) -> RunnerReport:
-    """Parse the text after the key of a `done` event. Raises ValueError for any other text."""
+    """Parse what follows the key in a `done` event. Raises ValueError if it is not a report."""
     flags, *statuses = text.split(" ")
     if set(flags) - set("-efx"):
         raise ValueError(f"`{text}` is not a report")
@@ -177,7 +177,7 @@ def read_report(text: str) -> RunnerReport:
 
 
 def status_of(text: str) -> int:
-    """Parse an exit status as printed by a shell. Raises ValueError for any other text."""
+    """Parse an exit status as printed by a shell. Raises ValueError if `text` is not an exit status."""
     if not _STATUS.fullmatch(text):
         raise ValueError(f"`{text[:60]}` is not a status")
     return int(text)
@@ -192,7 +192,7 @@ def messages(lines: Iterable[str]) -> Iterable[tuple[str, str]]:
 
 
 def companion_notes(task: Task, statuses: Iterable[int]) -> list[str]:
-    """Return a note for each companion that could not be started, which shells report as status 126 or 127."""
+    """Return a note for each companion that could not be started. Shells report this as status 126 or 127."""
     return [
         f"{process.argv[0]}, which runs alongside the program, could not be started (status {status})"
         for process, status in zip(task.companions, statuses, strict=False)

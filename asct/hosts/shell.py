@@ -1,4 +1,4 @@
-"""A Link over a program on this machine that provides a shell on the host, such as `docker exec -i` or `srun`."""
+"""A Link that uses a program on this machine to provide a shell on the host, such as `docker exec -i` or `srun`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from asct.hosts.downloads import save
 from asct.hosts.link import FileTransfer, TimedLink
 
 CONNECT_S = 90.0
-"""Seconds within which the first command must start. It may have to wait for the prolog of a Slurm job."""
+"""Seconds within which the first command must start. It may have to wait for a Slurm job's prolog."""
 CLOSE_S = 5.0
 """Seconds within which a process must exit after its channel is closed."""
 _BYTES = 1 << 16
@@ -102,7 +102,7 @@ class ProcessChannel:
         return found
 
     def message(self) -> str:
-        """Return, as one line, the standard error of a program that failed to start a shell."""
+        """Return the standard error of a program that failed to start a shell, as one line."""
         return "; ".join(self.receive_error().decode("utf-8", "replace").splitlines())[: errors.QUOTED]
 
     def status(self) -> int:
@@ -185,12 +185,12 @@ class ShellLink(TimedLink):
         return channel
 
     def open_channel(self, argv: Sequence[str]) -> ProcessChannel:
-        """Start the process of a channel. Raises OSError."""
+        """Start the process for a channel. Raises OSError."""
         return ProcessChannel(argv)
 
     def not_started(self, program: str, error: OSError) -> HostError:
-        """Return the error for a program that could not be started, because it is missing or because this machine has
-        run out of processes, descriptors or memory."""
+        """Return the error for a program that could not be started because it is missing or because this machine has
+        run out of processes, file descriptors or memory."""
         missing = isinstance(error, FileNotFoundError)
         detail = f"no `{program}` on the PATH" if missing else error.strerror or str(error)
         diagnostic = errors.connection_lost(self.label, "starting a shell", detail)
@@ -204,7 +204,7 @@ class ShellLink(TimedLink):
 
 
 class ShellFiles:
-    """A FileTransfer that uses one channel to a shell that executes files.sh."""
+    """A FileTransfer over one channel to a shell that executes files.sh."""
 
     def __init__(self, host: str, label: str, start: Callable[[str], ProcessChannel]) -> None:
         self._host = host
@@ -250,7 +250,7 @@ class ShellFiles:
     def _request(
         self, function: str, path: str, *values: str, data: bytes = b"", limit: int = 0
     ) -> tuple[str, Iterator[bytes]]:
-        """Send a request. Returns the first word of the reply, and the content, which must be read before the next
+        """Send a request. Return the first word of the reply, and the content, which must be read before the next
         request."""
         line = script.call(self._host, function, path, *values) + "\n"
         self.channel.send(line.encode("utf-8", "surrogateescape") + data)
@@ -273,7 +273,7 @@ class ShellFiles:
         return word, rest
 
     def _content(self, size: int) -> Iterator[bytes]:
-        """Yield `size` bytes of content, then skip the line feed that follows them."""
+        """Yield `size` bytes of content, then skip the line feed after the content."""
         left = size + 1
         while left:
             self._rest = self._rest or self._received()
@@ -282,7 +282,7 @@ class ShellFiles:
             yield block if left else block[:-1]
 
     def _received(self) -> bytes:
-        """Wait for the next bytes and return them. At the time limit of the link, the channel is killed."""
+        """Wait for the next bytes and return them. When the link's time limit is reached, the channel is killed."""
         while True:
             try:
                 data = self.channel.receive(_PAUSE_S)

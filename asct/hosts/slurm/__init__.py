@@ -1,4 +1,4 @@
-"""The nodes of a Slurm cluster, used from a machine that has `sbatch`. Each benchmark runs in its own exclusive job."""
+"""Nodes of a Slurm cluster, accessed from a machine that has `sbatch`. Each benchmark runs in its own exclusive job."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from asct.plan.model import HostSpec
 
 
 def make(spec: HostSpec, folder: Path) -> Host:
-    """Return the host that `spec` describes, which is a node of the cluster. `folder` is not needed."""
+    """Return the host that `spec` describes, which is a node of the cluster. `folder` is ignored."""
     from asct.hosts.slurm.host import SlurmHost
 
     return SlurmHost(spec)

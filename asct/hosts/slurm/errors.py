@@ -1,4 +1,4 @@
-"""The diagnostics of Slurm hosts. errors.yaml contains their messages and hints."""
+"""Diagnostics for Slurm hosts. errors.yaml contains their messages and hints."""
 
 from __future__ import annotations
 

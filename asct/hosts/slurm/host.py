@@ -38,11 +38,12 @@ from asct.plan.model import HostSpec
 from asct.resources import data
 
 CHECK_S = 1.0
-"""Interval in seconds at which a waiting host checks whether the run was interrupted."""
+"""Interval, in seconds, at which a waiting host checks whether the run was interrupted."""
 END_S = 60.0
 """Seconds within which a job must end after it is told to do so."""
 _NODES: dict[str, str] = {}
-"""Maps each node to the host that uses it in this process, so that two hosts in a plan are never the same machine."""
+"""Maps each node to the host that uses it in this process. This ensures that two hosts in a plan are never the same
+machine."""
 _NODES_LOCK = threading.Lock()
 
 
@@ -57,8 +58,8 @@ class SlurmHost(RemoteHost):
 
     A short first job determines the node and is used for facts, checks and builds. All later jobs request the same
     node, so that facts and measurements describe the same machine. These jobs are submitted together, and each starts
-    after the previous one has ended. asct ends a job only when the next one begins, so that the node is available for
-    commands between jobs.
+    after the previous one has ended. asct ends a job only when the next one is about to begin, so that the node remains
+    available for commands between measurements.
     """
 
     def __init__(self, spec: HostSpec, queue: JobQueue = QUEUE) -> None:
@@ -159,7 +160,7 @@ class SlurmHost(RemoteHost):
             raise
 
     def _await(self, allocation: Allocation, given_up: threading.Event) -> str:
-        """Wait for a job to start, and return its node. Raises HostLost if the job cannot start, or if `given_up` is
+        """Wait for a job to start, and return its node. Raises HostLost if the job cannot start or if `given_up` is
         set."""
         seen, told = QueuedJob("PENDING"), ""
         while seen.state != "RUNNING":
@@ -230,8 +231,8 @@ class SlurmHost(RemoteHost):
             self._ok = ok
 
     def _end_held(self) -> None:
-        """End the job that holds the node. The job succeeds if its benchmark was measured, so that jobs that depend on
-        it may run."""
+        """End the job that holds the node. If its benchmark was measured, the job ends successfully, so that jobs that
+        depend on it may run."""
         held, self._memory.held = self._memory.held, None
         if held is None:
             return
@@ -260,9 +261,9 @@ class SlurmHost(RemoteHost):
             self.close()
 
     def _regain_node(self) -> None:
-        """Submit a short job if the run was interrupted between two jobs, because without a job, nothing on the node
-        can be removed. The wait for the job ends after END_S. The engine keeps interrupting a host until it is closed;
-        this must not shorten the wait."""
+        """If the run was interrupted between two jobs, submit a short job, because nothing on the node can be removed
+        without a job. The wait for the job ends after END_S. The engine keeps interrupting a host until it is closed;
+        these interruptions must not shorten the wait."""
         if not self.work or self._memory.held is not None:
             return
         expired = threading.Event()
@@ -318,12 +319,12 @@ class SlurmState:
     seconds: dict[str, float] = field(default_factory=dict)
     """The expected duration of each job in seconds."""
     names: list[str] = field(default_factory=list)
-    """The names of the jobs. They are needed because Slurm reuses job numbers."""
+    """Job names. They are needed because Slurm reuses job numbers."""
 
 
 def state_file(run: str, host: str) -> Path:
-    """Return the path of a host's state file for a run. The file name includes a hash to distinguish hosts that have
-    the same shortened job name."""
+    """Return the path of a host's state file for a run. The file name includes a hash to distinguish hosts with the
+    same shortened job name."""
     name = f"{job_name(run, host)}-{hashlib.sha256(f'{run}/{host}'.encode()).hexdigest()[:12]}"
     base = os.environ.get("XDG_STATE_HOME", "")
     folder = Path(base) if base.startswith("/") else Path.home() / ".local" / "state"

@@ -61,7 +61,7 @@ def command(host: str, argv: Sequence[str], text: str = "") -> subprocess.Comple
 
 
 def message_of(done: subprocess.CompletedProcess[str]) -> str:
-    """Return the message of a failed command as one line."""
+    """Return the message from a failed command as one line."""
     lines = [line.strip() for line in (done.stderr or done.stdout).splitlines() if line.strip()]
     words = [line.partition(": ")[2].removeprefix("error: ") or line for line in lines]
     return "; ".join(words)[:_LONGEST] or "no reason given"
@@ -74,14 +74,14 @@ ORDER = '[ -n "$(find "$1" -prune -type d -user "$(id -u)")" ] && printf "%s\\n"
 After the job has ended, another account could create a folder with the same name.
 """
 PATIENCE_S = 180
-"""Seconds after which a job ends if it contains no asct process."""
+"""Seconds after which a job ends if no asct process is running in it."""
 SPARE, SPARE_S = 1.5, 300.0
-"""The factor by which a job's estimated duration is multiplied to obtain its time limit, and the seconds added for
-opening the session and copying results."""
+"""A job's time limit is its estimated duration multiplied by this factor, plus this number of seconds for opening the
+session and copying results."""
 FIRST_JOB_S = 1200.0
-"""Expected duration in seconds of a host's first job, which reads facts, runs checks and builds kernels."""
+"""Expected duration, in seconds, of a host's first job, which reads facts, runs checks and builds kernels."""
 EXPORT = "--export=HOME,USER,LOGNAME,SHELL,PATH"
-"""The sbatch option that selects which variables of this environment are passed to a job."""
+"""The sbatch option that selects which environment variables are passed to a job."""
 _NAME = re.compile(r"[^A-Za-z0-9._-]+")
 _NUMBER = re.compile("[0-9]{1,10}")
 
@@ -107,7 +107,7 @@ class SbatchRequest:
 
 @dataclass(frozen=True, slots=True)
 class JobOrder:
-    """The jobs that a job depends on. Those in `ok` must have succeeded; the others need only have ended."""
+    """The jobs that a job depends on. Jobs in `ok` must have succeeded; the others need only have ended."""
 
     ended: tuple[int, ...] = ()
     ok: tuple[int, ...] = ()
@@ -127,7 +127,7 @@ class Allocation:
 
 
 def job_name(run: str, host: str) -> str:
-    """Return the prefix that the names of one host's Slurm jobs in a run share."""
+    """Return the common prefix of the names of a host's Slurm jobs in a run."""
     return f"asct-{_NAME.sub('_', run)}-{_NAME.sub('_', host)}"[:200]
 
 
@@ -183,7 +183,7 @@ def cancel(host: str, jobs: Sequence[int]) -> None:
 
 
 def order(host: str, allocation: Allocation, words: str) -> None:
-    """Send an order to the batch script. Has no effect after the job has ended."""
+    """Send an order to the batch script. This has no effect after the job has ended."""
     shell = ["sh", "-c", ORDER, "sh", _job_folder(allocation), words]
     command(host, [*_srun(allocation), "--output=none", "--error=none", *shell])
 
@@ -193,7 +193,7 @@ def _job_folder(allocation: Allocation) -> str:
 
 
 def _srun(allocation: Allocation) -> list[str]:
-    """Return the command of a step on the job's node.
+    """Return the command for a step on the job's node.
 
     The step shares all of the job's CPUs and memory with other steps.
     """
@@ -202,7 +202,7 @@ def _srun(allocation: Allocation) -> list[str]:
 
 
 def step_arguments(allocation: Allocation, number: str, text: str) -> list[str]:
-    """Return the command line of a step that runs `text` inside the job, connected to the standard streams of this
+    """Return the command line for a step that runs `text` inside the job, connected to the standard streams of this
     process."""
     step = STEP.read_text(encoding="utf-8")
     return [*_srun(allocation), "sh", "-c", step, "sh", _job_folder(allocation), number, text]
@@ -210,7 +210,7 @@ def step_arguments(allocation: Allocation, number: str, text: str) -> list[str]:
 
 SOONEST_S = 0.5
 RAREST_S = 10.0
-"""Longest interval in seconds between two queries. The interval doubles after each query that shows no change."""
+"""Longest interval, in seconds, between two queries. The interval doubles after each query that shows no change."""
 SILENCE_S = 300.0
 """Seconds for which slurmctld may be unavailable, for example while it restarts. Jobs continue to run in the
 meantime."""
@@ -256,7 +256,7 @@ def query_jobs(jobs: Sequence[int], names: Sequence[str] = ()) -> dict[int, Queu
 
 
 class JobQueue:
-    """Polls the state of jobs in one thread, which ends when no jobs are left. All hosts share the queue."""
+    """Polls the states of jobs in one thread, which ends when no jobs are left. All hosts share the queue."""
 
     def __init__(self, query: Callable[[Sequence[int]], dict[int, QueuedJob]] = query_jobs) -> None:
         self._query_jobs = query
@@ -302,7 +302,7 @@ class JobQueue:
             return self._jobs.get(job, QueuedJob("GONE"))
 
     def fresh(self, host: str, job: int) -> QueuedJob:
-        """Return the state of the job according to a query that started after this call."""
+        """Query the state of the job anew, and return it. The query starts only after this call."""
         with self._news:
             wanted = self.rounds + 2  # one query may already be running
             self._hurry()

@@ -30,7 +30,7 @@ class SlurmLink(ShellLink):
         self._numbers = count(1)
 
     def move(self, allocation: Allocation, node: str) -> None:
-        """Use this job from the next call to `connect` onward."""
+        """Use this job, starting with the next call to `connect`."""
         self._allocation = allocation
         self.label = f"{self._name} (job {allocation.job} on {node})"
 

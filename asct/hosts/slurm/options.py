@@ -1,4 +1,4 @@
-"""The plan keys of a Slurm host: the sbatch options that it accepts, and the hosts to which a list of nodes expands."""
+"""Plan keys for a Slurm host: the sbatch options that asct accepts, and the hosts that a list of nodes expands to."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def control_problem(text: str) -> str:
 
 
 def split(given: Mapping[str, object]) -> list[tuple[str, Mapping[str, str]]]:
-    """Return the hosts that `nodelist` and `nodes` expand to, or nothing for a single node. Raises BadValueError.
+    """Return the hosts that `nodelist` and `nodes` expand to, or no hosts for a single node. Raises BadValueError.
 
     For a host `lab`, `nodelist: n[1-2]` results in `lab-n1` and `lab-n2`. `nodes: 2` alone results in `lab-1` and
     `lab-2`, whose nodes Slurm selects.
@@ -94,7 +94,7 @@ def split(given: Mapping[str, object]) -> list[tuple[str, Mapping[str, str]]]:
 
 TRANSPORT: Final = Transport(
     {
-        "partition": Option("scalar", "Partition of the jobs", control_problem),
+        "partition": Option("scalar", "Partition for the jobs", control_problem),
         "account": Option("scalar", "Account that the jobs are charged to", control_problem),
         "nodes": Option("scalar", "Number of nodes; each node becomes a host"),
         "nodelist": Option("scalar", "List of nodes, such as `rack[01-16]`; each node becomes a host"),

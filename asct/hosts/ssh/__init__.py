@@ -1,4 +1,4 @@
-"""Hosts reached over ssh (Fabric), with strict host key checking, jump hosts, and login by agent or key.
+"""Hosts reached over ssh (Fabric), with strict host key checking, jump hosts, and authentication by agent or key.
 
 The host needs a POSIX shell and sftp.
 """

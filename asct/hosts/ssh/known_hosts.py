@@ -1,7 +1,7 @@
 """Read a host's keys from known_hosts files (sshd(8), "SSH_KNOWN_HOSTS FILE FORMAT"), and format keys for messages.
 
-Only lines that match the host are decoded: a fleet's file has at least one line per host, and it is searched once per
-host.
+Only lines that match the host are decoded, because a fleet's file has at least one line per host and is searched once
+per host.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from pathlib import Path
 
 DEFAULT_FILE = "~/.ssh/known_hosts"
 Key = tuple[str, bytes]
-"""The type of the key, and the key itself as ssh encodes it."""
+"""The key type, and the key itself as ssh encodes it."""
 
 
 @dataclass(frozen=True, slots=True)
 class KnownKeys:
-    """The keys of a host: the trusted keys in the order of their lines, and the keys marked with @revoked.
+    """The keys of a host: the trusted keys in file order, and the keys marked with @revoked.
 
     Lines of certificate authorities (@cert-authority) are ignored, because asct does not use host certificates.
     """
@@ -61,7 +61,7 @@ def known_keys(file: Path, name: str) -> KnownKeys:
 
 @lru_cache(maxsize=16)
 def _lines(file: str, modified_ns: int, size: int) -> tuple[str, ...]:
-    """Return the lines of a file, without comments. The file is read again only if it has changed."""
+    """Return the lines in a file, without comments. The file is read again only if it has changed."""
     lines = (line.strip() for line in Path(file).read_text(encoding="utf-8").splitlines())
     return tuple(line for line in lines if line and not line.startswith("#"))
 
@@ -109,6 +109,6 @@ def line_to_add(address: str, port: int, key_type: str, blob: bytes) -> str:
 
 
 def resolve(path: str, folder: Path) -> Path:
-    """Return a path in the plan as an absolute path: `~` is the home folder, and `folder` is the base of relative
-    paths."""
+    """Return a path in the plan as an absolute path: `~` is the home directory, and relative paths are resolved against
+    `folder`."""
     return folder / os.path.expanduser(path)  # noqa: PTH111 - Path.expanduser raises without a home folder

@@ -28,7 +28,7 @@ CONNECT_S = 10.0
 KEEPALIVE_S = 15
 MAX_JUMPS = 8
 _READ_LOCK = threading.Lock()
-"""The lock held while a key file is read, so that only one thread reads the file for all hosts of a fleet."""
+"""The lock held while a key file is read, so that only one thread reads the file for all hosts in a fleet."""
 logging.getLogger("paramiko").addHandler(logging.NullHandler())  # asct's diagnostics quote paramiko's messages
 
 
@@ -75,7 +75,7 @@ class SshLink(TimedLink):
         self._hops.append(target.open(self._hops[-1] if self._hops else None))
 
     def _route(self, target: Hop, depth: int = 0) -> list[Hop]:
-        """Return the jump hosts before `target`. The first of them may have its own ProxyJump in ~/.ssh/config."""
+        """Return the jump hosts before `target`. The first jump host may have its own ProxyJump in ~/.ssh/config."""
         if depth > MAX_JUMPS:
             detail = f"there are more than {MAX_JUMPS} jump hosts in a row; check ProxyJump for a loop"
             raise ConnectError(self._spec.name, errors.problem("bad_ssh_config", target.label, detail=detail))
@@ -154,7 +154,7 @@ class _KeyUnknown(Exception):
 
 
 class _Refuse(paramiko.MissingHostKeyPolicy):
-    """A policy like paramiko.RejectPolicy that also keeps the rejected key for the error message."""
+    """Like paramiko.RejectPolicy, but also keeps the rejected key for the error message."""
 
     def missing_host_key(self, client: paramiko.SSHClient, hostname: str, key: paramiko.PKey) -> None:
         raise _KeyUnknown(key)
@@ -163,7 +163,8 @@ class _Refuse(paramiko.MissingHostKeyPolicy):
 def _transport(sock: Any, **options: Any) -> paramiko.Transport:
     """Return a transport that prefers AES-GCM.
 
-    With other ciphers, paramiko compares authentication codes byte by byte, which takes a third of its CPU time.
+    With other ciphers, paramiko compares message authentication codes byte by byte, which takes a third of its CPU
+    time.
     """
     made = paramiko.Transport(sock, **options)
     wishes = made.get_security_options()
@@ -172,7 +173,7 @@ def _transport(sock: Any, **options: Any) -> paramiko.Transport:
 
 
 _State = tuple[str, int, int]
-"""The name, modification time and size of a file. If any of them changes, the file is read again."""
+"""The name, modification time and size of a file. If any of these change, the file is read again."""
 
 
 def _states(*files: str) -> tuple[_State, ...]:
@@ -186,8 +187,8 @@ def _states(*files: str) -> tuple[_State, ...]:
 
 
 def _private_key(file: str) -> paramiko.PKey | None:
-    """Return the key in an identity file together with its certificate. Return None if the file cannot be read;
-    paramiko then tries to read it and reports the reason."""
+    """Return the key in an identity file together with its certificate, or None if the file cannot be read. In that
+    case, paramiko tries to read the file and reports the reason."""
     with _READ_LOCK, contextlib.suppress(Exception):
         return _read_key(file, _states(file, f"{file}-cert.pub"))
     return None
@@ -213,8 +214,8 @@ def _ssh_config(_files: tuple[_State, ...]) -> paramiko.SSHConfig:
 class PromptSocket(socket.socket):
     """A TCP socket that acknowledges data immediately.
 
-    sshd leaves Nagle's algorithm on for sessions without a terminal (OpenSSH, `ssh_packet_set_interactive`). It would
-    therefore hold back its next small packet until a delayed acknowledgment arrives, for up to 40 ms. Linux resets
+    sshd leaves Nagle's algorithm on for sessions without a terminal (OpenSSH, `ssh_packet_set_interactive`). With
+    delayed acknowledgments, sshd would therefore hold back its next small packet for up to 40 ms. Linux resets
     TCP_QUICKACK on its own (tcp(7)), so the option must be set again after each read.
     """
 
@@ -250,7 +251,7 @@ class Hop:
         self.label = f"{spec.name} ({via}{link.user}@{link.host}:{link.port})"
 
     def jumps(self) -> list[str]:
-        """The jump hosts in the order of the route: those in the plan, otherwise those in the ProxyJump of
+        """The jump hosts in route order: those in the plan if there are any, otherwise those listed under ProxyJump in
         ~/.ssh/config."""
         known: dict[str, Any] = self._connection.ssh_config
         planned = None if self._is_jump else self._spec.jump
