@@ -89,5 +89,5 @@ def harmless(value: Any) -> Any:
 
 
 def machine_text(fields: Mapping[str, Any]) -> str:
-    """Return the facts of a machine as CSV, one line per field: `cpu.cpus,8`."""
+    """Return a machine's facts as CSV, one line per field: `cpu.cpus,8`."""
     return csv_lines(None, fields.items())

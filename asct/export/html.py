@@ -74,8 +74,7 @@ _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 
 def render(view: RunView, linked: bool = False) -> str:
-    """Return the HTML page. `linked` is true if the page is stored in the run's folder, where it can link to raw
-    files."""
+    """Return the HTML page. `linked` is true if the page is in the run folder, where it can link to raw files."""
     report, comparison = _with_short_hosts(build(view)), comparison_of(view)
     report = replace(report, sections=tuple(with_earlier_run(view, report.sections)))
     shown = [figure for section in report.sections for figure in section.figures[:_MOST_FIGURES]]
@@ -172,7 +171,7 @@ def page(template: str, figures: Mapping[str, Any], **content: Any) -> str:
 
 
 def documents(view: RunView, folder: Path) -> dict[str, str]:
-    """Return the page, keyed by file name. It links to raw files only if `folder` is the run's folder."""
+    """Return the page, keyed by file name. It links to raw files only if `folder` is the run folder."""
     return {FILE: render(view, folder.resolve() == view.root.resolve())}
 
 

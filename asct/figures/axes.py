@@ -27,7 +27,7 @@ from asct.sdk.record import Scalar
 MOST_LABELS: Final = 12
 """If there are at most this many measured x values, each of them is labeled."""
 MATRIX: Final = "matrix"
-"""The key of the value axis shared by all matrices, in place of an axis title."""
+"""The key for the value axis that all matrices share; it takes the place of an axis title."""
 _LEAST: Final = 3
 _LEAST_SPAN: Final = 0.005
 """Minimum range of an axis relative to its values, so that ticks differ in their first four digits."""

@@ -65,8 +65,9 @@ def chart_layout(
 
 
 def caption(figure: Figure) -> str:
-    """Return the caption of a figure, which explains marks of two states. If the figure consists of panels, in which
-    vertical lines and shaded ranges have no labels, the caption names those that it does not mention anyway."""
+    """Return the caption of a figure, including an explanation of the marks for two states. Vertical lines and shaded
+    ranges have no labels in panels, so the caption of a figure with panels also names those that it does not already
+    mention."""
     parts = [figure.caption]
     if not isinstance(figure, Heatmap) and _has_states(figure):
         marks = "dashes across a bar" if isinstance(figure, Bars) else "open marks at one position"

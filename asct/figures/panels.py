@@ -35,10 +35,10 @@ class Panel:
 def panels(chart: Chart) -> tuple[Panel, ...]:
     """Return the panels of a chart: a single one with an empty title unless it has more than eight series.
 
-    If all series specify their panels, they are divided accordingly. Otherwise, the names of the series consist of
-    words, such as the host and the settings, separated by commas. Series that share some of these words form a panel;
-    the words are chosen so that there are as few panels as possible. If no words divide the series into a reasonable
-    number of panels, they are divided in order. The parts of stacked bars remain together.
+    If all series specify their panels, they are divided accordingly. Otherwise, series names consist of words, such as
+    the host and the settings, separated by commas. Series that share some of these words form a panel; the words are
+    chosen so that there are as few panels as possible. If no words divide the series into a reasonable number of
+    panels, they are divided in order. The parts of stacked bars remain together.
     """
     series = chart.series
     if len(series) <= MOST_SERIES or (isinstance(chart, Bars) and chart.stacked):

@@ -251,7 +251,7 @@ class _Drawn:
         return [self._marks(series, pairs, marker, group)] if pairs else []
 
     def _backdrop(self, series: Series, style: Style, group: Mapping[str, str]) -> list[dict[str, Any]]:
-        """Return the values with which a series is compared, as a pale line or as a pale mark across each bar."""
+        """Return the comparison values of a series as a pale line or as a pale mark across each bar."""
         behind = self._behind(series)
         if behind is None:
             return []

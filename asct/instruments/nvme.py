@@ -35,7 +35,7 @@ class DriveHealth(BaseModel):
     throttle_transitions: int
     """Number of thermally triggered transitions to a lower power state, summed over both thresholds."""
     data_units_written: SkipJsonSchema[int | None] = Field(None, exclude=True)
-    """Number of data units that the host has written. Documents do not include it, because it is recorded as a
+    """Number of data units that the host has written. It is not part of the documents, because it is recorded as a
     measurement."""
 
     @property

@@ -323,7 +323,7 @@ def test_the_latency_of_memory_is_that_of_one_size_which_is_named() -> None:
     on_curve = {item.coords["size"]: item.value for item in found if item.metric == "latency" and "size" in item.coords}
     assert at_level(found, "latency")["DRAM"] == on_curve[size]
     (table,) = BENCHMARK.tables(records_of(BENCHMARK, found))
-    assert "Latency of DRAM: measured with random loads over 609M, in pages of 1G." in table.notes
+    assert "Latency of DRAM: measured with random loads over 609M, in 1G pages." in table.notes
 
 
 def test_the_ends_of_caches_and_of_the_tlb_are_told_apart() -> None:

@@ -25,7 +25,7 @@ SMALL: Final = 12
 """Font size of tick labels, legends and captions, in pixels."""
 
 HALO: Final[dict[str, Any]] = {"facecolor": (1.0, 1.0, 1.0, 0.7), "linewidth": 0, "boxstyle": "square,pad=0.1"}
-"""The background of text that may lie on a line."""
+"""The background of text that may overlap a line."""
 _LONGEST: Final = 40
 
 _TAG: Final = re.compile(r"</?[a-z][^<>]*>")

@@ -28,7 +28,7 @@ _HATCHES: Final = {"": "", "/": "//", ".": "..", "\\": "\\\\", "x": "xx", "-": "
 _OPEN: Final = "-open"
 _SIDES: Final = {"left": "right", "center": "center", "right": "left", "top": "bottom", "middle": "center",
                  "bottom": "top"}  # fmt: skip
-"""Maps the side of a mark on which a text is placed to the alignment of the text."""
+"""Maps the side of a mark on which text is placed to the text alignment."""
 
 
 def draw_scatter(axes: Axes, trace: Mapping[str, Any], place: tuple[Place, Place], shift: float = 0.0) -> None:

@@ -89,7 +89,7 @@ def read_document(text: str) -> Document:
 
 
 def document_of(contents: Sequence[Any], notes: tuple[str, ...] = ()) -> Document:
-    """Return the document of a run, combined from all of its JSON documents. Raises ValueError for any other format."""
+    """Return the document for a run, combined from all JSON documents. Raises ValueError for any other format."""
     try:
         reports = [_report(content) for content in contents]
         last = contents[-1]

@@ -38,7 +38,7 @@ from asct.sdk.record import Record
 from asct.sdk.rows import series_of
 
 _LEAST_POINTS: Final = 3
-"""Minimum number of points on a curve plotted against load, and minimum number of rows and of columns in a map."""
+"""Minimum number of points on a curve plotted against load, and minimum number of rows and columns in a map."""
 _MOST_MAP_ROWS: Final = 40
 _MOST_BARS: Final = 24
 

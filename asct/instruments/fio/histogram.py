@@ -81,7 +81,7 @@ class Quantiles(Generic[N]):
         return distance
 
     def percentile(self, percent: float) -> float | None:
-        """Return the quantile at `percent` as computed by fio, or None if fewer than MIN_BEYOND values are above it."""
+        """Return the quantile at `percent` as fio computes it, or None if fewer than MIN_BEYOND values are above it."""
         return self.at(percent / 100.0) if _enough_beyond(self.n, percent) else None
 
 

@@ -351,7 +351,7 @@ def _common(jobs: Sequence[_Job]) -> dict[str, Scalar]:
 
 
 def _identity(jobs: Sequence[_Job]) -> str:
-    """Return a string that is the same for all results of the same jobs, whether fio reports their processes together
+    """Return a string that is the same for all results from the same jobs, whether fio reports their processes together
     or separately."""
     return "\n".join(dict.fromkeys(json.dumps([job.name, job.group, job.options], sort_keys=True) for job in jobs))
 

@@ -89,7 +89,7 @@ _SECOND: Final[Coords] = {"second": None}
 _DEVICE: Final[Coords] = {"path": None, "when": ("before", "after")}
 DEVICE_METRICS: Final = (
     _info("device_size", "B", "neither", "Size and type of a target", {"path": None, **dict.fromkeys(IDENTITY)}),
-    _info("device_temperature", "degC", "lower", "Temperature of the drive", _DEVICE),
+    _info("device_temperature", "degC", "lower", "Drive temperature", _DEVICE),
     _info(
         "device_percentage_used",
         "%",

@@ -1,4 +1,4 @@
-"""A RAID set as the target of fio: its settings, their checks, and the number of bytes written to each member.
+"""A RAID set as a fio target: its settings, their checks, and the number of bytes written to each member.
 
 guard creates the set with mdadm right before fio starts, and removes it right after fio has ended
 (kernels/guard/raid.c).

@@ -273,7 +273,7 @@ def effective_depth(params: FioParams, facts: HostFacts) -> int:
 
 
 def used_cpus(params: FioParams, facts: HostFacts, node: int | None = None) -> tuple[int, ...]:
-    """Return the CPUs of the jobs in ascending order, or an empty tuple if the jobs are not bound (`all`, or unknown
+    """Return the CPUs for the jobs in ascending order, or an empty tuple if the jobs are not bound (`all`, or unknown
     CPUs).
 
     `auto` selects one CPU per job: from the drive's NUMA node if the node has enough CPUs, otherwise from all permitted

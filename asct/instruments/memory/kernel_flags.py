@@ -50,7 +50,7 @@ _SWITCHES_A_SECOND: Final = 100.0
 # Under load, clocks vary by 1 to 2 %. A step by a governor, or a turbo bin lost to other cores, changes them by 3 to 10
 # %.
 CLOCK_LIMIT: Final = 0.05
-"""Limit for the relative increase in the length of core cycles."""
+"""Limit for the relative increase in core cycle length."""
 # CPU times have a resolution of 10 ms; below three ticks, a share is meaningless. Processes are judged together, so the
 # limit applies to their sum.
 _GRAINS_NS: Final = 25_000_000
@@ -63,8 +63,8 @@ def many_dropped(kept: float, dropped: float) -> bool:
 
 
 def noise_flags(end: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the signs of noise in a kernel's `end` line as flags `noisy-...`, or an empty tuple if the line does not
-    contain `noise`.
+    """Return the `noisy-...` flags for the signs of noise in a kernel's `end` line, or an empty tuple if the line does
+    not contain `noise`.
 
     Threads that wait for one another are not a sign of noise, because they sleep, or spin on separate CPUs.
     """

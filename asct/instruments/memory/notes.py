@@ -15,7 +15,7 @@ def working_set_note(records: Sequence[Record], latency: str) -> tuple[str, ...]
     """Return a sentence with the working set (`data_size`) and the page size of `latency`, or an empty tuple if they
     are unknown."""
     sizes, pages = (_values(records, metric) for metric in ("data_size", "page_size"))
-    return (f"{latency}: measured with random loads over {sizes}, in pages of {pages}.",) if sizes and pages else ()
+    return (f"{latency}: measured with random loads over {sizes}, in {pages} pages.",) if sizes and pages else ()
 
 
 def _values(records: Sequence[Record], metric: str) -> str:

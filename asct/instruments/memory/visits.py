@@ -1,5 +1,4 @@
-"""Visits: several processes, spread over the duration of a repeat, each of which measures every value in fresh
-memory."""
+"""Visits: several processes, spread over a repeat, that each measure every value in fresh memory."""
 
 from __future__ import annotations
 
@@ -65,7 +64,7 @@ class VisitedBenchmark(Benchmark[P]):
 
     @abstractmethod
     def processes(self, params: P, context: Context) -> Sequence[Step]:
-        """Return the processes of the first visit. Raises LookupError or ValueError if a size is missing or does not
+        """Return the processes for the first visit. Raises LookupError or ValueError if a size is missing or does not
         fit."""
 
     @abstractmethod
@@ -188,7 +187,7 @@ class VisitPlan(NamedTuple):
 
 
 def visit(once: Sequence[Step], number: int, seed: int) -> list[Step]:
-    """Return the processes of visit `number` (2 or more) in a random order."""
+    """Return the processes for visit `number` (2 or more) in a random order."""
     from random import Random
 
     shuffled = Random(f"{seed}-{number}").sample(list(once), len(once))  # noqa: S311 - an order, not a secret

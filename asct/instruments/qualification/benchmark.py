@@ -163,7 +163,7 @@ class Qualification(Benchmark[Q]):
         yield from settings_at_odds(params)
 
     def needs(self, params: Q, facts: HostFacts | None) -> Needs:
-        """Return the required resources, with the usual and the worst-case duration."""
+        """Return the required resources, including the usual and the worst-case duration."""
         cost = self.cost(params)
         tool = TOOLS.get(params.purge)
         whole = params.fio(params.filesize, rw="randwrite")
@@ -255,8 +255,8 @@ class Qualification(Benchmark[Q]):
         return (*compared_tables(records, self.name, self.charts), *phase_tables(records, self.name, self.matrices))
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
-        """Return the figures that compare several points, and the figures of convergence, steady-state verification and
-        averages."""
+        """Return the figures that compare several points, and the figures for convergence, steady-state verification
+        and averages."""
         return (*compared_figures(records, self.charts), *phase_figures(records, self.quantity, self.charts))
 
 

@@ -97,7 +97,7 @@ class DemandMatrix:
         return name, self.workload(cell, self.params.round_time, _SEED + 1000 * number)
 
     def workload(self, cell: Cell, seconds: float, seed: int) -> FioParams:
-        """Return the settings of the workload under test at a load in the matrix."""
+        """Return the settings for the workload under test at a load in the matrix."""
         settings = self.journal.fio(self.params.demanded, replace(self.params.phase, seconds=seconds), seed)
         return settings.model_copy(update={"numjobs": cell[0], "iodepth": cell[1]})
 
@@ -243,7 +243,7 @@ NO_POINT: Final = "invalid-no-point"
 NOISY: Final = "noisy-matrix"
 FLAGS: Final[Mapping[str, str]] = {
     NO_POINT: "no workload in the matrix has a mean latency within `latency_bound`, so there is no histogram",
-    NOISY: "the highest load was not steady over the rounds of the matrix",
+    NOISY: "the results at the highest load were not steady in the matrix rounds",
 }
 METRICS: Final[tuple[Metric, ...]] = (
     Metric("point_iops", "ops/s", "higher", "IOPS at an operating point", {**_POINT, **_LOAD}),

@@ -58,7 +58,7 @@ def _courses(view: QualificationView, quantity: str, mixes: Mapping[int, str]) -
     convergence = Line(
         f"convergence-{quantity}{view.slug}",
         f"Steady state convergence{view.suffix}",
-        f"{title} for each block size over all rounds, for every mix of reads and writes (given as percentages).{note}"
+        f"{title} for each block size and each mix of reads and writes (given as percentages) over all rounds.{note}"
         f"{told}{also}",
         Axis("Round", counts=True), Axis(title, UNITS[quantity], "log10"),
         tuple(

@@ -282,7 +282,7 @@ def settings_at_odds(params: QualificationParams) -> Iterator[tuple[str, str]]:
     if params.makes_file and params.purge not in ("auto", "none"):
         yield "purge", f"a temporary file cannot be purged with {params.purge}; use a device, or set `purge` to `auto`"
     if any(size % 512 for size in params.sizes):
-        yield "block_sizes", "the size of direct requests must be a multiple of 512; round the sizes"
+        yield "block_sizes", "the size of direct requests must be a multiple of 512 bytes; round the sizes"
     if len(params.file_names) > 1 and params.raid_level is None:
         yield (
             "file_names",

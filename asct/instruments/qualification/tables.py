@@ -180,7 +180,7 @@ def _matrix_row(view: QualificationView, metric: str, size: int, mixes: Sequence
 
 
 def notes_of(view: QualificationView) -> tuple[str, ...]:
-    """Return notes about each phase, the active range, and the block sizes that were skipped."""
+    """Return notes about each phase, the active range, and the skipped block sizes."""
     found = list(dict.fromkeys(note for phase in view.phases for note in _phase_notes(view, phase)))
     size = view.amount("active_range")
     if size is not None:
