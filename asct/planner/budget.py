@@ -1,4 +1,5 @@
-"""The duration and the number of bytes written above which asct starts a run only after confirmation."""
+"""Limits on a run's duration and the number of bytes written. Above these limits, asct starts a run only after
+confirmation."""
 
 from __future__ import annotations
 
@@ -26,9 +27,9 @@ UNNAMED_BYTES: Final = 100 * _GIB
 
 
 def unconfirmed(plan: ResolvedPlan, shown: Preview) -> list[Diagnostic]:
-    """Return a diagnostic (E447) for each limit that a run exceeds: first the duration, then the number of bytes
-    written. `limits.duration` and `safety.max_written` in the plan replace these limits; the planner has already
-    checked them."""
+    """Return a diagnostic (E447) for each limit that a run exceeds, duration first, then the number of bytes written.
+    `limits.duration` and `safety.max_written` in the plan replace these limits; the planner has already checked
+    them."""
     found = []
     if plan.limit_s is None and shown.seconds > CONFIRM_S:
         hours = shown.seconds / _HOUR
@@ -45,12 +46,12 @@ def unconfirmed(plan: ResolvedPlan, shown: Preview) -> list[Diagnostic]:
 
 def _question(plan: ResolvedPlan, message: str, section: str, limit: str) -> Diagnostic:
     span = section_span(plan, section) or section_span(plan, "benchmarks")
-    hint = f"add `--yes`, or set `{section}: {{{limit}}}` in the plan; the preview shows the share of each job"
+    hint = f"add `--yes`, or set `{section}: {{{limit}}}` in the plan; the preview shows each job's share"
     if plan.path == WITHOUT_PLAN:
         return for_run(Diagnostic("E447", message, hint=hint))
     return Diagnostic("E447", message, span, hint=hint)
 
 
 def too_large(job: JobPreview) -> bool:
-    """Return whether `asct run all` leaves out a job's benchmark unless the user names it."""
+    """Return whether `asct run all` excludes a job's benchmark unless the user names it."""
     return job.cost.seconds > UNNAMED_S or sum(job.cost.likely_writes.values()) > UNNAMED_BYTES

@@ -1,4 +1,4 @@
-"""The state that all steps of resolving a plan share: the plan, the catalog, the findings, and the jobs under
+"""The state shared by all steps of resolving a plan: the plan, the catalog, the findings, and the jobs under
 construction."""
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from asct.sdk.benchmark import Benchmark, Catalog
 
 
 class Override(NamedTuple):
-    """A `--set` option that changes a setting in the entry `entry_id`, or in all entries that use `benchmark`."""
+    """A `--set` option that changes a setting in the entry `entry_id` or in all entries that use `benchmark`."""
 
     entry_id: str | None
     benchmark: str | None
@@ -34,7 +34,7 @@ class Override(NamedTuple):
 
 @dataclass(slots=True)
 class ResolveContext:
-    """The state shared by all steps of one resolution."""
+    """The state shared by all steps of resolving one plan."""
 
     plan: Plan
     catalog: Catalog
@@ -42,11 +42,11 @@ class ResolveContext:
     _readers: dict[str, Settings] = field(default_factory=dict)
     overrides: tuple[Override, ...] = ()
     wider: Callable[[], Sequence[tuple[ResolveContext, Sequence[JobDraft]]]] = tuple
-    """Returns further contexts, each with all of its jobs. One is for the plan without the profile, `--set` and the
-    selection; the others are for the plan with each of its profiles."""
+    """Returns additional contexts, each with its jobs: one for the plan without the profile, `--set` and the selection,
+    and one for each profile in the plan."""
     points: dict[tuple[str, str], tuple[Point, ...]] = field(default_factory=dict)
-    """The points of each entry. The key contains the entry and everything else that the points depend on, so that hosts
-    with the same settings share the points."""
+    """The points of each entry. Each key contains the entry and everything else that the points depend on, so that
+    hosts with the same settings share the points."""
 
     def __post_init__(self) -> None:
         self.findings = Findings(self.plan.gaps)
@@ -66,8 +66,8 @@ class ResolveContext:
         return found
 
     def _as_meant(self) -> Plan:
-        """Return the plan with corrected ids. An entry that has no `id` and misspells the name of its benchmark gets
-        the benchmark's correct name."""
+        """Return the plan with corrected ids: if an entry has no `id` and misspells its benchmark's name, the correct
+        name becomes its id."""
         ids = {entry.id for entry in self.plan.benchmarks}
         unknown = {name for name in ids if self.catalog.get(name) is None}
         renamed = {
@@ -122,7 +122,7 @@ class JobDraft(NamedTuple):
     `explicit` contains the settings whose values differ from the defaults, and `aliases` contains the aliases in
     `needs` that the job's templates read. `axes` contains the values of the settings that vary within the job.
     `rejected` contains the settings whose values are unknown because of an error (ANY if any setting may be affected).
-    If it is not empty, the job has no points.
+    If `rejected` is not empty, the job has no points.
     """
 
     job: Job
@@ -140,7 +140,7 @@ class JobDraft(NamedTuple):
 
 
 ANY = "*"
-"""An item of `JobDraft.rejected` that stands for all settings."""
+"""An item in `JobDraft.rejected` that stands for all settings."""
 NOWHERE: Final = HostSpec("")
-"""Placeholder for the hosts of an entry that lists only unknown hosts, so that the entry's settings are still
+"""Placeholder for the hosts in an entry that lists only unknown hosts, so that the entry's settings are still
 checked."""

@@ -1,4 +1,4 @@
-"""The cost of jobs (time, bytes written, privileges), and checks against the limits and timeouts of the plan."""
+"""The cost of jobs (time, bytes written, privileges), and checks against the plan's limits and timeouts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def known_settings(point: Point) -> dict[str, Any]:
 
 
 def needs_of(job: Job, benchmark: Benchmark[Any], facts: HostFacts | None = None) -> JobNeeds:
-    """Return the needs of a job. Without facts, they are an estimate for an unknown machine.
+    """Return the needs of a job. Without `facts`, these are an estimate for an unknown machine.
 
     Raises pydantic.ValidationError only if this version of the benchmark rejects the job's settings.
     """
@@ -44,8 +44,7 @@ def _needs(benchmark: Benchmark[Any], point: Point, facts: HostFacts | None) -> 
 
 
 def shared_costs(catalog: Catalog) -> Callable[[Job, HostFacts | None], JobNeeds]:
-    """Return a function that computes the cost of a job. Jobs that have the same points and no facts share the
-    result."""
+    """Return a function that computes a job's cost. Jobs that have the same points and no facts share the result."""
     done: dict[tuple[str, int, int, int], tuple[Job, JobNeeds]] = {}
 
     def of(job: Job, facts: HostFacts | None) -> JobNeeds:
@@ -78,7 +77,7 @@ def check_points(plan: Plan, jobs: Sequence[Job], findings: Findings) -> None:
 
 
 def section_span(plan: Plan | ResolvedPlan, key: str) -> Span | None:
-    """Return the location of a top-level key in the plan's main file, for errors that concern the whole plan."""
+    """Return the location of a top-level key in the plan's main file, for errors that affect the whole plan."""
     found = re.search(rf"^{re.escape(key)}(?=\s*:)", plan.text, re.MULTILINE)
     return Span(plan.path, plan.text.count("\n", 0, found.start()) + 1, 1, len(key)) if found else None
 
@@ -102,7 +101,7 @@ def check_costs(plan: Plan, jobs: Sequence[Job], catalog: Catalog, findings: Fin
         if longest is not None and duration > longest:
             needed, allowed = format_duration(round(duration)), format_duration(longest)
             message = f"measuring on {host} takes about {needed}, but `limits.duration` is {allowed}"
-            hint = "use fewer points or repeats, or raise the limit; `asct plan` shows the time of each job"
+            hint = "use fewer points or repeats, or raise the limit; `asct plan` shows the time for each job"
             findings.error("E240", message, section_span(plan, "limits"), hint)
     for (host, target), amount in likely.items():
         if most is not None and amount > most:

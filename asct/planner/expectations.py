@@ -27,11 +27,11 @@ from asct.values.text import counted
 _NOTHING: Final = "`at` matches nothing: "
 _MOST_NOTED: Final = 4
 RELATIVE = ("theoretical_bandwidth",)
-"""The facts of a host that `of:` may select as the reference for percentages."""
+"""Host facts that `of:` may select as the reference for percentages."""
 
 
 class ExpectedMetric(NamedTuple):
-    """A metric of a job to which an expectation applies."""
+    """A job's metric that an expectation applies to."""
 
     draft: JobDraft
     metric: Metric
@@ -73,8 +73,8 @@ def split_metric(text: str) -> tuple[str, str] | None:
 
 
 def _matched(context: ResolveContext, expectation: Expectation, drafts: Sequence[JobDraft]) -> list[ExpectedMetric]:
-    """Return the metrics that an expectation refers to. An unknown id or metric is reported, and the most similar one
-    is used instead."""
+    """Return the metrics that an expectation refers to. If an id or metric is unknown, report an error and use the most
+    similar one."""
     text, span = str(expectation.metric.value), expectation.metric.span
     parts = split_metric(text)
     if parts is None:
@@ -178,7 +178,8 @@ def _check(
 
 
 def _unit(context: ResolveContext, expectation: Expectation, expected: Sequence[ExpectedMetric]) -> str | None:
-    """Return the unit of all matched metrics. They may have different units only if there are no absolute bounds."""
+    """Return the unit of all matched metrics. The metrics may have different units only if there are no absolute
+    bounds."""
     units = sorted({item.metric.unit for item in expected})
     absolute = any(
         bound.reference or (not expectation.of and (bound.min or bound.max)) for bound in _bounds(expectation)
@@ -197,8 +198,8 @@ def _bounds(expectation: Expectation) -> list[Bound]:
 
 
 def _check_baseline(context: ResolveContext) -> None:
-    """Report an error if expectations need a baseline and the plan has none. The error is reported once, however many
-    expectations need a baseline."""
+    """Report an error if expectations need a baseline and the plan has none. The error is reported only once, even if
+    several expectations need a baseline."""
     places = [expectation.span for expectation in context.plan.expect if expectation.versus is not None]
     if places and context.plan.baseline is None:
         first, *others = places
@@ -210,7 +211,8 @@ def _check_baseline(context: ResolveContext) -> None:
 
 
 def _check_reference(context: ResolveContext, expectation: Expectation) -> None:
-    """Check the fact that the bounds refer to (`of`), and that `versus` and `no_worse_than` are used together."""
+    """Check the fact that `of` selects as the reference, and check that `versus` and `no_worse_than` are used
+    together."""
     findings, of = context.findings, expectation.of
     if of is not None and of.sound and (name := str(of.value)) not in RELATIVE:
         findings.error("E238", f"a bound cannot be a percentage of `{name}`", of.span, did_you_mean(name, RELATIVE))
@@ -246,8 +248,8 @@ def _limits(
 
 
 def _measured_on(context: ResolveContext, expectation: Expectation, hosts: Sequence[str]) -> bool:
-    """Return whether the plan measures this metric on at least one of the hosts, either as resolved or without the
-    profile, `--set` and the selection."""
+    """Return whether the plan, as resolved or without the profile, `--set` and the selection, measures this metric on
+    at least one of the hosts."""
     if any(_anywhere(expectation, host, context) for host in hosts):
         return True
     return any(_anywhere(expectation, host, other) for other, _ in context.wider() for host in hosts)
@@ -324,7 +326,8 @@ def _read_bound(context: ResolveContext, node: Node | None, unit: str | None, *,
 
 
 def _share(context: ResolveContext, node: Node) -> float | None:
-    """Return a percentage as a fraction. The division is exact, so the result for 5% is the double nearest to 0.05."""
+    """Return a percentage as a fraction. The division is exact, so that 5% becomes the floating-point number nearest to
+    0.05."""
     text = node.value.strip() if isinstance(node.value, str) else ""
     try:
         if not text.endswith("%") or text.startswith("-"):
@@ -345,8 +348,8 @@ def describe(expectation: Expectation, nodes: Sequence[DescribedBound]) -> str:
 
 
 def _mismatch(code: str, message: str, hint: str, node: Node) -> PlanError:
-    """Return an error about an item of `at`. It points to the key if there is no such coordinate (E235), otherwise to
-    the value."""
+    """Return an error about an item in `at`. The error points to the key if there is no such coordinate (E235),
+    otherwise to the value."""
     return PlanError(Diagnostic(code, message, node.location if code == "E235" else node.span, hint=hint))
 
 
@@ -354,7 +357,7 @@ def read_coordinates(
     context: ResolveContext, expectation: Expectation, expected: Sequence[ExpectedMetric]
 ) -> tuple[dict[str, Any], str]:
     """Return the canonical `at` (settings with their main names and typed values, and coordinates as they appear in
-    records), and the reason why no such value is planned (empty if one is planned).
+    records), and the reason why no such value is planned, or an empty string if one is planned.
 
     A pattern may match jobs without these coordinates; this is an error only if no job has them, even if the profile,
     `--set` and the selection are ignored.
@@ -432,8 +435,8 @@ def _check_point_exists(draft: JobDraft, swept: Mapping[str, tuple[Any, Node]]) 
 
 
 def _check_values_exist(draft: JobDraft, swept: Mapping[str, tuple[Any, Node]]) -> None:
-    """Raise PlanError if one of the values does not occur on its axis. This check is used if errors prevent the job's
-    points from being determined."""
+    """Raise PlanError if one of the values does not occur on its axis. This check is used if the job's points cannot be
+    determined because of errors."""
     for name, (value, node) in swept.items():
         if draft.rejected.isdisjoint((ANY, name, "include")):
             _check_value_exists(draft, name, value, node, draft.axes[name])

@@ -15,13 +15,13 @@ from asct.planner.model import Check, Job, Origin, Point, ResolvedPlan
 SCHEMA = "asct.plan/1"
 _KIND, _VERSION = "asct.plan", 1
 _IMPORTED = "asct.import"
-"""The kind of document that `asct import` writes instead of a plan."""
+"""The document kind that `asct import` writes instead of a plan."""
 _DEFERRED = "$deferred"
 _AGAIN = "create it again: `asct plan PLAN -o FILE`"
 
 
 def freeze(plan: ResolvedPlan) -> dict[str, Any]:
-    """Return the plan as plain JSON. `hash` is the plan's hash; `checksum` covers the rest of the document.
+    """Return the plan as plain JSON. In it, `hash` is the plan's hash, and `checksum` covers the rest of the document.
 
     All points of a job share its `settings`; each point adds its swept settings.
     """
@@ -65,10 +65,10 @@ def _job(job: Job) -> dict[str, Any]:
 
 
 def thaw(document: Any) -> ResolvedPlan:
-    """Return the plan in a document created by `freeze`.
+    """Return the plan that is in a document created by `freeze`.
 
-    Raises PlanError if the document is of another kind (E260), was modified (E261) or was created by a newer asct
-    (E262).
+    Raises PlanError if the document is of a different kind (E260), was modified (E261), or was created by a newer asct
+    version (E262).
     """
     _check_schema(document)
     content = {key: value for key, value in document.items() if key != "checksum"}
@@ -97,7 +97,7 @@ def _check_schema(document: Any) -> None:
         _refuse(
             "E260",
             "the results of this run were imported, so there is no plan to resume",
-            "repeat the measurement with the program that wrote the results, and import them again",
+            "repeat the measurement with the program that generated the results, and import the new results",
         )
     if kind != _KIND or not version.isdecimal():
         _refuse(
@@ -126,7 +126,7 @@ def _plan(body: Mapping[str, Any]) -> ResolvedPlan:
 
 
 def _located(body: Mapping[str, Any], *tuples: str) -> dict[str, Any]:
-    """Return `body` with its `span` converted to a Span, and the lists under the keys in `tuples` converted to
+    """Return `body` with `span` converted to a Span, and with the lists under the keys in `tuples` converted to
     tuples."""
     found = {key: tuple(value) if key in tuples and value is not None else value for key, value in body.items()}
     return found | {"span": _span_from(body["span"])} if "span" in body else found

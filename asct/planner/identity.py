@@ -2,7 +2,7 @@
 
 The hash of a plan covers everything that affects what is measured and how it is judged. Two plans with the same hash
 measure the same settings in the same order on the same hosts, allow the same devices to be overwritten and apply the
-same bounds. File names, comments, descriptions and reports are not included.
+same bounds. The hash does not cover file names, comments, descriptions or reports.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ POINT_DIGITS = 12
 
 
 def _plain(value: Any) -> Any:
-    """Encode types that `json` does not support. A pending value is identified by its text and by the other values that
-    it reads."""
+    """Encode types that `json` does not support. A pending value is encoded as its text and the other values that it
+    reads."""
     if isinstance(value, PendingValue):
         return {"deferred": value.text, "values": dict(value.values)}
     if isinstance(value, Mapping):
@@ -44,22 +44,23 @@ def digest(value: Any) -> str:
 
 
 def point_id(benchmark: str, version: str, settings: Mapping[str, Any]) -> str:
-    """Return 12 hex digits that identify a set of settings for one version of a benchmark. They depend neither on the
-    host nor on the order of the settings."""
+    """Return 12 hex digits that identify a set of settings for one version of a benchmark. They do not depend on the
+    host or the order of the settings."""
     return PointIds(benchmark, version, settings).of({})
 
 
 class PointIds:
-    """Computes the ids of points that differ in only a few settings. The other settings are encoded once: encoding all
-    of the approximately 70 settings for each point took a quarter of the time needed to check a large plan."""
+    """Computes the ids of points that differ in only a few settings. The other settings are encoded only once, because
+    encoding all of the approximately 70 settings for each point took a quarter of the time needed to check a large
+    plan."""
 
     def __init__(self, benchmark: str, version: str, settings: Mapping[str, Any]) -> None:
         self._start = canonical_json([benchmark, version])[:-1]
         self._settings = {name: _pair(name, settings[name]) for name in sorted(settings)}
 
     def of(self, varying: Mapping[str, Any]) -> str:
-        """Return the `point_id` of the settings, with the values in `varying` in place of their own. `varying` must
-        contain only names of these settings."""
+        """Return the `point_id` of the settings after replacing values with those in `varying`, which must contain only
+        names of these settings."""
         pairs = {**self._settings, **{name: _pair(name, value) for name, value in varying.items()}}
         text = f"{self._start},{{{','.join(pairs.values())}}}]"
         return hashlib.sha256(text.encode()).hexdigest()[:POINT_DIGITS]
@@ -108,7 +109,7 @@ def job_seed(plan_digest: str, job: Job) -> int:
 
 
 def split_settings(points: Sequence[Point]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return the settings that all points share and, for each point, its settings that are neither shared nor swept
+    """Return the settings that all points share and, for each point, the settings that are neither shared nor swept
     (usually none)."""
     if not points:
         return {}, []
@@ -124,8 +125,8 @@ def split_settings(points: Sequence[Point]) -> tuple[dict[str, Any], list[dict[s
 
 
 def _holds(point: Point, fixed: Mapping[str, Any]) -> bool:
-    """Return whether the point contains the same objects as `fixed`, as points of one job usually do. Comparing
-    identities is faster than comparing values."""
+    """Return whether the point contains the same objects as `fixed`, which is usually true for points of one job.
+    Comparing object identities is faster than comparing values."""
     return all(map(is_, map(point.settings.get, fixed), fixed.values()))
 
 

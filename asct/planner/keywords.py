@@ -1,4 +1,4 @@
-"""Select benchmarks by name, alias or keyword: the arguments of `asct run`, and `select` in a plan."""
+"""Select benchmarks by name, alias or keyword, as used in the arguments of `asct run` and in `select` in a plan."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _HINT: Final = "`asct list` shows names and keywords"
 
 
 class Selectable(Protocol):
-    """The part of a benchmark that selection uses. The catalog provides it without importing the benchmark."""
+    """The properties of a benchmark that selection needs. The catalog provides them without importing the benchmark."""
 
     @property
     def name(self) -> str: ...
@@ -39,7 +39,7 @@ S = TypeVar("S", bound=Selectable)
 
 
 class Chosen(NamedTuple, Generic[S]):
-    """A selected benchmark, and the words that select it. They explain why its job is part of the run."""
+    """A selected benchmark, and the words that select it. These words explain why its job is part of the run."""
 
     info: S
     words: Sequence[str]
@@ -61,11 +61,11 @@ def chosen_by(
     known_hint: str = _HINT,
 ) -> list[Chosen[S]]:
     """Return the benchmarks that `words` (each with its location) select, in catalog order. Report every unknown word
-    as the error `code`, and treat it as the name that it resembles. The message ends with `where`; `known_hint` says
-    what can be selected.
+    as an error with the code `code`, and treat the word as the most similar name. The message ends with `where`;
+    `known_hint` says what can be selected.
 
-    A word is a name, an alias, a keyword, `all` or `default`; `^word` excludes. If all words are exclusions, they apply
-    to `default`. A hidden benchmark can be selected only by its name or alias.
+    A word is a name, an alias, a keyword, `all` or `default`; `^word` excludes what the word selects. If all words are
+    exclusions, they apply to `default`. A hidden benchmark can be selected only by its name or alias.
     """
     known = [*GROUPS, *(name for item in benchmarks for name in (item.name, *item.aliases, *item.keywords))]
     matches: dict[str, set[str]] = {}
@@ -109,7 +109,7 @@ def _matching(word: str, benchmarks: Sequence[S]) -> list[S]:
 
 def with_selected(plan: Plan, catalog: Catalog, findings: Findings) -> Plan:
     """Return the plan with an additional entry for each benchmark that `select` selects and that no entry uses yet.
-    `all` leaves out drive qualifications, which a plan must name explicitly.
+    `all` excludes drive qualifications, which a plan must name explicitly.
     """
     if not plan.select:
         return plan

@@ -1,8 +1,8 @@
-"""Collect the values of settings from their layers. Templates are evaluated, types are checked, and errors are reported
-at their locations.
+"""Collect the values of settings from their layers, evaluate templates, check types, and report errors at their
+locations.
 
 The layers, from lowest to highest, are: the benchmark, plan defaults, host groups, host, entry, `--set`. The sweep lies
-between the entry and `--set`; `points` adds it to the values collected here.
+between the entry and `--set`; the module `points` adds it to the values collected here.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def layered(context: ResolveContext, entry: Entry, host: str, settings: Settings
 def _layer(
     context: ResolveContext, settings: Settings, config: Mapping[str, Node], layer: str, rank: int
 ) -> dict[str, GivenSetting]:
-    """Return the settings in one map, by main name."""
+    """Return the settings in one map, keyed by main name."""
     found: dict[str, GivenSetting] = {}
     for spelling, node in config.items():
         name = settings.spellings.get(spelling)
@@ -83,7 +83,7 @@ def _layer(
 
 
 def _resembling(settings: Settings, spelling: str) -> str:
-    """Return the names and help texts of the settings for which `spelling` is listed as a similar name."""
+    """Return the names and help texts of settings that list `spelling` as a similar name."""
     found = []
     for name, declared in settings.benchmark.params_model.model_fields.items():
         extra = declared.json_schema_extra
@@ -104,7 +104,7 @@ def unknown_setting(context: ResolveContext, spelling: str, node: Node, settings
 
 
 def _from_groups(context: ResolveContext, host: str, settings: Settings) -> dict[str, GivenSetting]:
-    """Return the settings of a host's groups. Groups have no order, so two different values for a setting are an
+    """Return the settings from a host's groups. Because groups have no order, two different values for a setting are an
     error."""
     found: dict[str, GivenSetting] = {}
     for group, members in context.plan.groups.items():
@@ -150,8 +150,8 @@ def _spellings(context: ResolveContext, names: Iterable[str]) -> set[str]:
 class SettingValue(NamedTuple):
     """The value of a setting.
 
-    `value` is canonical. If the setting depends on results of other jobs, `value` is computed from example results, and
-    `final` is the pending value that the points receive.
+    `value` is canonical. If the setting depends on results from other jobs, `value` is computed from example results,
+    and `final` is the pending value that the points receive.
     """
 
     value: Any
@@ -163,7 +163,7 @@ class SettingValue(NamedTuple):
 
     @property
     def waits(self) -> bool:
-        """Whether the value reads results of other jobs."""
+        """Whether the value reads results from other jobs."""
         return bool(self.aliases)
 
 
@@ -171,8 +171,8 @@ class SettingValue(NamedTuple):
 class ValueReader:
     """Reads the settings of one benchmark on one host.
 
-    `needed` maps each alias that templates may read to its benchmark (None if unknown). `rejected` collects everything
-    that is unknown because of errors: settings, ANY, and the entry's parts `config`, `where` and `exclude`.
+    `needed` maps each alias that templates may read to its benchmark (None if unknown). `rejected` collects what is
+    unknown because of errors: settings, ANY, and the parts `config`, `where` and `exclude` of the entry.
     """
 
     context: ResolveContext
@@ -259,21 +259,21 @@ class ValueReader:
         self.context.findings.error("E208", message, node.span, hint)
 
     def swept(self, name: str, node: Node) -> tuple[Any] | None:
-        """Return a value of an axis, or a value in an item of `exclude` or `include`, as a 1-tuple, or None after an
-        error. The value cannot be pending."""
+        """Return a value from an axis, `exclude` or `include` as a 1-tuple, or None after an error. The value cannot be
+        pending."""
         found = self.evaluated(node)
         if not found.sound:
             return None
         if any(True for _ in _aliases(found.plain())):
             message = (
-                f"`{name}` is swept and cannot use results of `needs`, because points must be known before jobs run"
+                f"`{name}` is swept and cannot use results from `needs`, because points must be known before jobs run"
             )
             self.context.findings.error("E219", message, node.span, "list the values, or set it under `config`")
             return None
         return self.canonical(name, found.plain(), found)
 
     def where(self, node: Node, names: tuple[str, ...]) -> Condition | None:
-        """Return the condition of a sweep over the settings `names`, or None after an error. The condition may use any
+        """Return the condition for a sweep over the settings `names`, or None after an error. The condition may use any
         spelling of these settings."""
         spellings = [word for word, name in self.settings.spellings.items() if name in names or self.hides(name)]
         found = self.context.findings.attempt(compile_where, node, spellings, self.scope) if node.sound else None
@@ -295,7 +295,7 @@ class ValueReader:
         self.context.findings.error("E208", message, place.span, problem.hint, *notes)
 
     def _example(self, node: Node) -> Any:
-        """Return the value of a node, with example values substituted for results. Raises PlanError for an unknown
+        """Return the value of a node, with example values in place of results. Raises PlanError for an unknown
         result."""
         if isinstance(node.value, list):
             return [self._example(item) for item in node.value]

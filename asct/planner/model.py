@@ -10,7 +10,7 @@ from asct.plan.model import HostSpec, Level, OnMissing, Order, ReportSpec, Retry
 
 
 class Origin(NamedTuple):
-    """Where a setting's value comes from: its layer (`default`, `defaults`, `group lab`, `host a`, `config`, `sweep`,
+    """The origin of a setting's value: its layer (`default`, `defaults`, `group lab`, `host a`, `config`, `sweep`,
     `include`, `--set`) and its location."""
 
     layer: str
@@ -18,11 +18,11 @@ class Origin(NamedTuple):
 
 
 class Point(NamedTuple):
-    """One complete set of settings. `id` consists of the first 12 hex digits of a hash that covers the benchmark,
-    its version and the canonical settings.
+    """One complete set of settings. `id` consists of the first 12 hex digits of a hash of the benchmark, its version
+    and the canonical settings.
 
     `swept` contains the settings that vary within the job, in the order of the axes. `settings` contains all settings
-    in canonical form (sizes in bytes, durations in seconds). Values that depend on results of `needs` are
+    in canonical form (sizes in bytes, durations in seconds). Values that depend on results from `needs` are
     PendingValues.
     """
 
@@ -64,7 +64,7 @@ class Job(NamedTuple):
 
 
 class Check(NamedTuple):
-    """A resolved expectation. Bounds are in the base unit of the metric; `no_worse_than` is a fraction (5% is 0.05).
+    """A resolved expectation. Bounds are in the metric's base unit; `no_worse_than` is a fraction (5% is 0.05).
 
     `job_id` and `metric` may be patterns (`*`). If `hosts` is None, the expectation applies to all hosts. If
     `relative_to` is set (`theoretical_bandwidth`), `min` and `max` are fractions of that value.
@@ -85,14 +85,14 @@ class Check(NamedTuple):
     """The metric and its bound as written in the plan: `latency-sweep.latency at level DRAM: at most 130 ns`."""
     span: Span | None = None
     reference: float | None = None
-    """The rated value in the base unit, which reports show next to the measured value. It does not affect verdicts."""
+    """The rated value, in the base unit. Reports show it next to the measured value; it does not affect verdicts."""
     unplanned: str = ""
-    """The reason why the run plans no value for the expectation, or an empty string if it does. Without a planned
-    value, the expectation is not evaluated."""
+    """The reason why the run plans no value for the expectation, or an empty string if a value is planned. Without a
+    planned value, the expectation is not evaluated."""
 
     @property
     def bounded(self) -> bool:
-        """Whether the check has bounds, as opposed to only a reference."""
+        """Whether the check has bounds rather than only a reference."""
         return self.reference is None or any(item is not None for item in (self.min, self.max, self.versus))
 
 
@@ -108,7 +108,7 @@ class ResolvedPlan(NamedTuple):
     hash: str
     hosts: Mapping[str, HostSpec]
     jobs: tuple[Job, ...]
-    """The jobs in order. Each job comes after those whose results it needs."""
+    """The jobs in order. Each job comes after the jobs whose results it needs."""
     checks: tuple[Check, ...]
     report: ReportSpec
     safety: Safety

@@ -20,7 +20,7 @@ Build = Callable[[Entry, str], JobDraft | None]
 def needed_benchmarks(
     context: ResolveContext, entry: Entry, benchmark: Benchmark[Any]
 ) -> dict[str, Benchmark[Any] | None]:
-    """Return the aliases that an entry's templates may read, with the benchmark of each (None if it is unknown)."""
+    """Return the aliases that an entry's templates may read, each with its benchmark (None if unknown)."""
     uses = {other.id: other.uses for other in context.plan.benchmarks}
     names = {dependency.alias: dependency.benchmark for dependency in benchmark.dependencies}
     names |= {alias: uses.get(str(node.value), "") for alias, node in entry.needs.items()}
@@ -62,7 +62,7 @@ class DependencyResolver:
         return self._tried[key]
 
     def _needed(self, draft: JobDraft) -> dict[str, Entry]:
-        """Return the entries that a job needs on its host, by alias."""
+        """Return the entries that a job needs on its host, keyed by alias."""
         found = {alias: self._named(draft, alias) for alias in draft.entry.needs}
         for dependency in draft.benchmark.dependencies:
             if dependency.alias not in draft.entry.needs and _required(dependency, draft):
@@ -105,7 +105,8 @@ class DependencyResolver:
             return True
         self._context.findings.error(
             "E222",
-            f"`{alias}` of `{draft.benchmark.name}` reads results of `{wanted}`, but `{target.id}` uses `{found.name}`",
+            f"`{alias}` of `{draft.benchmark.name}` reads results from `{wanted}`, "
+            f"but `{target.id}` uses `{found.name}`",
             draft.entry.needs[alias].span,
             f"use an entry with `uses: {wanted}`, or remove `{alias}`: asct then adds the job itself",
         )
@@ -130,14 +131,15 @@ class DependencyResolver:
         return fresh
 
     def _free_id(self, name: str) -> str:
-        """Return the benchmark's name as an id. If an entry with other settings already has that id, add a suffix."""
+        """Return the benchmark's name as an id. If an entry with different settings already has this id, add a
+        suffix."""
         candidate, suffix = name, "-default"
         while candidate in self._entries:
             candidate += suffix
         return candidate
 
     def _check_single_point(self, drafts: Mapping[Key, JobDraft]) -> None:
-        """Report jobs that read the results of a job with more than one point."""
+        """Report jobs that read results from a job with more than one point."""
         for (host, name), draft in drafts.items():
             own = {dependency.alias for dependency in draft.benchmark.dependencies}
             for alias, target in draft.job.needs.items():
@@ -146,7 +148,7 @@ class DependencyResolver:
                     node = draft.entry.needs.get(alias)
                     self._context.findings.error(
                         "E225",
-                        f"`{name}` reads results of `{target}`, which has {len(needed.job.points)} points",
+                        f"`{name}` reads results from `{target}`, which has {len(needed.job.points)} points",
                         node.span if node else draft.entry.span,
                         f"use an entry with one point, or add one that uses `{needed.benchmark.name}` without a sweep",
                     )
@@ -163,7 +165,8 @@ def _required(dependency: Dependency, draft: JobDraft) -> bool:
 
 
 def ordered(drafts: Mapping[Key, JobDraft], context: ResolveContext) -> list[JobDraft]:
-    """Order the jobs by host and, within a host, as in the plan, except that each job comes after those that it needs.
+    """Order the jobs by host and, within a host, as in the plan, except that each job comes after the jobs that it
+    needs.
 
     Report cycles as errors.
     """
@@ -191,7 +194,7 @@ def _acyclic(graph: Mapping[str, list[str]], drafts: Mapping[str, JobDraft], con
 
 
 def _behind_needs(graph: Mapping[str, list[str]]) -> list[str]:
-    """Order the jobs depth first.
+    """Order the jobs depth-first.
 
     A needed job comes immediately before the first job that needs it, unless its own position in the plan is earlier.
     """

@@ -1,4 +1,5 @@
-"""The points of an entry on a host: apply the layers, expand the sweep, and validate and identify every point."""
+"""Create the points of an entry on a host: apply the layers, expand the sweep, and validate and identify every
+point."""
 
 from __future__ import annotations
 
@@ -99,7 +100,7 @@ def draft_job(context: ResolveContext, entry: Entry, host: str) -> JobDraft | No
 
 
 def _values(sweep: _EntrySweep, name: str) -> list[Any]:
-    """Return the values of a setting that varies."""
+    """Return the values of a varying setting."""
     columns = [(axis, axis.names.index(name)) for axis in sweep.axes.axes if name in axis.names]
     found = [row[column] for axis, column in columns for row in axis.rows]
     return found + [point[name] for point in sweep.includes if point is not None and name in point]
@@ -131,7 +132,7 @@ def _declared(context: ResolveContext, entry: Entry, host: str, benchmark: Bench
 
 
 def _mark_gaps(reader: ValueReader, entry: Entry) -> None:
-    """Tell the value reader which parts of an entry are unknown because of errors in the plan."""
+    """Record in the value reader which parts of an entry are unknown because of errors in the plan."""
     findings, plan = reader.context.findings, reader.context.plan
     if findings.hides("benchmarks", entry.id, "sweep"):
         reader.rejected.add(ANY)
@@ -240,7 +241,7 @@ def _where(sweep: _EntrySweep) -> Where | None:
 
 
 def _candidates(sweep: _EntrySweep, rows: Sequence[Row]) -> Iterator[tuple[dict[str, Any], Span]]:
-    """Yield the varying settings of each point, and the location at which errors in the point are reported."""
+    """Yield each point's varying settings, and the location where errors in the point are reported."""
     names = names_of(sweep.axes.axes)
     for row in rows:
         yield dict(zip(names, row, strict=True)), sweep.span
@@ -281,7 +282,7 @@ def _materialised(sweep: _EntrySweep, rows: Sequence[Row]) -> tuple[Point, ...]:
 
 
 def _report(sweep: _EntrySweep, name: str, message: str, hint: str, varying: Mapping[str, Any]) -> None:
-    """Report an error in a point at the location of the invalid value: in the axis, or where the plan sets the
+    """Report an error in a point at the location of the invalid value: in the axis, or where the plan gives the
     setting."""
     node: Node | None = sweep.axes.nodes.get((name, frozen_key(varying[name]))) if name in varying else None
     if node is None and name in sweep.base:
@@ -308,7 +309,7 @@ def _origins(sweep: _EntrySweep) -> dict[str, Origin]:
 
 def _explicit(sweep: _EntrySweep) -> frozenset[str]:
     """Return the settings whose values differ from the defaults. Settings that are explicitly set to their defaults are
-    not returned; a dependency that supplies them is still needed."""
+    not returned, because a dependency that supplies them is still needed."""
     defaults = sweep.settings.defaults
     given = {
         name
@@ -323,7 +324,7 @@ class PointMaker:
     """Creates the points of a job from shared and varying values.
 
     If the model validates each setting separately, only the first point is validated as a whole. The other points are
-    copies of it with different values. Creating a copy takes a third of the time.
+    copies of the first one with different values; creating a copy takes a third of the time.
     """
 
     def __init__(self, settings: Settings, shared: Mapping[str, Any], waiting: Mapping[str, Any]) -> None:

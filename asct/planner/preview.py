@@ -20,8 +20,8 @@ SCHEMA = "asct.preview/1"
 
 @dataclass(frozen=True, slots=True)
 class JobPreview:
-    """A job and its estimated cost. `reusable` is the number of its points that may be reused from earlier runs, or
-    None if this was not requested."""
+    """A job and its estimated cost. `reusable` is the number of points that may be reused from earlier runs, or None if
+    the number was not requested."""
 
     job: Job
     cost: JobNeeds
@@ -38,7 +38,7 @@ class JobPreview:
 
     @property
     def measurements(self) -> int:
-        """The number of repeats of all points, excluding warm-ups."""
+        """The total number of repeats of all points, excluding warm-ups."""
         return len(self.job.points) * self.job.repeats
 
     def to_json(self) -> dict[str, Any]:
@@ -53,8 +53,8 @@ class JobPreview:
 class Destroyed:
     """A device that the plan allows asct to overwrite.
 
-    `written` is false if no job writes to it, `purged` is true if a job purges it, and `overwrite` is true if the plan
-    allows existing content to be destroyed.
+    `written` is false if no job writes to the device, `purged` is true if a job purges it, and `overwrite` is true if
+    the plan allows existing content to be destroyed.
     """
 
     device: str
@@ -92,7 +92,7 @@ class HostPreview:
 
     @property
     def seconds(self) -> float:
-        """Estimated time in seconds; the jobs of a host run one after another."""
+        """The estimated time in seconds. The jobs on a host run one after another."""
         return sum(item.cost.seconds for item in self.jobs)
 
     @property
@@ -159,7 +159,7 @@ class NeededPrivilege(NamedTuple):
 
 
 def _privileges(hosts: Iterable[HostPreview]) -> tuple[NeededPrivilege, ...]:
-    """Merge the operations of all jobs. They use sudo if the plan allows sudo on the host."""
+    """Merge the operations of all jobs. An operation uses sudo if the plan allows sudo on the host."""
     wanted = [(host, item.job, right) for host in hosts for item in host.jobs for right in item.cost.rights]
     groups = grouped(wanted, lambda one: (one[2].why, one[0].sudo and bool(one[2].kernel)))
     return tuple(
@@ -175,7 +175,7 @@ def _privileges(hosts: Iterable[HostPreview]) -> tuple[NeededPrivilege, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """The preview of a plan. Hosts run in parallel, so `seconds` is the time of the slowest host."""
+    """The preview of a plan. Hosts run in parallel, so `seconds` is the time for the slowest host."""
 
     name: str
     hash: str
@@ -199,7 +199,8 @@ class Preview:
 
     @property
     def reusable(self) -> int | None:
-        """The maximum number of points that can be reused from earlier runs, or None if this was not requested."""
+        """The maximum number of points that can be reused from earlier runs, or None if the number was not
+        requested."""
         known = [job.reusable for host in self.hosts for job in host.jobs if job.reusable is not None]
         return sum(known) if known else None
 
@@ -210,7 +211,7 @@ class Preview:
 
     @property
     def longest_s(self) -> float:
-        """The longest time in seconds until the last host finishes."""
+        """The maximum time in seconds until the last host finishes."""
         return max((host.longest_s for host in self.hosts), default=0.0)
 
     @property
@@ -262,8 +263,8 @@ def preview(
 ) -> Preview:
     """Return the preview of a resolved plan.
 
-    `facts` (by host) improve the estimates. `reusable` maps each job's key to the number of its points that may be
-    reused from earlier runs.
+    `facts`, keyed by host, make the estimates more accurate. `reusable` maps each job's key to the number of points
+    that may be reused from earlier runs.
     """
     known = facts or {}
     costs = shared_costs(catalog)

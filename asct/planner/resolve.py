@@ -56,8 +56,8 @@ def resolve(
     """Resolve the jobs and expectations of a plan, limited by a selection, and collect all errors.
 
     `wider` returns the plan as written and the plan with each profile applied. If an expectation matches nothing in
-    `plan` but something in one of these plans, it is marked as not planned. If it matches nothing in any of them, it is
-    an error.
+    `plan` but something in one of these plans, it is marked as not planned. An expectation that matches nothing in any
+    of the plans is an error.
     """
     context = ResolveContext(plan, catalog, wider=cache(lambda: [_drafted(item, catalog) for item in wider()]))
     plan = context.plan
@@ -80,7 +80,7 @@ def resolve(
 
 
 def _drafts(context: ResolveContext, selection: Selection) -> list[JobDraft]:
-    """Return the selected jobs and those that they need, in order."""
+    """Return the selected jobs and the jobs that they need, in order."""
     plan = context.plan
     where = {entry.id: hosts_of(entry, plan, context.findings) or [NOWHERE.name] for entry in plan.benchmarks}
     pairs = select(plan, selection, where, context.findings)

@@ -1,4 +1,5 @@
-"""Consent to overwrite devices: every job that writes to a device requires a literal and complete consent entry."""
+"""Consent to overwrite devices: every job that writes to a device requires a complete consent entry without
+templates."""
 
 from __future__ import annotations
 
@@ -21,12 +22,12 @@ if TYPE_CHECKING:
 _BY_ID = re.compile(r"/dev/disk/by-id/[A-Za-z0-9._:+@=-]+", re.ASCII)
 _LOOP = re.compile(r"/dev/loop[0-9]+", re.ASCII)
 _ABSENT = "-"
-"""The placeholder for a missing serial number in guard's targets file. It is therefore not accepted as a serial
-number."""
+"""The placeholder for a missing serial number in guard's targets file. It is therefore rejected as a serial number in a
+plan."""
 
 
 def consents_of(safety: Safety, host: str) -> dict[str, Consent]:
-    """Return the consent entries of a plan for a host, by device path."""
+    """Return a plan's consent entries for a host, keyed by device path."""
     from asct.sdk.guard import Consent
 
     return {
@@ -79,13 +80,13 @@ def _identity_problem(item: Destroys) -> tuple[str, str] | None:
             "set `serial` to the path of its backing file",
         )
     if not item.serial or item.serial == _ABSENT:
-        hint = "add the `serial` that `asct doctor`, or `lsblk -o NAME,SERIAL` on the host, shows"
+        hint = "add the `serial` as shown by `asct doctor`, or by `lsblk -o NAME,SERIAL` on the host"
         return f"`{item.device}` on {item.host} has no `serial`", hint
     return None
 
 
 def check_writes(plan: Plan, jobs: Sequence[Job], catalog: Catalog, findings: Findings, *, whole: bool = True) -> None:
-    """Check that each job that writes to a device has a consent entry for it on that host. The engine checks again
+    """Check that each job that writes to a device has a consent entry for it on that host. The engine repeats the check
     before the job.
 
     If `whole` is true, `jobs` are all jobs in the plan, and an unused consent entry causes a warning.

@@ -1,4 +1,4 @@
-"""Select entries and hosts as the command-line options specify, and determine the hosts of each entry."""
+"""Select the entries and hosts that the command-line options specify, and determine the hosts of each entry."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ Pair = tuple[str, str]
 class Selection(NamedTuple):
     """The parts of a plan that the user selected. An empty field selects everything.
 
-    `hosts` are names, groups, ranges or patterns, separated by commas; `benchmarks` are entry ids or patterns, and
-    `tags` are tags of entries. To be selected, an entry must match at least one word in each non-empty field.
+    `hosts` contains names, groups, ranges or patterns, separated by commas; `benchmarks` contains entry ids or
+    patterns; `tags` contains entry tags. To be selected, an entry must match at least one word in each non-empty field.
     """
 
     hosts: tuple[str, ...] = ()
@@ -28,8 +28,7 @@ class Selection(NamedTuple):
 
 
 def hosts_named(word: str, plan: Plan) -> list[str]:
-    """Return the hosts that match a name, group, range or pattern, in the order of the plan. `all` matches every
-    host."""
+    """Return the hosts that match a name, group, range or pattern, in plan order. `all` matches every host."""
     if word in plan.hosts:
         return [word]
     if word in plan.groups:
@@ -40,7 +39,7 @@ def hosts_named(word: str, plan: Plan) -> list[str]:
 
 
 def hosts_of(entry: Entry, plan: Plan, findings: Findings) -> list[str]:
-    """Return the hosts of an entry, in the order of the plan. Report an error for each word that matches no host."""
+    """Return the hosts of an entry, in plan order. Report an error for each word that matches no host."""
     if entry.hosts is None:
         return list(plan.hosts)
     found: set[str] = set()
@@ -68,7 +67,7 @@ def unknown_host(word: str, plan: Plan) -> tuple[str, str]:
 
 
 def select(plan: Plan, selection: Selection, where: dict[str, list[str]], findings: Findings) -> list[Pair]:
-    """Return the selected pairs in the order of the plan. `where` maps the id of each entry to its hosts.
+    """Return the selected (entry id, host) pairs in plan order. `where` maps each entry id to the entry's hosts.
 
     Report an error if a word matches nothing or the selection is empty.
     """

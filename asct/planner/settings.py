@@ -26,7 +26,7 @@ _PLAIN = (int, str, float, bool, type(None))
 
 
 class InvalidSettings(Exception):
-    """Raised if the benchmark's model rejects values of settings."""
+    """Raised if the benchmark's model rejects the value of a setting."""
 
     def __init__(self, found: list[SettingError]) -> None:
         super().__init__("; ".join(problem.message for problem in found))
@@ -41,20 +41,20 @@ class Settings:
         self.model: type[Params] = benchmark.params_model
         self.spellings = self.model.aliases()
         self.steps: dict[str, str] = dict(self.model.step_settings)
-        """Maps each setting that is a list of steps to the setting whose values it lists."""
+        """Maps each setting that is a list of steps to the setting whose values are in the list."""
         self._fields = self.model.model_fields
         self.kinds = {name: kind for name, info in self._fields.items() if (kind := _kind(info))}
-        """Maps each setting to the kind of its values, which determines how ranges are parsed. Settings of unknown kind
-        are omitted."""
+        """Maps each setting to the kind of its values, which determines how ranges are parsed. Settings whose kind is
+        unknown are omitted."""
         decorators = self.model.__pydantic_decorators__
         self.separate = not (decorators.model_validators or decorators.field_validators)
-        """Whether the model validates each setting separately, so that the validity of one does not depend on
+        """Whether the model validates each setting separately, so that the validity of one setting does not depend on
         another."""
         self._adapters: dict[str, TypeAdapter[Any]] = {}
 
     @property
     def names(self) -> list[str]:
-        """The main names in the order of the model."""
+        """The main names, in model order."""
         return list(self._fields)
 
     @cached_property
@@ -122,7 +122,8 @@ class _HiddenSetting(Exception):
 
 
 def contradictions(benchmark: Benchmark[Any], params: Params, hidden: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Yield the contradictory settings that `check` reports, until it reads one of the `hidden` settings."""
+    """Yield the contradictions between settings that `check` reports, until `check` reads one of the `hidden`
+    settings."""
     if not hidden:
         yield from benchmark.check(params)
         return
@@ -151,20 +152,20 @@ def _guard(model: type[Params], hidden: frozenset[str]) -> type[Params]:
 
 
 def plain(value: Any) -> Any:
-    """Return a value of a model as plain JSON."""
+    """Return a value from a model as plain JSON."""
     return value if type(value) in _PLAIN else to_jsonable_python(value)
 
 
 def copied(params: Params, varying: Mapping[str, Any]) -> Params | None:
-    """Return a copy of `params` with the values `varying`, which must be valid, or None if the model would convert one
-    of them to another type."""
+    """Return a copy of `params` that contains the values in `varying`, which must be valid. Return None if the model
+    would convert one of these values to another type."""
     if all(type(getattr(params, name)) in _PLAIN for name in varying):
         return params.model_copy(update=varying)
     return None
 
 
 def plain_settings(params: Params) -> dict[str, Any]:
-    """Return all settings of a model as plain JSON, in the order of its fields."""
+    """Return all settings in a model as plain JSON, in field order."""
     values = dict(params.__dict__)
     for name, value in values.items():
         if type(value) not in _PLAIN:
@@ -180,7 +181,7 @@ def _truth_for_number(raw: Any, value: Any) -> bool:
 
 
 def _kind(info: FieldInfo) -> Kind | None:
-    """Return the kind of a field, as determined by a validator at any depth in its annotation, or None if it is
+    """Return the kind of a field as determined by a validator at any depth in its annotation, or None if the kind is
     unknown."""
     found = [*info.metadata, *_annotations(info.annotation)]
     readers = {item.func for item in found if isinstance(item, BeforeValidator)}
@@ -218,10 +219,9 @@ _LENGTHS = {"too_short": ("min_length", "at least"), "too_long": ("max_length", 
 
 
 def problems(errors: Sequence[Any], fields: Sequence[str]) -> list[SettingError]:
-    """Convert pydantic's errors (`ValidationError.errors()`) to errors in settings, at most one for each setting and
-    item.
+    """Convert pydantic's errors (`ValidationError.errors()`) to errors in settings, at most one per setting and item.
 
-    The errors of a union's members are combined. If an error concerns the whole model, its setting is "".
+    Errors from the members of a union are combined. For an error that concerns the whole model, `setting` is "".
     """
     grouped: dict[tuple[str, tuple[int | str, ...]], list[Any]] = {}
     for error in errors:

@@ -1,8 +1,8 @@
 """Sweeps: the product of the axes and zips, filtered by `where`, minus the points in `exclude`, plus those in
 `include`.
 
-Each value is read as the type of its setting. Everything is counted before it is expanded, and counting is cheap: even
-for an axis with 10^12 values, `combinations` needs only one multiplication.
+Each value is read as the type of its setting. Combinations are counted before they are expanded. Counting is cheap:
+even for an axis with 10^12 values, `combinations` needs only one multiplication.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class SweepAxis(NamedTuple):
 
 
 class ExcludeRule(NamedTuple):
-    """An item of `exclude`. It matches rows that contain all of its `values`. Before the comparison, each value is
-    converted to the type of its setting."""
+    """An item in `exclude`. It matches rows that contain all of its `values`. Each value has been converted to the type
+    of its setting."""
 
     values: Mapping[str, Any]
     span: Span | None = None
@@ -47,10 +47,10 @@ class ExcludeRule(NamedTuple):
 
 
 class Expansion(NamedTuple):
-    """The remaining rows in order, and the effect of each rule. `matched[i]` is the number of rows that item i of
+    """The remaining rows, in order, and the effect of each rule. `matched[i]` is the number of rows that item i in
     `exclude` removed.
 
-    `dropped_by_where` states, for each item of `exclude`, whether it matches a row that `where` removed.
+    `dropped_by_where` states, for each item in `exclude`, whether it matches a row that `where` removed.
     """
 
     names: tuple[str, ...]
@@ -77,7 +77,7 @@ def product(axes: Sequence[SweepAxis]) -> Iterator[Row]:
 
 def expand(axes: Sequence[SweepAxis], where: Where | None, excludes: Sequence[ExcludeRule]) -> Expansion:
     """Return the product filtered by `where`, without the rows that match `excludes`. Exceptions raised by `where` are
-    passed on."""
+    propagated."""
     names = names_of(axes)
     rules = [rule.positions(names) for rule in excludes]
     matched, dropped = [0] * len(rules), [False] * len(rules)
@@ -107,8 +107,8 @@ class DeclaredAxes:
 
 @dataclass(slots=True)
 class Axes:
-    """The axes with canonical values. `nodes` contains the location of each (setting, value), and `origins` the origin
-    of each setting."""
+    """The axes with canonical values. `nodes` contains the node of each (setting, value), and `origins` contains the
+    origin of each setting."""
 
     axes: list[SweepAxis] = field(default_factory=list)
     nodes: dict[tuple[str, Any], Node] = field(default_factory=dict)
@@ -116,7 +116,7 @@ class Axes:
 
 
 def declared_axes(reader: ValueReader, entry: Entry) -> list[DeclaredAxes]:
-    """Return the axes and zips of an entry by main name.
+    """Return the axes and zips of an entry, keyed by main name.
 
     Report unknown, duplicate and empty axes, and zips of unequal length; the reader then rejects their settings.
     """
@@ -183,7 +183,7 @@ def _values(reader: ValueReader, name: str | None, node: Node) -> Sequence[Node]
 
 
 def read_axes(reader: ValueReader, written: Sequence[DeclaredAxes], base: Mapping[str, SettingValue]) -> Axes:
-    """Return all axes with their values: first those in the sweep, then those from lists of steps. `--set` takes
+    """Return all axes with their values: first the axes in the sweep, then the axes from lists of steps. `--set` takes
     precedence."""
     axes = Axes()
     for item in written:
@@ -250,7 +250,7 @@ def _add_steps(
         return
     if listed is not None and listed.waits:
         message = (
-            f"`{steps}` lists points and cannot use results of `needs`, because points must be known before jobs run"
+            f"`{steps}` lists points and cannot use results from `needs`, because points must be known before jobs run"
         )
         reader.context.findings.error("E219", message, listed.node.span, "list the values")
         reader.rejected.add(single)
@@ -289,7 +289,7 @@ def _append(axes: Axes, name: str, values: Sequence[Any], origin: Origin, nodes:
 
 
 def read_excludes(reader: ValueReader, entry: Entry, axes: Axes) -> list[ExcludeRule]:
-    """Return the valid rules of `exclude`, and report settings that are not swept."""
+    """Return the valid rules in `exclude`, and report settings that are not swept."""
     names = names_of(axes.axes)
     found = []
     for node in entry.sweep.exclude:
@@ -319,8 +319,8 @@ def _members(context: ResolveContext, node: Node, what: str) -> Iterable[tuple[s
 
 
 def included(reader: ValueReader, entry: Entry) -> list[dict[str, Any] | None]:
-    """Return the points of `include`, with None for each invalid one. If a point omits a setting, the setting has the
-    value that it would have without the sweep: the one in `config`, otherwise the default."""
+    """Return the points in `include`, with None for each invalid point. If a point omits a setting, the setting has the
+    same value as without the sweep: the value in `config`, otherwise the default."""
     return [_included(reader, node) for node in entry.sweep.include]
 
 
@@ -355,8 +355,8 @@ def report_unmatched(
     unsure: Collection[str],
     axes: Mapping[str, Sequence[Any]],
 ) -> None:
-    """Report rules in `exclude` that match no point. Two kinds of rules are exempt: those that refer to a setting in
-    `unsure` (ANY stands for all settings), and those that match a point without the profile and `--set`, or with a
+    """Report rules in `exclude` that match no point. Two kinds of rules are exempt: rules that refer to a setting in
+    `unsure` (ANY stands for all settings), and rules that would match a point without the profile and `--set` or with a
     different profile.
 
     The message names `job_id`, because an entry may inherit the rule.
