@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,20 @@ HOSTS = tuple(f"node-{number:02}" for number in range(20))
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     view = views.open_view(write_sample(tmp_path_factory.mktemp("results")), Fakes())
     depths = tuple(f"iodepth {depth}" for depth in DEPTHS)
+    same = sweep(("",), ("a", "b", "c"), slug="close")
+    close = tuple(replace(one, y=tuple(1e4 + 10 * number for _ in one.y)) for number, one in enumerate(same.series))
     many = (sweep(depths, ("a", "b", "c"), slug="panels"), sweep(("",), HOSTS, slug="hosts"))
-    figures = (loaded(), bars(), cores(8), cores(64), nodes(), steady(), sweep(("read", "write")), *many)
+    figures = (
+        loaded(),
+        bars(),
+        cores(8),
+        cores(64),
+        nodes(),
+        steady(),
+        sweep(("read", "write")),
+        *many,
+        replace(same, series=close),
+    )
     object.__setattr__(view.jobs[0], "figures", figures)
     object.__setattr__(view.jobs[1], "figures", ())
     [path] = write(view, "html", view.root)
@@ -52,6 +65,22 @@ def test_every_kind_of_figure_keeps_the_rules(report: Path, opened: Any, width: 
         assert tall == []
         assert seen.errors == []
         assert seen.console == []
+
+
+def test_labels_of_panels_on_a_phone_are_upright_only_if_they_do_not_fit(report: Path, opened: Any) -> None:
+    with opened(report, width=390) as (page, _):
+        plot = page.locator("#plot-latency-sweep-panels")
+        plot.scroll_into_view_if_needed()
+        plot.locator(".main-svg").first.wait_for(state="attached")
+        assert plot.evaluate("plot => plot._fullLayout.xaxis3.tickangle") == 0, "there is room for eight depths"
+
+
+def test_the_legend_of_lines_that_coincide_shows_their_widths(report: Path, opened: Any) -> None:
+    with opened(report) as (page, _):
+        widths = page.locator("figure:has(#plot-latency-sweep-close) .legend path[stroke-width]").evaluate_all(
+            "paths => paths.map(path => path.getAttribute('stroke-width'))"
+        )
+        assert widths == ["6", "4", "2"]
 
 
 @pytest.mark.parametrize(("width", "buttons"), [(1280, True), (390, False)])

@@ -126,6 +126,21 @@ def test_a_wide_table_is_divided_into_few_even_groups_of_columns(tmp_path: Path,
         assert counts and all(len(groups) == 2 and max(groups) - min(groups) <= 2 for groups in counts), counts
 
 
+def test_a_table_whose_text_fits_is_printed_in_one_piece(tmp_path: Path, opened: Any) -> None:
+    """Short sentences take no more room on paper than their text."""
+    with opened(report_of(write_tree("quickstart", tmp_path)), width=688) as (page, _):
+        page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+        page.emulate_media(media="print")
+        box = page.locator("#headlines .scroll")
+        assert box.locator("thead").first.locator("th").count() == 6
+        assert box.locator("table").count() == 1
+        assert box.evaluate("found => found.scrollWidth - found.clientWidth") <= 0
+        cut = page.locator(".scroll").evaluate_all(
+            "boxes => boxes.filter(box => box.scrollWidth > box.clientWidth + 1).map(box => box.ariaLabel)"
+        )
+        assert cut == []
+
+
 def test_headings_of_columns_are_not_larger_than_the_values_below_them(reports: Any, opened: Any) -> None:
     with opened(reports()) as (page, _):
         page.emulate_media(media="print")

@@ -237,3 +237,12 @@ def test_a_plan_with_references_alone_has_no_section_of_expectations(tmp_path: P
     with opened(report_of(write_tree("points-64", tmp_path))) as (page, _):
         assert page.locator("#expectations-title").inner_text().startswith("References")
         assert page.locator(".contents a[href='#expectations']").inner_text() == "References"
+
+
+def test_subjects_with_one_key_result_share_a_row_on_a_phone(tmp_path: Path, opened: Any) -> None:
+    """Of the quickstart, the highest bandwidth and the highest IOPS are the only results of their subjects."""
+    with opened(report_of(write_tree("quickstart", tmp_path)), width=390) as (page, _):
+        boxes = [box.bounding_box() for box in page.locator(".subject.n1").all()]
+        assert len(boxes) == 2
+        assert boxes[0]["y"] == boxes[1]["y"]
+        assert boxes[1]["x"] >= boxes[0]["x"] + boxes[0]["width"]
