@@ -67,8 +67,7 @@ class Needs:
     is steady. If the plan sets no time limit, the limit is at least twice this value."""
     writes_bytes: tuple[tuple[str, int], ...] = ()
     likely_bytes: tuple[tuple[str, int], ...] | None = None
-    """The number of bytes written to each target path if the drive is an ordinary one, or None if it equals
-    `writes_bytes`."""
+    """The number of bytes written to each target path on an ordinary drive, or None if it equals `writes_bytes`."""
     targets: tuple[str, ...] = ()
     """Files and devices named in the plan that the point opens; `writes_bytes` lists those that it writes."""
     purges: tuple[str, ...] = ()

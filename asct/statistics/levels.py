@@ -44,7 +44,7 @@ MIN_SIZES = 8
 MAX_LEVELS = 5
 MAX_NOISE = 0.12
 OPEN_END = "open-end"
-"""The keyword of the note saying that the curve is still rising at its end."""
+"""The keyword for the note that the curve is still rising at its end."""
 _THINNED = 0.25
 """Spacing of a thinned curve in octaves."""
 _SLOPE_WINDOW = 0.51

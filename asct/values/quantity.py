@@ -122,7 +122,7 @@ def parse_count(value: object) -> int | float:
     """Parse a count or rate with a decimal suffix: `550k` and `550K` are 550,000, and `1.5M` is 1,500,000. A number is
     returned unchanged.
 
-    Results without a fraction are int. Raises BadValueError (a ValueError) for anything else.
+    Results without a fraction are ints. Raises BadValueError (a ValueError) for anything else.
     """
     if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
         return value

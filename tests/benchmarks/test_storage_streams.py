@@ -29,7 +29,7 @@ def test_a_stream_is_read_as_the_specification_writes_it() -> None:
 def test_other_notations_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is not a stream"):
         Stream.of(text)
-    with pytest.raises(ValueError, match="is not a stream; write RND or SEQ"):
+    with pytest.raises(ValueError, match="is not a stream; write `RND` or `SEQ`"):
         StreamParams.model_validate({"streams": ["SEQ 64K W", text]})
 
 

@@ -157,9 +157,7 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
     name = "bandwidth-sweep"
     title = "Memory bandwidth sweep"
     version = "3"
-    summary = (
-        "Bandwidth of each cache level, of memory, and over a range of working set sizes, with one or more threads"
-    )
+    summary = "Bandwidth of each cache level and of memory, and bandwidth by working set size, with one or more threads"
     aliases = ("bs",)
     keywords = ("memory", "bandwidth", "sweep")
     default = True

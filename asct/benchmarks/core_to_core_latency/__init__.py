@@ -139,7 +139,8 @@ class CoreToCoreLatency(VisitedBenchmark[CoreToCoreLatencyParams]):
     def values(
         self, params: CoreToCoreLatencyParams, runs: Mapping[str, KernelRun], facts: HostFacts
     ) -> Sequence[Measurement]:
-        """Return medians over all pairs and between nodes, the results of the checks, and every pair as a detail."""
+        """Return the medians over all pairs and for each pair of nodes, the results of the checks, and every pair as a
+        detail."""
         return measurements(params, runs, facts)
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:

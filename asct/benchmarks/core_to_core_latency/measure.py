@@ -181,7 +181,7 @@ def measurements(
 
 
 def _summaries(cells: Sequence[PairLatency], suffix: str) -> list[Measurement]:
-    """Return medians over all pairs and between nodes; for `token` and `cas`, include the round trip."""
+    """Return the medians over all pairs and for each pair of nodes; for `token` and `cas`, include the round trip."""
     groups: dict[tuple[tuple[str, Scalar], ...], list[PairLatency]] = {}
     for cell in cells:
         whole: tuple[tuple[str, Scalar], ...] = (("method", cell.method), ("data", cell.data))

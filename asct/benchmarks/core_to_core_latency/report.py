@@ -312,7 +312,7 @@ _FEWEST: Final = 3
 _CAPTIONS: Final = {
     "token": "One-way latency of a message that one CPU stores and the other polls for (half a round trip).",
     "cas": "One-way latency of a message sent by compare-and-swap (half a round trip).",
-    CHAIN: "Time for CPU A to read one line that CPU B wrote, each load waiting for the previous one.",
+    CHAIN: "Time for CPU A to read one line that CPU B wrote; each load waits for the previous one.",
 }
 
 

@@ -88,12 +88,12 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
         "other sizes in that level",
         "noisy-rising": "the latency is still rising at the largest size, so some of the loads hit a cache; "
         "raise `max_size`",
-        "few-lines": "the working set has 8 lines or fewer, so a core may forward or predict the loads; excluded "
-        "from the levels",
-        "outlier": "the latency differs by more than 15 % from the latencies of the neighboring sizes; excluded from "
-        "the levels",
-        "disturbed": "the latency is higher than those of larger working sets, so another process was running; "
+        "few-lines": "the working set has 8 lines or fewer, so a core may forward or predict the loads; the size is "
         "excluded from the levels",
+        "outlier": "the latency differs by more than 15 % from the latencies of the neighboring sizes; the size is "
+        "excluded from the levels",
+        "disturbed": "the latency is higher than those of larger working sets, so another process was running; the "
+        "size is excluded from the levels",
         "switched": "more than a quarter of the batches were dropped because the thread was descheduled",
         "unlike-reported": "the cache ends at less than half or more than 1.3 times the size that the host "
         "reports, because other programs use part of the cache or the hypervisor reports an "
@@ -165,7 +165,7 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
         )
 
     def processes(self, params: LatencySweepParams, context: Context) -> Sequence[Step]:
-        """Return a single process that measures all sizes and refines the steps of the curve."""
+        """Return a single process that measures all sizes and refines the steps in the curve."""
         from asct.sdk.step import Kernel, Step
 
         root = from_pools(params.pages)

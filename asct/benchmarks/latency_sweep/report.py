@@ -114,7 +114,7 @@ def latency_curve(records: Sequence[Record], cycles: bool) -> tuple[Figure, ...]
         slug="latency-curve",
         title="Latency by working set size",
         caption=(
-            "Time of one dependent load in random order. A flat part is a level. The lower curve shows the local "
+            "Time per dependent load in random order. A flat part is a level. The lower curve shows the local "
             "chain, which uses only a few pages at a time: it rises at the end of a cache, but not where the reach "
             "of a TLB ends. Solid lines mark where a level or the reach of a TLB ends; dotted lines mark the caches "
             "that the host reports. Bars and shaded areas are 95 % intervals."

@@ -1,4 +1,4 @@
-"""The results of the first visit of latency-sweep: the curve, the levels and their ends, and the sizes to measure
+"""The results of the first visit in latency-sweep: the curve, the levels and their ends, and the sizes to measure
 again."""
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ class LoadedLatencyParams(VisitedParams):
 
     injected_nops: Annotated[tuple[_Delay, ...], INTEGERS] = setting(
         DELAYS,
-        "NOP instructions that a load thread executes after each step; each number in the list is one load level",
+        "Numbers of NOP instructions that a load thread executes after each step; each number is one load level",
         aliases=("delays",),
         max_length=1000,
         pitfalls="The same number of NOPs creates a different load on a different type of core: compare levels by "
@@ -49,7 +49,7 @@ class LoadedLatencyParams(VisitedParams):
     )
     target_bandwidth: Annotated[tuple[Bandwidth, ...], LISTED] = setting(
         (),
-        "Target bandwidths of all load threads together; asct searches for the matching number of NOPs",
+        "Target bandwidths for all load threads together; asct searches for the matching number of NOPs",
         max_length=100,
     )
     traffic: Traffic = setting("all-reads", "Access pattern of the load threads", aliases=("rw_ratio",))
@@ -108,7 +108,7 @@ class LoadedLatencyParams(VisitedParams):
     )
     load_cpus: Annotated[tuple[_Cpu, ...], INTEGERS] = setting(
         (),
-        "CPUs that generate the load, one thread each; if unset, all usable CPUs except the one that measures",
+        "CPUs that generate the load, one thread each; if unset, all usable CPUs except the one that measures latency",
         max_length=8192,
     )
     bw_cpu_blocklist: Annotated[tuple[_Cpu, ...], INTEGERS] = setting(

@@ -29,7 +29,7 @@ from asct.values.quantity import format_quantity
 
 COUNTING: Final = (
     "Bandwidth is the bus bandwidth of all load threads together: their loads and stores, plus the lines that a "
-    "normal store reads first (assumed; some cores avoid this). Useful BW excludes those lines. Neither includes "
+    "normal store is assumed to read first (some cores avoid this). Useful BW excludes those lines. Neither includes "
     "the loads of the chain."
 )
 

@@ -76,7 +76,7 @@ FLAGS: Final = {**STREAM_FLAGS, **SET_FLAGS, **LIMIT_FLAGS}
 COUNTING: Final = (
     "All CPUs run at once. Values are medians over the windows of the fastest variant; MB = 10^6 bytes. Memory "
     "bandwidth counts bytes on the bus: the program's loads and stores, and the cache lines that a normal store "
-    "reads first (assumed). Cache bandwidth counts the program's loads and stores."
+    "is assumed to read first. Cache bandwidth counts the program's loads and stores."
 )
 _PROFILE_TITLES: Final = {**TITLES, "triad": "Stream-triad like"}
 

@@ -77,7 +77,7 @@ FLAGS: Final = {**STREAM_FLAGS, **SET_FLAGS, **ABOVE_THEORETICAL_FLAGS}
 COUNTING: Final = (
     "Useful BW is the median over the windows of the fastest variant, all threads combined. It counts the bytes that "
     "the program loads and stores. Peak BW counts bytes on the memory bus: the same bytes, plus the cache lines "
-    "that a normal store reads first (assumed; some cores avoid that read, and string instructions are assumed to "
+    "that a normal store is assumed to read first (some cores avoid that read, and string instructions are assumed to "
     "avoid it). The interval and Max (the best window) refer to Useful BW."
 )
 

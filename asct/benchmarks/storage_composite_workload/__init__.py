@@ -50,7 +50,7 @@ class StorageCompositeWorkload(Qualification[CompositeParams]):
         yield from errors or mix_at_odds(params)
 
     def needs(self, params: CompositeParams, facts: HostFacts | None) -> Needs:
-        """Return the required resources, with the usual and the worst-case duration."""
+        """Return the required resources, including the usual and the worst-case duration."""
         load = params.at_highest()
         base = super().needs(load, facts)
         buffers = load.numjobs * load.iodepth * max(params.shares)
@@ -101,7 +101,7 @@ class StorageCompositeWorkload(Qualification[CompositeParams]):
             yield f"Skipped: {', '.join(map(size_name, left_out))} (smaller than a logical block of the target)"
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
-        """Return the figures of the demand test, for each point."""
+        """For each point, return the figures of the demand test."""
         points = by_point(records)
         labels = [point_label(mine[0], "") if len(points) > 1 else "" for mine in points]
         return [

@@ -169,7 +169,7 @@ class HddParams(Params):
         return any(cell.writes for cell in self.cells())
 
     def whole(self) -> FioParams:
-        """Return the fio settings for the whole target, which are used to lay out the temporary file and for fio's
+        """Return the fio settings for the whole target. They are used to lay out the temporary file and for fio's
         checks."""
         return self._fio(rw="randwrite" if self.writes else "randread", filesize=self.filesize)
 

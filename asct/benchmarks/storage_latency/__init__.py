@@ -119,7 +119,7 @@ class StorageLatency(Qualification[LatencyParams]):
         return (params.phase(logical_block, "latency"),)
 
     def needs(self, params: LatencyParams, facts: HostFacts | None) -> Needs:
-        """Return the required resources, including those of the histogram run."""
+        """Return the required resources, including those for the histogram run."""
         found = super().needs(params, facts)
         more = params.response_time + START_SECONDS if params.response_time else 0.0
         return replace(found, seconds=found.seconds + more, longest_s=found.longest_s + more)

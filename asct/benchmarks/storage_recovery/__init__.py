@@ -107,7 +107,7 @@ class StorageRecovery(Qualification[RecoveryParams]):
         yield from super().check(params)
         given = params.model_fields_set
         if {"tests", "test"} <= given and params.test not in params.tests:
-            yield "tests", "`tests` does not contain the value of `test`; remove one of the two settings"
+            yield "tests", "`tests` does not contain the value of `test`; remove `tests` or `test`"
         form = params.form()
         if not all(form.waits) or len(set(form.waits)) < len(form.waits):
             yield "waits", "each pause must be longer than 0s and appear only once"

@@ -109,7 +109,8 @@ _RATE: Final = Axis("IOPS", "ops/s")
 
 
 def recovery_figures(records: Sequence[Record]) -> Sequence[Figure]:
-    """Return the figures of the tests that were run, for each point, or an empty sequence if there are no records."""
+    """For each point, return the figures of the tests that were run. Return an empty sequence if there are no
+    records."""
     points = by_point(records)
     several = len(points) > 1
     found: list[Figure] = []

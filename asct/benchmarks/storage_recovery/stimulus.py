@@ -35,7 +35,7 @@ def recovery_seconds(after: Sequence[FioSummary], reference: float, tolerance: f
     it never does.
 
     Three consecutive rounds must reach that level (fewer at the end of the phase). The recovery ends at the start of
-    the first of them, so the time is 0 if the first round after the random writes reaches the level.
+    the first such round, so the time is 0 if the first round after the random writes reaches the level.
     """
     back = [one.bandwidth >= (1.0 - tolerance) * reference for one in after]
     passed = 0.0

@@ -33,7 +33,8 @@ _LARGEST: Final = 128 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """A stream of requests of one kind. `depth` is its queue depth per job, or None for the depth in the settings."""
+    """A stream of requests that have the same pattern, size and direction. `depth` is its queue depth per job, or None
+    for the depth in the settings."""
 
     random: bool
     block_size: int
@@ -46,8 +47,8 @@ class Stream:
         found = _STREAM.fullmatch(text)
         if found is None:
             raise ValueError(
-                f"`{text}` is not a stream; write RND or SEQ, a request size, R or W and, optionally, a queue depth, "
-                "such as `RND 4K W` or `SEQ 128K R Q8`"
+                f"`{text}` is not a stream; write `RND` or `SEQ`, a request size, `R` or `W` and, optionally, "
+                "a queue depth, such as `RND 4K W` or `SEQ 128K R Q8`"
             )
         access, size, direction, depth = found.groups()
         return cls(access == "RND", parse_size(size), direction == "R", int(depth) if depth else None)

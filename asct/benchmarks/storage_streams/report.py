@@ -40,7 +40,7 @@ def _streams(view: QualificationView) -> list[str]:
 
 
 def stream_tables(records: Sequence[Record], slug: str, streams_of: Callable[[str], Sequence[str]]) -> Sequence[Table]:
-    """Return the tables of each point, or an empty sequence if there are no records. `streams_of` returns the streams
+    """Return the tables for each point, or an empty sequence if there are no records. `streams_of` returns the streams
     in the settings of a point."""
     found: list[Table] = []
     for view in views(records):
@@ -111,7 +111,7 @@ _CHARTS: Final = {
 
 
 def stream_figures(records: Sequence[Record]) -> Sequence[Figure]:
-    """Return the figures of each point, or an empty sequence if there are no records."""
+    """Return the figures for each point, or an empty sequence if there are no records."""
     found: list[Figure] = []
     for view in views(records):
         found += [_bars(view, metric) for metric in _CHARTS]

@@ -185,8 +185,8 @@ def _is_level(rates: Sequence[float], goal: StopCondition) -> bool:
 
 
 def _cliff(cliff: RateDrop | None, span: int, flags: tuple[str, ...]) -> Iterator[Measurement]:
-    """Yield the first drop in the level by at least half, which indicates the size of a write cache or of the space
-    freed by the purge."""
+    """Yield the values of the first drop in the level by at least half. The amount written before this drop indicates
+    the size of a write cache or of the space freed by the purge."""
     yield Measurement("cliffs", 0.0 if cliff is None else 1.0, flags=flags)
     if cliff is not None:
         yield Measurement("burst_iops", cliff.before, flags=flags)

@@ -111,7 +111,7 @@ _COURSES: Final = (
     ),
     Line(
         "latency", "Latency",
-        "Request latency of each round (mean, p99.9 and maximum, submission included), plotted against {over}.",
+        "Request latency of each round (mean, p99.9 and maximum, including submission), plotted against {over}.",
         Axis(""), Axis("Latency", "s", "log10"), (), better="lower",
     ),
 )  # fmt: skip
