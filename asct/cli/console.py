@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 _LEVELS = {"debug": 10, "note": 20, "info": 20, "warning": 30, "error": 40, "critical": 50}
-"""Log levels and severities, with the numeric values of the module `logging`, which is not imported at start-up."""
+"""Log levels and severities, with the same numeric values as in the module `logging`, which is not imported at
+start-up."""
 _REPLACEMENT = "\ufffd"
 _CONTROL = dict.fromkeys(
     (

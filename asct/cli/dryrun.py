@@ -1,7 +1,7 @@
 """`--show-commands`: the commands of a plan as text for a POSIX shell. Contacts no host.
 
 Placeholders stand for values that are known only on a host: bare names replace program paths, and examples replace
-results of needed jobs. If a benchmark's next step depends on earlier output, only the first step is shown.
+results from other jobs. If a benchmark's next step depends on earlier output, only the first step is shown.
 """
 
 from __future__ import annotations

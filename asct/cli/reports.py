@@ -71,7 +71,7 @@ def write_bundle(view: RunView, names: Sequence[str], folder: Path, *, force: bo
 
 
 def print_tables(console: Console, view: RunView) -> None:
-    """Print the tables of every job of a run."""
+    """Print the tables for every job in a run."""
     from asct.export.stdout import render
 
     console.result(render(view, width=console.width).rstrip("\n"))

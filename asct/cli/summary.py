@@ -1,5 +1,5 @@
-"""The summary of a run on the terminal: a table of hosts and benchmarks if something is not ok, the verdicts, the key
-results, and the paths of the reports."""
+"""The run summary on the terminal: a table of hosts and benchmarks if something is not ok, the verdicts, the key
+results, and the report paths."""
 
 from __future__ import annotations
 

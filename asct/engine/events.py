@@ -211,7 +211,7 @@ class EventBus:
         self._listeners = tuple(listeners)
         self._mutex = Lock()
         self.findings: list[tuple[str | None, Diagnostic]] = []
-        """All diagnostics passed to `notice`, each with the name of its host (None for the whole run)."""
+        """All diagnostics passed to `notice`, each with its host name (None for the whole run)."""
 
     def emit(self, event: Event) -> None:
         """Write an event to the journal and pass it to the listeners. Raises StoreError if the journal cannot be
@@ -245,7 +245,7 @@ class EventBus:
             self.notice(host, diagnostic)
 
     def emit_last(self, event: Event) -> None:
-        """Emit the last event of a run, even if the journal cannot be written."""
+        """Emit the last event in a run, even if the journal cannot be written."""
         with self._mutex:
             self._writer.journal_last(stamped(event))
             self._distribute(event)

@@ -21,8 +21,8 @@ _REFUSAL: Final = re.compile(r"refused: (?P<name>[a-z-]+): (?P<why>.*)", re.DOTA
 REQUIRED: Final = frozenset(
     {"identity", "kind", "serial", "read-only", "mounted", "system", "swap", "holders", "exclusive", "signature"}
 )
-"""The checks that must have a result before a device is written to, even if the installed version of guard does not
-report all of them."""
+"""The checks that must have a result before asct writes to a device, even if the installed guard version does not
+report them all."""
 
 
 @dataclass(slots=True)
@@ -73,8 +73,7 @@ def refusal(host: str, stdout: str) -> Diagnostic | None:
 def _refusal(host: str, report: GuardReport) -> Diagnostic | None:
     """Return the refusal, or None if guard does not report a failed check as the reason.
 
-    The `end` line contains the name of the check ("refused: mounted: ..."), and the line of that check contains the
-    target.
+    The `end` line contains the check name ("refused: mounted: ..."), and the line for that check contains the target.
     """
     found = _REFUSAL.fullmatch(report.error or "")
     if found is None:

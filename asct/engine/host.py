@@ -46,7 +46,7 @@ class HostSession:
     """
 
     def __init__(self, run: RunContext, spec: HostSpec, token: str = "") -> None:
-        """Create a session. `token` identifies the session of an earlier part of the run, which may still exist on the
+        """Create a session. `token` identifies a session from an earlier part of the run that may still exist on the
         host."""
         self._run = run
         self.spec = spec
@@ -184,7 +184,7 @@ class HostSession:
             host.interrupt()
 
     def remove(self, path: str) -> None:
-        """Remove the folder of a finished job. If that fails, `close` removes it later. Raises HostLost."""
+        """Remove a finished job's folder. If that fails, `close` removes it later. Raises HostLost."""
         try:
             self.host.remove(path)
         except HostLost:

@@ -50,7 +50,7 @@ class JobRunner:
         self._session = session
         self._earlier = earlier
         self._before = job.repeats if run.again else 0
-        """The number before that of the job's first repeat. It is 0 unless points are measured again."""
+        """One less than the number of the job's first repeat. It is 0 unless points are measured again."""
         self._last = last
         self._guard = session.guard.job(job)
         self._points: Sequence[BoundPoint] | None = None

@@ -162,7 +162,7 @@ def _present(path: str, kind: Kind, written: bool, host: str, known: Collection[
         message = f"host {host}: device {path} does not exist"
         return Diagnostic("E424", message, hint=_missing_device(path, known))
     if kind == "homeless":
-        message = f"host {host}: the folder of {path} does not exist"
+        message = f"host {host}: the folder that should contain {path} does not exist"
         return Diagnostic("E425", message, hint="create the folder on the host, or correct `file_names`")
     if kind == "absent" and not written:
         message = f"host {host}: {path} does not exist"
@@ -171,8 +171,7 @@ def _present(path: str, kind: Kind, written: bool, host: str, known: Collection[
 
 
 def device_names(host: Host, kinds: Mapping[str, Kind]) -> list[str]:
-    """Return the names of the block devices that a plan may use on the host: by-id links, and loop devices that are in
-    use.
+    """Return the names of block devices that a plan may use on the host: by-id links, and loop devices that are in use.
 
     The names are read only if a device in `kinds` does not exist. Raises HostError.
     """

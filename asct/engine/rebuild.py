@@ -1,4 +1,4 @@
-"""Rebuild records.jsonl from the raw files of a run, and determine which of its repeats are intact (`resume`, `results
+"""Rebuild records.jsonl from a run's raw files, and determine which repeats in the run are intact (`resume`, `results
 rebuild`).
 
 Lines of records.jsonl are kept if they match the checksum in the status of their repeat. All others are parsed from the

@@ -132,7 +132,7 @@ class RepeatRunner:
         self._numbers = count(1)
 
     def prepare(self, points: Sequence[BoundPoint], number: int) -> Diagnostic | None:
-        """Run the steps that prepare a job. Returns a diagnostic if one of them failed, otherwise None.
+        """Run the steps that prepare a job. Returns a diagnostic if a step failed, otherwise None.
 
         `number` is the number of this preparation within the job.
         """
@@ -196,8 +196,8 @@ class RepeatRunner:
         return self._layout.repeat(self._job.host, self._job.id, point.id, repeat)
 
     def _identity(self, attempt: Attempt) -> list[str]:
-        """Return values that distinguish this attempt from all others in the run, including those in earlier parts of
-        the run."""
+        """Return values that distinguish this attempt from all other attempts in the run, including its earlier
+        parts."""
         point_id, repeat = attempt.point.id, attempt.repeat
         ends = self._earlier.ends.get((self._job.host, self._job.id, point_id, repeat), 0)
         return [self._run.plan.hash, self._job.key, point_id, str(repeat), str(ends), str(attempt.number)]
@@ -334,8 +334,8 @@ class RepeatRunner:
         on_line: Callable[[str], None] | None = None,
         identity: Sequence[str] = (),
     ) -> bool:
-        """Run one step, fetch its files into `folder` (the folder of the repeat) and add the step to `done`. Returns
-        False if the step failed.
+        """Run one step, fetch its files into `folder` (the repeat's folder) and add the step to `done`. Returns False
+        if the step failed.
 
         `deadline` is a value of `time.monotonic`. `on_line` receives each line of standard output while the step runs.
         Raises HostError.

@@ -1,4 +1,4 @@
-"""Find the missing repeats of a run from its journal and status files, and reopen the run to measure only those."""
+"""Find a run's missing repeats from its journal and status files, and reopen the run to measure only these repeats."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class EarlierResults:
     pilots: EarlierRuns | None = None
     """Recent runs whose variances determine the number of visits."""
     findings: Sequence[Diagnostic] = ()
-    """Diagnostics about damage in the earlier part of the run."""
+    """Diagnostics about damage to the earlier part of the run."""
 
 
 def missing(resolved: ResolvedPlan, found: Survey) -> list[tuple[Job, str, int]]:
@@ -75,7 +75,7 @@ def _is_done(job: Job, status: Status | None) -> bool:
 
 
 def check_plan(resolved: ResolvedPlan, stored: StoredRun) -> None:
-    """Raise StoreError (E507) if `resolved` is not the plan of the run."""
+    """Raise StoreError (E507) if `resolved` is not the run's plan."""
     if stored.run.plan_hash != resolved.hash:
         message = (
             f"{stored.layout.root}: the run has a different plan ({stored.run.plan_hash[:6]}, not {resolved.hash[:6]})"
@@ -87,7 +87,7 @@ def check_plan(resolved: ResolvedPlan, stored: StoredRun) -> None:
 def reopen(resolved: ResolvedPlan, layout: RunLayout, services: Services) -> tuple[RunWriter, EarlierResults]:
     """Return the writer for the reopened run, and the run's earlier results.
 
-    Raises StoreError if `resolved` is not the plan of the run.
+    Raises StoreError if `resolved` is not the run's plan.
     """
     stored = read_run(layout.root)
     check_plan(resolved, stored)

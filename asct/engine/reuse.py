@@ -51,8 +51,8 @@ def pilot_runs(results: Path, leave_out: Path) -> EarlierRuns:
 
 
 def earlier_records(runs: EarlierRuns, host: str, point_id: str, version: str) -> Sequence[Record]:
-    """Return the records of a point in its newest run with this version of the benchmark, or an empty sequence if there
-    is none."""
+    """Return a point's records from the newest run that measured it with this benchmark version, or an empty sequence
+    if there is no such run."""
     for found in runs.of(host, point_id, 1, MEASURED):
         with suppress(StoreError):
             records = found.repeats()[0].records
@@ -83,7 +83,7 @@ def earlier_values(
 def _collect(
     found: EarlierPoint, version: str, facts: HostFacts, wanted: Mapping[tuple[object, ...], EarlierValues]
 ) -> bool:
-    """Insert the values of an earlier run before those collected so far. Return whether the run was used. Raises
+    """Insert the values from an earlier run before the values collected so far. Return whether the run was used. Raises
     StoreError if the run is damaged."""
     before = found.facts()
     if found.statuses[0].reused_from or before is None or changes(before, facts):

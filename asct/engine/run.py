@@ -114,8 +114,8 @@ def finish_run(
 ) -> int:
     """Record the end of the run, render the reports and emit `RunEnded`. Returns the exit code.
 
-    `rejected` is true if values of several jobs disagree and are therefore treated as not measured, although each job
-    succeeded.
+    `rejected` is true if values from different jobs disagree and are therefore treated as not measured, although each
+    job succeeded.
 
     `render` returns the paths of the reports, keyed by format. When it is called, run.json is complete. Raises
     StoreError if run.json cannot be written.

@@ -36,8 +36,8 @@ class StopRequest:
     def on_signal(self, number: int, _frame: FrameType | None) -> None:
         """Handle a signal. A second signal has no effect, so that it cannot interrupt the cleanup.
 
-        A closed terminal (SIGHUP) stops a run in the same way as SIGTERM and is reported as SIGTERM: 143, not 129, is
-        the documented exit code of a run that was terminated from outside and has cleaned up.
+        A closed terminal (SIGHUP) stops a run in the same way as SIGTERM and is reported as SIGTERM, because the
+        documented exit code of a run that was terminated from outside and has cleaned up is 143, not 129.
         """
         if self.signal is None:
             self.hung_up = number == signal.SIGHUP

@@ -41,7 +41,7 @@ def call(host: str, function: str, *values: str) -> str:
 
 
 def output_names(host: str, process: Process, folder: str) -> tuple[str, str]:
-    """Return the paths of a process's output files, relative to `folder`, the folder of the main process.
+    """Return the paths of a process's output files, relative to `folder`, the main process's folder.
 
     If the process runs in another folder, the paths are absolute.
     """
@@ -54,7 +54,7 @@ def output_names(host: str, process: Process, folder: str) -> tuple[str, str]:
 def wanted_files(host: str, task: Task) -> list[tuple[str, str]]:
     """Return the files to copy as pairs (path, name in `into`), without duplicates. The output files come first.
 
-    A path is relative to the folder of the main process, or absolute.
+    A path is either absolute or relative to the main process's folder.
     """
     found: dict[str, str] = {}
     for process in (task.main, *task.companions):
@@ -146,7 +146,7 @@ def open_script(host: str, base: str, token: str, session: SessionSpec | None = 
 
 
 def exit_status(shell_status: int, message: bool) -> int:
-    """Derive the exit status of a program from that of its shell. The result is negative if a signal killed the
+    """Derive a program's exit status from its shell's exit status. The result is negative if a signal killed the
     program.
 
     A shell reports 128+n both for a program killed by signal n and for a program that exits with status 128+n, but

@@ -33,7 +33,7 @@ def known_settings(point: Point) -> dict[str, Any]:
 def needs_of(job: Job, benchmark: Benchmark[Any], facts: HostFacts | None = None) -> JobNeeds:
     """Return the needs of a job. Without `facts`, these are an estimate for an unknown machine.
 
-    Raises pydantic.ValidationError only if this version of the benchmark rejects the job's settings.
+    Raises pydantic.ValidationError only if this benchmark version rejects the job's settings.
     """
     needs = (_needs(benchmark, point, facts) for point in job.points)
     return JobNeeds.of(needs, job.repeats + job.warmup, job.timeout_s)

@@ -116,7 +116,7 @@ def _from_groups(context: ResolveContext, host: str, settings: Settings) -> dict
             if other.node.plain() != given.node.plain():
                 context.findings.error(
                     "E205",
-                    f"{other.origin.layer} and {given.origin.layer} set different values of `{name}` for host `{host}`",
+                    f"{other.origin.layer} and {given.origin.layer} set different values for `{name}` on host `{host}`",
                     given.node.span,
                     f"set `{name}` for host `{host}`, or in only one of the groups",
                     (f"{other.origin.layer} sets it here", other.node.span),

@@ -42,7 +42,7 @@ error."""
 class _EntrySweep(NamedTuple):
     """The sweep of an entry on a host before it is expanded.
 
-    `names` lists the settings that vary: first those of axes and zips, in order, then those of `include`.
+    `names` lists the settings that vary: first the settings in axes and zips, in order, then the settings in `include`.
     """
 
     context: ResolveContext

@@ -64,7 +64,7 @@ def _problem(item: Destroys, plan: Plan, findings: Findings) -> tuple[str, str] 
         hint = did_you_mean(item.host, plan.hosts)
         return (
             f"unknown host `{item.host}`; `destroys` does not accept groups or patterns",
-            hint or "use the name of a host in the plan",
+            hint or "use a host name from the plan",
         )
     return _identity_problem(item)
 
@@ -130,7 +130,7 @@ def _writes(jobs: Sequence[Job], catalog: Catalog) -> Iterator[tuple[Job, str]]:
 
 
 def _names_device(job: Job) -> bool:
-    """Return whether any setting may contain the path of a device. This quick check avoids computing the costs of all
+    """Return whether any setting may contain a device path. This quick check avoids computing the costs of all
     points."""
     texts = [name for name, value in job.points[0].settings.items() if isinstance(value, str | list | tuple)]
     return any(_device(point.settings[name]) for name in texts for point in job.points)

@@ -266,7 +266,7 @@ def _add_steps(
 def _single_values(
     reader: ValueReader, single: str, values: Sequence[Any], nodes: Sequence[Node], listed: SettingValue | None
 ) -> list[Any]:
-    """Return the steps as values of the setting that they sweep, and report duplicates."""
+    """Return the steps as values of the setting that they belong to, and report duplicates."""
     found: dict[Any, Any] = {}
     for index, raw in enumerate(values):
         node = nodes[index] if index < len(nodes) else (listed.node if listed else None)

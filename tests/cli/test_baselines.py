@@ -58,7 +58,7 @@ def test_values_that_cannot_be_accepted_say_what_to_do_instead(asct: Asct, run: 
     assert hint("x.y") == "`asct results show latest` lists the metrics"
     records = (run / "records.jsonl").read_text()
     (run / "records.jsonl").write_text(records.replace('"flags":[]', '"flags":["invalid-x"]'))
-    assert hint("latency-sweep.latency") == "accept another run, whose values of this metric are valid"
+    assert hint("latency-sweep.latency") == "accept another run that has valid values of this metric"
     change(run, status="interrupted")
     assert hint("latency-sweep.latency") == "complete it with `asct resume`, or use another run"
     assert not (run.parent / "accepted.jsonl").exists()

@@ -21,7 +21,7 @@ from tests.cli.conftest import Asct
         (["apply", "--fork", "2", "x"], "no such option `--fork`", "`--forks`"),
         (["apply"], "missing argument", "`asct apply --help`"),
         (["explain", "latncy"], "unknown topic `latncy`", "did you mean `latency`, "),
-        (["list", "settings"], "needs the name of a benchmark", "`asct list`"),
+        (["list", "settings"], "needs a benchmark name", "`asct list`"),
         (["list", "settings", "latency-swep"], "no benchmark named", "did you mean `latency-sweep`?"),
         (["list", "kernels", "chase"], "takes no further argument", "asct list"),
         (["run", "lattency-sweep"], "`lattency-sweep`", "did you mean `latency-sweep`?"),

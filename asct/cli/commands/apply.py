@@ -58,7 +58,8 @@ if TYPE_CHECKING:
 def command(options: GlobalOptions, plans: tuple[str, ...], selection: PlanSelection, **given: Any) -> int:
     """Run plans: measure, judge the results against the expectations, and write the reports.
 
-    Several plans run one after the other, and the exit code is that of the run with the most severe outcome.
+    If several plans are given, they run one after the other, and the exit code reflects the run with the most severe
+    outcome.
     """
     from asct.cli.ci import reporting
 

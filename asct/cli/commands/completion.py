@@ -25,9 +25,9 @@ _BASH = r"""_asct_completion() {
     return 0
 }
 complete -o nosort -F _asct_completion asct"""
-"""bash splits words at `=`, `:` and `@`. Unlike click's script, this one joins them again, so that it can complete the
-values of settings. Because bash replaces only the text after the last of these characters, the candidates contain only
-that part."""
+"""bash splits words at `=`, `:` and `@`. Unlike click's script, this one joins them again, so that it can complete
+setting values. Because bash replaces only the text after the last of these characters, the candidates contain only that
+part."""
 
 
 @click.command("completion")

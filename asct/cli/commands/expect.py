@@ -48,7 +48,7 @@ def command(
     force: bool,
     results: str,
 ) -> None:
-    """Propose expectations based on the values measured in runs of a plan (default: the latest run).
+    """Propose expectations based on the values measured in a plan's runs (default: the latest run).
 
     The output is an `expect` section to copy into the plan. For each bound, asct takes the worst interval endpoint
     across all runs and hosts, and adds a margin. Measure several runs first, because one run does not show how much
@@ -86,7 +86,7 @@ def _check_plans(plans: Collection[str]) -> None:
     benchmarks in different plans."""
     if len(plans) > 1:
         message = f"the runs belong to different plans: {shortened(list(plans), _MOST_NAMED)}"
-        raise UsageError(Diagnostic("E710", message, hint="propose bounds for the runs of one plan at a time"))
+        raise UsageError(Diagnostic("E710", message, hint="propose bounds for one plan at a time"))
 
 
 def _check_patterns(patterns: Collection[str], known: Collection[str]) -> None:

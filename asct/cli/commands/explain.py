@@ -142,7 +142,7 @@ def _flag_text(flag: FlagInfo) -> str:
 
 
 def _similar(setting: SettingInfo) -> list[str]:
-    """Return the names of settings, in asct and in other tools, that could be mistaken for this one."""
+    """Return the names of settings in asct and in other tools that could be mistaken for this setting."""
     from asct.registry import installed
 
     own = {setting.name, *setting.aliases}

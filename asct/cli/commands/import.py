@@ -34,7 +34,7 @@ def command() -> None:
               help="Name of the host on which the results were measured.")  # fmt: skip
 @click.option("--plan", metavar="NAME", default="imported", show_default=True, callback=_folder_name,
               help="Name under which the results tree lists the run.")  # fmt: skip
-@click.option("--label", metavar="L", help="Label of the run.")
+@click.option("--label", metavar="L", help="Label for the run.")
 @results_option(file_okay=False)
 @shared_options
 def fio(options: GlobalOptions, files: tuple[str, ...], **given: Any) -> int:

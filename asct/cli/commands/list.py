@@ -84,7 +84,7 @@ def command(
 def _rows(what: str, benchmark: str | None) -> list[dict[str, Any]]:
     if what in ("settings", "metrics"):
         if benchmark is None:
-            raise click.UsageError(f"`asct list {what}` needs the name of a benchmark; `asct list` shows all names")
+            raise click.UsageError(f"`asct list {what}` needs a benchmark name; `asct list` shows all names")
         return _attributes(what, getattr(_find(benchmark), what))
     if benchmark is not None:
         raise click.UsageError(f"`asct list {what}` takes no further argument; remove `{benchmark}`")

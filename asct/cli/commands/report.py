@@ -32,7 +32,7 @@ _DEFAULT = ("html", "markdown")
 @click.option(
     "--bundle",
     is_flag=True,
-    help="Write one zip archive with the reports and all files of the run, by default to the current directory.",
+    help="Write one zip archive with the reports and all files in the run folder, by default to the current directory.",
 )
 @click.option(
     "--redact",

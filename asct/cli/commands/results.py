@@ -163,7 +163,7 @@ def _as_cell(value: Any) -> str:
     return value.hex() if isinstance(value, bytes) else f"{value:.10g}" if isinstance(value, float) else str(value)
 
 
-@command.command("verify", short_help="Check the files of a run.")
+@command.command("verify", short_help="Check the files in a run.")
 @click.argument("run", default="latest", shell_complete=completing_from(run_names))
 @results_option(file_okay=False)
 @shared_options
@@ -188,15 +188,14 @@ def verify_(options: GlobalOptions, run: str, results: str) -> int:
     return 3 if bad else 0
 
 
-@command.command("rebuild", short_help="Rebuild the records.jsonl of a run from its raw files.")
+@command.command("rebuild", short_help="Rebuild a run's records.jsonl from its raw files.")
 @click.argument("run", default="latest", shell_complete=completing_from(run_names))
 @results_option(file_okay=False)
 @shared_options
 def rebuild_(options: GlobalOptions, run: str, results: str) -> int:
-    """Rebuild the records.jsonl of a run from its raw files.
-
-    Records that match their checksum are kept. All others are parsed from the raw files again, which requires the
-    benchmark version that measured them. The exit code is 3 if some records cannot be rebuilt.
+    """Rebuild a run's records.jsonl from its raw files. Records that match their checksum are kept. All others are
+    parsed from the raw files again, which requires the benchmark version that measured them. The exit code is 3 if some
+    records cannot be rebuilt.
     """
     from asct.engine.rebuild import rebuild
     from asct.registry import installed
@@ -267,7 +266,7 @@ def accept_(options: GlobalOptions, run: str, metric: str, because: str, results
     if fault:
         known = {(record.id, record.metric) for record in stored.records()}
         hint = (
-            "accept another run, whose values of this metric are valid"
+            "accept another run that has valid values of this metric"
             if any(item.covers(*names) for names in known)
             else did_you_mean(metric, map(".".join, known), f"`asct results show {run}` lists the metrics")
         )
@@ -373,7 +372,7 @@ def _worst(errors: Iterable[AsctError]) -> int:
 
 
 def _all_runs(results: str) -> list[ListedRun]:
-    """Return all runs of a results tree. Raises NoSuchRun (E505) if there are none."""
+    """Return all runs in a results tree. Raises NoSuchRun (E505) if there are none."""
     from asct.store.find import list_runs
 
     runs = list_runs(Path(results))

@@ -14,7 +14,7 @@ from asct.cli.options import GlobalOptions, ReportRequest, report_options, share
 @click.option("--topology", is_flag=True, help="Draw the topology. With --output-dir, also write topology.svg.")
 @click.option(
     "--compare", "base", metavar="BASE", type=click.Path(),
-    help="Show only the differences from BASE: a snapshot, the facts of a run (facts/HOST.json), or a run.",
+    help="Show only the differences from BASE: a snapshot, a run, or facts from a run (facts/HOST.json).",
 )  # fmt: skip
 @shared_options
 def command(options: GlobalOptions, request: ReportRequest, topology: bool, base: str | None) -> int:

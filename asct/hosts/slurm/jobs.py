@@ -127,7 +127,7 @@ class Allocation:
 
 
 def job_name(run: str, host: str) -> str:
-    """Return the common prefix of the names of a host's Slurm jobs in a run."""
+    """Return the common name prefix of a host's Slurm jobs in a run."""
     return f"asct-{_NAME.sub('_', run)}-{_NAME.sub('_', host)}"[:200]
 
 
@@ -302,7 +302,7 @@ class JobQueue:
             return self._jobs.get(job, QueuedJob("GONE"))
 
     def fresh(self, host: str, job: int) -> QueuedJob:
-        """Query the state of the job anew, and return it. The query starts only after this call."""
+        """Return the job's state according to a query that starts after this call."""
         with self._news:
             wanted = self.rounds + 2  # one query may already be running
             self._hurry()

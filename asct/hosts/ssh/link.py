@@ -201,7 +201,7 @@ def _read_key(file: str, _files: tuple[_State, ...]) -> paramiko.PKey:
 
 @lru_cache(maxsize=4)
 def _ssh_config(_files: tuple[_State, ...]) -> paramiko.SSHConfig:
-    """Return the content of the ssh_config files, read once for all hosts of a fleet.
+    """Return the content of the ssh_config files, which is read once for all hosts in a fleet.
 
     Only this part of Fabric's configuration is shared, because a connection changes the rest of it.
     """
