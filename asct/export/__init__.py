@@ -24,8 +24,8 @@ from asct.store.outputs import check_output
 
 
 def get(name: str) -> ModuleType:
-    """Import the format `name`. If there is no such format, raises UsageError (E702), which suggests the closest name
-    or lists all names."""
+    """Import the format `name`. Raises UsageError (E702) if there is no such format; the error suggests the closest
+    name or lists all names."""
     known = report_formats()
     if name not in known:
         hint = did_you_mean(name, known) or f"choose one of {', '.join(known)}"

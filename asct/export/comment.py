@@ -71,7 +71,7 @@ def render(view: RunView) -> str:
 
 
 def marker(plan: str) -> str:
-    """Return the hidden first line of the comments on a plan, which is the same for all of its runs."""
+    """Return the hidden first line of a comment. It is the same for all runs of a plan."""
     name = re.sub(r"[^A-Za-z0-9._@+-]", "_", plan).replace("--", "- -")
     return f"<!-- asct: {name} -->"
 

@@ -232,7 +232,7 @@ def _ends_first(count: int) -> list[int]:
 
 
 def _place(text: str, mark: Point, taken: list[Box], lines: Sequence[Segment], size: tuple[float, float]) -> Placed:
-    """Return the first position in which the label overlaps nothing, and mark its box as taken."""
+    """Return the first position in which the label overlaps nothing, and mark the label's box as taken."""
     width = len(text) * CHARACTER
     for position, (right, down) in _POSITIONS.items():
         side = 0.0 if right == -0.5 else _MARK + _GAP if right == 0.0 else -_MARK - _GAP
@@ -249,7 +249,7 @@ def _place(text: str, mark: Point, taken: list[Box], lines: Sequence[Segment], s
 
 
 def _grown(box: Box) -> Box:
-    """Return a larger box, which allows for the different slopes that lines have if the width of the figure changes."""
+    """Return a larger box that allows for the different slopes of lines at other figure widths."""
     return box[0] - _GAP, box[1] - _GAP / 2, box[2] + _GAP, box[3] + _GAP / 2
 
 

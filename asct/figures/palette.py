@@ -1,4 +1,4 @@
-"""Assign each name a color and a marker, which are the same in all figures of a report."""
+"""Assign each name a color and a marker that are the same in all figures of a report."""
 
 from __future__ import annotations
 
@@ -80,7 +80,8 @@ def _alone(item: Series, panel: Panel) -> bool:
 
 
 def _numbered(together: Sequence[Sequence[str]]) -> dict[str, int]:
-    """Number the names so that those that appear together have different numbers modulo the number of colors.
+    """Assign numbers to the names so that names that appear together have different numbers modulo the number of
+    colors.
 
     Names with the most neighbors are numbered first, each with the lowest number that fits.
     """

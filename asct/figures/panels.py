@@ -25,7 +25,7 @@ _SEPARATOR: Final = ", "
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Series that are drawn in the same axes. `title` is the part that all of their names share, or empty if there is
+    """Series that are drawn in the same axes. `title` is the part that all series names share, or empty if there is
     none; the names within the panel omit it."""
 
     title: str

@@ -104,7 +104,7 @@ def load_within(rows: Sequence[CpuLoad], start_s: float, end_s: float, interval_
 
 
 def _overlap(row: CpuLoad, start_s: float, end_s: float, interval_s: int) -> float:
-    """Return how many seconds of the row are inside the window, assuming that it ends in the middle of its second."""
+    """Return the number of seconds of the row inside the window, assuming that it ends in the middle of its second."""
     return min(row.second + 0.5, end_s) - max(row.second + 0.5 - interval_s, start_s)
 
 

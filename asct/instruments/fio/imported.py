@@ -197,7 +197,7 @@ def _check_kind(part: JsonPart, text: str) -> None:
 
 
 def _plausible(result: FioResult) -> FioResult:
-    """Return the result. Raises ValueError if its times or values are impossible."""
+    """Return the result unchanged if its times and values are possible, otherwise raise ValueError."""
     if not 0.0 <= result.ended_s - result.seconds <= result.ended_s <= _LATEST_S:
         raise ValueError("its times are impossible")
     if not all(math.isfinite(one.value) for one in result.measurements):

@@ -31,7 +31,7 @@ LATENCIES: Final = {
     "clat": ("completion latency", "time from submission to completion"),
     "lat": ("total latency", "submission plus completion"),
 }
-"""The name and meaning of each latency kind."""
+"""The name and meaning of each latency type."""
 STAGE: Final = "stage"
 """Coordinate that identifies the stage of a value if a job file has several stages."""
 CONTEXT: Final = ("rw", "rwmixread", "block_size", "iodepth", "numjobs", "engine")
@@ -49,7 +49,7 @@ _REQUESTS: Final = {"": "Requests", "read_": "Read requests", "write_": "Write r
 
 
 def percentiles_of(kind: str) -> dict[str, float]:
-    """Return the percentiles for one latency kind, in percent, keyed by metric name suffix."""
+    """Return the percentiles for one latency type, in percent, keyed by metric name suffix."""
     return BODY | PERCENTILES if kind == "clat" else PERCENTILES
 
 

@@ -1,4 +1,4 @@
-"""Operating points and limits of a drive, derived from the curve of its rate against its load.
+"""Operating points and limits of a drive, derived from a curve of rate against load.
 
 If the curve is plotted against the queue depth or the number of jobs, the rate is in requests per second. If it is
 plotted against the request size, the rate is in bytes per second. Operating points are always measured, never

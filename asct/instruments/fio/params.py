@@ -193,7 +193,7 @@ SYNCHRONOUS: Final = frozenset({"psync", "pvsync2", "sync", "mmap"})
 
 
 def short_pattern(value: object) -> object:
-    """Replace fio's long name for the mixed sequential pattern with its short one."""
+    """Replace fio's long name for the mixed sequential pattern with the short name."""
     return "rw" if value == "readwrite" else value
 
 

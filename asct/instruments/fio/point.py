@@ -209,8 +209,7 @@ def _check_times(document: Document, watch: GuardOutput) -> None:
 
 
 def _sides(document: Document) -> dict[str, list[Direction]]:
-    """Return the results of the jobs for each direction with requests, and those for all directions together under
-    ""."""
+    """Return the job results for each direction with requests, and the results for all directions together under ""."""
     sides: dict[str, list[Direction]] = {"": []}
     for name in DIRECTIONS:
         parts = [job.directions[name] for job in document.jobs if name in job.directions]

@@ -1,6 +1,6 @@
 """Flags for the values that a memory kernel measures: disturbances during the measurement, and unexpected pages.
 
-They are derived from `noise` in the kernel's `end` line and `pages...` in its `meta` line (kernels/kit/noise.h). A
+The flags are derived from `noise` in the kernel's `end` line and `pages...` in its `meta` line (kernels/kit/noise.h). A
 kernel drops disturbed batches and counts them, but the same disturbance also slows other batches, so every value is
 questionable.
 """

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 
 def working_set_note(records: Sequence[Record], latency: str) -> tuple[str, ...]:
-    """Return a sentence with the working set (`data_size`) and the page size of `latency`, or an empty tuple if they
-    are unknown."""
+    """Return a sentence that states the working set (`data_size`) and the page size of `latency`, or an empty tuple if
+    they are unknown."""
     sizes, pages = (_values(records, metric) for metric in ("data_size", "page_size"))
     return (f"{latency}: measured with random loads over {sizes}, in {pages} pages.",) if sizes and pages else ()
 

@@ -105,8 +105,8 @@ def working_sets(sizes: Iterable[int], width: str) -> tuple[WorkingSet, ...]:
 class StreamCall:
     """A process that runs one thread on each of `cpus` and measures every working set with every access pattern.
 
-    All sets are measured in the same memory; either all of them have a label, or none. `nodes` are the memory nodes:
-    one for all threads, or one per CPU. UNBOUND means the node on which the thread runs. If `cpus` is empty, a single
+    All sets are measured in the same memory; either all or none of them have a label. `nodes` are the memory nodes: one
+    for all threads, or one per CPU. UNBOUND means the node on which the thread runs. If `cpus` is empty, a single
     thread runs on the CPU on which the process starts.
     """
 
@@ -183,7 +183,7 @@ def best_results(points: Iterable[StreamResult]) -> list[StreamResult]:
 
 
 def circumstances(points: Sequence[StreamResult], meta: Mapping[str, Any]) -> list[Measurement]:
-    """Return the median core clock during the measurement, and the page size with the flags for the pages."""
+    """Return the median core clock during the measurement, and the page size with the page flags."""
     return [
         Measurement("core_clock", median([one.clock_hz for one in points])),
         Measurement("page_size", number(meta, "page_bytes"), flags=page_flags(meta)),
@@ -244,7 +244,7 @@ def shown_unit(cycles: bool, records: Sequence[Record]) -> tuple[str, float]:
 
 
 def _point(sample: Mapping[str, Any], run: KernelRun) -> StreamResult:
-    """Parse a sample. Except for the MAD, its statistics are those that the kernel computed over all windows."""
+    """Parse a sample. Except for the MAD, the statistics come from the kernel, which computed them over all windows."""
     traffic, variant = sample.get("traffic"), sample.get("variant")
     if traffic not in WORDS or not isinstance(variant, str):
         raise ValueError(

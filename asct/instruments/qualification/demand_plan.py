@@ -57,27 +57,27 @@ class DemandParams(QualificationParams):
 
     threads: Counts | None = setting(
         None,
-        "Numbers of jobs in the demand matrix (pts: 1,2,4,6,8,16,32; fast: 1,4,16)",
+        "Numbers of jobs in the demand matrix (`pts`: 1,2,4,6,8,16,32; `fast`: 1,4,16)",
         aliases=("thread_counts",),
         min_length=1,
     )
     depths: Counts | None = setting(
-        None, "Queue depths per job in the demand matrix (pts: 1,2,4,6,8,16,32; fast: 1,4,16)", min_length=1
+        None, "Queue depths per job in the demand matrix (`pts`: 1,2,4,6,8,16,32; `fast`: 1,4,16)", min_length=1
     )
     prewrite_time: Duration | None = setting(
-        None, "Duration of the random writes before each round of the demand matrix (pts: 5m; fast: 5s)", le=86400
+        None, "Duration of the random writes before each round of the demand matrix (`pts`: 5m; `fast`: 5s)", le=86400
     )
     matrix_rounds: Count | None = setting(
         None,
-        "Maximum number of rounds of the demand matrix if it does not become steady (pts: 25; fast: 1)",
+        "Maximum number of rounds of the demand matrix if it does not become steady (`pts`: 25; `fast`: 1)",
         ge=1,
         le=1000,
     )
     settle_time: Duration | None = setting(
-        None, "Duration of the random writes before each response time histogram (pts: 1h; fast: 5s)", le=86400
+        None, "Duration of the random writes before each response time histogram (`pts`: 1h; `fast`: 5s)", le=86400
     )
     histogram_time: Duration | None = setting(
-        None, "Duration of each run for a response time histogram (pts: 10m; fast: 10s)", gt=0, le=86400
+        None, "Duration of each run for a response time histogram (`pts`: 10m; `fast`: 10s)", gt=0, le=86400
     )
     latency_bound: Duration = setting(
         0.005, "Maximum mean latency of an operating point in the demand matrix", gt=0, le=60

@@ -34,8 +34,8 @@ class FioSummary:
     """The result of a fio process without its histograms, which would exhaust the memory in a test with thousands of
     processes.
 
-    `latency` is the mean time from call to completion in seconds, `latency_max` the longest one; both are None if fio
-    does not report them. `written` counts only the bytes written, and `job_bytes` all bytes of each job.
+    `latency` is the mean time from call to completion in seconds, and `latency_max` is the longest; both are None if
+    fio does not report them. `written` counts only the bytes written, and `job_bytes` all bytes of each job.
     """
 
     seconds: float
@@ -186,7 +186,7 @@ class StepJournal:
 def fio_process(params: FioParams, context: Context, name: str, stop: StopRule | None = None) -> Step:
     """Return a fio process on a target to which this test has already written.
 
-    Changes within a single process are not of interest. Therefore, fio reports only when it ends, guard samples long
+    Changes within a single process are not evaluated. Therefore, fio reports only when it ends, guard samples long
     processes only once per second, and mpstat does not run. A process with a `stop` rule is sampled more often. Each
     process has its own time limit.
     """

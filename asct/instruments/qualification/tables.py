@@ -217,7 +217,7 @@ def _phase_notes(view: QualificationView, phase: str) -> list[str]:
 
 
 def steady_table(records: Sequence[Record], slug: str) -> Sequence[Table]:
-    """Return a table with one row per dependent variable, which shows the result, the rounds and the values."""
+    """Return a table of the result, the rounds and the values of each dependent variable."""
     shown = views(records)
     rows = tuple(_steady_row(view, what) for view in shown for what in view.variables())
     if not rows:
