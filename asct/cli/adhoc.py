@@ -1,6 +1,5 @@
-"""Convert the arguments of `asct run` (names, aliases, keywords, settings) to the text of a plan.
-
-The plan is then processed like a plan file. Errors point to the arguments (see `places`).
+"""Convert the arguments of `asct run` (names, aliases, keywords, settings) to a plan as text, which is then processed
+like a plan file. Errors point to the arguments (see `places`).
 """
 
 from __future__ import annotations
@@ -63,8 +62,8 @@ def _having(setting: str, catalog: Registry, selected: Collection[str]) -> str |
 
 
 def _owner(name: str, span: Span, catalog: Registry, findings: Findings) -> Benchmark[Any] | None:
-    """Return the benchmark with this name or alias. If there is none, report an error, and return the benchmark that
-    was probably meant, if any."""
+    """Return the benchmark with this name or alias. If there is none, report an error and return the benchmark that was
+    probably meant, or None."""
     if found := catalog.get(name):
         return found
     known = [name for one in catalog.infos for name in (one.name, *one.aliases)]
@@ -131,8 +130,9 @@ def plain(written: WrittenSettings) -> Settings:
 
 
 def require_selected(chosen: Collection[str], settings: WrittenSettings, source: str, findings: Findings) -> None:
-    """Report each benchmark that has settings but is not selected (E910), because its settings would have no effect:
-    if another benchmark needs it, it runs with its defaults. `source` is the option or the file with the settings."""
+    """Report each benchmark that has settings but is not selected (E910). Its settings would have no effect, because it
+    does not run or, if another benchmark needs it, runs with its defaults. `source` is the option or the file that
+    contains the settings."""
     for name, values in settings.items():
         if name not in chosen and values and not findings.hides("benchmarks"):
             names = ", ".join(f"`{setting}`" for setting in values)

@@ -57,7 +57,7 @@ def write_texts(console: Console, folder: Path, texts: Mapping[str, str], form: 
 
 
 def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
-    """Return CSV with a header line; a missing value is an empty cell."""
+    """Return CSV with a header line. Missing values become empty cells."""
     from asct.export.csv import csv_lines
 
     return csv_lines(columns, ([row.get(name) for name in columns] for row in rows))

@@ -93,7 +93,7 @@ def beside(findings: Findings) -> Iterator[None]:
 
 
 def _frozen(path: str) -> Any:
-    """Return the document of a frozen plan, or None for any other file. JSON with the keys of a plan is treated as a
+    """Return the document of a frozen plan, or None for any other file. JSON that contains plan keys is treated as a
     plan. Invalid JSON is also treated as a plan, because the plan parser reports the location of the error."""
     from asct.plan.load import PLAN_KEYS
 
@@ -116,7 +116,7 @@ def _thaw(path: str, document: Any, selection: PlanSelection) -> ResolvedPlan:
 
 
 def load_all(options: GlobalOptions, paths: Sequence[str], selection: PlanSelection) -> list[ResolvedPlan]:
-    """Load every plan. Raises PlanError with the findings of all plans."""
+    """Load every plan. Raises PlanError with the findings from all plans."""
     plans: list[ResolvedPlan] = []
     findings: list[Diagnostic] = []
     for path in paths:

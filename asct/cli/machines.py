@@ -88,7 +88,7 @@ def _read_host(host: Host, spec: HostSpec) -> HostFacts | HostError:
 def read_snapshot(options: GlobalOptions, path: Path, host: str = "") -> HostFacts:
     """Read facts from disk: an asct.facts/1 file, a run (`host` selects one of several), or a snapshot.
 
-    Also print the `notes` of the facts, which list what is missing from a snapshot. Raises UsageError or StoreError.
+    Also print the `notes` in the facts, which list what is missing from a snapshot. Raises UsageError or StoreError.
     """
     found = _facts_from(path, host)
     if not options.quiet and not options.json:

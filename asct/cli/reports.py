@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def view_of(root: Path) -> RunView:
-    """Open the run in the folder `root` for reports, with the installed benchmarks."""
+    """Open the run in the folder `root` for reports, using the installed benchmarks."""
     from asct.analysis.view import open_view
     from asct.registry import installed
 

@@ -114,7 +114,7 @@ def _late(output: Output, limit_s: float) -> Diagnostic:
 
 
 def _end_line(stdout: str) -> Mapping[str, object] | None:
-    """Return the `end` object in the last line, or None if that line is incomplete or contains no such object."""
+    """Return the `end` object from the last line, or None if that line is incomplete or contains no such object."""
     if not stdout.endswith("\n"):
         return None
     last = stdout[stdout.rfind("\n", 0, -1) + 1 :]

@@ -1,10 +1,9 @@
 """Rebuild records.jsonl from a run's raw files, and determine which repeats in the run are intact (`resume`, `results
 rebuild`).
 
-Lines of records.jsonl are kept if they match the checksum in the status of their repeat. All others are parsed from the
-raw files again, with the settings, steps and host state in status.json and the facts of the host. A parsed line is used
-only if it, too, matches the checksum. As a result, changes to the parser or the facts can never change a measured
-value.
+Lines in records.jsonl are kept if they match the checksum in their repeat's status. All others are parsed from the raw
+files again, using the settings, steps and host state from status.json and the host's facts. A parsed line is used only
+if it, too, matches the checksum. As a result, changes to the parser or the facts can never change a measured value.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from asct.store.writer import line_of
 from asct.values.text import counted
 
 _IMPORTED = "import"
-_NO_STATUS = "status.json is missing, damaged, or belongs to a different attempt"
+_NO_STATUS = "status.json is missing or damaged, or belongs to a different attempt"
 _OWN = frozenset({"status.json", "command.json", "telemetry.json", "steps.jsonl"})
 
 
@@ -49,8 +48,8 @@ class Survey:
 
     done: dict[RepeatKey, Status] = field(default_factory=dict)
     lines: dict[RepeatKey, list[str]] = field(default_factory=dict)
-    """The lines of records.jsonl, including line feeds, for each repeat that has values. The lines of a damaged repeat
-    stay unchanged until it is measured again."""
+    """The lines in records.jsonl, including line feeds, for each repeat that has values. The lines for a damaged repeat
+    stay unchanged until the repeat is measured again."""
     rebuilt: list[RepeatKey] = field(default_factory=list)
     """The repeats whose lines were missing or changed. Their raw files were parsed again."""
     changed: list[Path] = field(default_factory=list)
@@ -58,7 +57,7 @@ class Survey:
     findings: list[Diagnostic] = field(default_factory=list)
     """One diagnostic for each kind of damage."""
     surplus: int = 0
-    """Number of lines in records.jsonl that belong to none of the repeats in `lines`."""
+    """Number of lines in records.jsonl that do not belong to any repeat in `lines`."""
 
     @property
     def text(self) -> str:
@@ -129,7 +128,7 @@ def _in_order(stored: StoredRun) -> dict[RepeatKey, str]:
 
 
 def _lines(stored: StoredRun) -> dict[RepeatKey, list[str]]:
-    """Return the readable lines of records.jsonl, keyed by repeat, or an empty dictionary if the file does not exist.
+    """Return the readable lines in records.jsonl, keyed by repeat, or an empty dictionary if the file does not exist.
     Damaged lines are counted under a separate key."""
     path = stored.layout.records
     found: dict[RepeatKey, list[str]] = {}
@@ -185,7 +184,7 @@ class _Builder:
         return {(job.host, job.id): job for job in self.stored.run.jobs}
 
     def lines(self, key: RepeatKey, status: Status) -> list[str]:
-        """Return the lines of records.jsonl that belong to one repeat. Raises _LostError."""
+        """Return the lines in records.jsonl that belong to one repeat. Raises _LostError."""
         host, job_id, point_id, repeat = key
         run, command = self.stored.run, status.command
         job = self._jobs.get((host, job_id))
@@ -240,7 +239,7 @@ class _Builder:
 
 
 def _texts(root: Path, folder: str, status: Status, step: Step) -> dict[str, str]:
-    """Return the fetched files of a step as text. A file that is listed but does not exist is treated as empty."""
+    """Return a step's fetched files as text. A file that is listed but does not exist is treated as empty."""
     place = inside(root, folder)
     top = place if status.files is None else inside(root, str(status.steps[0]["folder"]))
     prefix = "" if place == top else f"{place.relative_to(top)}/"
@@ -270,7 +269,9 @@ def _require_ends(stored: StoredRun) -> None:
     ended = {stored.layout.repeat(*key) for key in _in_order(stored)}
     others = [stored.status_if_readable(folder) for folder in stored.repeats() if folder not in ended]
     if number := sum(status is not None and status.status in VALUED for status in others):
-        lacks = f"does not contain the end of {counted(number, 'repeat')} with values"
+        lacks = (
+            f"does not contain the end of {counted(number, 'repeat')} that {'has' if number == 1 else 'have'} values"
+        )
         message = f"{stored.layout.journal} {lacks}; records.jsonl is unchanged"
         hint = "restore the journal from a backup; without it, `asct resume` measures these repeats again"
         raise StoreError(Diagnostic("E508", message, hint=hint))

@@ -134,7 +134,7 @@ class RepeatRunner:
     def prepare(self, points: Sequence[BoundPoint], number: int) -> Diagnostic | None:
         """Run the steps that prepare a job. Returns a diagnostic if a step failed, otherwise None.
 
-        `number` is the number of this preparation within the job.
+        `number` counts the preparations within the job.
         """
         steps = self._benchmark.prepare([point.params for point in points if point.unfit is None], self._context)
         if not steps:
@@ -169,7 +169,7 @@ class RepeatRunner:
         attempt.steps = StepOutputs()  # the results are on disk, so an attempt that waits for its retry needs no memory
 
     def planned_tasks(self, point: BoundPoint, repeat: int) -> list[Task]:
-        """Return the tasks of a repeat if its steps are known in advance, otherwise an empty list."""
+        """Return the tasks for a repeat if its steps are known in advance, otherwise an empty list."""
         benchmark, params, context = self._benchmark, point.params, self._context
         if (
             point.unfit is not None
@@ -234,7 +234,7 @@ class RepeatRunner:
             self._run_steps(attempt)
 
     def _run_steps(self, attempt: Attempt) -> None:
-        """Run all steps. Exceptions other than StepsChangedError become the status of the attempt."""
+        """Run all steps. Exceptions other than StepsChangedError are converted to a status of the attempt."""
         try:
             self._next_steps(attempt)
         except HostLost as error:
@@ -449,7 +449,7 @@ class RepeatRunner:
         attempt.fail("failed", unreadable(self._job, done.outputs, done.notes, raw, error))
 
     def _close_notes(self, attempt: Attempt, notes: StepNotes) -> None:
-        """Discard the notes about a repeat that ran all steps but has no valid values, because the repeat must start
+        """Discard the notes for a repeat that ran all steps but has no valid values, because the repeat must start
         again."""
         attempt.elapsed_s = round(attempt.elapsed_s + notes.earlier_s, 6)
         if attempt.end == "complete" and attempt.status != "ok":

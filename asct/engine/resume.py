@@ -27,7 +27,7 @@ _TOKEN = re.compile("[0-9a-f]{32}")
 
 @dataclass(frozen=True, slots=True)
 class EarlierResults:
-    """Results from the earlier part of a resumed run, and from earlier runs (`--reuse`)."""
+    """Results from the earlier part of a resumed run and from earlier runs (`--reuse`)."""
 
     repeats: Mapping[RepeatKey, Status] = field(default_factory=dict)
     """The status of each repeat that need not be measured again."""
@@ -125,7 +125,7 @@ def _ends(stored: StoredRun) -> tuple[Counter[RepeatKey], dict[str, str]]:
 def exports_of(
     resolved: ResolvedPlan, records: Sequence[Record], services: Services
 ) -> dict[tuple[str, str], Mapping[str, Scalar]]:
-    """Return the results that other jobs need, computed from the kept records of the planned repeats."""
+    """Compute the results that other jobs need from the kept records of the planned repeats."""
     wanted = {(job.host, job_id) for job in resolved.jobs for job_id in job.needs.values()}
     needed = {job.key: job.repeats for job in resolved.jobs if (job.host, job.id) in wanted}
     by_repeat: dict[RepeatKey, list[Record]] = {}

@@ -269,7 +269,7 @@ def measure_again(run: RunContext, points: Collection[PointKey], options: RunOpt
     Repeats that an earlier part of the run already measured again are kept, as with `asct resume`.
 
     Returns the points that were not measured again, with the reason: the run was stopped, measuring them would exceed a
-    limit of the plan, the host could not be used, or a repeat failed. Call it within `judging`.
+    plan limit, the host could not be used, or a repeat failed. Call it within `judging`.
     """
     if run.stop.requested:
         return dict.fromkeys(points, "the run was stopped")

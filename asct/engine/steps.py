@@ -43,7 +43,7 @@ class StepOutputs:
     ) -> None:
         """Add a step that ended with `status`, or None if it reached its time limit.
 
-        The files of the step are in `folder`, a path relative to the run folder.
+        The step's files are in `folder`, a path relative to the run folder.
         """
         self.outputs.append(output)
         self.readings.append(readings)

@@ -48,8 +48,8 @@ def value_key(metric: str, coords: Mapping[str, Scalar]) -> tuple[object, ...]:
 def records_of(
     found: Iterable[Measurement], benchmark: Benchmark[Any], record_of: Callable[..., Record]
 ) -> list[Record]:
-    """Return one record for each measurement. `record_of` creates a record from the fields of a measurement and adds
-    the fields that all records of a repeat share.
+    """Return one record for each measurement. `record_of` creates a record from a measurement's fields and adds the
+    fields that all records of a repeat share.
 
     Raises ContractBreachError for a measurement that the benchmark does not declare.
     """

@@ -1,4 +1,4 @@
-"""The protocol that each transport implements: open a host, run programs in private folders, copy files.
+"""The protocol that each transport implements: open a host, run programs in private folders, and copy files.
 
 Every transport obeys these rules: * arguments are lists; no value from a plan, fact or result becomes part of shell
 code without being quoted; * a program runs in a separate process group and is stopped as a group (SIGINT, then SIGTERM,
@@ -79,9 +79,9 @@ class SessionSpec:
     the run. `reading` is read before and after each task.
 
     `script` is shell code (a constant in asct). It is sent together with the request to open the session, and runs as
-    soon as the host is locked; `Host.answer` returns its output. Its variables `root` and `cache` contain the paths of
-    the work folder and the cache folder. The script is stopped when the session ends. A resumed session does not run
-    the script, because a task may be running.
+    soon as the host is locked; `Host.answer` returns its output. In the script, the variables `root` and `cache`
+    contain the paths of the work folder and the cache folder. The script is stopped when the session ends. A resumed
+    session does not run the script, because a task may be running.
     """
 
     run: str
@@ -192,7 +192,7 @@ class Host(Protocol):
         return
 
     def announce(self, tasks: Sequence[Task]) -> None:
-        """Announce the tasks that `run` will be called for, in this order. Each must have a key. The host runs
+        """Announce the tasks that `run` will be called for, in this order. Each task must have a key. The host runs
         announced tasks without further requests, even while the connection is down. All other tasks start only when
         `run` is called."""
         return
@@ -210,7 +210,7 @@ class Host(Protocol):
         ...
 
     def probe(self, text: str, arguments: Sequence[str], *, timeout_s: float = 60.0) -> CommandResult:
-        """Run one of asct's short scripts with `sh` on a host that is not open: connect, run the script, disconnect.
+        """Run one of asct's short scripts with `sh` on a host that is not open: connect, run the script and disconnect.
 
         The script has no work folder, takes no lock and leaves nothing behind. Its output is limited to 1 MiB. Raises
         the same errors as `open`.

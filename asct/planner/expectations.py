@@ -377,7 +377,8 @@ def read_coordinates(
 def _read_at(
     context: ResolveContext, expectation: Expectation, expected: Sequence[ExpectedMetric]
 ) -> tuple[dict[str, Any], Diagnostic | None]:
-    """Return the canonical `at` for the first job that it applies to, or the mismatch if it applies to none."""
+    """Return the canonical `at` for the first job that it applies to, or the mismatch if it does not apply to any
+    job."""
     mismatches: list[Diagnostic] = []
     for item in expected if expectation.at else ():
         try:

@@ -38,8 +38,7 @@ class DependencyResolver:
         self._tried: dict[Key, JobDraft | None] = {}
 
     def resolve(self, pairs: Iterable[Key]) -> dict[Key, JobDraft]:
-        """Return the jobs for the given (entry id, host) pairs, and all jobs that they need, in the order of the
-        plan."""
+        """Return the jobs for the given (entry id, host) pairs, and all jobs that they need, in plan order."""
         drafts: dict[Key, JobDraft] = {}
         pending = [(self._entries[name], host, "") for name, host in pairs]
         while pending:

@@ -161,5 +161,5 @@ def _no_health(steps: Sequence[MeasuredStep]) -> str:
     """Return the reason why no drive's health log could be read."""
     names = {name for output, _ in steps for device, _ in _devices(output) for name in _drives(device)}
     if any(name.startswith("nvme") for name in names):
-        return "only root may read the health log of an NVMe drive: `sudo: true` allows guard to read it"
-    return "none of the drives is an NVMe drive" if names else "no drive was measured with guard"
+        return "only root may read an NVMe drive's health log; `sudo: true` allows guard to read it"
+    return "none of the drives is an NVMe drive" if names else "guard was not used to measure any drive"

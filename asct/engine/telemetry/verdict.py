@@ -1,5 +1,5 @@
-"""Judge whether the host was quiet, from the readings before and after the steps of a repeat. This module performs no
-I/O.
+"""Judge whether the host was quiet, based on the readings before and after the steps of a repeat. This module performs
+no I/O.
 
 A reason applies to the whole repeat. Measurement kernels watch the CPUs on which they run and drop disturbed samples
 (instruments/memory/kernel_flags.py); this module covers disturbances that are visible only on the host as a whole.
@@ -32,15 +32,15 @@ STEP_TICKS: Final = 1
 """Number of ticks tolerated in a repeat and in each of its steps. asct and the shell that starts a program use some
 ticks, and a step may begin and end in the middle of a tick."""
 MEMORY_LIMIT: Final = 0.05
-"""Limit on the share of time during which a task waited for memory (psi.rst, `some`). A quiet host neither reclaims
-memory nor swaps."""
+"""Limit on the share of time during which at least one task waited for memory (psi.rst, `some`). A quiet host neither
+reclaims memory nor swaps."""
 SWAP_PAGES: Final = 256
 """Limit on the number of pages swapped (1 MiB in total). Even a swapped-out process that wakes up reads fewer pages
 than this."""
 QUOTA_LIMIT: Final = 0.01
 """Limit on the share of time during which a control group throttled its tasks.
 
-A smaller share means that only isolated periods (100 ms each by default; see cpu.max in cgroup-v2.rst) were throttled,
+If the share is smaller, only isolated periods (100 ms each by default; see cpu.max in cgroup-v2.rst) were throttled,
 which does not affect a median over a second or more.
 """
 NEAR_CRITICAL_C: Final = 5.0
@@ -84,7 +84,7 @@ class NoiseEvidence:
         return all(f"ticks_{kind}" in self.growth for kind in kinds)
 
     def steal(self) -> float | None:
-        """Return the stolen CPU time relative to the demand for CPU time, or None if the demand is too small or
+        """Return the ratio of stolen CPU time to the demand for CPU time, or None if the demand is too small or
         unknown."""
         kinds = ("user", "nice", "system", "irq", "softirq")
         stolen = self.seconds("steal")
