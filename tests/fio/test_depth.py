@@ -70,7 +70,7 @@ def test_an_explicit_engine_is_kept_and_told() -> None:
     engines, [(message, hint)] = settled([{**point, "engine": "io_uring"} for point in STUDY], facts())
     assert engines == ["io_uring"] * 5
     assert message == (
-        "io_uring does not maintain iodepth 5-7: fio before 3.39 rounds it up to a power of two, so more requests are "
+        "io_uring does not maintain `iodepth` 5-7: fio before 3.39 rounds it up to a power of two, so more requests are "
         "in flight (the host has 3.33)"
     )
     assert hint == "set `engine` to libaio, set `iodepth` to powers of two, or install fio 3.39 or newer"
@@ -92,7 +92,7 @@ def test_auto_keeps_io_uring_where_libaio_is_no_way_out(
 ) -> None:
     engines, [(message, told)] = settled(points, host)
     assert set(engines) == {"auto"}
-    assert message.startswith("io_uring does not maintain iodepth 5-7")
+    assert message.startswith("io_uring does not maintain `iodepth` 5-7")
     assert told.startswith(hint)
 
 
@@ -138,7 +138,7 @@ def test_the_warning_names_the_job() -> None:
     points, _ = bind_points(job, benchmark(), {}, facts())
     [warning] = cautions(job, benchmark(), points, facts())
     assert (warning.code, warning.severity) == ("E433", "warning")
-    assert warning.message.startswith("a on local: io_uring does not maintain iodepth 5: ")
+    assert warning.message.startswith("a on local: io_uring does not maintain `iodepth` 5: ")
 
 
 def test_a_dry_run_shows_the_engine_of_the_job(tmp_path: Any) -> None:

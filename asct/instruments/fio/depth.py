@@ -76,4 +76,4 @@ def depth_cautions(points: Sequence[P], loads: Loads[P], facts: HostFacts) -> It
     elif all(map(_suits_libaio, rounded)) and has_engine("libaio", facts):
         cures.insert(0, "set `engine` to libaio")
     what = f"fio before {EXACT_FIO} rounds it up to a power of two, so more requests are in flight ({have})"
-    yield f"io_uring does not maintain iodepth {depths}: {what}", ", ".join(cures)
+    yield f"io_uring does not maintain `iodepth` {depths}: {what}", ", ".join(cures)

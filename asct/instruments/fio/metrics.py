@@ -166,8 +166,8 @@ FLAGS: Final = RAID_FLAGS | {
     "noisy": "the values would differ in another run; the other flags give the reason",
     "littles-law": "IOPS x latency does not match the queue depth: "
     "the depth was not maintained, or the values contradict each other",
-    "little-unchecked": "the queue depth is intentionally not maintained (rate limit, pauses, latency_target, fsync "
-    "or verify), so IOPS x latency cannot be checked",
+    "little-unchecked": "the queue depth is intentionally not maintained (rate limit, pauses, `latency_target`, "
+    "`fsync` or `verify`), so IOPS x latency cannot be checked",
     "depth-not-honoured": "the engine keeps only one request in flight per job; `iodepth` had no effect",
     "depth-not-reached": "fewer than 90 % of the requests were issued at the full queue depth",
     "depth-rounded": "fio before 3.39 rounds `iodepth` up to a power of two for io_uring, so more requests are in "
