@@ -23,8 +23,9 @@ WrittenSettings = Mapping[str, Mapping[str, Node]]
 
 
 def moving(written: WrittenSettings, file: str, plan: str) -> Callable[[Diagnostic], Diagnostic]:
-    """Return a function that maps locations in the generated plan to the corresponding locations in `written`. `plan`
-    is the text of the generated plan, and `file` is its name. Locations without a counterpart are removed."""
+    """Return a function that replaces the locations in a diagnostic: locations in the generated plan become the
+    corresponding locations in `written`. `plan` is the text of the generated plan, and `file` is its name. Locations
+    without a counterpart are removed."""
     pairs: list[tuple[Span, Span]] = []
 
     def moved_span(span: Span | None) -> Span | None:
