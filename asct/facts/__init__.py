@@ -1,7 +1,7 @@
 """The facts of a host.
 
-`collect` reads all files and runs all commands in one exchange. Pure parsers, one module per subject, then evaluate the
-output.
+`collect` reads all files and runs all commands in one exchange. Pure parsers (one module per subject) then derive the
+facts from the output.
 """
 
 from asct.facts.describe import describe

@@ -1,4 +1,5 @@
-"""Read the files of a tar archive into memory, in one forward pass and within limits, without extracting them."""
+"""Read the files in a tar archive into memory, in one forward pass. Limits apply to sizes and counts, and nothing is
+extracted to disk."""
 
 from __future__ import annotations
 
@@ -33,8 +34,8 @@ USUAL_HEADER = 2048
 """Allowance for the header of each member, in bytes. It includes the extra headers that precede a member with a long
 name or with attributes."""
 LONGEST_HEADER = 16 << 10
-"""Limit on the size of one header, in bytes: a path and a link target (4096 each, PATH_MAX in
-include/uapi/linux/limits.h), and attributes."""
+"""Limit on the size of one header, in bytes. A header contains a path and a link target (up to 4096 bytes each,
+PATH_MAX in include/uapi/linux/limits.h), and attributes."""
 DEEPEST_PATH = 64
 """Limit on the number of components in a member's path. The path of a device behind many bridges has about thirty
 components below /sys."""
@@ -45,7 +46,7 @@ header may request 4 GiB. The gzip and bzip2 formats limit the memory themselves
 respectively)."""
 _CHUNK: Final = 1 << 16
 _OVERLONG_NUMBER = re.compile(rb"\d{64}")
-"""Pattern of a number that is too long for a valid header. Some versions of tarfile take quadratic time to reject it
+"""Pattern for numbers that are too long for a valid header. Some versions of tarfile take quadratic time to reject them
 (CVE-2024-6232)."""
 _TOO_LONG = "its headers are too long"
 _TORN = (tarfile.TarError, OSError, EOFError, zlib.error, lzma.LZMAError, ValueError, OverflowError, RecursionError)
@@ -54,8 +55,8 @@ _TORN = (tarfile.TarError, OSError, EOFError, zlib.error, lzma.LZMAError, ValueE
 class XzReader(io.RawIOBase):
     """A forward-only reader that unpacks xz data in limited memory. Like xz(1), it accepts concatenated streams.
 
-    lzma.open cannot limit the memory. The reader raises lzma.LZMAError if the data is damaged, is not xz or needs too
-    much memory, and EOFError if the data ends early.
+    lzma.open cannot limit its memory use. The reader raises lzma.LZMAError if the data is damaged, is not xz or needs
+    too much memory, and EOFError if the data ends early.
     """
 
     def __init__(self, packed: IO[bytes]) -> None:
@@ -95,7 +96,7 @@ _OPENERS: dict[bytes, Callable[[Any], Any]] = {
     b"BZh": bz2.open,
     b"\xfd7zXZ\x00": lambda packed: io.BufferedReader(XzReader(packed)),
 }
-"""The functions that unpack files, keyed by the first bytes of the file."""
+"""Functions that unpack a file, keyed by its first bytes."""
 
 
 class _Bounded(io.RawIOBase):
@@ -196,7 +197,7 @@ def _take(archive: tarfile.TarFile, bounded: _Bounded, tree: MemoryTree, notes: 
 
 
 def _content(archive: tarfile.TarFile, member: tarfile.TarInfo, bounded: _Bounded) -> bytes:
-    """Read a regular file whose size is within the limit. The limits on headers do not apply to its content."""
+    """Read a regular file whose size is within the limit. The header limits do not apply to its content."""
     stream = archive.extractfile(member)
     before, bounded.header_budget, bounded.in_header = bounded.header_budget, MOST_LENGTH, False
     data = stream.read(MOST_FILE + 1) if stream is not None else b""

@@ -367,8 +367,8 @@ def _bodies(lines: Iterable[str]) -> tuple[dict[str, list[str]], dict[str, str],
 
 
 def _health_values(log: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert an nvme-cli log, in which temperatures are in kelvins and amounts of data are in units of 512,000
-    bytes."""
+    """Convert the values in an nvme-cli log to degrees Celsius and bytes. The log contains temperatures in kelvins, and
+    amounts of data in units of 512,000 bytes."""
     kelvins = _number(log.get("temperature"))
     made: dict[str, Any] = {field: _number(log.get(name)) for field, name in _FROM_LOG.items()}
     made["celsius"] = None if kelvins is None else float(kelvins - _ABSOLUTE_ZERO)

@@ -61,7 +61,7 @@ def _long(value: Any, path: str) -> Iterator[tuple[str, int]]:
 
 
 def _name(item: BaseModel) -> str:
-    """Return the name of a list item, or an empty string if it has no name or a name that is too long."""
+    """Return the name of a list item, or an empty string if the name is missing or too long."""
     name = next((text for key in _NAMED_BY if isinstance(text := getattr(item, key, None), str)), "")
     return name if len(name) <= LONGEST else ""
 

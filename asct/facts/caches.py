@@ -123,7 +123,8 @@ def _plausible(name: str, value: int | None) -> int | None:
 
 
 def _printed(text: str) -> Iterable[CacheKind]:
-    """Parse the caches that s390 prints: `cache2 : level=3 type=Unified scope=Shared size=65536K line_size=256 ...`."""
+    """Parse the caches listed in /proc/cpuinfo on s390: `cache2 : level=3 type=Unified scope=Shared size=65536K
+    line_size=256 ...`."""
     for level, kind, _, size, line, ways in _PRINTED.findall(text):
         if bytes_ := cache_size(size):
             yield CacheKind(int(level), kind, bytes_, int(line or 0), int(ways or 0), 0)

@@ -32,7 +32,8 @@ def idle(snapshot: Snapshot, what: str, gaps: UnknownFacts) -> str | None:
 
 
 def idle_states(cpus: Cpus, gaps: UnknownFacts) -> list[IdleState]:
-    """Return the idle states of each kind of core, in CPU order, shallowest first.
+    """Return the idle states of all kinds of cores. Kinds are in CPU order, and the states of each kind start with the
+    shallowest.
 
     Different core designs have different states. States with the same name and latency are merged. Names are read only
     for the first CPUs; the other CPUs are assumed to have the same states as the first CPU.
@@ -64,7 +65,7 @@ def idle_states(cpus: Cpus, gaps: UnknownFacts) -> list[IdleState]:
 
 
 def _folders(files: Texts) -> dict[int, dict[str, str]]:
-    """Return the files for each of a CPU's idle states, keyed by the number of the state."""
+    """Return the files for each idle state of a CPU, keyed by state number."""
     found: dict[int, dict[str, str]] = {}
     for name, text in files.items():
         if match := _STATE.fullmatch(name):
@@ -123,8 +124,7 @@ def _policy(number: int, texts: Texts, cpus: Cpus) -> FrequencyPolicy | None:
 
 
 def _printed(members: list[int], cpus: Cpus) -> float | None:
-    """Return the median of the current clock frequencies of a policy's CPUs. On x86, the Linux kernel prints them in
-    /proc/cpuinfo."""
+    """Return the median of the current clock frequencies that /proc/cpuinfo reports (on x86) for a policy's CPUs."""
     texts = (_NUMBER.match(cpus.info.own.get(cpu, {}).get("cpu MHz", "")) for cpu in members)
     clocks = [mhz * 1e6 for text in texts if text and (mhz := real(text[0]))]
     return median(clocks) if clocks else None

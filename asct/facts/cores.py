@@ -199,8 +199,8 @@ def _merged(packages: Mapping[int, Hashable], shared: Collection[Set]) -> dict[i
 
 
 def _cores(cpus: Cpus, sockets: Mapping[int, int]) -> dict[int, Hashable]:
-    """Return a key for the core of each CPU: the CPUs of the core, or the core's number within its cluster and
-    socket."""
+    """Return a key for the core of each CPU. The key is the set of CPUs on the core, or the core's number within its
+    cluster and socket."""
     siblings = cpus.sets(_CORE)
     keys: dict[int, Hashable] = {}
     for cpu in cpus.online:

@@ -1,5 +1,5 @@
-"""Sets of CPUs that the Linux kernel prints as lists (`0-3,8`) or masks (`00000000,0000010f`), and how conflicts
-between them are resolved."""
+"""Parse sets of CPUs that the Linux kernel prints as lists (`0-3,8`) or masks (`00000000,0000010f`), and resolve
+conflicts between them."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def by_cpu(snapshot: Snapshot) -> dict[int, dict[str, str]]:
 
 
 def agreed(claims: Mapping[int, Set]) -> dict[int, Set]:
-    """Return the set of each CPU, derived from the sets that all CPUs report.
+    """Return the set to which each CPU belongs, derived from the sets that all CPUs report.
 
     All members of a set should report the same set. If they do not, because of a bug in the firmware or the Linux
     kernel, each CPU is assigned to one of the sets that contain it: the one reported by the largest share of its own

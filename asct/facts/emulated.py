@@ -1,7 +1,7 @@
-"""Derive, from a dump of a machine's files, the output that the commands in an exchange would print on that machine.
+"""Derive the output of an exchange's commands on another machine from a dump of that machine's files.
 
-On a live host, some facts come from commands: link targets, which no file contains; binary files; and the command line
-of the Linux kernel, in which secrets are masked before it leaves the host.
+On a live host, commands provide the targets of links, the contents of binary files, and the Linux kernel's command
+line, whose secrets are masked before it leaves the host.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ _ARCHITECTURES = (
     (r"^CPU architecture[ \t]*: 7$", "armv7l"), (r"^isa[ \t]*: rv64", "riscv64"), (r"^isa[ \t]*: rv32", "riscv32"),
     (r"^ISA[ \t]*:.*loongarch64", "loongarch64"), (r"^vendor_id[ \t]*: IBM/S390", "s390x"),
 )  # fmt: skip
-"""Patterns of lines in /proc/cpuinfo, each with the machine name that `uname -m` prints for such a CPU. The first match
-applies."""
+"""Patterns for lines in /proc/cpuinfo, each with the machine name that `uname -m` prints for such a CPU. The first
+match applies."""
 
 
 def emulated(tree: FileTree, left: dict[str, int]) -> dict[str, CommandOutput]:
@@ -65,9 +65,9 @@ def text_of(tree: FileTree, path: str) -> str:
 def _uname(tree: FileTree) -> str:
     """Return the lines of `uname -m; uname -n; uname -r; uname -v`.
 
-    The file with the first line exists only since Linux 6.1. On older Linux kernels, the release often ends with the
-    architecture (Fedora, Debian). Otherwise, the architecture of the CPUs is used, which is wrong only for a 32-bit
-    Linux kernel.
+    The file that contains the first line has existed only since Linux 6.1. On older Linux kernels, the release often
+    ends with the architecture (Fedora, Debian). Otherwise, the architecture of the CPUs is used, which is wrong only
+    for a 32-bit Linux kernel.
     """
     arch, host, release, version, line = (text_of(tree, path) for path in _UNAME)
     match = _VERSION.match(line)

@@ -18,7 +18,7 @@ MOST_BYTES = 400_000
 """Limit on the total size of all files, in bytes. The same limit applies to the lines that are printed only once for
 many CPUs. The host's entire output is limited to 1 MiB."""
 TOOL_S = 15
-"""Time limit for one program in seconds. On an emulated host, the slowest programs take several seconds to print their
+"""Time limit for one program, in seconds. On an emulated host, the slowest programs take several seconds to print their
 version. A program may also be a script that runs other programs, or it may be waiting for an unresponsive file system
 or drive."""
 TOOL_BYTES = 8192
@@ -38,7 +38,7 @@ def _commands(name: str, **values: object) -> dict[str, str]:
 
 
 COMMANDS = _commands("commands.sh")
-"""The shell text of the commands that run in every exchange, keyed by command name."""
+"""Shell code for the commands that run in every exchange, keyed by command name."""
 LASTING = _commands("lasting.sh", kernel_options=KERNEL_OPTIONS)
 """The commands whose results the host caches until it restarts."""
 TRIAL = {"io_uring": LASTING.pop("io_uring")}
@@ -77,8 +77,8 @@ def bounds() -> str:
 def _lasting() -> str:
     """Return the shell functions `lasting` and `trial`. Their output does not change until the host restarts.
 
-    They form a pipeline: each process queries one part of the facts and appends its output to that of the preceding
-    processes, so no intermediate file is needed.
+    `lasting` runs a pipeline: each process queries one part of the facts and appends its output to that of the
+    preceding processes, so no intermediate file is needed.
     """
     parts = list(_runs(LASTING))
     parts += [

@@ -1,4 +1,5 @@
-"""A snapshot of another machine, from a saved exchange or from its /proc and /sys files in a folder or tar archive."""
+"""Load a snapshot of another machine from a saved exchange, or from a folder or tar archive that contains the machine's
+/proc and /sys files."""
 
 from __future__ import annotations
 
@@ -77,7 +78,7 @@ def _machine(place: Path, tree: FileTree, notes: list[str]) -> Snapshot:
         raise _refused(place, "; ".join([*notes, "it contains neither proc/ nor sys/"]))
     if len(tops) > 1:
         named = ", ".join("/".join(top) or "." for top in tops[:5])
-        raise _refused(place, f"it contains the files of several machines: {named}")
+        raise _refused(place, f"it contains files from several machines: {named}")
     machine = SubTree(tree, tops[0])
     if KEPT in machine.names(()) and (found := kept("".join(texts(machine, [(KEPT,)]).values()))):
         return replace(found, notes=tuple(notes))
@@ -101,7 +102,7 @@ def _wanted(tree: FileTree, left: dict[str, int]) -> Iterator[Path_]:
 
 
 def _tops(tree: FileTree) -> list[Path_]:
-    """Return the folders that contain the files of a machine. None of them contains another."""
+    """Return the folders that contain a machine's files. None of these folders is inside another."""
     found: list[Path_] = []
     ahead: list[Path_] = [()]
     for _ in range(MOST_FOLDERS):

@@ -1,7 +1,7 @@
-"""The files of another machine in a dump (a folder or a tar archive), selected with shell patterns.
+"""Select files with shell patterns from a dump of another machine (a folder or a tar archive).
 
-Links are followed only inside the dump: absolute links start at its top folder, and no link can lead out of it. Nothing
-is extracted, and only regular files are read.
+Links are followed only inside the dump: absolute links are resolved against the top folder of the dump, and no link can
+lead out of the dump. Nothing is extracted, and only regular files are read.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from asct.facts.snapshot import cleaned
 MOST_LINKS = 40
 """Limit on the number of links followed for one file, as in the Linux kernel (MAXSYMLINKS in include/linux/namei.h)."""
 MOST_FILE = 8 << 20
-"""Limit on the size of a file in bytes. It exceeds the longest text that is parsed (the flags of thousands of CPUs)."""
+"""Limit on the size of a file, in bytes. The limit exceeds the longest text that is parsed (the flags of thousands of
+CPUs)."""
 MOST_LOOKS = 2_000_000
 """Limit on the number of name lookups in one dump. A server with 576 CPUs needs two thirds of this number, but circular
 links could cause any number of lookups."""

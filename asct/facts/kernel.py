@@ -24,7 +24,7 @@ def masked(line: str) -> str:
     """Mask possible passwords and keys in the Linux kernel's command line: `rd.luks.key=***`.
 
     Every account on the host can read /proc/cmdline, but results are shared with people who have no account there. The
-    command `command-line` masks secrets in the same way before the line leaves the host. A quoted value may contain
+    `command-line` command masks secrets in the same way before the line leaves the host. A quoted value may contain
     spaces.
     """
     words: list[str] = []

@@ -71,8 +71,8 @@ def _lists(snapshot: Snapshot) -> dict[int, str]:
 
 
 _APART = 1.1
-"""Cores whose clocks differ by less than this factor are assumed to have the same design, because some cores of a
-design reach a higher clock than others (Intel Turbo Boost Max 3.0, AMD preferred cores)."""
+"""Cores whose clocks differ by less than this factor are assumed to have the same design, because some cores reach a
+higher clock than others of the same design (Intel Turbo Boost Max 3.0, AMD preferred cores)."""
 _NAMES = ("core", "atom", "lowpower")
 _LEVEL_1 = re.compile(r"(cache/index[0-9])/level")
 

@@ -228,7 +228,7 @@ def _node(number: int, texts: dict[str, str], gaps: UnknownFacts) -> NumaNode:
 
 
 def _side_caches(texts: dict[str, str]) -> list[MemorySideCache]:
-    """Return the caches in front of the node's memory (Documentation/admin-guide/mm/numaperf.rst)."""
+    """Return the memory-side caches of a node (Documentation/admin-guide/mm/numaperf.rst)."""
     sizes = {path: cache_size(text) for path, text in texts.items() if _SIDE_CACHE.fullmatch(path)}
     return [MemorySideCache(level=int(path.split("/")[1][5:]), size_bytes=size) for path, size in sizes.items() if size]
 

@@ -43,7 +43,7 @@ def lines(snapshot: Snapshot) -> list[MountLine]:
 
 
 def veiled(text: str) -> str:
-    """Mask credentials and the values of options that may be secrets, as pack.awk does on the host."""
+    """Mask credentials, and option values that may be secrets, in the same way as pack.awk does on the host."""
     return _SECRET.sub(r"\1=***", _LOGIN.sub("//***@", text))
 
 

@@ -52,7 +52,7 @@ class _Route:
 
 
 def network(snapshot: Snapshot, arch: str | None, gaps: UnknownFacts) -> Network:
-    """Return the facts about the network that are visible to the account."""
+    """Return the network facts that are visible to the account."""
     texts = gaps.known("network.interfaces", folders(snapshot, NET), f"{NET} is empty")
     addresses = _addresses(snapshot.command_output("addresses"))
     gaps.known("network.addresses", addresses, "the program `ip` is missing")

@@ -43,8 +43,8 @@ def functions(
 
 
 def _function(cells: list[str], names: dict[str, list[str]]) -> PciDevice | None:
-    """Parse a line with the real path, class, vendor, device, node, link (current speed and width, highest speed and
-    width), driver, names and physical function. Return None if the line is malformed."""
+    """Parse a line that contains the real path, class, vendor, device, node, link (current speed and width, highest
+    speed and width), driver, names and physical function. Return None if the line is malformed."""
     path, code, vendor, device, node, *link, driver, own, physical = (cells + [""] * _CELLS)[:_CELLS]
     places = [part for part in path.split("/") if _ADDRESS.fullmatch(part)]
     root = next((match[1] for part in path.split("/") if (match := _ROOT.fullmatch(part))), None)

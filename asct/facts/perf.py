@@ -1,4 +1,4 @@
-"""The observability of a host: performance monitors, tracers, BPF and temperature sensors.
+"""The monitoring features of a host: performance monitors, tracers, BPF and temperature sensors.
 
 Source: Linux, Documentation/admin-guide/sysctl/kernel.rst (perf_event_paranoid, kptr_restrict, perf_user_access),
 Documentation/ABI/testing/sysfs-bus-event_source-devices*, arch/x86/events/core.c (rdpmc, `generic` in the log),
@@ -72,7 +72,7 @@ def _user_access(snapshot: Snapshot, gaps: UnknownFacts) -> bool | None:
 def counters(snapshot: Snapshot, gaps: UnknownFacts) -> int | None:
     """Return the number of counters per CPU that can count any event. This excludes the cycle counter on Arm.
 
-    If the kinds of CPUs have different numbers of counters, return the smallest.
+    If the kinds of CPUs have different numbers of counters, return the smallest number.
     """
     said = snapshot.command_output("counters") or ""
     numbers = [int(text, 16).bit_count() if word == "bitmap" else whole(text) for word, text in _GENERIC.findall(said)]
@@ -106,8 +106,8 @@ _LOWEST = -273.15
 
 
 def thermal(snapshot: Snapshot, gaps: UnknownFacts) -> list[Thermal]:
-    """Return the sensors, with names such as `coretemp Core 0` or `acpitz`. A thermal zone that also appears in hwmon
-    is listed only once."""
+    """Return the temperature sensors, with names such as `coretemp Core 0` or `acpitz`. A thermal zone that also
+    appears in hwmon is listed only once."""
     where = places(snapshot)
     made = [_zone(files) for files in folders(snapshot, ZONES).values() if files.get("type")]
     for name, files in folders(snapshot, HWMON).items():

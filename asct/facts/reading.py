@@ -133,9 +133,9 @@ def session_script() -> str:
 
 
 def collect(host: Host, raw: Path) -> HostFacts:
-    """Read the facts of an open host and write the raw output to the folder `raw`. Raises HostError.
+    """Read the facts of a host with an open session, and write the raw output to the folder `raw`. Raises HostError.
 
-    The session may already have read them when it was opened.
+    The facts may already have been read when the session was opened.
     """
     answer = host.answer(timeout_s=TIMEOUT_S)
     if answer is None:
@@ -150,7 +150,7 @@ def collect(host: Host, raw: Path) -> HostFacts:
 
 
 def probe(host: Host, base: str) -> Snapshot:
-    """Take a snapshot of a host without opening it. Raises HostError.
+    """Take a snapshot of a host without opening a session. Raises HostError.
 
     Nothing is left on the host except tool versions in the account's cache. `base` is the parent folder of the work
     folders.

@@ -7,8 +7,8 @@ Source: DMTF DSP0134, System Management BIOS Reference Specification 3.7: 6.1 (s
 
 SMBIOS has no field for the channel of a module. It contains only the names printed on the board (Device Locator and
 Bank Locator), which every vendor chooses differently. If the names are ambiguous, the channels are unknown. The peak
-bandwidth is the sum of the configured speed times the data width over all populated channels; two modules on one
-channel are counted once.
+bandwidth is the configured speed multiplied by the data width, summed over all populated channels; two modules on one
+channel count once.
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ Channel = tuple[str, ...]
 
 
 def fitted(devices: Sequence[MemoryDevice]) -> list[MemoryDevice]:
-    """Return the modules that programs use. Raises ValueError if their channels cannot be determined."""
+    """Return the modules that programs can use as memory. Raises ValueError if their channels cannot be determined."""
     devices = [one for one in devices if one.ram]
     found = [one for one in devices if one.populated]
     if not found:
@@ -227,8 +227,7 @@ def _module_rate(one: MemoryDevice) -> float:
 
 
 def channel_of(one: MemoryDevice, devices: Sequence[MemoryDevice]) -> Channel:
-    """Return the channel of a module, preceded by its socket or controller, as derived from one of the module's two
-    names.
+    """Derive the channel of a module, prefixed with its socket or controller, from one of the module's two names.
 
     Raises ValueError if the names do not identify the channel.
     """

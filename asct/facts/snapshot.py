@@ -1,6 +1,6 @@
 """The raw data of a host: file contents keyed by path, and command outputs keyed by name, as printed by an exchange.
 
-files_snapshot.py reads other sources.
+files_snapshot.py reads snapshots from other sources.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ _STAMP = "%Y-%m-%dT%H:%M:%SZ"
 _MOST_COPIES = 2_000_000
 _BLANK = " \t\n\r\v\f\0"
 KILLED = 128 + 9
-"""Shell status of a program that was killed by SIGKILL (POSIX, 2.8.2), for example because it exceeded its time limit
-(limits.sh)."""
+"""Exit status that the shell reports for a program killed by SIGKILL (POSIX, 2.8.2), for example because the program
+exceeded its time limit (limits.sh)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The programs on a host, the features of its fio, and its work folder."""
+"""The programs on a host, the features of its fio version, and its work folder."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def built_in(text: str | None) -> list[str]:
 
 
 def options(text: str | None) -> list[str]:
-    """Return the options that `fio --cmdhelp=all` lists; those of an engine are named `engine.option`."""
+    """Return the options that `fio --cmdhelp=all` lists; engine options are named `engine.option`."""
     known: set[str] = set()
     engine = ""
     for line in (text or "").split("\n"):
@@ -73,8 +73,8 @@ def options(text: str | None) -> list[str]:
 
 
 def io_uring(snapshot: Snapshot, gaps: UnknownFacts) -> bool | None:
-    """Return whether the account can create an io_uring. fio tests this if it has that engine; otherwise, the sysctl
-    reports it."""
+    """Return whether the account can create an io_uring. If fio supports the engine, fio tests it; otherwise, a sysctl
+    provides the answer."""
     probe = snapshot.commands.get("io_uring")
     if snapshot.late("io_uring"):
         gaps.note("io_uring", f"fio {LATE} during the test")

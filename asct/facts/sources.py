@@ -33,8 +33,8 @@ class FolderSet:
     """The same files in many folders, such as the folders of all CPUs or block devices.
 
     The shell patterns in `patterns` select the folders, in the order in which they are read; `files` are names or
-    patterns in each folder. At most `most` folders are read; folders with a `device` (hardware) come first. The facts
-    record the number of omitted folders under `field`.
+    patterns in each folder. At most `most` folders are read; folders that contain `device` (hardware) come first. The
+    facts record the number of omitted folders under `field`.
     """
 
     field: str
@@ -71,6 +71,6 @@ EVIDENCE = {pattern: tuple(map(_placed, places)) for pattern, places in _SOURCES
 _SECRETS = ("pass", "pwd", "secret", "token", "credential", "key")
 _ANY_CASE = "|".join("".join(f"[{char.upper()}{char}]" for char in word) for word in _SECRETS)
 SECRET_OPTION = f"([ ,][A-Za-z0-9_.-]*({_ANY_CASE})[A-Za-z0-9_.-]*)=[^ ]*"
-"""A mount option whose value may be a secret, with its name in the first group (an extended regular expression, which
-cannot ignore case). The Linux kernel does not escape commas in values, so everything after the option is treated as its
-value."""
+"""Pattern for mount options whose values may be secrets; the first group matches the option's name. The pattern is an
+extended regular expression, which cannot ignore case. The Linux kernel does not escape commas in values, so everything
+after the option is treated as its value."""

@@ -232,7 +232,8 @@ def os_release(text: str | None) -> dict[str, str]:
 def _virtualization(snapshot: Snapshot, gaps: UnknownFacts) -> str | None:
     """Return the name that systemd-detect-virt uses for the hypervisor.
 
-    If that program is missing, derive the name from /sys; `vm` means that only the CPU flag `hypervisor` indicates one.
+    If that program is missing, derive the name from /sys; `vm` means that only the CPU flag `hypervisor` indicates
+    virtualization.
     """
     detected = _detected(snapshot, "hypervisor")
     if detected is not None:

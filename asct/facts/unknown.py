@@ -1,4 +1,4 @@
-"""The reasons for unknown facts, which parsers record instead of raising errors, and parsers of the Linux kernel's
+"""The reasons for unknown facts, which parsers record instead of raising errors, and parsers for the Linux kernel's
 formats."""
 
 from __future__ import annotations

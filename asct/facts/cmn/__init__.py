@@ -1,1 +1,1 @@
-"""Arm's coherent meshes (CMN-600, CMN-650, CMN-700, CI-700, CMN S3): structure and configuration."""
+"""The structure and configuration of Arm's coherent meshes (CMN-600, CMN-650, CMN-700, CI-700, CMN S3)."""

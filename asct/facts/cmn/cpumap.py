@@ -1,4 +1,4 @@
-"""Detected locations of CPUs in meshes, which are stored in the account's cache on the host.
+"""The mesh locations detected for CPUs. They are stored in the account's cache folder on the host.
 
 The locations remain valid until the firmware, the meshes or the CPUs change. They survive a reboot, because the
 firmware assigns the CPU numbers.
@@ -23,8 +23,8 @@ from asct.values.cpulist import MAX_CPU
 
 
 class CachedCpuMap(Fact):
-    """Detected locations of CPUs, and the machine state for which they are valid. `places` maps mesh instances to the
-    locations in the mesh."""
+    """Detected CPU locations, and the machine state for which they are valid. `places` maps each mesh instance to the
+    CPU locations in that mesh."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, allow_inf_nan=False, defer_build=True)
 
@@ -71,12 +71,12 @@ def with_cached(snapshot: Snapshot, meshes: Sequence[Mesh]) -> list[Mesh]:
     why = "CPU locations have not been detected yet; run `asct cmn --detect`"
     kept = None
     if text:
-        why = "the cached detection is unreadable; run `asct cmn --detect` again"
+        why = "the cached CPU locations are unreadable; run `asct cmn --detect` again"
         with suppress(ValidationError):
             kept = CachedCpuMap.model_validate_json(text)
     if kept is not None and kept.holds_for != holds_for(snapshot, meshes):
         kept = None
-        why = "the meshes, CPUs or firmware have changed since the cached detection; run `asct cmn --detect` again"
+        why = "the meshes, CPUs or firmware have changed since the last detection; run `asct cmn --detect` again"
     if kept is None or not all(_inside(mesh, kept.places.get(mesh.instance, {})) for mesh in meshes):
         return [noted(mesh, {"cpus": why}) for mesh in meshes]
     return [

@@ -20,7 +20,7 @@ from asct.facts.cmn.sysfs import Pmu
 KERNEL: Final = "cmnwatch"
 EVENTS_FILE: Final = "events"
 REQUESTER: Final = "RN-F"
-"""The device type of a CPU, or of a cluster of CPUs, in a mesh."""
+"""The mesh device type for a CPU or a cluster of CPUs."""
 
 LEAST: Final = 0.1
 """Minimum number of requests per cache line read that identifies the port of a CPU. The usual number is about one;
@@ -50,8 +50,8 @@ class WatchedPort:
     y: int
     port: int
     device: int | None
-    """The number of the device: 0 if the port has only one device, otherwise None, because a watchpoint cannot
-    distinguish the devices on a port."""
+    """The device number: 0 if the port has only one device, otherwise None, because a watchpoint cannot distinguish the
+    devices on a port."""
     line: str
     """The event in the form that cmnwatch reads: type, CPU on which to open it, config, config1, config2."""
 

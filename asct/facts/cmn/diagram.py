@@ -20,7 +20,8 @@ def diagram(mesh: Mesh, width: int) -> list[str]:
     """Draw the mesh with its links, at most `width` columns wide (even a single crosspoint may need more).
 
     Each crosspoint is shown with its logical ID in brackets, its ports as `<port> <device>` (`*2` for two devices), and
-    its CPUs in parentheses. Known node IDs follow the logical ID of the crosspoint and the first device of each port.
+    its CPUs in parentheses. If node IDs are known, they follow the logical ID of the crosspoint and the first device on
+    each port.
     """
     cpus = cpus_by_place(mesh)
     cells = {(xp.x, xp.y): _cell(xp, cpus.get((xp.x, xp.y), [])) for xp in mesh.crosspoints}
@@ -52,7 +53,7 @@ def _id(node_id: int | None) -> str:
 
 
 def _drawn_row(cells: list[list[str] | None], y: int, widest: int, *, last: bool, more: bool) -> Iterator[str]:
-    """Draw the crosspoints of a row with their links to the east, and then their ports and the links to the south."""
+    """Draw the crosspoints in a row with their links to the east, then their ports and their links to the south."""
     heads = []
     for number, cell in enumerate(cells):
         linked = cell is not None and (more or any(later is not None for later in cells[number + 1 :]))

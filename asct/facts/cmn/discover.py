@@ -20,7 +20,7 @@ from asct.facts.sources import EVENTS, MESH_MAPS
 
 REGISTERS: Final = "cmn-registers-"
 """Prefix of the snapshot command whose output contains the registers of a mesh, as printed by the `cmn` kernel. The
-number of the mesh follows the prefix."""
+mesh number follows the prefix."""
 _NONE: Final = (
     f"there are no arm_cmn PMUs ({EVENTS}/arm_cmn*), no arm_cmn maps ({MESH_MAPS}/map*), and no address ranges of"
     " ARMHC600, ARMHC650, ARMHC700 or ARMHC003 in /proc/iomem"
@@ -81,7 +81,7 @@ def _dumps(snapshot: Snapshot) -> tuple[dict[int, str], dict[int, str]]:
 
 
 def _owners(watched: list[Pmu], described: list[Region]) -> dict[int, Region]:
-    """Return the regions, keyed by instance. Those without a PMU come last.
+    """Return the regions, keyed by instance. Regions without a PMU come last.
 
     If the Linux kernel does not link PMUs to devices, and there are as many PMUs as devices, they are matched in order,
     because the driver numbers meshes in the order of discovery.
@@ -139,7 +139,7 @@ def _no_revision(pmu: Pmu | None) -> str:
 
 
 def _bare(item: MeshSources) -> Mesh:
-    """Return a mesh for which neither registers nor a map is available."""
+    """Build a mesh for which neither registers nor a map is available."""
     why = f"the {'driver' if item.pmu else 'firmware'} reports this mesh, but not its structure: {_LOADED}"
     unknown = dict.fromkeys(("width", "height", "crosspoints", "nodes", "chi"), why)
     return Mesh(source="pmu" if item.pmu else "acpi", instance=item.instance, unknown=unknown)

@@ -1,4 +1,4 @@
-"""The arguments and the output of the `cmn` kernel. kernels/cmn/README.md documents the lines of the output."""
+"""The arguments and the output of the `cmn` kernel. kernels/cmn/README.md documents the output lines."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class PrintedNode:
 
     @property
     def code(self) -> int:
-        """The number of the node's type."""
+        """The number that identifies the node type."""
         return self.info & 0xFFFF
 
     @property
@@ -64,13 +64,13 @@ class KernelOutput:
         return next((node for node in self.nodes if node.parent is None and node.code == CFG), None)
 
     def below(self, parent: PrintedNode) -> list[PrintedNode]:
-        """Return the nodes directly below a node, in order."""
+        """Return the nodes directly below a node, in output order."""
         return [node for node in self._by_parent.get(parent.offset, ()) if node is not parent]
 
     @cached_property
     def _by_parent(self) -> dict[int | None, list[PrintedNode]]:
-        """The nodes, keyed by the offset of their parent. The result is cached, because malformed output may contain
-        any number of nodes."""
+        """The nodes, keyed by the offset of their parent. The result is cached to keep lookups fast even if malformed
+        output contains a huge number of nodes."""
         made: dict[int | None, list[PrintedNode]] = {}
         for node in self.nodes:
             made.setdefault(node.parent, []).append(node)

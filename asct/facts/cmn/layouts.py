@@ -16,7 +16,7 @@ from asct.facts.cmn.model import MeshKind
 from asct.resources import data
 
 BitPlace = int | Mapping[str, int] | None
-"""The position of a value: one for all revisions, or one for each major revision (`r0`)."""
+"""The bit position of a value: either one for all revisions, or one for each major revision (`r0`)."""
 
 CFG, DTC, HN_F, XP, RN_SAM, HN_S = 2, 3, 5, 6, 0xF, 0x200
 PERIPH_ID_01, PERIPH_ID_23, INFO_GLOBAL, UNIT_INFO = 0x08, 0x10, 0x900, 0x900
@@ -174,8 +174,7 @@ def part_number(periph_id_01: int) -> int:
 
 @cache
 def registers_of(part: int, revision: str | None, code: int) -> tuple[RegisterLayout, ...]:
-    """Return the registers of nodes with the type `code` in the product with this part number, in the order of their
-    offsets.
+    """Return the registers of nodes with the type `code` in the product with this part number, ordered by offset.
 
     The result is empty if the product or the type is unknown. Registers and fields that differ between revisions are
     omitted if the revision is unknown.

@@ -40,19 +40,19 @@ from asct.facts.unknown import UnknownFacts
 _MOST = 16
 """Maximum number of crosspoints along one axis. A coordinate has at most four bits."""
 _PLACE_0_1 = 1 << 3
-"""The node ID of the crosspoint at (0, 1), which is the same for every width of x and y."""
+"""The node ID of the crosspoint at (0, 1). This ID does not depend on the width of x and y."""
 
 
 @dataclass(frozen=True, slots=True)
 class CrosspointGrid:
-    """The positions of the crosspoints, keyed by the offset of their registers. x and y have `bits` bits each."""
+    """The positions of the crosspoints, keyed by register offset. x and y have `bits` bits each."""
 
     width: int
     height: int
     bits: int
     places: Mapping[int, tuple[int, int]]
     ports: Mapping[int, int]
-    """The number of ports of each crosspoint, which determines the format of its node IDs."""
+    """The number of ports on each crosspoint. It determines the format of the node IDs below the crosspoint."""
 
     def port(self, node: PrintedNode, crosspoint: PrintedNode) -> tuple[int | None, int | None]:
         """Return the port and device of a node; both are None if the node ID does not belong to the crosspoint."""
@@ -133,7 +133,7 @@ _CAL = 1 << 7
 
 
 def mesh_of_dump(text: str, instance: int = 0) -> Mesh:
-    """Return the mesh described by the output of the `cmn` kernel, with all known registers in that output. Never
+    """Return the mesh described by the output of the `cmn` kernel, including all known registers in that output. Never
     raises an exception."""
     gaps = UnknownFacts()
     dump = read_dump(text)

@@ -37,7 +37,7 @@ class Port(Fact):
     """A port of a crosspoint.
 
     `device_type` is the device's name in the manuals (`RN-F_CHIC_ESAM`); it is null if the code is unknown. `kind` is
-    the family of the device (`RN-F`), and `code` is its number, which only the registers report.
+    the device family (`RN-F`), and `code` is the number of the device type, which only the registers report.
     """
 
     port: int
@@ -70,8 +70,8 @@ class Crosspoint(Fact):
 class MeshNode(Fact):
     """A node of the configuration tree that is not a crosspoint.
 
-    `type` is the name of its type (`HN-F`), and `code` is the number of the type. The root of the tree has no position.
-    Nodes marked `external` are outside the mesh and were not read.
+    `type` is the name of the node type (`HN-F`), and `code` is the number of that type. The root of the tree has no
+    position. Nodes marked `external` are outside the mesh and were not read.
     """
 
     type: str
@@ -98,7 +98,7 @@ class RegisterField(Fact):
 
 
 class Register(Fact):
-    """A register of a node. The registers of the node begin at `node_offset`.
+    """A register of a node. The node's registers begin at `node_offset`.
 
     `reset` is null if the reset value depends on the configuration of the mesh or is not published.
     """

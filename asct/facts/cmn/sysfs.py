@@ -67,8 +67,8 @@ class Pmu:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A device that the firmware describes, and its registers, which occupy `size` bytes from `base`. `base` and `size`
-    are None if they are not reported.
+    """A device that the firmware describes, and its registers, which occupy `size` bytes starting at `base`. `base` and
+    `size` are None if they are not reported.
 
     `root` is the offset of the root of the configuration tree. It is 0 except on CMN-600, where the root has its own
     range within the range of the registers.
@@ -155,7 +155,7 @@ def _region(name: str, kind: MeshKind, ranges: Mapping[str, list[tuple[int, int]
 
 
 def _ranges(text: str) -> Iterator[tuple[str, int, int]]:
-    """Yield the owner, first address and last address of each line of /proc/iomem.
+    """Yield the owner, first address and last address in each line of /proc/iomem.
 
     Only root can see the addresses; other accounts get zeros. A range claimed by a driver has two owners: the device
     and the driver.
