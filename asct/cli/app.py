@@ -174,7 +174,7 @@ def _run(arguments: Sequence[str], options: GlobalOptions) -> int:
 
 
 def _report(options: GlobalOptions, diagnostics: Sequence[Diagnostic]) -> None:
-    """Print the errors that ended a command, and log them to `--log-file`."""
+    """Print the errors that stopped a command, and log them to `--log-file`."""
     options.console.diagnostics(diagnostics)
     if options.log_file is not None:
         import logging

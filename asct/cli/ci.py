@@ -47,7 +47,7 @@ def reporting(options: GlobalOptions, ci: bool) -> Iterator[None]:
 
 
 def _refusal(problems: Sequence[Problem], exit_code: int) -> str:
-    """Return the job summary of a command that ended before a run started."""
+    """Return the job summary for a command that ended before a run started."""
     lines = [f"{SIGNS['bad']} **asct exited with code {exit_code} before measuring anything**", ""]
     for item in problems[:_MOST_LISTED]:
         place = ":".join(str(part) for part in (item.file, item.line) if part)

@@ -1,4 +1,4 @@
-"""Shell completion for values that depend on other arguments: the parts of the plans on the command line, settings with
+"""Shell completion for values that depend on other arguments: names from the plans on the command line, settings with
 their values, and runs in the results tree."""
 
 from __future__ import annotations

@@ -110,7 +110,7 @@ class OutputStyle:
 
 
 class Console:
-    """A printer of text, tables and diagnostics in one output style."""
+    """Prints text, tables and diagnostics in one output style."""
 
     def __init__(self, style: OutputStyle) -> None:
         self.style = style

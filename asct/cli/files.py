@@ -23,9 +23,9 @@ def output_folder(name: str, force: bool) -> Path:
 
 
 def check_folder(name: str, force: bool) -> None:
-    """Check an output directory before anything is done. Raises StoreError if the directory cannot be read, and
-    UsageError if the path is not a directory. Unless `force` is set, also raises UsageError if the directory contains
-    anything but the log of this command."""
+    """Check an output directory before the command does anything. Raises StoreError if the directory cannot be read,
+    and UsageError if the path is not a directory. Unless `force` is set, also raises UsageError if the directory
+    contains anything but the log of this command."""
     folder = Path(name)
     try:
         exists = folder.exists() or folder.is_symlink()

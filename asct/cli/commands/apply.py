@@ -116,7 +116,7 @@ def _measure(options: GlobalOptions, plan: ResolvedPlan, given: dict[str, Any], 
 
 
 def _check_hash(plans: list[ResolvedPlan], approved: str) -> None:
-    """Raise SafetyError unless `approved` is the hash of every plan, or a prefix of it with at least 8 digits."""
+    """Raise SafetyError unless `approved` has at least 8 digits and the hash of every plan starts with it."""
     from asct.diagnostics.model import Diagnostic
     from asct.errors import SafetyError
 

@@ -162,7 +162,7 @@ class _Texts:
 
 
 def _write(options: GlobalOptions, texts: _Texts, folder: str, form: str, force: bool) -> None:
-    """Render all files before writing the first one."""
+    """Render all files, and then write them to `folder`."""
     from asct.cli.files import output_folder, write_texts
 
     files = {

@@ -181,7 +181,7 @@ def _print_indented(console: Console, text: str) -> None:
 
 
 def _print_folded(console: Console, listing: Listing, shown: Sequence[str]) -> None:
-    """Print a table whose last column is wrapped at the width of the terminal."""
+    """Print a table whose last column is wrapped at the terminal width."""
     *fixed, last = shown
     widths = [max([len(key), *(len(row[key]) for row in listing.rows)]) for key in fixed]
     room = max(20, console.width - sum(widths) - 2 * len(widths))
