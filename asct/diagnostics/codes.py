@@ -12,15 +12,15 @@ _CODE = re.compile(r"E[1-9][0-9]{2}")
 
 @dataclass(frozen=True, slots=True)
 class ErrorText:
-    """The text of an error code, as `asct explain E104` prints it: a short `title`, and Markdown that contains the
-    meaning, an example and a fix."""
+    """The explanation of an error code, as printed by `asct explain E104`: a short `title`, and Markdown that contains
+    the meaning, an example and a fix."""
 
     title: str
     text: str
 
 
 def lookup(code: str) -> ErrorText | None:
-    """Return the text of a code, or None if the code does not exist."""
+    """Return the explanation of a code, or None if the code does not exist."""
     path = _FOLDER / f"{code}.md"
     if not _CODE.fullmatch(code) or not path.is_file():
         return None

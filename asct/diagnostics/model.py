@@ -23,8 +23,8 @@ class Diagnostic:
     """An error or warning. `message` describes the problem; it starts with a lower-case letter and has no final period.
     `hint` says how to fix the problem.
 
-    `code` has a file in errors/, `label` is shown next to the caret, and `notes` are additional facts, each with a
-    location if it is known.
+    A file in errors/ explains `code`, `label` is shown next to the caret, and `notes` are additional facts, each with
+    its location if known.
     """
 
     code: str

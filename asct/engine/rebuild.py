@@ -271,7 +271,7 @@ def _require_ends(stored: StoredRun) -> None:
     if number := sum(status is not None and status.status in VALUED for status in others):
         lacks = f"does not contain the end of {counted(number, 'repeat')} with values"
         message = f"{stored.layout.journal} {lacks}; records.jsonl is unchanged"
-        hint = "restore the journal from a backup; without it, `asct resume` measures these repeats again"
+        hint = "restore the journal from a backup; if there is none, `asct resume` measures these repeats again"
         raise StoreError(Diagnostic("E508", message, hint=hint))
 
 

@@ -180,12 +180,12 @@ def _lists_files(status: bytes) -> bool:
 
 
 def sums_text(found: Mapping[str, str]) -> str:
-    """Return the text of SHA256SUMS in the format of sha256sum."""
+    """Return the content of SHA256SUMS in the format that sha256sum uses."""
     return "".join(f"{digest}  {path}\n" for path, digest in found.items())
 
 
 def read_sums(text: str) -> tuple[dict[str, str], list[int]]:
-    """Return the checksums in SHA256SUMS, keyed by path, and the numbers of the damaged lines."""
+    """Return the checksums in SHA256SUMS, keyed by path, and the line numbers of damaged lines."""
     found: dict[str, str] = {}
     damaged = []
     *lines, rest = text.split("\n")

@@ -58,8 +58,8 @@ def write_bundle(
     path: Path, root: Path, folder: str, started_at: str, reports: Mapping[str, str | bytes], *, force: bool = False
 ) -> None:
     """Write the run in the folder `root`, together with `reports` (keyed by file name), to the zip archive `path`. All
-    paths in the archive start with `folder`. The same content always gives the same bytes, because the files are sorted
-    and carry the timestamp of the run.
+    paths in the archive start with `folder`. The same content always produces the same bytes, because the files are
+    sorted and have the timestamp of the run.
 
     Raises UsageError if the archive exists and `force` is not set, and StoreError if a file cannot be read or written.
     """
@@ -107,7 +107,7 @@ def _zip_time(started_at: str) -> tuple[int, int, int, int, int, int]:
 
 
 def readable(root: Path) -> Iterator[tuple[str, str]]:
-    """Yield the path and text of each file of a run that belongs in a copy without secrets. Binary files are left out,
+    """Yield the path and text of each run file that belongs in a copy without secrets. Binary files are left out,
     because secrets cannot be found in them. The raw output from which the hosts' facts were read is also left out,
     because it contains serial numbers and names that asct does not parse. Raises StoreError.
     """

@@ -31,7 +31,7 @@ VERSIONS: dict[str, int] = {
 
 
 def _status_1(body: dict[str, Any]) -> dict[str, Any]:
-    """Migrate a status that contains no command lines and, of the host state, only the verdict."""
+    """Migrate a status document without command lines, in which the host state consists of the verdict only."""
     verdict = body.get("telemetry")
     unread = "the readings are in telemetry.json"
     nothing: dict[str, Any] = {"verdict": verdict, "steps": 0, "elapsed_s": 0.0, "before": {}, "after": {}}
@@ -51,7 +51,7 @@ characters."""
 
 
 _MEASURED_AGAIN = ("status.json", "command.json", "telemetry.json", "steps.jsonl")
-"""The files that `asct resume` writes again."""
+"""The files that `asct resume` rewrites."""
 _UNIQUE = ("run.json", "plan.resolved.json", "journal.jsonl")
 """The files without which a run can be neither read nor resumed."""
 
@@ -63,7 +63,8 @@ def way_out(place: str) -> str:
         return "`asct results rebuild` restores it from the raw files"
     if name in _UNIQUE:
         return (
-            "restore it from a backup; without it, run the plan again: `asct apply` with plan.yaml in the run's folder"
+            "restore it from a backup; if there is none, run the plan again: `asct apply` with plan.yaml in the run's "
+            "folder"
         )
     return (
         "`asct resume RUN` measures the affected points again"

@@ -42,7 +42,7 @@ class _Run:
     ends: dict[RepeatKey, str] = field(default_factory=dict)
 
     def read(self) -> dict[RepeatKey, list[str]]:
-        """Return the lines of records.jsonl by repeat. Raises StoreError if the run is damaged."""
+        """Return the lines of records.jsonl, keyed by repeat. Raises StoreError if the run is damaged."""
         with self.lock:
             if self.lines is None:
                 self.ends = self.stored.ends()
@@ -90,7 +90,7 @@ class EarlierPoint:
         own = lines.get(key, ())
         agrees = self.run.ends.get(key) == status.status and status.has_all([f"{line}\n" for line in own])
         if not agrees or status.command is None:
-            raise store_error("E513", f"{folder}: status.json disagrees with the journal or the records of the run")
+            raise store_error("E513", f"{folder}: status.json disagrees with the run's journal or records")
         for row in status.steps:
             if not inside(stored.layout.root, str(row["folder"])).is_dir():
                 raise store_error("E512", f"{folder}: raw files that status.json refers to are missing")
@@ -115,8 +115,8 @@ class EarlierRuns:
         self._runs: list[_Run] | None = None
 
     def of(self, host: str, point_id: str, repeats: int, accepted: Sequence[str]) -> Iterator[EarlierPoint]:
-        """Yield the point from each earlier job that contains all of its repeats, starting with the newest run. The
-        status of every repeat must be in `accepted`. Only status files are read.
+        """Yield the point from each earlier job that contains all repeats of the point, starting with the newest run.
+        The status of every repeat must be in `accepted`. Only status files are read.
         """
         for run in self._all():
             for job in real_folders(run.stored.layout.root / "jobs" / host):
@@ -177,8 +177,8 @@ class EarlierRuns:
 
 
 def _lines(stored: StoredRun) -> dict[RepeatKey, list[str]]:
-    """Return the lines of records.jsonl by repeat. They are not parsed, because usually only a few of them are
-    reused."""
+    """Return the lines of records.jsonl, keyed by repeat. The lines are not parsed, because usually only a few of them
+    are reused."""
     path = stored.layout.records
     found: dict[RepeatKey, list[str]] = {}
     for number, line in enumerate(read_text(stored.inside(path)).split("\n")[:-1], start=1):

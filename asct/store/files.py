@@ -95,8 +95,8 @@ def write_atomic(path: Path, content: str | bytes, *, sync: bool = True) -> None
 
 
 def clear_unfinished(folder: Path) -> None:
-    """Remove the temporary files left behind in `folder` and its subfolders by a killed process. Only the single writer
-    of the folder may do this."""
+    """Remove temporary files that a killed process left in `folder` and its subfolders. Only the single writer of the
+    folder may do this."""
     for path in folder.rglob(".*.tmp"):
         with suppress(OSError):
             path.unlink()
@@ -133,7 +133,7 @@ class LineFile:
             os.ftruncate(self._descriptor, position)
 
     def append(self, text: str, *, sync: bool) -> None:
-        """Append complete lines (`text` ends with a newline). `sync` flushes them to disk."""
+        """Append complete lines (`text` must end with a newline). `sync` flushes them to disk."""
         with writing(self.path):
             data = text.encode("utf-8", errors="backslashreplace")
             try:

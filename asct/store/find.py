@@ -72,9 +72,9 @@ def holds_run(folder: Path) -> bool:
 
 
 def open_run(results: Path, name: str = "latest") -> StoredRun:
-    """Return the run that `name` selects. `name` is a path, `latest`, an id or the beginning of one, or a label. The
-    name of a plan may precede any of these except a path: `<plan>/latest`. Raises NoSuchRun (E505 if no run matches,
-    E506 if several match) and the errors of `read_run`.
+    """Return the run that `name` selects. `name` is a path, `latest`, an id or the beginning of one, or a label. A plan
+    name may precede any of these except a path: `<plan>/latest`. Raises NoSuchRun (E505 if no run matches, E506 if
+    several match) and the errors of `read_run`.
     """
     as_path = Path(name)
     if as_path.name == "run.json" and holds_run(as_path.parent):

@@ -73,8 +73,8 @@ _PICTURES = ("*.png", "*.svg")
 
 def foreign(folder: Path, reports: Collection[str], entries: Collection[str]) -> str:
     """Return the name of a file or folder next to run.json that asct did not write, or an empty string if there is
-    none. asct recognizes its own files by name: the names of tables and pictures begin with one of `reports`, and the
-    folders `entries` contain only pictures. The log of this command is ignored."""
+    none. asct recognizes its own files by name: the names of tables and pictures begin with a name in `reports`, and
+    the folders named in `entries` contain only pictures. The log of this command is ignored."""
     tables = re.compile(rf"({'|'.join(map(re.escape, reports))})([.-].+)?\.(csv|png|svg)")
     known = {*_OWN, *_SINGLE, *log_names(folder)}
     try:
@@ -112,8 +112,8 @@ def link_label(root: Path, label: str) -> Path:
 
 
 def check_label(root: Path, label: str) -> None:
-    """Raise UsageError (E520) if the label is not a valid name, or is the name of something other than a link next to
-    `root`."""
+    """Raise UsageError (E520) if the label is not a valid name, or if a file or folder next to `root` that is not a
+    link has this name."""
     try:
         safe_name(label)
     except ValueError as error:
@@ -186,8 +186,9 @@ def _planted(root: Path) -> str:
 class RunLock:
     """A lock that allows one writer per run: an flock that is released when its process ends.
 
-    The lock file disappears only with its run (`asct results prune`, `asct run --force`). A process that opened it
-    before then would lock a file that no other process can find, so `take` opens it again in this case.
+    The lock file is deleted only together with its run (`asct results prune`, `asct run --force`). A process that
+    opened the file before the deletion would lock a file that no other process can find, so `take` detects this and
+    opens the path again.
     """
 
     def __init__(self, path: Path) -> None:

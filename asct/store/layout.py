@@ -112,7 +112,7 @@ class RunLayout:
         return repeat / "telemetry.json"
 
     def steps(self, repeat: Path) -> Path:
-        """Return the path of the notes about the finished steps of a long repeat."""
+        """Return the path of the file that records the finished steps of a long repeat."""
         return repeat / "steps.jsonl"
 
     def step(self, repeat: Path, number: int, name: str) -> Path:

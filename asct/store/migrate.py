@@ -14,7 +14,7 @@ from asct.store.reader import PARTS, StoredRun
 from asct.store.writer import by_line
 
 _STATUS: Final = re.compile(r"jobs/[^/]+/[^/]+/[^/]+/[^/]+/status\.json")
-"""The only documents with an older version (`asct.store.documents.MIGRATIONS`)."""
+"""The only documents that exist in an older version (`asct.store.documents.MIGRATIONS`)."""
 _OLDER: Final = re.compile(r'"schema"\s*:\s*"asct\.status/1"')
 
 
@@ -43,7 +43,7 @@ def migrate(stored: StoredRun) -> int:
 
 
 def _migrated(stored: StoredRun) -> dict[str, str]:
-    """Return the new text of each file that must be written, by path, with the checksums first."""
+    """Return the new content of each file that must be written, keyed by path. SHA256SUMS comes first."""
     layout = stored.layout
     sums = read_text(stored.inside(layout.sums)) if layout.sums.exists() else ""
     texts: dict[str, str] = {}

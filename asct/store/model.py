@@ -37,8 +37,8 @@ def _inner(path: str) -> str:
 
 
 InnerPath = Annotated[str, AfterValidator(_inner)]
-"""A path below the folder of a document. It is validated because a results tree from elsewhere could contain the path
-of any file on this machine."""
+"""A path below a document's folder. It is validated because a results tree from elsewhere could contain the path of any
+file on this machine."""
 
 
 class _Document(BaseModel):
@@ -123,7 +123,7 @@ class Reused(_Document):
 
 
 class JobEntry(_Document):
-    """A job in the run, with the number of its repeats by status."""
+    """A job in the run, and the number of its repeats with each status."""
 
     id: str
     benchmark: str
@@ -153,7 +153,7 @@ class JobEntry(_Document):
         return accepted_statuses(strict=self.strict)
 
     def lacking(self) -> dict[str, int]:
-        """Return the number of repeats that are treated as not measured, by status. Planned repeats that were not
+        """Return the number of repeats that are treated as not measured, keyed by status. Planned repeats that were not
         started are `refused` if the job was refused (older versions counted them as skipped), otherwise `skipped`."""
         found = {status: number for status, number in self.counts.items() if number and status not in self.accepted}
         left = max(0, self.points * self.repeats - sum(self.counts.values())) + found.pop("skipped", 0)
@@ -193,7 +193,7 @@ class Run(_Document):
 
     def planned_repeats(self) -> dict[tuple[str, str], int]:
         """Return the planned number of repeats per point for each job, keyed by host and id. Repeats with higher
-        numbers measured a value again. Imported results have no plan, so that all of their repeats are treated as
+        numbers measured a value again. Imported results have no plan, so all of their repeats are treated as
         planned."""
         imported = {host.name for host in self.hosts if host.transport == "import"}
         return {(job.host, job.id): job.repeats for job in self.jobs if job.host not in imported}
@@ -204,7 +204,7 @@ class StepNote(_Document):
 
     schema_: Literal["asct.step/1"] = Field("asct.step/1", alias="schema")
     digest: str
-    """SHA-256 of the plan, the repeat and the step, which identifies the step."""
+    """A SHA-256 hash that identifies the step. It is computed from the plan, the repeat and the step."""
     name: str
     folder: str
     """The folder of the step's files, relative to the run folder."""
@@ -216,7 +216,7 @@ class StepNote(_Document):
     command: dict[str, Any]
     """The step, in the form used in status.json."""
     files: dict[str, str]
-    """The SHA-256 of each file, by name."""
+    """The SHA-256 of each file, keyed by name."""
     around: HostReadings = Field(default_factory=HostReadings)
 
 
@@ -255,8 +255,8 @@ class AuditTarget(_Document):
     drive_writes: float | None = None
     """`written_bytes` as a fraction of the drive's capacity."""
     percentage_used: int | None = None
-    """The percentage of its rated life that the drive had used before the job, as the drive reports it (NVMe; may
-    exceed 100)."""
+    """The percentage of the drive's rated life that was used up before the job, as reported by the drive (NVMe only;
+    may exceed 100)."""
     begun: bool = False
     """Whether a step that writes to the target was started."""
 
@@ -349,7 +349,7 @@ class Telemetry(_Document):
     own_cpu_s: float | None = None
     others_cpus: float | None = None
     unknown: dict[str, str] = Field(default_factory=dict)
-    """The reason for each unknown value, keyed by the name of the value."""
+    """The reason for each unknown value, keyed by value name."""
 
 
 class CommandDocument(_Document):
@@ -375,8 +375,8 @@ class EarlierValues(_Document):
 
 
 class Status(_Document):
-    """jobs/<host>/<id>/<point>/r<k>/status.json: how one repeat ended, its command lines, the host state around it, and
-    the checksums of its raw files and records. The file is written at the end of the repeat."""
+    """jobs/<host>/<id>/<point>/r<k>/status.json: how one repeat ended, its command lines, the host state before and
+    after it, and the checksums of its raw files and records. The file is written at the end of the repeat."""
 
     schema_: Literal["asct.status/2"] = Field("asct.status/2", alias="schema")
     status: PointStatus
@@ -396,20 +396,20 @@ class Status(_Document):
     reused_from: str = ""
     """The run that measured the repeat, as `<plan>/<run id>`, or an empty string for this run."""
     records: int | None = None
-    """The number of the repeat's lines in records.jsonl, which reveals missing lines. Null in runs recorded by older
-    asct versions."""
+    """The number of lines that the repeat has in records.jsonl, so that missing lines are detected. Null in runs
+    recorded by older asct versions."""
     records_sha256: str = ""
     """SHA-256 of the repeat's lines in records.jsonl, including line feeds; empty in runs recorded by older asct
     versions."""
     files: dict[InnerPath, str] | None = None
-    """SHA-256 of each raw file, by path relative to the folder of the repeat; null in runs recorded by older asct
+    """SHA-256 of each raw file, keyed by path relative to the repeat folder; null in runs recorded by older asct
     versions. Empty files are listed but not stored."""
     command: CommandDocument | None = None
     """The command lines; null if they are unknown."""
     telemetry: Telemetry | None = None
     """The host state; null if no step was run."""
     earlier: list[EarlierValues] = Field(default_factory=list)
-    """The values of earlier runs whose spread is taken into account in this repeat's intervals."""
+    """The values from earlier runs whose spread is taken into account in this repeat's intervals."""
 
     @property
     def host_state(self) -> HostVerdict | None:

@@ -1,4 +1,4 @@
-"""Delete runs: old ones from a results tree (`asct results prune`), and the one that `asct run --force` replaces."""
+"""Delete old runs from a results tree (`asct results prune`), or the run that `asct run --force` replaces."""
 
 from __future__ import annotations
 

@@ -66,11 +66,11 @@ class StoredRun:
         return any(path.exists() and read_text(self.inside(path))[-1:] not in ("", "\n") for path in paths)
 
     def facts(self) -> dict[str, HostFacts]:
-        """Return the facts by host; hosts without facts are omitted."""
+        """Return the facts, keyed by host; hosts without facts are omitted."""
         return self._of_hosts(HostFacts, "facts", self.layout.facts)
 
     def disturbances(self) -> dict[str, Disturbances]:
-        """Return the disturbances by host, or an empty dictionary for runs recorded by older asct versions."""
+        """Return the disturbances, keyed by host, or an empty dictionary for runs recorded by older asct versions."""
         return self._of_hosts(Disturbances, "disturbances", self.layout.disturbances)
 
     def _of_hosts(self, model: type[M], kind: str, path_of: Callable[[str], Path]) -> dict[str, M]:
@@ -220,7 +220,7 @@ def finished_steps(layout: RunLayout, repeat: Path) -> list[StepNote]:
 
 
 def hashes(folder: Path, names: Iterable[str]) -> dict[str, str]:
-    """Return the SHA-256 of each file, by name.
+    """Return the SHA-256 of each file, keyed by name.
 
     Raises OSError, and StoreError (E510) for a name that leads outside the folder.
     """

@@ -30,7 +30,10 @@ _MODELS: dict[str, tuple[type[BaseModel], str]] = {
     "command": (CommandDocument, "`command` in status.json: the command lines of one repeat"),
     "step": (StepNote, "one line of steps.jsonl: a finished step, after which the repeat can be resumed"),
     "audit": (Audit, "audit.json: inspections of a job's targets, decisions, and bytes written"),
-    "telemetry": (Telemetry, "`telemetry` in status.json: host state around one repeat, and whether it was quiet"),
+    "telemetry": (
+        Telemetry,
+        "`telemetry` in status.json: host state before and after one repeat, and whether the host was quiet",
+    ),
     "kernel": (StreamLine, "one line of a measurement kernel's standard output"),
 }
 
@@ -49,7 +52,7 @@ def headed(kind: str, description: str, body: Mapping[str, Any]) -> dict[str, An
 
 
 def document_schemas() -> dict[str, dict[str, Any]]:
-    """Return all schemas in this package, by kind."""
+    """Return all schemas in this package, keyed by kind."""
     return {kind: model_schema(kind, model, description) for kind, (model, description) in _MODELS.items()}
 
 
@@ -73,7 +76,7 @@ def schema_of(kind: str) -> dict[str, Any]:
 
 
 def schema_text(schema: Mapping[str, Any]) -> str:
-    """Return the text of a schema in the format of the files in results_schema/."""
+    """Return a schema as text, in the format of the files in results_schema/."""
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 

@@ -35,7 +35,7 @@ class _Check:
     stored: StoredRun
     tree: TreeScan
     listed: dict[str, str] = field(default_factory=dict)
-    """The checksums in SHA256SUMS and in the status files, by path."""
+    """The checksums in SHA256SUMS and in the status files, keyed by path."""
     intact: set[str] = field(default_factory=set)
     unlisted: list[str] = field(default_factory=list)
     """The folders ("" is the whole run) whose list of files is missing or damaged. Files in them are not reported as
@@ -103,7 +103,7 @@ def _sums(check: _Check) -> Iterator[Diagnostic]:
     if layout.sums.name not in check.tree.files:
         if check.stored.run.sealed:
             check.unlisted.append("")
-            hint = "restore it from a backup; without it, only raw files and records can be verified"
+            hint = "restore it from a backup; if there is none, only raw files and records can be verified"
             yield Diagnostic("E512", f"{layout.sums}: the checksums of the run are missing", hint=hint)
         return
     try:
@@ -336,7 +336,7 @@ def _counts(check: _Check) -> Iterator[Diagnostic]:
             f"{stored.layout.records}: contains records of repeats whose ends are missing from the journal "
             f"({len(strangers)}; the first is {first})"
         )
-        hint = "restore journal.jsonl from a backup; without it, `asct resume` measures these repeats again"
+        hint = "restore journal.jsonl from a backup; if there is none, `asct resume` measures these repeats again"
         yield Diagnostic("E513", message, hint=hint)
 
 

@@ -180,7 +180,7 @@ class RunWriter:
                 raise
 
     def adopt(self, sources: Mapping[Path, Path]) -> None:
-        """Create the folders of reused repeats, with the raw files of an earlier run but without its documents.
+        """Create the folders of reused repeats, with the raw files from an earlier run but without its documents.
 
         If this fails, for example because the earlier run cannot be read (E515), the folders are removed and StoreError
         is raised.
@@ -206,7 +206,8 @@ class RunWriter:
             stream.append(line_of(note), sync=True)
 
     def reopen_repeat(self, repeat: Path, notes: Sequence[StepNote]) -> None:
-        """Continue a repeat after these steps. The notes about all other steps and the status.json are removed."""
+        """Continue a repeat after the steps in `notes`. The notes about all other steps and the status.json are
+        removed."""
         self._put(self.layout.steps(repeat), "".join(map(line_of, notes)))
         self._unlink(self.layout.status(repeat))
 

@@ -157,7 +157,7 @@ def test_what_resume_cannot_repair_is_not_advised_to_be_resumed(
     ended = measured("resume")
     told = " ".join(ended.err.split())
     assert ended.code == 3 and f"{name}" in told
-    assert "restore it from a backup; without it, run the plan again" in told
+    assert "restore it from a backup; if there is none, run the plan again" in told
     assert "asct resume" not in told and "asct plan PLAN -o" not in told
 
 
