@@ -190,8 +190,8 @@ def _targets(snapshot: Snapshot) -> dict[str, list[str]]:
 
 
 def _holders(texts: Mapping[str, Mapping[str, str]]) -> dict[str, list[str]]:
-    """Return the devices built on each device, derived from the `slaves` folders of all devices, which list their
-    components."""
+    """Return the devices built on each device. They are derived from the `slaves` folders, which list the components of
+    each device."""
     made: dict[str, list[str]] = {}
     for name, files in texts.items():
         for path in files:

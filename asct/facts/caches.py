@@ -24,7 +24,7 @@ _MOST = {
     "ways_of_associativity": 1 << 16,
     "number_of_sets": 1 << 30,
 }
-"""The largest plausible value of each property. Larger values result from bugs or corruption and are treated as not
+"""The largest plausible value for each property. Larger values result from bugs or corruption and are treated as not
 reported."""
 _FILE = re.compile(r"cache/index([0-9]{1,3})/level")
 _SIZE = re.compile(r"([0-9]{1,12})([KMG]?)(?:i?B)?")

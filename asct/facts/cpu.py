@@ -95,8 +95,8 @@ def _online(snapshot: Snapshot, texts: dict[int, dict[str, str]], printed: list[
 
 
 def _present(snapshot: Snapshot, online: list[int], gaps: UnknownFacts) -> list[int]:
-    """Return the CPUs that are present or, if the Linux kernel provides no list of them, those that have a folder.
-    Online CPUs are always included."""
+    """Return the CPUs that are present or, if the Linux kernel provides no such list, those that have a folder. Online
+    CPUs are always included."""
     present = listed(snapshot.text(f"{CPU}/present"))
     every = set(by_cpu(snapshot) if present is None else present) | set(online)
     return sorted(gaps.known("cpu.cpus", every, f"{CPU}/present is missing or malformed"))

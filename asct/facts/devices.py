@@ -18,9 +18,9 @@ _DRIVER = "DRIVER="
 class DeviceLocation:
     """The location of a device.
 
-    `queues` is the number of queues of a block device; `receiving` and `sending` are those of a network interface. None
-    means that there are no queues. `link` has the same format as in sdk.facts.BlockDevice, and `driver` is the driver
-    of the PCI function.
+    `queues` is the number of queues for a block device; `receiving` and `sending` are the numbers of receive and
+    transmit queues for a network interface. None means that there are no queues. `link` has the same format as in
+    sdk.facts.BlockDevice, and `driver` is the driver of the PCI function.
     """
 
     path: str

@@ -24,7 +24,7 @@ _LISTS = (r"/sys/devices/cpu_(\w+)/cpus", rf"{CPU}/types/(\w+)/cpulist")
 
 @dataclass(frozen=True, slots=True)
 class CoreKinds:
-    """The kinds of cores. `of` maps each online CPU to the number of its kind, and `designs` lists the design of each
+    """The kinds of cores. `of` maps each online CPU to the index of its kind, and `designs` lists the design of each
     kind. Kinds are numbered in the order of their first CPUs."""
 
     of: Mapping[int, int]

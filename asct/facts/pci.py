@@ -30,7 +30,7 @@ def named(code: str) -> str | None:
 def functions(
     snapshot: Snapshot, drives: Iterable[BlockDevice], interfaces: Iterable[Interface], gaps: UnknownFacts
 ) -> list[PciDevice]:
-    """Return the PCI functions, ordered by address, with the names of their drives and interfaces."""
+    """Return the PCI functions, ordered by address, including the names of their drives and interfaces."""
     names: dict[str, list[str]] = {}
     pairs = [*((one.pci_address, one.name) for one in drives), *((one.pci_address, one.name) for one in interfaces)]
     for address, name in pairs:

@@ -39,9 +39,10 @@ class Snapshot:
     """The raw data of a host. `files` maps absolute paths to contents without trailing whitespace, and `commands` maps
     names to results.
 
-    `left` counts the items omitted to limit the output: folders of a fact (`block_devices`) or lines of a file. `notes`
-    describe problems with the source. `taken` is the time when the data was read, or None if it is unknown. `dump` is
-    true if the files were copied without asct; in that case, files that are missing here may exist on the machine.
+    `left` counts the items omitted to limit the output: folders for a fact (`block_devices`) or lines in a file.
+    `notes` describe problems with the source. `taken` is the time when the data was read, or None if it is unknown.
+    `dump` is true if the files were copied without asct; in that case, files that are missing here may exist on the
+    machine.
     """
 
     files: Mapping[str, str] = field(default_factory=dict)

@@ -108,7 +108,7 @@ def firmware(snapshot: Snapshot, arch: str | None, container: str | None, gaps: 
 
 
 def _description(snapshot: Snapshot) -> Literal["acpi", "device-tree"] | None:
-    """Return the kind of hardware description that the firmware provides.
+    """Return the type of hardware description that the firmware provides.
 
     ACPI takes precedence, because the Linux kernel then adds only a stub device tree
     (Documentation/arch/arm64/arm-acpi.rst).

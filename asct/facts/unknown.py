@@ -17,7 +17,7 @@ LATE = "timed out"
 name."""
 
 _LONGEST_REASON = 1000
-"""Maximum length of a reason in characters. Reasons need a limit because they may quote malformed text."""
+"""Maximum length of a reason, in characters. Reasons need a limit because they may quote malformed text."""
 _MOST_CONTRADICTIONS = 40
 _CHOSEN = re.compile(r"\[([^\[\]\s]{1,40})\]")
 _MASK = re.compile(r"[0-9a-fA-F]{1,8}(,[0-9a-fA-F]{1,8})*")

@@ -51,7 +51,7 @@ def acceptance(run: str, metric: str, because: str) -> Acceptance:
 
 
 def read_acceptances(folder: Path) -> list[Acceptance]:
-    """Return the acceptances in the folder of a plan, oldest first, or an empty list if there are none.
+    """Return the acceptances in a plan's results folder, oldest first, or an empty list if there are none.
 
     Raises StoreError if the file is damaged, because otherwise an earlier baseline would silently apply again.
     """
@@ -65,7 +65,7 @@ def read_acceptances(folder: Path) -> list[Acceptance]:
 
 
 def accept(folder: Path, acceptance: Acceptance) -> None:
-    """Append an acceptance to the file in the folder of a plan. Raises StoreError if it cannot be written.
+    """Append an acceptance to the file in a plan's results folder. Raises StoreError if it cannot be written.
 
     One process writes to the file at a time, because opening a LineFile may remove a line that another process is
     still writing.

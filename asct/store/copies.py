@@ -48,8 +48,7 @@ class FileRedactor(Protocol):
 
 
 def files_of(root: Path) -> list[str]:
-    """Return the paths of all files of a run that belong in a copy: every file except reports, temporary files and
-    links."""
+    """Return the paths of all run files that belong in a copy: every file except reports, temporary files and links."""
     layout = RunLayout(root)
     return [path for path in scan(root).files if is_evidence(path) or path in (layout.sums.name, layout.log.name)]
 
@@ -123,8 +122,8 @@ def readable(root: Path) -> Iterator[tuple[str, str]]:
 
 
 def redacted_copy(root: Path, target: Path, redact: FileRedactor) -> None:
-    """Write a copy of the run in the folder `root`, without secrets, to the folder `target`. The checksums in the copy
-    are recomputed, so that the copy can be verified.
+    """Copy the run in the folder `root` to the folder `target`, leaving out secrets. The checksums in the copy are
+    recomputed, so that the copy can be verified.
 
     Raises StoreError if a file cannot be read or written.
     """

@@ -44,7 +44,7 @@ def list_runs(results: Path, newest: int = 0) -> list[ListedRun]:
 
 
 def run_folders(plan: Path) -> list[Path]:
-    """Return the folders of all runs in the folder of a plan, oldest first, or an empty list if the folder does not
+    """Return all run folders in a plan's results folder, oldest first, or an empty list if the folder does not
     exist."""
     roots = [root for root in real_folders(plan) if RUN_ID.fullmatch(root.name)]
     return sorted(roots, key=lambda root: age(root.name))
@@ -106,7 +106,7 @@ def _latest(results: Path, plan: str) -> StoredRun:
 
 
 def labels_of(root: Path) -> list[str]:
-    """Like `label_links`, but return an empty list if the folder of the plan cannot be read."""
+    """Like `label_links`, but return an empty list if the plan's results folder cannot be read."""
     with suppress(StoreError):
         return label_links(root)
     return []
@@ -114,7 +114,7 @@ def labels_of(root: Path) -> list[str]:
 
 def label_links(root: Path) -> list[str]:
     """Return the labels of a run, sorted. They are the links next to its folder that point to it, except `latest` and
-    links that are not complete yet. Raises StoreError (E515) if the folder of the plan cannot be read."""
+    links that are not complete yet. Raises StoreError (E515) if the plan's results folder cannot be read."""
     try:
         names = sorted(path.name for path in root.parent.iterdir())
     except OSError as error:

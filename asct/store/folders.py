@@ -197,7 +197,7 @@ class RunLock:
 
     def take(self) -> None:
         """Take the lock. Raises SafetyError (E504), whose message identifies the process that holds the lock, and
-        NoSuchRun (E505) if the run was deleted. Raises StoreError (E510) if a file or folder of the run is a link,
+        NoSuchRun (E505) if the run was deleted. Raises StoreError (E510) if a file or folder in the run is a link,
         because data written through the link would end up outside the run."""
         if planted := _planted(self.path.parent):
             message = f"{self.path.parent}/{planted} is a link or a device, so nothing is written to this run"
@@ -245,7 +245,7 @@ class RunLock:
 
 
 def lock_holder(path: Path) -> str:
-    """Return the id of the process that holds the lock of a run, or an empty string if none does. Changes nothing."""
+    """Return the id of the process that holds a run's lock, or an empty string if none does. Changes nothing."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:

@@ -1,4 +1,4 @@
-"""All paths of a results tree. No other module builds these paths.
+"""All paths in a results tree. No other module builds these paths.
 
     results/<plan name>/<run id>/      latest -> newest
         run.json  plan.yaml  plan.resolved.json  journal.jsonl  records.jsonl
@@ -32,7 +32,7 @@ def run_id(started: datetime, plan_hash: str) -> str:
 
 
 def safe_name(name: str) -> str:
-    """Return `name` if it is safe as the name of a file or folder; otherwise raise ValueError."""
+    """Return `name` if it is safe as a file or folder name; otherwise raise ValueError."""
     if not _SAFE.fullmatch(name) or ".." in name or len(name) > 128:
         raise ValueError(
             f"`{name}` is not valid as a folder name: use only letters, digits and . _ @ + : -, and no `..`"

@@ -19,9 +19,8 @@ _OLDER: Final = re.compile(r'"schema"\s*:\s*"asct\.status/1"')
 
 
 def migrate(stored: StoredRun) -> int:
-    """Migrate the documents of a run on disk, and return how many were migrated. If all are current, nothing is
-    written. The content of command.json and telemetry.json becomes part of status.json; the two files themselves are
-    kept.
+    """Migrate a run's documents on disk, and return how many were migrated. If all are current, nothing is written. The
+    content of command.json and telemetry.json becomes part of status.json; the two files themselves are kept.
 
     The checksums are written first. If the process is killed before it has written all documents, the next call
     continues. Damaged files keep their recorded checksum and are therefore reported by `verify` as before.

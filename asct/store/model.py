@@ -207,7 +207,7 @@ class StepNote(_Document):
     """A SHA-256 hash that identifies the step. It is computed from the plan, the repeat and the step."""
     name: str
     folder: str
-    """The folder of the step's files, relative to the run folder."""
+    """The folder that contains the step's files, relative to the run folder."""
     status: int
     elapsed_ns: int
     resumed: bool = False
@@ -331,11 +331,11 @@ class Telemetry(_Document):
     """The `telemetry` part of status.json: the host state before and after one repeat. Older asct versions wrote this
     part to telemetry.json.
 
-    `before` is the reading before the first step, and `after` the one after the last. `growth` and `elapsed_s` are sums
-    over the steps, excluding the time between steps. Shares (0 to 1) are relative to the time of all CPUs (`user`,
-    `system`, `irq`, `idle`, `iowait`), to the demand for CPU time (`steal`), or to elapsed time (`pressure_*`,
-    `quota`). `own_cpu_s` is the CPU time of the measuring programs, and `others_cpus` is the number of CPUs that other
-    programs used.
+    `before` is the reading before the first step, and `after` is the reading after the last step. `growth` and
+    `elapsed_s` are sums over the steps, excluding the time between steps. Shares (0 to 1) are relative to the time of
+    all CPUs (`user`, `system`, `irq`, `idle`, `iowait`), to the demand for CPU time (`steal`), or to elapsed time
+    (`pressure_*`, `quota`). `own_cpu_s` is the CPU time of the measuring programs, and `others_cpus` is the number of
+    CPUs that other programs used.
     """
 
     schema_: Literal["asct.telemetry/1"] = Field("asct.telemetry/1", alias="schema")
@@ -417,8 +417,9 @@ class Status(_Document):
         return None if self.telemetry is None else self.telemetry.verdict
 
     def has_all(self, lines: Sequence[str]) -> bool:
-        """Return whether these lines of records.jsonl, including their line feeds, are exactly those of the repeat. In
-        runs recorded by older asct versions, only the number of lines can be checked, or nothing."""
+        """Return whether these lines of records.jsonl, including their line feeds, are exactly the lines that the
+        repeat wrote. In runs recorded by older asct versions, only the number of lines can be checked, or nothing at
+        all."""
         if self.records_sha256:
             return text_checksum("".join(lines)) == self.records_sha256
         return len(lines) > 0 and self.records in (None, len(lines))

@@ -46,7 +46,8 @@ def holds_for(snapshot: Snapshot, meshes: Sequence[Mesh]) -> list[str]:
 
 
 def _shape(mesh: Mesh) -> str:
-    """Return a digest of a mesh's size and devices. It ignores the source of the data, which depends on the account."""
+    """Return a digest of a mesh's size and devices. The digest does not cover the source of the data, which depends on
+    the account."""
     ports = [(xp.x, xp.y, port.port, port.kind) for xp in mesh.crosspoints for port in xp.ports]
     text = json.dumps([mesh.width, mesh.height, sorted(ports, key=str)])
     return hashlib.sha256(text.encode()).hexdigest()[:16]

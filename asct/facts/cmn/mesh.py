@@ -347,7 +347,7 @@ def _logical_id(node: PrintedNode, product: MeshProduct | None) -> int | None:
 
 
 def registers(dump: KernelOutput, mesh: Mesh, gaps: UnknownFacts) -> list[Register]:
-    """Return the known registers of each node that was read, in the order of the output."""
+    """Return the known registers of each node that was read, in output order."""
     if mesh.kind is None:
         gaps.note("registers", "the registers depend on the mesh product, which is unknown")
         return []

@@ -37,7 +37,7 @@ class Port(Fact):
     """A port of a crosspoint.
 
     `device_type` is the device's name in the manuals (`RN-F_CHIC_ESAM`); it is null if the code is unknown. `kind` is
-    the device family (`RN-F`), and `code` is the number of the device type, which only the registers report.
+    the device family (`RN-F`), and `code` is the numeric code of the device type, which only the registers report.
     """
 
     port: int
@@ -70,8 +70,8 @@ class Crosspoint(Fact):
 class MeshNode(Fact):
     """A node of the configuration tree that is not a crosspoint.
 
-    `type` is the name of the node type (`HN-F`), and `code` is the number of that type. The root of the tree has no
-    position. Nodes marked `external` are outside the mesh and were not read.
+    `type` is the name of the node type (`HN-F`), and `code` is the numeric code of that type. The root of the tree has
+    no position. Nodes marked `external` are outside the mesh and were not read.
     """
 
     type: str
@@ -137,7 +137,7 @@ class CpuPort(Fact):
 class Mesh(Fact):
     """A mesh. `revision` is in Arm's notation (`r3p0`), and `chi` is the issue of the CHI protocol (`CHI-E`).
 
-    `instance` is the number of the mesh in the machine, and `base` is the physical address of its registers.
+    `instance` is the index of the mesh in the machine, and `base` is the physical address of its registers.
     """
 
     kind: MeshKind | None = None

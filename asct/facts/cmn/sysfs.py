@@ -1,5 +1,5 @@
-"""Mesh data that the Linux kernel reports without registers: the PMUs of the arm_cmn driver, the devices described by
-the firmware (ACPI or device tree), and the addresses of their registers (/proc/iomem).
+"""Mesh data that is available without reading registers: the PMUs of the arm_cmn driver, the devices described by the
+firmware (ACPI or device tree), and the addresses of their registers (/proc/iomem).
 
 The driver names a PMU arm_cmn_<instance>. `identifier` is the part number in three hexadecimal digits, followed by the
 revision in two; `format/*` lists the bits of each event field (drivers/perf/arm-cmn.c, and
