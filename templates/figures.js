@@ -105,14 +105,22 @@
     // Keeps each label for which there is room, but at least three. Labels that must not be omitted are rotated instead.
     const size = axis.ticktext.map((label) => widthOf(label) + (every ? 0 : 4));
     const at = places(axis, width);
+    const inside = (index) => at[index] - size[index] / 2 > -beside && at[index] + size[index] / 2 < width + beside;
+    const apart = (one, other) => at[other] - size[other] / 2 >= at[one] + size[one] / 2;
     const kept = [];
     at.forEach((centre, index) => {
-      const last = kept.at(-1);
-      const free = last === undefined || centre - size[index] / 2 >= at[last] + size[last] / 2;
-      if (free && centre - size[index] / 2 > -beside && centre + size[index] / 2 < width + beside) kept.push(index);
+      if (inside(index) && (!kept.length || apart(kept.at(-1), index))) kept.push(index);
     });
     if (kept.length === at.length) return { ...axis, tickangle: 0 };
     if (every) return { ...axis, tickangle: -90 };
+    if (at.every((centre, index) => index < 2 || Math.abs(centre - 2 * at[index - 1] + at[index - 2]) < 1)) {
+      // Of evenly spaced labels, every second one, every third one and so on are kept, so that they remain evenly spaced.
+      for (let step = 2; step * 2 < at.length; step += 1) {
+        const some = at.map((centre, index) => index).filter((index) => index % step === 0 && inside(index));
+        const free = some.every((index, number) => !number || apart(some[number - 1], index));
+        if (some.length >= 3 && free) return only({ ...axis, tickangle: 0 }, some);
+      }
+    }
     if (kept.length < 3 && at.length >= 3) return only({ ...axis, tickangle: -90 }, [0, Math.floor(at.length / 2), at.length - 1]);
     return only({ ...axis, tickangle: 0 }, kept);
   }

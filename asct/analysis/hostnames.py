@@ -9,6 +9,7 @@ from itertools import takewhile
 from typing import Final
 
 from asct.analysis.grid import TableCell, TextTable
+from asct.sdk.figure import Figure, Heatmap, Series
 
 _LONG: Final = 16
 """The names of a fleet are shortened only if at least one of them is longer than this."""
@@ -74,3 +75,17 @@ def with_short_hosts(grid: TextTable, forms: Mapping[str, str]) -> TextTable:
 
     rows = tuple(tuple(shown(number, cell) for number, cell in enumerate(row)) for row in grid.rows)
     return replace(grid, rows=rows) if columns else grid
+
+
+def with_short_series(figure: Figure, forms: Mapping[str, str]) -> Figure:
+    """Return a figure whose series have short forms of the host names."""
+    if isinstance(figure, Heatmap):
+        return figure
+    return replace(figure, series=tuple(_short_series(series, forms) for series in figure.series))
+
+
+def _short_series(series: Series, forms: Mapping[str, str]) -> Series:
+    short = forms.get(series.host, series.host)
+    rest = series.name.removeprefix(series.host)
+    begins = series.name != rest and rest[:2] in ("", ", ")
+    return replace(series, name=f"{short}{rest}" if begins else series.name, host=short)

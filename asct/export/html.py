@@ -30,7 +30,7 @@ from asct.analysis.dataframe import document, visible
 from asct.analysis.earlier import with_earlier_run
 from asct.analysis.fleet import without_visits
 from asct.analysis.grid import ColumnHead, TableCell, TextTable, plain
-from asct.analysis.hostnames import short_forms, with_short_hosts
+from asct.analysis.hostnames import short_forms, with_short_hosts, with_short_series
 from asct.analysis.keyresults import key_results
 from asct.analysis.outcomes import name_ranges
 from asct.analysis.provenance import checksums, versions_grid
@@ -75,11 +75,12 @@ _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 def render(view: RunView, linked: bool = False) -> str:
     """Return the HTML page. `linked` is true if the page is in the run folder, where it can link to raw files."""
-    report, comparison = _with_short_hosts(build(view)), comparison_of(view)
-    report = replace(report, sections=tuple(with_earlier_run(view, report.sections)))
+    report, comparison = build(view), comparison_of(view)
+    forms = short_forms([host.name for host in report.hosts])
+    report = _with_short_hosts(replace(report, sections=tuple(with_earlier_run(view, report.sections))), forms)
     shown = [figure for section in report.sections for figure in section.figures[:_MOST_FIGURES]]
     digits = _DIGITS if len(view.records) > _MOST_EXACT else None
-    hosts = [host.name for host in view.run.hosts]
+    hosts = [forms.get(host.name, host.name) for host in view.run.hosts]
     alone = [_of_hosts(section) for section in report.sections]
     figures = render_sections(
         [(*section.figures, *own) for section, own in zip(report.sections, alone, strict=True)], hosts
@@ -113,11 +114,10 @@ def render(view: RunView, linked: bool = False) -> str:
     )
 
 
-def _with_short_hosts(report: RunReport) -> RunReport:
-    """Return the report with short forms of the host names in key results and tables. The full names remain in the
-    notes on table cells and in the section about the hosts.
+def _with_short_hosts(report: RunReport, forms: Mapping[str, str]) -> RunReport:
+    """Return the report with short forms of the host names in key results, tables and figures. The full names remain in
+    the notes on table cells and in the section about the hosts.
     """
-    forms = short_forms([host.name for host in report.hosts])
     if all(name == short for name, short in forms.items()):
         return report
     shown = partial(with_short_hosts, forms=forms)
@@ -126,7 +126,17 @@ def _with_short_hosts(report: RunReport) -> RunReport:
         key_results=key_results([replace(item, host=forms.get(item.host, item.host)) for item in report.headlines]),
         headline_grids=tuple(map(shown, report.headline_grids)),
         expectations=None if report.expectations is None else shown(report.expectations),
-        sections=tuple(replace(one, grids=tuple(map(shown, one.grids))) for one in report.sections),
+        sections=tuple(_section_with_short_hosts(one, forms) for one in report.sections),
+    )
+
+
+def _section_with_short_hosts(section: ReportSection, forms: Mapping[str, str]) -> ReportSection:
+    shown, drawn = partial(with_short_hosts, forms=forms), partial(with_short_series, forms=forms)
+    return replace(
+        section,
+        grids=tuple(map(shown, section.grids)),
+        figures=tuple(map(drawn, section.figures)),
+        parts=tuple(replace(part, figures=tuple(map(drawn, part.figures))) for part in section.parts),
     )
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from asct.analysis.grid import ColumnHead, TableCell, TextTable
-from asct.analysis.hostnames import short_forms, with_short_hosts
+from asct.analysis.hostnames import short_forms, with_short_hosts, with_short_series
+from tests.figures.heat import cores
+from tests.figures.made import sweep
 
 
 @pytest.mark.parametrize(
@@ -41,3 +45,14 @@ def test_only_the_column_of_hosts_is_changed() -> None:
     grid = TextTable("g", "Grid", heads, ((TableCell("one.x"), TableCell("one.x", "one.x")),))
     [[level, host]] = with_short_hosts(grid, {"one.x": "one"}).rows
     assert (level, host) == (TableCell("one.x"), TableCell("one", "one.x", note="one.x"))
+
+
+def test_series_begin_with_short_forms() -> None:
+    forms = {"one.x": "one", "two.x": "two"}
+    figure = sweep(("read",), ("one.x", "two.x"))
+    assert [(one.name, one.host) for one in with_short_series(figure, forms).series] == [
+        ("one, read", "one"), ("two, read", "two")
+    ]  # fmt: skip
+    median = replace(figure.series[0], name="one.xyz, median of hosts")
+    assert with_short_series(replace(figure, series=(median,)), forms).series[0].name == median.name
+    assert with_short_series(cores(4), forms) == cores(4)
