@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 import asct.analysis.view as views
 from asct.export import write
+from asct.sdk.figure import Axis, Series
 from tests.export.fakes import Fakes
 from tests.export.sample import write_sample
 from tests.figures.heat import cores, nodes
@@ -27,6 +29,10 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     depths = tuple(f"iodepth {depth}" for depth in DEPTHS)
     same = sweep(("",), ("a", "b", "c"), slug="close")
     close = tuple(replace(one, y=tuple(1e4 + 10 * number for _ in one.y)) for number, one in enumerate(same.series))
+    sizes = tuple(2**power for power in range(11, 29))
+    wide = replace(
+        same, slug="sizes", x=Axis("Working set", "B", "log2"), series=(Series("s", sizes, tuple(map(float, sizes))),)
+    )
     many = (sweep(depths, ("a", "b", "c"), slug="panels"), sweep(("",), HOSTS, slug="hosts"))
     figures = (
         loaded(),
@@ -38,6 +44,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         sweep(("read", "write")),
         *many,
         replace(same, series=close),
+        wide,
     )
     object.__setattr__(view.jobs[0], "figures", figures)
     object.__setattr__(view.jobs[1], "figures", ())
@@ -73,6 +80,17 @@ def test_labels_of_panels_on_a_phone_are_upright_only_if_they_do_not_fit(report:
         plot.scroll_into_view_if_needed()
         plot.locator(".main-svg").first.wait_for(state="attached")
         assert plot.evaluate("plot => plot._fullLayout.xaxis3.tickangle") == 0, "there is room for eight depths"
+
+
+@pytest.mark.parametrize("width", [390, 430, 480])
+def test_labels_of_sizes_remain_evenly_spaced(report: Path, opened: Any, width: int) -> None:
+    with opened(report, width=width) as (page, _):
+        plot = page.locator("#plot-latency-sweep-sizes")
+        plot.scroll_into_view_if_needed()
+        plot.locator(".main-svg").first.wait_for(state="attached")
+        shown = plot.evaluate("plot => plot._fullLayout.xaxis.tickvals")
+        assert len(shown) >= 3
+        assert len({after / before for before, after in pairwise(shown)}) == 1, shown
 
 
 def test_the_legend_of_lines_that_coincide_shows_their_widths(report: Path, opened: Any) -> None:
