@@ -70,8 +70,8 @@ def test_an_explicit_engine_is_kept_and_told() -> None:
     engines, [(message, hint)] = settled([{**point, "engine": "io_uring"} for point in STUDY], facts())
     assert engines == ["io_uring"] * 5
     assert message == (
-        "io_uring does not maintain `iodepth` 5-7: fio before 3.39 rounds it up to a power of two, so more requests are "
-        "in flight (the host has 3.33)"
+        "io_uring does not maintain `iodepth` 5-7: fio before 3.39 rounds it up to a power of two, so more requests "
+        "are in flight (the host has 3.33)"
     )
     assert hint == "set `engine` to libaio, set `iodepth` to powers of two, or install fio 3.39 or newer"
     assert settled([{"iodepth": 5, "engine": "io_uring"}], facts("3.41"))[1] == []
