@@ -20,6 +20,8 @@ GIB = 1 << 30
 _QUANTILES = {1: 0.45, 5: 0.55, 10: 0.6, 25: 0.75, 50: 0.92, 75: 1.1, 90: 1.45, 95: 1.8, 99: 3.2, 99.9: 6.5, 99.99: 9.5,
               99.999: 12.0}  # fmt: skip
 """Latencies relative to the mean, by percent."""
+_SIDES = {"read_": 1.25, "write_": 0.8}
+"""Latencies of reads and of writes in a mix, relative to each other."""
 _MOMENTS = {"mean": 1.0, "min": 0.35, "max": 14.0, "stddev": 0.6}
 _TOP_RATE, _TOP_BANDWIDTH, _WINDOW = 620_000.0, 3.1e9, 5
 
@@ -54,11 +56,12 @@ def fio_values(settings: Mapping[str, Any], slow: float, seed: object) -> list[M
     rate *= pattern / slow * (1.0 + 0.01 * chance(seed, "rate"))
     block, seconds = int(settings["block_size"]), float(settings["duration"])
     sides = {"": 1.0, "read_": reads / 100.0, "write_": 1.0 - reads / 100.0}
+    mean = sum(sides[prefix] * factor for prefix, factor in _SIDES.items())  # over all requests, the factor is 1
     found = [
         item
         for prefix, share in sides.items()
         if share > 0
-        for item in _side(prefix, rate * share, depth / rate, (block, seconds), seed)
+        for item in _side(prefix, rate * share, depth / rate * _SIDES.get(prefix, mean) / mean, (block, seconds), seed)
     ]
     found += _processors(rate, depth, reads)
     found += _course(rate, depth / rate, block, min(30, round(seconds)), seed)
@@ -74,7 +77,6 @@ def fio_values(settings: Mapping[str, Any], slow: float, seed: object) -> list[M
 
 def _side(prefix: str, rate: float, latency: float, size: tuple[int, float], seed: object) -> Iterator[Measurement]:
     block, seconds = size
-    latency *= 1.25 if prefix == "read_" else 0.8 if prefix == "write_" else 1.0
     yield Measurement(f"{prefix}bandwidth", rate * block, stats=_spread(rate * block))
     yield Measurement(f"{prefix}iops", rate, stats=_spread(rate))
     yield Measurement(f"{prefix}ios", float(round(rate * seconds)))
