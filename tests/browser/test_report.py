@@ -246,3 +246,13 @@ def test_subjects_with_one_key_result_share_a_row_on_a_phone(tmp_path: Path, ope
         assert len(boxes) == 2
         assert boxes[0]["y"] == boxes[1]["y"]
         assert boxes[1]["x"] >= boxes[0]["x"] + boxes[0]["width"]
+
+
+def test_many_notes_on_a_table_are_folded(tmp_path: Path, opened: Any) -> None:
+    """Of 64 points, many curves seem to have a provisioned limit."""
+    with opened(report_of(write_tree("points-64", tmp_path))) as (page, _):
+        block = page.locator("#matrix .table-block", has_text="Storage performance").first
+        notes = block.locator("p").count()
+        assert notes > 7
+        assert block.locator("> p").count() == 5
+        assert block.locator("summary").inner_text() == f"{notes - 5} more notes"
