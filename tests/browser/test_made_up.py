@@ -61,3 +61,11 @@ def test_phases_have_the_names_of_their_block_sizes(tmp_path: Path) -> None:
     stored = read_run(write_tree("qualification", tmp_path))
     rounds = [record for record in stored.records() if record.metric == "rounds" and record.id == "throughput"]
     assert [record.coords["phase"] for record in rounds] == ["1024k", "64k", "8k", "4k", "512"]
+
+
+def test_one_time_is_not_in_the_plural(tmp_path: Path) -> None:
+    """The range of the latency test is written once before the steady state."""
+    view = open_view(write_tree("qualification", tmp_path), installed())
+    notes = [note for job in view.jobs for table in job.tables for note in table.notes]
+    assert any("has been written 1 time since" in note for note in notes)
+    assert not any(" 1 times " in note for note in notes)

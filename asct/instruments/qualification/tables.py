@@ -212,8 +212,12 @@ def _phase_notes(view: QualificationView, phase: str) -> list[str]:
         notes.append(f"{where}The rate has not fallen by half since the purge: the values may come from a long burst")
     method = at(view.first_repeat, "purged", phase=phase)[0].coords["method"]
     purged = "NOT purged" if method == "none" else f"Purged by {method}"
-    notes.append(f"{where}{purged}, then written {run['precondition']} times before the rounds")
+    notes.append(f"{where}{purged}, then written {_times(run['precondition'])} before the rounds")
     return notes
+
+
+def _times(number: Scalar) -> str:
+    return f"{number:g} {'time' if number == 1 else 'times'}"
 
 
 def steady_table(records: Sequence[Record], slug: str) -> Sequence[Table]:
@@ -232,7 +236,7 @@ def _rule(run: dict[str, Scalar]) -> str:
     return (
         f"Steady: over {run['window']} rounds, the values differ by at most {run['excursion']:g} % and the fitted "
         f"line changes by at most {run['slope']:g} % of the average, after the active range has been written "
-        f"{run['steady_volume']:g} times since the purge or the rate has fallen by half; at most "
+        f"{_times(run['steady_volume'])} since the purge or the rate has fallen by half; at most "
         f"{run['rounds_max']} rounds"
     )
 
