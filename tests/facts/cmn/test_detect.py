@@ -236,8 +236,8 @@ def test_what_was_detected_is_shown_again() -> None:
 
 FORGOTTEN = {
     "never detected": (None, "have not been detected yet"),
-    "torn": ('{"schema": "asct.cmn-cpus/1", "detec', "is unreadable"),
-    "of a later version": (json.dumps({"schema": "asct.cmn-cpus/2"}), "is unreadable"),
+    "torn": ('{"schema": "asct.cmn-cpus/1", "detec', "are unreadable"),
+    "of a later version": (json.dumps({"schema": "asct.cmn-cpus/2"}), "are unreadable"),
     "of another mesh": (kept([mesh_of(5, 5)], machine(FIRMWARE)), "the meshes, CPUs or firmware have changed"),
     "of two meshes": (kept([mesh_of(), mesh_of()], machine(FIRMWARE)), "the meshes, CPUs or firmware have changed"),
     "of other CPUs": (kept([mesh_of()], machine(FIRMWARE, cpus=9)), "the meshes, CPUs or firmware have changed"),

@@ -76,7 +76,7 @@ def test_places_outside_of_the_mesh_are_not_shown(places: dict[int, tuple[int, i
     good["places"]["0"].update({str(cpu): {"x": x, "y": y} for cpu, (x, y) in places.items()})
     (refused,) = with_cached(Snapshot({}, {"cmn-cpus": CommandOutput(0, json.dumps(good))}), [mesh])
     assert refused.cpus == {} and refused.detected_at is None
-    assert "is unreadable" in refused.unknown["cpus"]
+    assert "are unreadable" in refused.unknown["cpus"]
 
 
 def write(place: Path, kind: str) -> None:
