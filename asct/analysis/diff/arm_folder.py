@@ -127,7 +127,7 @@ def _metadata(manifest: Mapping[str, Any], place: str) -> dict[str, Any]:
         found = {key.removeprefix("metadata."): value for key, value in flat.items() if key.startswith("metadata.")}
         found = {**found, "cmd_arguments": options}
     if not isinstance(found, dict):
-        raise misfit(f"{place} contains no metadata, so ASCT 0.5 or 0.6 did not write it")
+        raise misfit(f"{place}: there is no metadata, so ASCT 0.5 or 0.6 did not write the file")
     return found
 
 
@@ -188,7 +188,7 @@ def _names(root: Path) -> list[str]:
     except FileNotFoundError:
         return []
     except NotADirectoryError as error:
-        raise misfit(f"{raw} is not a folder") from error
+        raise misfit(f"{raw}: this is not a folder") from error
     except OSError as error:
         raise unreadable(raw, error) from error
 

@@ -77,5 +77,5 @@ class ArmTable:
 def table_of(content: object, place: str) -> ArmTable:
     """Return the table in `content`. Raises StoreError (E530) if there is none."""
     if not isinstance(content, dict) or not all(isinstance(cells, dict) for cells in content.values()):
-        raise misfit(f"{place} contains no table (an object with `columns` and `rows`)")
+        raise misfit(f"{place}: there is no table (an object with `columns` and `rows`)")
     return ArmTable(content, place)

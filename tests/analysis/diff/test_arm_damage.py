@@ -188,7 +188,7 @@ def test_something_that_is_not_a_file(tmp_path: Path, make: Callable[[Path], Non
 def test_a_file_in_place_of_the_raw_folder(tmp_path: Path) -> None:
     folder = folder_06(tmp_path, {})
     (folder / "raw").write_text("")
-    assert failure(folder) == f"E530 {folder}/raw is not a folder"
+    assert failure(folder) == f"E530 {folder}/raw: this is not a folder"
 
 
 def test_a_huge_file_is_not_read(tmp_path: Path) -> None:
