@@ -170,7 +170,7 @@ def test_another_account_is_told_what_root_would_see(asct: Asct, monkeypatch: py
     )
     show(monkeypatch, snapshot, {})
     ended = asct("cmn")
-    assert ended.code == 0 and ended.out.startswith("CMN-600 r1p3\n  read from       PMU")
+    assert ended.code == 0 and ended.out.startswith("CMN-600 r1p3\n  read from       arm_cmn driver PMU")
     assert "E461" in ended.err and "--sudo" in ended.err
 
 
