@@ -38,7 +38,7 @@ def test_other_notations_are_refused(text: str) -> None:
     [
         ("RND 4K W, RND 4K W", "contains a stream twice"),
         ("RND 4K W", "contains only one stream"),
-        ("RND 4K W Q0, SEQ 64K W", "must be at least 1 and at most 65536"),
+        ("RND 4K W Q0, SEQ 64K W", "must be between 1 and 65536"),
         ("RND 4K W, RND 4K W Q8", "contains a stream twice"),
         ("RND 700 W, SEQ 64K W", "must be a multiple of 512 bytes"),
     ],
