@@ -272,6 +272,17 @@ def report(after_s: float, *done: int) -> dict[str, Any]:
     return body | {"timestamp_ms": int(1e12 + after_s * 1000), "jobs": jobs}
 
 
+def test_a_run_of_less_than_a_millisecond_has_values() -> None:
+    """fio rounds the time of a job down, here to 0 ms."""
+    body = report(0, 1)
+    [job] = body["jobs"]
+    side = next(name for name in ("read", "write") if job[name]["total_ios"])
+    job["job_runtime"], job[side]["runtime"] = 0, 1
+    [found] = results_in(json.dumps(body))
+    assert found.seconds == 0.0
+    assert {"iops", "bandwidth"} <= {value.metric for value in found.measurements}
+
+
 def test_several_stages_between_two_reports_are_one_run() -> None:
     reports = [report(10, 10, 0, 0), report(40, 15, 15, 10), report(45, 15, 15, 15)]
     text = "".join(json.dumps(one, indent=1) + "\n" for one in reports)

@@ -79,7 +79,7 @@ def little_holds(document: Document, depth: int) -> bool:
     average, their remaining time, E[L^2] / 2E[L]. A job handles one completion at a time and has one request fewer in
     flight until it has submitted the next one, which takes CPU time.
     """
-    seconds = max(job.runtime_ms for job in document.jobs) / 1000.0
+    seconds = max(1, *(job.runtime_ms for job in document.jobs)) / 1000.0  # fio reports a shorter time as 0 ms
     between = sum(job.cpu_s for job in document.jobs) / seconds
     difference = in_flight(document) - depth
     allowed = depth * (LITTLE_TOLERANCE + (_remaining_s(document) + CLOCK_STEP_S) / seconds)
