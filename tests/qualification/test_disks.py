@@ -191,5 +191,5 @@ def test_a_file_is_not_purged_and_that_is_said(disk: Path) -> None:
 def test_a_write_cache_in_another_state_is_refused(folder: Path, memory: Path) -> None:
     with loop_device(memory, 16) as loop:
         params = IOPS.params_model(file_names=str(loop.path), **ONE_CELL, write_cache="off")
-        with pytest.raises(ValueError, match=r"write cache of /dev/loop\d+ is write back, but write_cache requires"):
+        with pytest.raises(ValueError, match=r"write cache of /dev/loop\d+ is write back, but `write_cache` requires"):
             run(IOPS, params, folder, loop)
