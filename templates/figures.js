@@ -155,7 +155,7 @@
     const slot = width / axis.ticktext.length;
     const texts = axis.ticktext.map((label) => wrapped(label, Math.floor((slot - 6) / 6)));
     const sizes = texts.map((lines) => Math.max(...lines.map((line) => line.length)) * character);
-    const touching = sizes.some((size, index) => index && (size + sizes[index - 1]) / 2 > slot - 6);
+    const touching = sizes.some((size, index) => index && (size + sizes[index - 1]) / 2 > slot - 8);
     if (touching || Math.max(...sizes) > slot * 1.1) {
       if (texts.length > mostLabels) return { ...spaced(axis, width), tickangle: 0 };
       return { ...axis, tickangle: -90 };
