@@ -104,7 +104,7 @@ def test_an_invalid_plan_is_annotated_at_its_lines(asct: Asct, plan_file: Path, 
     assert "`small.yaml:5`" in summary
     assert not (github / "output").exists()
     asct("apply", "small.yaml", "--ci")
-    assert "\n\n❌ **asct ended" in (github / "summary.md").read_text(), "a paragraph of its own"
+    assert "\n\n❌ **asct exited" in (github / "summary.md").read_text(), "a paragraph of its own"
     assert "::error" not in asct("apply", "small.yaml").out, "without --ci"
 
 

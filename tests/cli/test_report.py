@@ -91,7 +91,7 @@ def test_a_redacted_report_says_why_there_is_no_comparison(asct: Asct, run: Path
     ("arguments", "code", "texts"),
     [
         (("--redact",), 2, ("would overwrite the complete reports", "--output-dir", "--bundle")),
-        (("latest", "quickstart/latest", "--bundle"), 2, ("packs one run, but 2 are given", "once for each")),
+        (("latest", "quickstart/latest", "--bundle"), 2, ("packs one run, but 2 were specified", "once per run")),
         (("--bundle", "-o", "taken"), 2, ("taken",)),
         (("--bundle", "-o", "taken/below"), 3, ("E912", "taken/below", "choose a writable location")),
         (("-o", "taken/below"), 3, ("E912", "taken/below", "choose a writable location")),
