@@ -34,7 +34,7 @@ _TAIL_LINES = 20
 _TAIL_BYTES = 16384
 _MOST_FILES = 40
 _DEFAULT = "default"
-"""The layer of settings that have their default values."""
+"""The layer that supplies the default values of settings."""
 _EVIDENCE: Final = ("plan.yaml", "plan.resolved.json", "records.jsonl")
 """Documents that are complete before the report is written. This excludes SHA256SUMS, which is written after the
 report."""

@@ -204,8 +204,8 @@ def is_unconfirmed(verdict: Verdict) -> bool:
 
 
 def is_inconclusive(verdict: Verdict) -> bool:
-    """Return whether the expectation passed although its value is far beyond the limit, because the difference may be
-    due to chance. Like failures, such passes are ignored if the severity is `info`."""
+    """Return whether the value is far beyond the limit, but the expectation passed because the difference may be due to
+    chance. Such passes, like failures, are ignored if the severity is `info`."""
     far = verdict.baseline is not None and verdict.baseline.inconclusive
     return far and verdict.outcome == "pass" and verdict.severity != "info"
 

@@ -21,7 +21,7 @@ RULES: Final = tuple(
     for rule in vars(subject).values()
     if isinstance(rule, DisturbanceRule)
 )
-"""All rules, in the order of their definition."""
+"""All rules, in the order in which they are defined."""
 
 
 def assess(facts: HostFacts, sample: ActivitySample | None = None, wanted: MeasuredScope | None = None) -> Disturbances:

@@ -403,9 +403,9 @@ def schedule(job: Job) -> list[ScheduledRepeat]:
     """Return all repeats of a job in measurement order.
 
     * interleaved: each repeat is a pass over all points, so that drift affects all points equally; warm-ups come first;
-    * grouped: all warm-ups and repeats of a point come before the next point; * random: repeats are shuffled with
-    `job.seed`, identically on every machine and Python version; the warm-ups of a point come immediately before its
-    first repeat.
+    * grouped: all warm-ups and repeats of a point come before the next point;
+    * random: repeats are shuffled with `job.seed`, identically on every machine and Python version; the warm-ups of a
+      point come immediately before its first repeat.
     """
     points, warmups = range(len(job.points)), [-number for number in range(job.warmup)]
     repeats = [*warmups, *range(1, job.repeats + 1)]

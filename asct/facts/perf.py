@@ -72,7 +72,7 @@ def _user_access(snapshot: Snapshot, gaps: UnknownFacts) -> bool | None:
 def counters(snapshot: Snapshot, gaps: UnknownFacts) -> int | None:
     """Return the number of counters per CPU that can count any event. This excludes the cycle counter on Arm.
 
-    If the kinds of CPUs have different numbers of counters, return the smallest number.
+    If this number differs between the kinds of CPUs, return the smallest one.
     """
     said = snapshot.command_output("counters") or ""
     numbers = [int(text, 16).bit_count() if word == "bitmap" else whole(text) for word, text in _GENERIC.findall(said)]

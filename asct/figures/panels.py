@@ -18,8 +18,8 @@ PANEL_HEIGHT: Final = 150
 """The minimum width and the height of a panel, in pixels."""
 _MOST_WORDS: Final = 5
 _MOST_TIMES: Final = 3
-"""Limit on the number of panels if series are grouped by words, as a multiple of the number of panels if they are
-divided in order. Above this limit, most of the panels would contain only one series."""
+"""Maximum number of panels when series are grouped by words, as a multiple of the number needed when they are divided
+in order. Above this limit, most of the panels would contain only one series."""
 _SEPARATOR: Final = ", "
 
 

@@ -38,7 +38,7 @@ class ReadingLog:
     _size: int = 0
     _last: str = ""
     _cpu_ns: int | None = None
-    """CPU time of the current task and of the short tasks since the preceding reading."""
+    """CPU time that the current task, and short tasks before it, have used since the previous reading."""
     _brief_ns: int | None = 0
 
     def take(self, data: bytes) -> None:

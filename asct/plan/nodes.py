@@ -49,7 +49,7 @@ class _Open:
 
 
 def decode(data: bytes, file: str, findings: Findings) -> str | None:
-    """Decode the contents of a file to text without a byte order mark. Returns None after an error."""
+    """Decode the contents of a file, and drop a byte order mark. Returns None after reporting an error."""
     if len(data) > MAX_BYTES:
         _too_large(file, findings)
         return None

@@ -90,7 +90,7 @@ def open_run(results: Path, name: str = "latest") -> StoredRun:
         raise NoSuchRun(Diagnostic("E505", f"{as_path} is a file, not a run folder", hint=hint))
     if not matches and os.path.isdir(name):  # noqa: PTH112 - Path.is_dir raises if a name is too long
         damaged = (as_path / "journal.jsonl").exists()
-        hint = way_out("run.json") if damaged else "specify a run folder; `asct results list` lists them"
+        hint = way_out("run.json") if damaged else "specify a run folder; `asct results list` lists the runs"
         raise NoSuchRun(Diagnostic("E505", f"{as_path} is not a run: it contains no run.json", hint=hint))
     return read_run(_only(matches, name, results).layout.root)
 

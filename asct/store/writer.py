@@ -206,8 +206,8 @@ class RunWriter:
             stream.append(line_of(note), sync=True)
 
     def reopen_repeat(self, repeat: Path, notes: Sequence[StepNote]) -> None:
-        """Continue a repeat after the steps in `notes`. The notes about all other steps and the status.json are
-        removed."""
+        """Reopen a repeat so that it continues after the steps in `notes`. This removes status.json and the notes on
+        all other steps."""
         self._put(self.layout.steps(repeat), "".join(map(line_of, notes)))
         self._unlink(self.layout.status(repeat))
 

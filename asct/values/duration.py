@@ -52,7 +52,7 @@ def parse_duration(value: object) -> float:
 
 
 def require_unit(value: object) -> None:
-    """Reject a duration without a unit, unless it is 0, in a plan or after `--set`. Raises BadValueError with a hint
+    """Reject a duration without a unit in a plan or a `--set` value, unless it is 0. Raises BadValueError with a hint
     that shows the number with units.
     """
     if isinstance(value, int | float) and not isinstance(value, bool) and value != 0:

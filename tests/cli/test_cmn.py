@@ -216,7 +216,7 @@ def test_cpus_that_are_not_clear_are_watched_once_more_and_longer(
     assert "--cpus 0,1,2,3,4,5,6,7 --window-us 10000" in short and "--cpus 6,7 --window-us 50000" in long
     (mesh,) = document["meshes"]
     assert mesh["cpus"]["6"]["x"] == 1 and mesh["cpus"]["6"]["y"] == 1 and mesh["cpus"]["7"] is None
-    assert "no port showed the load of this CPU" in mesh["unknown"]["cpus.7"]
+    assert "no port showed load from this CPU" in mesh["unknown"]["cpus.7"]
 
 
 UNDETECTABLE = {

@@ -190,7 +190,7 @@ def test_the_real_kernel_counts_what_it_is_given(seen_as: Callable[..., None], t
     assert seen.detection is not None and (seen.detection.asked, seen.detection.found) == (len(CPUS[:2]), 0)
     (mesh,) = seen.report.meshes
     assert mesh.cpus == dict.fromkeys(CPUS[:2])
-    assert all("no port showed the load of this CPU" in mesh.unknown[f"cpus.{cpu}"] for cpu in CPUS[:2])
+    assert all("no port showed load from this CPU" in mesh.unknown[f"cpus.{cpu}"] for cpu in CPUS[:2])
     assert progress[0] == (0, len(CPUS[:2]), 6) and progress[-1][0] == 2 * len(CPUS[:2]), "each was watched twice"
 
 

@@ -58,7 +58,7 @@ def node_of_step(name: str) -> int:
 
 
 def arguments(params: CoreToCoreLatencyParams, cpus: tuple[int, ...], node: MemoryNode) -> tuple[str, ...]:
-    """Return the arguments with which the `pingpong` kernel measures all pairs, using the memory of one node."""
+    """Return the arguments that make the `pingpong` kernel measure all pairs, using the memory of one node."""
     named = {
         "methods": params.methods,
         "turns": params.turns,

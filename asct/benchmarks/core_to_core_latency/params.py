@@ -66,7 +66,7 @@ class CoreToCoreLatencyParams(VisitedParams):
     )
     iterations: int = setting(
         4096,
-        "Maximum number of batches per method, pair of CPUs and visit",
+        "Maximum number of batches per method, CPU pair and visit",
         aliases=("batches",),
         ge=8,
         le=65536,
@@ -102,7 +102,7 @@ class CoreToCoreLatencyParams(VisitedParams):
         4, "Number of pairs to measure again on their own, for comparison; 0 disables the check", ge=0, le=65536
     )
     target_interval: Share = target_interval_setting(0.1, "a method", max_share=1.0)
-    time_cap: Duration = setting(0.04, "Time limit per method, pair of CPUs and visit", ge=1e-3, le=60)
+    time_cap: Duration = setting(0.04, "Time limit per method, CPU pair and visit", ge=1e-3, le=60)
     pages: PageKind = pages_setting()
     hist_bins: int = setting(10, "Number of bars in the histogram", ge=1, le=200)
     heatmap_vmax: Nanoseconds = setting(

@@ -68,9 +68,7 @@ _CAPTION: Final = (
 class CrossNumaBandwidthParams(OneWidthParams):
     """Settings for the traffic, the working set and the duration."""
 
-    traffic: Traffic = setting(
-        "all-reads", "Access pattern with which the CPUs of one node access the memory of another"
-    )
+    traffic: Traffic = setting("all-reads", "Pattern in which the CPUs of one node access another node's memory")
     data_size: AutoSize = data_size_setting()
     iterations: Count = iterations_setting(WINDOWS, "pair of nodes")
     duration: Duration = duration_setting(0.4, "pair of nodes")

@@ -27,7 +27,7 @@ from asct.values.size import about_size
 
 _NS = 1e-9
 _LOCAL = "local chain"
-_INTERVAL_HELP = "Interval for the level's latency, computed over the visits"
+_INTERVAL_HELP = "95 % interval for the level's latency, computed from the values of the visits"
 
 
 def level_table(records: Sequence[Record], cycles: bool) -> Table:

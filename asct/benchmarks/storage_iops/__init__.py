@@ -25,7 +25,7 @@ class IopsParams(MatrixParams):
         min_length=1,
     )
     mixes: Counts = setting(
-        (100, 95, 65, 50, 35, 5, 0), "Read percentages of the workloads", aliases=("rwmixread",), min_length=1
+        (100, 95, 65, 50, 35, 5, 0), "Percentage of reads in each workload", aliases=("rwmixread",), min_length=1
     )
     dependent: WorkloadNames = setting(
         ("4K:0", "64K:65", "1M:100"),

@@ -153,7 +153,7 @@ def decide(row: RequestCounts, watched: Sequence[WatchedPort]) -> PortMatch:
     second = shares[1][0] if len(shares) > 1 else 0.0
     if best < LEAST:
         return PortMatch(
-            None, why=f"no port showed the load of this CPU (at most {best:.3f} requests per cache line read)"
+            None, why=f"no port showed load from this CPU (the busiest had {best:.3f} requests per cache line read)"
         )
     if missing and best < SURE:
         return PortMatch(

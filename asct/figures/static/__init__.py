@@ -1,4 +1,4 @@
-"""Pictures of figures as PNG and SVG, drawn with matplotlib and without a browser.
+"""Draw figures as PNG and SVG images with matplotlib; no browser is needed.
 
 The input is the JSON that `figures/render.py` returns for the page. The pictures therefore follow the same rules for
 colors, marks, ticks, units and labels; this package only arranges the parts on the sheet. Only this package imports

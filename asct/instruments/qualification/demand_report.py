@@ -63,7 +63,8 @@ def demand_tables(records: Sequence[Record], slug: str, form: str) -> Sequence[T
 
 
 def rows_of(records: Sequence[Record], keys: Sequence[str], columns: Sequence[Column]) -> tuple[Row, ...]:
-    """Return a row for each point and each combination of the coordinates `keys`; the columns determine the metrics."""
+    """Return a row for each point and each combination of values of the coordinates `keys`. `columns` selects the
+    metrics."""
     return tuple(row for mine in by_point(records) for row in rows_by(mine, keys, columns))
 
 

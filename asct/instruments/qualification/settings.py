@@ -211,7 +211,7 @@ class QualificationParams(RaidParams):
         return not self.file_names
 
     def charged(self, written: int) -> tuple[tuple[str, int], ...]:
-        """Return the number of bytes that each target receives if fio writes `written` bytes, as in
+        """Return the number of bytes written to each target if fio writes `written` bytes in total, in the form of
         `Needs.writes_bytes`."""
         targets = self.file_names or ("",)
         return tuple((name, member_bytes(self, len(targets), written)) for name in targets)

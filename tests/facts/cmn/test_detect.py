@@ -69,7 +69,7 @@ def test_traffic_of_others_is_taken_off_by_what_is_there_without_the_load() -> N
 
 
 UNDECIDED = {
-    "no port follows": ([0.0, 0.05, 0.01], "no port showed the load of this CPU (at most 0.050"),
+    "no port follows": ([0.0, 0.05, 0.01], "no port showed load from this CPU (the busiest had 0.050"),
     "two ports follow": ([0.9, 0.1, 0.8], "two ports: (0,0) P0 and (2,0) P0"),
     "nothing counted": ([None, None, None], "no watchpoint counted events"),
     "one not counted, the others weak": ([0.3, None, 0.01], "1 ports could not be counted"),
