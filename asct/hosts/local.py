@@ -1,5 +1,7 @@
-"""Use this machine as a host. As on other hosts, a runner executes the tasks, but it is connected through pipes. Tasks
-continue even if asct is killed."""
+"""This machine. As on other hosts, a runner executes the tasks, but it is connected through pipes.
+
+Tasks continue even if asct is killed.
+"""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def params(level: int, *names: str, **more: Any) -> FioParams:
     [
         ({"raid_level": 5, "file_names": (A, B)}, "raid_level", "needs at least 3 devices, but `file_names` lists 2"),
         ({"raid_level": 6, "file_names": (A, B, C)}, "raid_level", "needs at least 4 devices"),
-        ({"raid_level": 0}, "raid_level", "file_names lists 0"),
+        ({"raid_level": 0}, "raid_level", "`file_names` lists 0"),
         ({"raid_level": 1, "file_names": (A, "/var/tmp/b")}, "file_names", "`/var/tmp/b` is not a device"),
         ({"raid_level": 1, "file_names": (A, A)}, "file_names", "contains a target twice"),
         ({"raid_level": 1, "file_names": (A, B), "raid_chunk": "64K"}, "raid_chunk", "does not apply to level 1"),

@@ -128,7 +128,7 @@ def test_time_based_contradicts_a_volume() -> None:
     assert list(BENCHMARK.check(FioParams(job_file=text))) == []
     [(setting, message)] = BENCHMARK.check(FioParams(job_file=text, io_size=2**20))
     assert setting == "job_file"
-    assert "line 2: `time_based` contradicts io_size" in message
+    assert "line 2: `time_based` contradicts `io_size`" in message
 
 
 @pytest.mark.fio
