@@ -138,12 +138,13 @@ def test_values_of_stages_are_not_mixed(tmp_path: Path) -> None:
     [(outputs, values)] = run_points(BENCHMARK, [params], tmp_path, facts_here())
     assert [output.step.name for output in outputs] == ["stage-1", "stage-2", "stage-3"]
     rates = {one.coords["stage"]: one.value for one in values if one.metric == "iops"}
-    assert rates == pytest.approx({"slow": 100, "fast+beside": 500, "last": 200}, rel=0.1)
+    assert rates == pytest.approx({"slow": 100, "fast+beside": 500, "last": 200}, rel=0.3), "a busy machine is slower"
     sections = {one.coords["section"]: one.value for one in values if one.metric == "section_iops"}
-    assert sections == pytest.approx({"slow": 100, "fast": 400, "beside": 100, "last": 200}, rel=0.1)
+    assert sections == pytest.approx({"slow": 100, "fast": 400, "beside": 100, "last": 200}, rel=0.3)
+    assert rates["fast+beside"] == pytest.approx(sections["fast"] + sections["beside"], rel=0.1)
     seconds = [one for one in values if one.metric == "second_iops"]
     assert {one.coords["stage"] for one in seconds} == set(rates)
-    assert max(float(one.coords["second"]) for one in seconds) < 2.0, "the time of a stage begins at 0"
+    assert max(float(one.coords["second"]) for one in seconds) < 3.0, "the time of a stage begins at 0"
     assert {one.coords["stage"] for one in values if one.metric == "write_iops"} == {"last"}
     assert not [one for one in values if "invalid" in one.flags]
     records = records_of(BENCHMARK, [({}, values)])
