@@ -9,7 +9,7 @@ from itertools import takewhile
 from typing import Final
 
 from asct.analysis.grid import TableCell, TextTable
-from asct.sdk.figure import Figure, Heatmap, Series
+from asct.sdk.figure import SEPARATOR, Figure, Heatmap, Series
 
 _LONG: Final = 16
 """The names of a fleet are shortened only if at least one of them is longer than this."""
@@ -86,6 +86,5 @@ def with_short_series(figure: Figure, forms: Mapping[str, str]) -> Figure:
 
 def _short_series(series: Series, forms: Mapping[str, str]) -> Series:
     short = forms.get(series.host, series.host)
-    rest = series.name.removeprefix(series.host)
-    begins = series.name != rest and rest[:2] in ("", ", ")
-    return replace(series, name=f"{short}{rest}" if begins else series.name, host=short)
+    host, rest = series.host_and_rest
+    return replace(series, name=SEPARATOR.join(filter(None, (host and short, rest))), host=short)

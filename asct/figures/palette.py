@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from asct.figures import theme
-from asct.figures.panels import MOST_SERIES, Panel, host_and_rest, panels
+from asct.figures.panels import MOST_SERIES, Panel, panels
 from asct.sdk.figure import Figure, Heatmap, Series
 
 
@@ -71,7 +71,7 @@ def by_host(panel: Panel, hosts: Mapping[str, int]) -> bool:
 
 def _rest(item: Series) -> str:
     """Return a series name without its host."""
-    host, rest = host_and_rest(item)
+    host, rest = item.host_and_rest
     return rest if host else item.name
 
 

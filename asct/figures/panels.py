@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 from typing import Final
 
-from asct.sdk.figure import Bars, Chart, Series
+from asct.sdk.figure import SEPARATOR, Bars, Chart, Series
 from asct.values.grouping import grouped
 
 MOST_SERIES: Final = 8
@@ -20,7 +20,6 @@ _MOST_WORDS: Final = 5
 _MOST_TIMES: Final = 3
 """Maximum number of panels when series are grouped by words, as a multiple of the number needed when they are divided
 in order. Above this limit, most of the panels would contain only one series."""
-_SEPARATOR: Final = ", "
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,7 @@ def panels(chart: Chart) -> tuple[Panel, ...]:
 def _named_panels(series: Sequence[Series]) -> tuple[Panel, ...]:
     """Return the panels that the series specify. Within a panel, series names omit the panel title."""
     return tuple(
-        Panel(name, tuple(replace(item, name=item.name.removesuffix(f"{_SEPARATOR}{name}")) for item in part))
+        Panel(name, tuple(replace(item, name=item.name.removesuffix(f"{SEPARATOR}{name}")) for item in part))
         for name, own in grouped(series, lambda item: item.panel).items()
         for part in _parts(own)
     )
@@ -74,20 +73,10 @@ def columns_of(count: int, width: float) -> int:
     return -(-count // rows)
 
 
-def host_and_rest(series: Series) -> tuple[str, str]:
-    """Return the host at the beginning of a series name, if any, and the rest of the name."""
-    if series.host and series.name == series.host:
-        return series.host, ""
-    prefix = f"{series.host}{_SEPARATOR}"
-    if series.host and series.name.startswith(prefix):
-        return series.host, series.name.removeprefix(prefix)
-    return "", series.name
-
-
 def _words(series: Series) -> tuple[str, ...]:
     """Return the words of a name. A host name may contain commas, but counts as one word."""
-    host, rest = host_and_rest(series)
-    return tuple(filter(None, (host, *(rest.split(_SEPARATOR) if rest else ()))))
+    host, rest = series.host_and_rest
+    return tuple(filter(None, (host, *(rest.split(SEPARATOR) if rest else ()))))
 
 
 def _by_words(series: Sequence[Series]) -> tuple[Panel, ...]:
@@ -107,9 +96,9 @@ def _divided(series: Sequence[Series], words: Sequence[tuple[str, ...]], at: tup
     groups = grouped(pairs, lambda pair: tuple(pair[1][position] for position in at))
     return tuple(
         Panel(
-            _SEPARATOR.join(key),
+            SEPARATOR.join(key),
             tuple(
-                replace(item, name=_SEPARATOR.join(word for number, word in enumerate(own) if number not in at))
+                replace(item, name=SEPARATOR.join(word for number, word in enumerate(own) if number not in at))
                 for item, own in group
             ),
         )

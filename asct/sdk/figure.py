@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 if TYPE_CHECKING:
     from asct.sdk.metric import Better
     from asct.sdk.record import Scalar
 
 Scale = Literal["linear", "log2", "log10", "category"]
+SEPARATOR: Final = ", "
+"""What separates the words of a series name, such as the host and the settings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,16 @@ class Series:
     """The panel that shows the series. It is used only if the chart is split into panels and every series specifies a
     panel."""
     backdrop: Backdrop | None = None
+
+    @property
+    def host_and_rest(self) -> tuple[str, str]:
+        """The host at the beginning of the name, if any, and the rest of the name."""
+        if self.host and self.name == self.host:
+            return self.host, ""
+        prefix = f"{self.host}{SEPARATOR}"
+        if self.host and self.name.startswith(prefix):
+            return self.host, self.name.removeprefix(prefix)
+        return "", self.name
 
 
 @dataclass(frozen=True, slots=True)
