@@ -33,7 +33,7 @@ def main() -> None:
                 import traceback
 
                 traceback.print_exc()
-            except MemoryError:  # memory was short before, too, although CPython may have raised SystemError
+            except MemoryError:  # memory already ran out before this, even if CPython reported it as SystemError
                 known = True
         os.write(2, b"error[E916]: asct ran out of memory\n" if known else b"error[E970]: a bug in asct\n")
         os._exit(3 if known else 70)

@@ -25,7 +25,7 @@ _NEAR_SIZE: Final = 1.3
 a measurement of that level."""
 
 Place = tuple[str, str, str, str, tuple[tuple[str, str], ...]]
-"""What identifies a value regardless of the repeat: host, id, metric, point and coordinates."""
+"""The key that identifies a value, regardless of the repeat: host, id, metric, point and coordinates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +217,7 @@ def _of_curve(
 
 
 def _by_level(mine: Sequence[Record], metric: str) -> dict[Scalar, float]:
-    """Return the values of a metric, keyed by level. A value is the median of its repeats."""
+    """Return the values of a metric, keyed by level. Each value is the median of its repeats."""
     own = [record for record in mine if record.metric == metric and "level" in record.coords]
     return {
         level: float(median(one.value for one in group))

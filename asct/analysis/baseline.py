@@ -69,14 +69,14 @@ class Baseline:
     planned: frozenset[PointKey] = frozenset()
     """The points of the run being judged. At these points, the run must have all values that the baseline has."""
     ignored: frozenset[tuple[str, str]] = frozenset()
-    """The metrics that comparisons ignore, with their benchmarks."""
+    """The metrics that comparisons ignore, each paired with its benchmark."""
     unchanged: Sequence[UnchangedRun] = ()
     accepted: Mapping[BaselineKey, str] = field(default_factory=dict)
     """For each value that an accepted run provides, the reason for the acceptance."""
     since: Mapping[BaselineKey, str] = field(default_factory=dict)
     """For each value, the most recently accepted run. Older runs are not treated as unchanged."""
     until: Mapping[BaselineKey, str] = field(default_factory=dict)
-    """For each value, the first run after the baseline that was accepted. This run and newer ones are not treated as
+    """For each value, the first accepted run after the baseline. Neither this run nor any newer run is treated as
     unchanged."""
     problem: str = ""
 
@@ -87,7 +87,7 @@ class Baseline:
 
     @property
     def origin(self) -> str:
-        """How the run was chosen, and which runs provide accepted values instead."""
+        """How the baseline was chosen, and which accepted runs provide some of its values."""
         accepted = Counter((self.groups[key].records[0].run, because) for key, because in self.accepted.items())
         parts = (
             f"{counted(number, 'value is', 'values are')} from {run}, accepted: {because}"
@@ -174,8 +174,8 @@ def spread_of(
     base: Path, current: Path, catalog: Catalog, others: Collection[Path] = ()
 ) -> dict[BaselineKey, tuple[float, ...]]:
     """Return, for each value of the run in the folder `base`, the values that this run and the unchanged runs near it
-    measured. They are needed to judge the run in the folder `current`. The result is empty if the two runs do not
-    belong to one plan in one results tree.
+    measured. These values are needed to judge the run in the folder `current`. The result is empty if the two runs do
+    not belong to one plan in one results tree.
 
     Acceptances divide the runs into segments, and only runs in the base's segment are used. The runs in the folders
     `others` are excluded, because they are compared with the base as well. Raises StoreError.
@@ -282,7 +282,7 @@ def _undecided(stored: StoredRun) -> int:
         if (verdict.outcome, verdict.severity) == ("unknown", "fail") and base is not None and base.change is not None:
             found.append((verdict, base.change, base.limit or 0.0))
     if not any(abs(change) > limit for _, change, limit in found):
-        return 0  # true for most runs, so their records need not be read
+        return 0  # the case for most runs, whose records need not be read
     signs = {(item.host, item.id, item.metric): 1.0 if item.better == "lower" else -1.0 for item in stored.records()}
     return sum(
         change * signs.get((item.host or "", item.id, item.metric), 1.0) > limit for item, change, limit in found

@@ -15,8 +15,8 @@ from asct.store.model import JobEntry, Verdict
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """What failed first: `place` names it, `text` says why, and `hint` is the fix, if one is known. `id` identifies the
-    benchmark entry; it is empty if the cause does not belong to an entry."""
+    """What failed first: `place` names what failed, `text` says why it failed, and `hint` is the fix, if one is known.
+    `id` identifies the benchmark entry; it is empty if the cause does not belong to an entry."""
 
     place: str
     text: str

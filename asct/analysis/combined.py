@@ -21,8 +21,8 @@ _MOST_NAMED = 6
 _MOST_CELLS = 4096
 """Maximum number of cells for which a figure is also shown as a table."""
 _MOST_IN_ALL = 40_000
-"""Maximum total number of table cells for all figures in a report. A figure whose table would exceed this number is
-shown without one."""
+"""Maximum total number of table cells for all figures in a report. A figure whose table would bring the total above
+this number is shown without a table."""
 
 
 def combined_figures(by_host: Mapping[str, tuple[Figure, ...]]) -> list[Figure]:
@@ -126,8 +126,8 @@ def _owned(figure: Figure, host: str, several: bool) -> Figure:
 
 
 def figure_grid(figure: Figure) -> TextTable | None:
-    """Return the values of a figure as a table. The table of a heat map has the same cells. The table of a chart has
-    one row per x value and one column per series or, for curves plotted against load, one row per data point.
+    """Return the values of a figure as a table. A heat map becomes a table with the same cells. A chart becomes a table
+    with one row per x value and one column per series or, for curves plotted against load, one row per data point.
 
     Returns None for a figure that has too many cells to be readable.
     """

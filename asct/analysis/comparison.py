@@ -278,7 +278,7 @@ def _interval(before: Nested, after: Nested) -> tuple[float, float] | None:
 
 def _next_p(unchanged: Sequence[float], value: float, prior: Prior) -> float:
     """Return the probability that an unchanged run measures `value` or more."""
-    if value <= 0.0:  # with a limit of 100 % or more, no value can be low enough
+    if value <= 0.0:  # if the limit is 100 % or more, no fall can exceed it
         return 1.0
     return next_p([math.log(item) for item in unchanged], math.log(value), prior)
 

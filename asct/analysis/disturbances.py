@@ -23,7 +23,7 @@ pages."""
 
 @dataclass(frozen=True, slots=True)
 class DisturbanceLink:
-    """The title of a finding, and the anchor that leads to its full description."""
+    """The title of a finding, and the anchor of its full description."""
 
     title: str
     slug: str

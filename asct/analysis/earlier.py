@@ -1,4 +1,4 @@
-"""Draw the values of an earlier run behind those of the run that is compared with it."""
+"""Draw the values of an earlier run behind the values of the run that is compared with it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from asct.sdk.figure import Backdrop, Chart, Figure, Heatmap, Series
 
 
 def with_earlier_run(view: RunView, sections: Sequence[ReportSection]) -> list[ReportSection]:
-    """Return the sections of a report with the values of the baseline drawn behind those of the run.
+    """Return the sections of a report, with the baseline's values drawn behind the values of the run.
 
     Stacked bars, matrices, and charts that have no counterpart with the same axes are unchanged. All figures are
     unchanged if there is no baseline or if it cannot be read; the comparison then says why.

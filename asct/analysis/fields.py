@@ -30,7 +30,7 @@ _MOST_ALIKE: Final = 3
 """Maximum number of items to list individually: entries that differ in the same field, or fields that exist on only one
 side."""
 _LONGEST: Final = 160
-"""Maximum length of a displayed value in characters."""
+"""Maximum length of a displayed value, in characters."""
 _MANY_WORDS: Final = 12
 """Maximum number of words in a value. Longer values, such as CPU flags, are reduced to the words that occur on only one
 side."""

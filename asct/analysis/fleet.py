@@ -54,7 +54,7 @@ class _Place:
         return [float(mark.x) if self.given == "y" else mark.y for mark in self.marks]
 
     def middle(self) -> tuple[Scalar, float]:
-        """Return the coordinates of the mark. A measured coordinate is the median over all hosts."""
+        """Return the coordinates of the mark. The measured coordinate is the median over all hosts."""
         first = self.marks[0]
         x = first.x if self.given == "x" else median([float(mark.x) for mark in self.marks])
         return x, first.y if self.given == "y" else median([mark.y for mark in self.marks])

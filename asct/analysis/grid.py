@@ -13,7 +13,7 @@ from asct.values.quantity import format_quantity
 
 Align = Literal["left", "right"]
 Tone = Literal["", "good", "doubt", "invalid", "bad", "refused", "missing", "unknown", "muted"]
-"""The color of text, in all formats. Each kind of outcome has its own color."""
+"""The color of a text, which is the same in all formats. Each kind of outcome has its own color."""
 
 _BINARY = ("", "K", "M", "G", "T", "P")
 ABSENT = "–"
@@ -155,7 +155,7 @@ def setting_text(value: Any, is_size: bool, *, exact: bool = True) -> str:
 
 
 def slug(text: str) -> str:
-    """Return a stable id for links. It consists of lowercase letters, digits and hyphens, and is never empty."""
+    """Return a stable id for links. The id consists of lowercase letters, digits and hyphens, and is never empty."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "x"
 
 

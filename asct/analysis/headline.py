@@ -40,7 +40,7 @@ _TOLD = {"burst-possible": "burst possible", "two-states": "two states", "drift"
 class HeadlineMetric:
     """A key result: `value` and `unit` below a `label`. `place` contains the coordinates that distinguish it from other
     values, `spread` its interval or range, and `count` the number of its repeats, visits or samples. All of these
-    fields are text, and empty if unknown."""
+    fields are strings, which are empty if their content is unknown."""
 
     host: str
     id: str
@@ -185,8 +185,8 @@ def _number(place: MetricGroup, unit: str) -> tuple[str, str]:
 
 
 def headline_grids(found: Sequence[HeadlineMetric], several: bool) -> Iterator[TextTable]:
-    """Yield the key results as tables: those of one host as a single table with one row per value, and those of several
-    hosts as one table per benchmark with one row per host."""
+    """Yield the key results as tables. For one host, this is a single table with one row per value; for several hosts,
+    it is one table per benchmark with one row per host."""
     if several:
         yield from (_by_host(name, items) for name, items in grouped(found, lambda item: item.id).items())
     elif found:

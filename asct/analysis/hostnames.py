@@ -61,7 +61,7 @@ def _end(rests: Sequence[str]) -> str:
 
 
 def _shared(texts: Iterable[Sequence[str]]) -> list[str]:
-    """Return the longest common beginning of the sequences."""
+    """Return the leading elements that all sequences share."""
     return [same[0] for same in takewhile(lambda same: len(set(same)) == 1, zip(*texts, strict=False))]
 
 

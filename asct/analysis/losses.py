@@ -14,7 +14,8 @@ from asct.store.model import Run
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Repeats that were not measured, with the swept settings of their point (empty for a whole job) and the cause."""
+    """Repeats that were not measured, the swept settings of their point (empty if a whole job is affected), and the
+    cause."""
 
     host: str
     id: str

@@ -36,7 +36,7 @@ _NUMBER: Final = re.compile(r"(.*?)([0-9]+)([^0-9]*)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class JobOutcome:
-    """The worst outcome of a job on a host, and the number of its measurements with that outcome."""
+    """The worst outcome of a job on a host, and the number of measurements with that outcome."""
 
     status: str
     number: int

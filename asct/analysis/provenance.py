@@ -184,7 +184,7 @@ def _remarks(item: RepeatView) -> list[str]:
     if item.status is None or not item.valued:
         return []
     why = [flag for flag in item.status.flags if doubtful(flag) and flag != "noisy"]
-    told = why == [NOISY_HOST] and mark_of(item) != ""  # `host_remarks` gives the reasons
+    told = why == [NOISY_HOST] and mark_of(item) != ""  # `host_remarks` states the reasons
     noisy = item.status.status == "noisy" and item.measured and not told
     doubt = [f"noisy ({', '.join(why)})" if why else "noisy"] if noisy else []
     return [plain(text) for text in (*doubt, *item.status.notes)]

@@ -1,4 +1,4 @@
-"""SQL over the records of runs. SQLite keeps them in memory, so no query can change a file."""
+"""Run SQL queries on the records of runs. SQLite keeps the records in memory, so no query can change a file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ALLOWED: Final = frozenset({
 })  # fmt: skip
 _LARGEST: Final = 2**63
 _STEPS: Final = 100_000
-"""Number of instructions that SQLite executes before it checks again whether Ctrl-C should end the query."""
+"""Number of SQLite instructions after which SQLite checks whether Ctrl-C should end the query."""
 
 
 class QueryResult(NamedTuple):
@@ -27,7 +27,8 @@ class QueryResult(NamedTuple):
 
 
 def query(records: Sequence[Record], sql: str) -> QueryResult:
-    """Run a SELECT over the table `records`, whose columns are those of `tidy_columns`. Raises UsageError (E712)."""
+    """Run a SELECT statement on the table `records`, whose columns are the ones that `tidy_columns` returns. Raises
+    UsageError (E712)."""
     columns = tidy_columns(records)
     names = ", ".join('"' + name.replace('"', '""') + '"' for name in columns)
     database = sqlite3.connect(":memory:")

@@ -38,12 +38,13 @@ _OF_NAMES: Final = (
     r"(?P<option>(?<![\w-])user(?:name)?=)[^\s,;\"'`)\]}]+",
     r"(?P<boot>BOOT_IMAGE=[^\n]*)",
 )
-"""What only `--redact` removes: user names in paths and mount options, and command lines that boot loaders pass on."""
+"""Patterns that only `--redact` removes: user names in paths and mount options, and command lines that boot loaders
+pass on."""
 _REPLACED: Final = {
     "user": _ADDRESS, "domain": _ADDRESS, "mac": _ADDRESS, "ip": _ADDRESS, "serial": _SERIAL, "boot": _COMMAND_LINE,
 }  # fmt: skip
 _AFTER: Final = {"disk": _SERIAL, "home": _USER, "option": _USER}
-"""Replacements for matches whose first part is kept, so that only the rest is replaced."""
+"""Replacements for the part of a match that follows its named group. The group itself is kept."""
 _FIELDS: Final = {
     **dict.fromkeys(("serial", "uuid", "wwn", "nguid", "eui64", "subsysnqn"), _SERIAL),
     **dict.fromkeys(
@@ -128,7 +129,7 @@ class Redaction:
         return json.dumps(found, ensure_ascii=False, indent=indent, separators=separators) + end
 
     def document(self, value: Any, key: str = "") -> Any:
-        """Return a JSON value without secrets. `key` is the key under which it is found."""
+        """Return a JSON value without secrets. `key` is the key under which the document contains this value."""
         if isinstance(value, str):
             return self._field(value, key)
         if isinstance(value, list):

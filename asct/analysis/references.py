@@ -46,7 +46,7 @@ class RatedValue:
 def rated_values(view: RunView) -> list[RatedValue]:
     """Return the measured values for which the plan contains a reference, in the order of the plan."""
     checks = list(_checks(view.resolved.get("checks")))
-    if not checks:  # avoids grouping thousands of values, which takes seconds
+    if not checks:  # return early, because grouping thousands of values takes seconds
         return []
     groups = [(job, group) for job in view.jobs for group in gather(job.records, job.disagreements)]
     return [

@@ -89,7 +89,7 @@ class HostPart:
     disturbed: tuple[DisturbanceLink, ...] = ()
     """Disturbances at the start of the run that affect the results of this job."""
     figures: tuple[Figure, ...] = ()
-    """The figures of this host, if those of the section show many hosts together."""
+    """The figures of this host, if the section's own figures show many hosts together."""
     alike: tuple[str, str] | None = None
     """The name and the slug of an earlier host with the same commands. The commands are listed only for that host."""
 

@@ -27,7 +27,7 @@ _NAMES: Final = {
     "steal": "steal time",
     "swap": "swapping",
 }
-"""The words that reports use for reasons in telemetry documents, if they differ from the keywords."""
+"""The names that reports use for reasons in telemetry documents, where these names differ from the keywords."""
 
 
 def _name(what: str) -> str:

@@ -102,7 +102,7 @@ def _repeats(lost: Mapping[Tone, int], run: Run, tones: Sequence[Tone]) -> Itera
         if number := lost.get(tone, 0):
             one, several = _OF_REPEATS[tone]
             told = f"{share(number, planned(run.jobs), 'measurement')} {one if number == 1 else several}"
-            # The color for doubt is reserved for runs with exit code 0.
+            # The color for doubt is reserved for runs that end with exit code 0.
             yield "invalid" if tone == "doubt" else tone, told
 
 

@@ -140,7 +140,7 @@ class RunView:
 
 
 def glance(root: Path) -> RunView:
-    """Read the documents of the run in the folder `root`, without its jobs and records, because reading many of them
+    """Read the documents of the run in the folder `root`, but not its jobs and records, because reading many of those
     takes a long time. Raises StoreError in the same cases as `open_view`, except for damaged records."""
     stored = read_run(root)
     notes: list[Diagnostic] = []

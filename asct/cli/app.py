@@ -127,7 +127,7 @@ def name_variables(command: click.Command, prefix: str) -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code."""
-    # `--json` is recognized before the arguments are parsed, so that usage errors are also printed as JSON.
+    # `--json` is recognized even before the arguments are parsed, so that usage errors are printed as JSON as well.
     options = GlobalOptions(json="--json" in arguments)
     code = _run(arguments, options)
     lost = lost_output() if code != BROKEN_PIPE else None

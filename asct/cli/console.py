@@ -203,8 +203,8 @@ class Console:
         _write(sys.stderr, f"\r\x1b[K{harmless(text)}")
 
     def diagnostics(self, findings: Iterable[Diagnostic]) -> None:
-        """Print errors, and other diagnostics if their level is enabled, ordered by location. They go to stderr or,
-        with --json, to stdout as JSON Lines."""
+        """Print errors, and other diagnostics if their level is enabled, ordered by location. The diagnostics go to
+        stderr or, with --json, to stdout as JSON Lines."""
         chosen = [item for item in findings if item.severity == "error" or self.tells(item.severity)]
         if self.style.json:
             for item in chosen:

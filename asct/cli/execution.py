@@ -200,7 +200,7 @@ class RunLog(AbstractContextManager["RunLog"]):
         self._log.log(level, "%s", printable(text))
 
     def _open(self, path: Path) -> None:
-        if path.resolve() in open_logs():  # `--log-file` already writes to this file
+        if path.resolve() in open_logs():  # `--log-file` is set to the same file, which is already open
             return
         try:
             self._handler = logging.FileHandler(path, encoding="utf-8")

@@ -21,7 +21,7 @@ _MARKS = {"\x01": "\x1b[36m", "\x02": "\x1b[1m", "\x03": "\x1b[3m", "\x04": "\x1
 """Characters that stand for escape sequences until the text is wrapped: the start and end of code, strong and
 emphasis."""
 _CUT = "\x05"
-"""A placeholder for inline code while other markup is replaced. It is needed because asterisks in code are not
+"""A placeholder for inline code while other markup is replaced. Without it, asterisks in code would be treated as
 markup."""
 
 

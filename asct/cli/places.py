@@ -92,7 +92,7 @@ def option_node(item: str, number: int, value: Any) -> Node:
 
 
 def words_text(words: Sequence[str]) -> tuple[str, dict[str, Span]]:
-    """Return a command line that consists of the words that select benchmarks, and the location of each word in it."""
+    """Return the words that select benchmarks as one command line, and the location of each word in this line."""
     text, spans = WITHOUT_PLAN, {}
     for word in words:
         spans[word] = Span(WITHOUT_PLAN, 1, len(text) + 2, max(1, len(word)))

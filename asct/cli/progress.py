@@ -27,11 +27,12 @@ if TYPE_CHECKING:
 Listener = Callable[[events.Event], None]
 HEARTBEAT_S: Final = 60.0
 REDRAW_S: Final = 0.9
-"""Minimum time in seconds between two redraws of the live lines."""
+"""Minimum time, in seconds, between two redraws of the live lines."""
 REDRAW_LOCAL_S: Final = 4.9
-"""The minimum time while this machine itself measures a point. It is longer because drawing uses the machine's CPUs."""
+"""Minimum time, in seconds, between two redraws while this machine itself measures a point. This time is longer because
+drawing uses the machine's CPUs."""
 _SHORTEST_S: Final = 0.25
-"""Minimum time in seconds between two redraws caused by events, because many points can end within one second."""
+"""Minimum time, in seconds, between two redraws caused by events, because many points can end within one second."""
 _MOST_OF_POINT: Final = 0.95
 """A running point fills at most this fraction of its bar segment."""
 

@@ -21,7 +21,7 @@ _SIMILAR: Final = dict(
         strict=True,
     )
 )
-"""ASCII characters that replace characters of the same width. The last entries replace the characters of sparklines."""
+"""ASCII characters that replace characters of the same width. The last eight replace the characters of sparklines."""
 
 
 def similar(problem: UnicodeError) -> tuple[str, int]:

@@ -25,7 +25,7 @@ from asct.diagnostics.model import Diagnostic, Severity, Span
 from asct.values.text import display_width, printable, wrapped_lines
 
 _BREAKS = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
-"""Matches the line breaks that libyaml recognizes, so that line numbers agree with it."""
+"""Matches the line breaks that libyaml recognizes, so that line numbers agree with those from libyaml."""
 _TAB = 4
 _NARROWEST = 40
 _MORE = "…"
@@ -166,8 +166,8 @@ def _cut(marks: list[str], widths: list[int], first: int, last: int, room: int) 
 def annotation(
     level: Level, title: str, message: str, location: tuple[str, int | None, int | None] | None = None
 ) -> str:
-    """Return an annotation. It is always a single line, whatever the values contain. `location` is the file, line and
-    column, if known."""
+    """Return an annotation, which is always a single line, whatever the values contain. `location` is the file, line
+    and column, if known."""
     file, line, column = location or ("", None, None)
     properties = {"file": file, "line": line, "col": column, "title": title}
     listed = ",".join(f"{key}={_property(str(value))}" for key, value in properties.items() if value)

@@ -52,7 +52,8 @@ def _idle(seen: RuleInput) -> Evaluations:
         longest = max(longest, state.latency_us)
     if not settings:
         return
-    # With several kinds of cores, one state number stands for different states, and the facts contain no state numbers.
+    # With several kinds of cores, the same state number stands for different states, and the facts contain no state
+    # numbers.
     mixed = len(cpu.kinds) > 1
     values = {"longest": longest, "named": "; ".join(named), "least": LONG_US}
     yield Evaluation(values, [] if mixed else settings, "mixed" if mixed else "")

@@ -12,7 +12,7 @@ from asct.values.size import format_size
 _THP: Final = "/sys/kernel/mm/transparent_hugepage/enabled"
 _VM: Final = "/proc/sys/vm"
 _POOL_BYTES: Final = 1 << 30
-"""Minimum total size of the free huge pages, in bytes. It is larger than the largest working set of the latency
+"""Minimum total size of the free huge pages, in bytes. This size exceeds the largest working set of the latency
 benchmarks (`optimum_size` for DRAM)."""
 _HUGE: Final = 2 << 20
 _SWAPPED: Final = 64 << 20

@@ -20,7 +20,7 @@ from asct.sdk.needs import GUARD
 from asct.sdk.step import Kernel, Step
 
 _LIMIT_S: Final = 300.0
-"""Time limit of an inspection in seconds. One unresponsive drive delays the whole inspection."""
+"""Time limit for an inspection, in seconds. One unresponsive drive delays the whole inspection."""
 _OPAQUE: Final = ("wwn-", "nvme-eui.", "nvme-nvme.", "nvme-uuid.", "scsi-3")
 """Prefixes of by-id names that do not contain the model."""
 

@@ -64,7 +64,7 @@ class HostKernels:
         on_line: Callable[[str], None] | None = None,
         timeout_s: float = 120.0,
     ) -> KernelExit:
-        """Run a measurement kernel, as root if sudo was requested. `why` says why root is needed.
+        """Run a measurement kernel, as root if sudo was requested. `why` states why root is needed.
 
         Raises NotMeasured, HostError or HostLocked.
         """

@@ -31,7 +31,8 @@ def failure_of(
     """Return the diagnostic for a failed step, or None if the step succeeded.
 
     `raw` is the folder that contains the step's files, relative to the run folder, and `argv` is the step's command
-    line. `timed_out_s` is the time limit in seconds that the step reached, or None if the step ended before its limit.
+    line. `timed_out_s` is the time limit, in seconds, that the step reached, or None if the step ended before its
+    limit.
     """
     found = _reason(output, host, timed_out_s)
     return found and replace(found, notes=_notes(output, host, raw, argv))

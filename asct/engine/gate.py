@@ -54,7 +54,8 @@ class DriveGuard:
         return frozenset(target.path for audit in self._audits.values() for target in audit.targets if target.begun)
 
     def job(self, job: Job) -> JobGuard:
-        """Return the guard for one job. It continues the audit from an earlier part of the run, if there is one."""
+        """Return the guard for one job. The guard continues the audit from an earlier part of the run, if
+        there is one."""
         if job.id not in self._audits:
             self._audits[job.id] = Audit(
                 run=self.writer.run.run,

@@ -35,8 +35,8 @@ _REOPENINGS = 3
 """Maximum number of consecutive reconnections to a lost host."""
 _LOCK_POLL_S = 0.5
 _INSPECTION_S = 120.0
-"""Time limit for an inspection, in seconds. It is long enough even for a host with many drives. asct does not write to
-a drive that does not respond within this time."""
+"""Time limit for an inspection, in seconds. This limit is long enough even for a host with many drives. asct does not
+write to a drive that does not respond within this time."""
 
 
 class HostSession:

@@ -50,7 +50,8 @@ class JobRunner:
         self._session = session
         self._earlier = earlier
         self._before = job.repeats if run.again else 0
-        """One less than the number of the job's first repeat. It is 0 unless points are measured again."""
+        """Number of planned repeats that precede this job's repeats in the numbering: 0 unless points are measured
+        again."""
         self._last = last
         self._guard = session.guard.job(job)
         self._points: Sequence[BoundPoint] | None = None
@@ -299,7 +300,7 @@ class JobRunner:
                 self._give_up([failure if is_refusal(failure) else failed])
             if failure is not None or self._run.stop.requested:
                 return None
-            if not self.needs.written:  # targets that are written are checked before each step
+            if not self.needs.written:  # targets to be written are checked before each step
                 self._announce(self._repeats)
         return self._repeats
 
@@ -386,7 +387,7 @@ def _headline(benchmark: Benchmark[Any], found: Sequence[Measurement]) -> str:
 
 
 def estimate(services: Services, job: Job) -> float:
-    """Estimate the time in seconds for all repeats of a job without contacting its host. Returns 0 if there is no
+    """Estimate the time, in seconds, for all repeats of a job without contacting its host. Returns 0 if there is no
     estimate."""
     benchmark = services.catalog.get(job.benchmark)
     if benchmark is None or waits_for_results(job):

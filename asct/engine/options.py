@@ -14,7 +14,7 @@ FORKS: Final = 32
 class RunOptions:
     """Options of a run.
 
-    `folder` replaces results/<plan>/<run id>/. It must be empty.
+    `folder` replaces results/<plan>/<run id>/, and must be empty.
     """
 
     results: Path = Path("results")
@@ -25,7 +25,7 @@ class RunOptions:
     reuse_s: float | None = None
     """Maximum age, in seconds, of points below `results` that may be reused. If None, all points are measured."""
     wait_s: float = 0.0
-    """Maximum time in seconds to wait for a host that another run has locked."""
+    """Maximum time, in seconds, to wait for a host that another run has locked."""
     label: str | None = None
     command: tuple[str, ...] = ()
     """The command line to record in run.json."""

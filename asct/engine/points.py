@@ -33,7 +33,7 @@ class BoundPoint:
     """The swept settings as JSON scalars or lists of scalars, with sizes in bytes."""
     estimated_s: float = 0.0
     limit_s: float = SHORTEST_LIMIT_S
-    """Time limit of one attempt in seconds."""
+    """Time limit for one attempt, in seconds."""
     unfit: Diagnostic | None = None
     """The reason why the host cannot run this point, or None if it can.
 

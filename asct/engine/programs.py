@@ -57,7 +57,7 @@ class Programs:
 
 
 def process_of(part: Step | Companion, path: str, folder: str, *, sudo: bool = False) -> Process:
-    """Return the process for a step or companion on the host. It runs the program at `path` in `folder`.
+    """Return the process for a step or companion on the host. The process runs the program at `path` in `folder`.
 
     With `sudo`, the program must be a measurement kernel: while still running as the account, it creates the files to
     be collected; then it restarts itself as root.
@@ -80,7 +80,7 @@ def texts(folder: Path, names: Iterable[str]) -> dict[str, str]:
 
 
 _ASK_S: Final = 20.0
-"""Time limit for sudo in seconds. Looking up an account on a directory server may take several seconds."""
+"""Time limit for sudo, in seconds. Looking up an account on a directory server may take several seconds."""
 _DESCRIBED: Final = '{"t":"describe"'
 
 

@@ -181,7 +181,7 @@ class Reuse:
         return record.model_copy(update={**own, "flags": [*flags, REUSED]})
 
     def _changed(self, found: Sequence[EarlierPoint]) -> Diagnostic:
-        """Return a notice that lists what has changed since the points were measured, as far as the facts show it."""
+        """Return a notice that lists what has changed since the points were measured, as far as the facts show."""
         first = found[0]
         facts = first.facts()
         names = changes(facts, self.facts) if facts is not None else []
@@ -200,8 +200,8 @@ class Reuse:
 
 def reusable(resolved: ResolvedPlan, catalog: Catalog, runs: EarlierRuns) -> dict[str, int]:
     """Return the maximum number of reusable points in each job, keyed by job key. A point counts if it is recent enough
-    and its host's facts at that time are the same as the newest known ones. Whether it is really reusable is known only
-    once the host has been contacted.
+    and if the host's facts at that time equal the newest known facts. Whether the point can really be reused is known
+    only once the host has been contacted.
     """
     newest = {host: runs.newest_facts(host) for host in resolved.hosts}
     return {

@@ -43,8 +43,8 @@ _MOVING: Final[dict[str, Any]] = {
 Tools and drives are listed here because the key contains separate items for those that a point uses.
 """
 _GRAIN: Final = 64 << 20
-"""Granularity in bytes to which memory sizes are rounded, because the Linux kernel reserves a slightly different amount
-of memory at each boot."""
+"""Granularity, in bytes, to which memory sizes are rounded, because the Linux kernel reserves a slightly different
+amount of memory at each boot."""
 
 
 def can_be_reused(needs: Needs) -> bool:

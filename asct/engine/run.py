@@ -52,7 +52,7 @@ from asct.values.grouping import grouped
 from asct.values.timestamp import stamp
 
 _POLL_S = 0.1
-"""Interval in seconds at which the main thread checks for signals and the time limit."""
+"""Interval, in seconds, at which the main thread checks for signals and the time limit."""
 _INTERRUPT_AGAIN_S = 1.0
 """Seconds until hosts are interrupted again, in case a host was just starting a step at the first interruption.
 """
@@ -269,7 +269,7 @@ def measure_again(run: RunContext, points: Collection[PointKey], options: RunOpt
     Repeats that an earlier part of the run already measured again are kept, as with `asct resume`.
 
     Returns the points that were not measured again, with the reason: the run was stopped, measuring them would exceed a
-    plan limit, the host could not be used, or a repeat failed. Call it within `judging`.
+    plan limit, the host could not be used, or a repeat failed. Call this function within `judging`.
     """
     if run.stop.requested:
         return dict.fromkeys(points, "the run was stopped")

@@ -27,11 +27,11 @@ class Services:
 
     catalog: Catalog
     make_host: Callable[[HostSpec, Path], Host]
-    """Returns a host that has not been opened yet. Relative paths in the plan are resolved against the folder."""
+    """Returns a host that has not been opened yet. Relative paths in the plan are resolved against the given folder."""
     collect_facts: Callable[[Host, Path], HostFacts]
-    """Reads a host's facts and writes the raw files to the folder. Raises HostError."""
+    """Reads a host's facts, and writes the raw files to the given folder. Raises HostError."""
     provide: Callable[[Host, str, HostFacts, Path], BuiltKernel]
-    """Builds a measurement kernel, copies it to the host and writes a log to the folder. Raises NotMeasured."""
+    """Builds a measurement kernel, copies it to the host, and writes a log to the given folder. Raises NotMeasured."""
     facts_script: Callable[[], str] = str
     """Returns the script that reads the facts while a session is opened, or an empty string if `collect_facts` reads
     them."""
@@ -66,7 +66,7 @@ class RunContext:
     started: float
     """The start of the run, as a value of `time.monotonic`."""
     wait_s: float = 0.0
-    """Maximum time in seconds to wait for a locked host."""
+    """Maximum time, in seconds, to wait for a locked host."""
     kept: Mapping[RepeatKey, Status] = field(default_factory=dict)
     """The repeats that an earlier part of this run measured."""
     again: bool = False

@@ -39,8 +39,7 @@ FILE = "comment.md"
 SUMMARY = "a comment for a pull request, at most 65,000 characters"
 
 MOST_BYTES = 65_000
-"""Size limit. It is in bytes, so it also limits the number of characters. GitHub rejects comments above 65,536
-characters."""
+"""Size limit in bytes, which also limits the number of characters. GitHub rejects comments above 65,536 characters."""
 _MOST_NAMED = 8
 _MOST_LISTED = 10
 _FEW_ROWS = 20
@@ -71,7 +70,7 @@ def render(view: RunView) -> str:
 
 
 def marker(plan: str) -> str:
-    """Return the hidden first line of a comment. It is the same for all runs of a plan."""
+    """Return the hidden first line of a comment, which is the same for all runs of a plan."""
     name = re.sub(r"[^A-Za-z0-9._@+-]", "_", plan).replace("--", "- -")
     return f"<!-- asct: {name} -->"
 

@@ -1,4 +1,4 @@
-"""Plain text for a terminal: the verdict, followed by the tables of each job. It is 80 columns wide if the tables
+"""Plain text for a terminal: the verdict, followed by the tables of each job. The text is 80 columns wide if the tables
 fit."""
 
 from __future__ import annotations

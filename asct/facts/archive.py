@@ -31,8 +31,8 @@ MOST_HEADERS = 1 << 20
 """Limit on the total size of all headers in bytes, in addition to USUAL_HEADER for each member. In some formats,
 headers may contain lists of any length."""
 USUAL_HEADER = 2048
-"""Allowance for the header of each member, in bytes. It includes the extra headers that precede a member with a long
-name or with attributes."""
+"""Allowance for the header of each member, in bytes. This allowance includes the extra headers that precede a member
+with a long name or with attributes."""
 LONGEST_HEADER = 16 << 10
 """Limit on the size of one header, in bytes. A header contains a path and a link target (up to 4096 bytes each,
 PATH_MAX in include/uapi/linux/limits.h), and attributes."""

@@ -126,7 +126,7 @@ class Cpus:
 def places(snapshot: Snapshot, cpus: Cpus, shared: Collection[Set], gaps: UnknownFacts) -> CpuTopology:
     """Return the topology of the online CPUs.
 
-    `shared` contains the CPUs that share each cache. It helps to distinguish Arm clusters from sockets.
+    `shared` contains the CPUs that share each cache, which helps to distinguish Arm clusters from sockets.
     """
     packages = _packages(cpus)
     arm = "CPU implementer" in cpus.info.common or any(MIDR in cpus.of(cpu) for cpu in cpus.online)

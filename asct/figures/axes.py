@@ -33,7 +33,7 @@ _LEAST_SPAN: Final = 0.005
 """Minimum range of an axis relative to its values, so that ticks differ in their first four digits."""
 _PADDING: Final = 0.05
 _RATED_SHARE: Final = 0.92
-"""Maximum position of a rated value, as a fraction of the axis. The rest of the axis leaves room for the label."""
+"""Maximum position of a rated value, as a fraction of the axis. The rest of the axis is left free for the label."""
 _LEAST_SHARE, _MOST_SHARE = 0.01, 10_000.0
 """Limits for the numbers on an axis that shares its prefix with other axes. If the shared prefix would move numbers
 outside these limits, so that they have many zeros or digits, the axis gets its own prefix."""
@@ -66,7 +66,7 @@ class AxisView:
 
 
 def section_scales(figures: Iterable[Figure]) -> Scales:
-    """Return the scales of neighboring figures, such as those of one section of a report.
+    """Return the scales of neighboring figures, such as the figures in one section of a report.
 
     Axes with the same unit share a prefix, unless it does not suit the values of an axis. Axes with the same unit and
     title always share a prefix.

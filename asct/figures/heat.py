@@ -26,15 +26,15 @@ _ALL_DIGITS_UP_TO: Final = 4096
 page with 576 x 576 cells small."""
 
 _BAR: Final = 46
-"""Height in pixels of the color bar with its title and ticks."""
+"""Height, in pixels, of the color bar with its title and ticks."""
 _BELOW: Final = 90
-"""Height in pixels of the labels and the title below the plot."""
+"""Height, in pixels, of the labels and the title below the plot."""
 _ROWS: Final = 12
 """Number of rows above which a figure is taller than usual, so that each row has room for its label."""
 _ROW: Final = 18
 _TITLE_BELOW: Final = 24
-"""Distance in pixels between the axis and its title. It is needed because plotly reserves no space for labels that end
-beside the title."""
+"""Distance, in pixels, between the axis and its title. It is needed because plotly reserves no space for labels that
+end beside the title."""
 
 
 def render_heatmap(figure: Heatmap, scales: Scales) -> dict[str, Any]:

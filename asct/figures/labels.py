@@ -15,9 +15,9 @@ from asct.sdk.figure import Axis, Bars, Chart, Series
 
 WIDE: Final = (400.0, 220.0)
 NARROW: Final = (280.0, 170.0)
-"""Width and height in pixels of the area between the axes: the minimum on a wide page, and the size on a phone."""
+"""Width and height, in pixels, of the area between the axes: the minimum on a wide page, and the size on a phone."""
 CHARACTER: Final = 6.4
-"""Mean width in pixels of a character in a label."""
+"""Mean width, in pixels, of a character in a label."""
 _TEXT_HEIGHT: Final = 12.0
 _MARK: Final = 4.0
 _GAP: Final = 3.0
@@ -40,10 +40,10 @@ class Placed:
 
 
 _SAME: Final = 30.0
-"""Distance in pixels below which the marks of two series do not both need the same label."""
+"""Distance, in pixels, below which the marks of two series do not both need the same label."""
 _THIN: Final = 2.0
 _MOST: Final = 0.75
-"""Vertical distance in pixels up to which one curve conceals another, and the minimum fraction of concealed marks."""
+"""Vertical distance, in pixels, up to which one curve conceals another, and the minimum fraction of concealed marks."""
 _MOST_MARKS: Final = 200
 """Maximum number of marks for which all labels are placed, because the time required grows with the square of this
 number."""
@@ -102,7 +102,7 @@ def _conceals(other: Sequence[Point], own: Sequence[Point]) -> bool:
 
 
 def _height_apart(mark: Point, other: Sequence[Point], places: Sequence[float]) -> float:
-    """Return the vertical distance in pixels between a mark and a curve whose x coordinates are `places`."""
+    """Return the vertical distance, in pixels, between a mark and a curve whose x coordinates are `places`."""
     after = bisect_left(places, mark[0])
     if after < len(places) and places[after] == mark[0]:
         return abs(other[after][1] - mark[1])

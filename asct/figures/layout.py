@@ -20,12 +20,12 @@ from asct.figures.scale import escape, six_digits
 from asct.sdk.figure import Bars, Chart, Figure, Heatmap, Line, Marker, Series
 
 BUTTONS: Final = 28
-"""Height in pixels of the row that contains plotly's buttons."""
+"""Height, in pixels, of the row that contains plotly's buttons."""
 ROW: Final = 15
-"""Height in pixels of a row of labels."""
+"""Height, in pixels, of a row of labels."""
 _BELOW: Final = 52
 _LEFT: Final = 34
-"""Width in pixels of the common title of the y axes and of the gaps beside it."""
+"""Width, in pixels, of the common title of the y axes and of the gaps beside it."""
 _PANEL_GAP: Final = 14
 _BETWEEN: Final = 0.04
 """Horizontal gap between panels, as a fraction of the width of the plot area."""
@@ -261,7 +261,7 @@ def _grid(count: int, lines: int, left: int) -> tuple[Json, Json]:
     """Return the layout of the panels for pages of different widths, and the positions of their axes on a page of the
     usual width.
 
-    `meta.grids` contains, for each number of columns, the width in pixels from which it applies.
+    `meta.grids` contains, for each number of columns, the width, in pixels, from which it applies.
     """
     above = ROW * lines + 6
     grids = {columns_of(count, columns * PANEL_WIDTH): columns for columns in range(_MOST_COLUMNS, 0, -1)}

@@ -29,7 +29,7 @@ _BAND_FROM: Final = 13
 _MARKS_UP_TO: Final = 60
 """Lines with more points than this have no marks."""
 _WIDER: Final = 2.0
-"""Extra width in pixels of a line, and of its marks, for each of the following lines that would conceal it."""
+"""Extra width, in pixels, of a line and its marks for each following line that would conceal it."""
 _WIDEST: Final = 6.0
 """Maximum extra width. In panels, lines are at most half as much wider."""
 _PALE: Final = 0.3

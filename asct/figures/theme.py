@@ -21,8 +21,8 @@ PATTERNS: Final = ("", "/", ".", "\\", "x", "-", "|", "+")
 
 BOUND: Final = "#5f6b7a"
 BOUND_DARK: Final = "#9aa7b8"
-"""The color of marker lines, rated values and bands, on light and on dark backgrounds. It is gray, because they are not
-a series."""
+"""The color of marker lines, rated values and bands, on light and on dark backgrounds. The color is gray, because these
+lines and bands are not series."""
 
 PAPER: Final = "#fefefe"
 PAPER_DARK: Final = "#13171d"

@@ -206,7 +206,7 @@ class Host(Protocol):
         ...
 
     def execute(self, argv: Sequence[str], *, timeout_s: float = 60.0, stdin: str = "") -> CommandResult:
-        """Run a short command. Its output is limited to 1 MiB."""
+        """Run a short command, whose output is limited to 1 MiB."""
         ...
 
     def probe(self, text: str, arguments: Sequence[str], *, timeout_s: float = 60.0) -> CommandResult:

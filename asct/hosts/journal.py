@@ -44,8 +44,8 @@ class TaskStatus:
 
     @property
     def elapsed_ns(self) -> int:
-        """The duration in nanoseconds. It is measured with the local clock if both events arrived without delay,
-        otherwise with the host's clock (resolution 10 ms)."""
+        """The duration in nanoseconds, measured with the local clock if both events arrived without delay, otherwise
+        with the host's clock (resolution 10 ms)."""
         if self.started_s is None:
             return 0
         theirs = (self.ended_s if self.ended_s is not None else self.started_s) - self.started_s

@@ -17,7 +17,7 @@ from asct.hosts.link import Channel, Link
 from asct.hosts.script import TaskLine
 
 SHORT_S = 30.0
-"""Time limit in seconds for a short exchange, such as opening a channel or copying a few small files."""
+"""Time limit, in seconds, for a short exchange, such as opening a channel or copying a few small files."""
 PING_S = 10.0
 """Seconds of silence before the runner is pinged."""
 PONG_S = 15.0
@@ -26,7 +26,7 @@ POLL_S = 0.5
 """The longest interval, in seconds, between two polls of the journal. asct polls if the runner cannot report over a
 connection."""
 FIRST_POLL_S = 0.02
-"""Interval in seconds before the first poll after an event. It doubles with each poll that finds no event."""
+"""Interval, in seconds, before the first poll after an event. Each poll that finds no event doubles the interval."""
 STOP_S = 15.0
 """Seconds within which a task must end after it is told to stop. The runner takes 4 s from SIGINT to SIGKILL."""
 KILL_S = 30.0

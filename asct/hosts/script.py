@@ -20,7 +20,7 @@ from asct.hosts import errors
 from asct.hosts.base import Process, SessionSpec, Task
 
 LONGEST_LINE = 1 << 16
-"""Maximum length in bytes of a line from the runner; real lines are far shorter."""
+"""Maximum length, in bytes, of a line from the runner; real lines are far shorter."""
 FOLDERS_AT_ONCE = 200
 _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,99}")
 _STATUS = re.compile("[0-9]{1,3}")

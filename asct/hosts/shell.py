@@ -19,7 +19,7 @@ from asct.hosts.downloads import save
 from asct.hosts.link import FileTransfer, TimedLink
 
 CONNECT_S = 90.0
-"""Seconds within which the first command must start. It may have to wait for a Slurm job's prolog."""
+"""Seconds within which the first command must start. This command may have to wait for a Slurm job's prolog."""
 CLOSE_S = 5.0
 """Seconds within which a process must exit after its channel is closed."""
 _BYTES = 1 << 16

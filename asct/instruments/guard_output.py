@@ -44,8 +44,8 @@ class CounterSample:
     """Counters at one moment. CPU times are totals in ns, or None if they cannot be read.
 
     `devices` contains, for each target in the order of the targets file, the counters of the drives below it: reads,
-    read_bytes, writes, write_bytes, discards, discard_bytes, busy_ms. They are None if no drive is known for the
-    target.
+    read_bytes, writes, write_bytes, discards, discard_bytes, busy_ms. The counters are None if no drive is known for
+    the target.
     """
 
     real_ns: int

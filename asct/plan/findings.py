@@ -54,7 +54,8 @@ class Findings:
         self.add(Diagnostic(code, message, span, hint=hint, notes=notes))
 
     def hides(self, *path: str) -> bool:
-        """Return whether an error may hide the definition of a path or of one of the maps that contain it."""
+        """Return whether an error may hide the definition of a path, or the definition of a map that contains
+        the path."""
         return any(path[:length] in self.gaps for length in range(1, len(path) + 1))
 
     def warn(self, code: str, message: str, span: Span | None, hint: str = "") -> None:

@@ -44,8 +44,8 @@ def digest(value: Any) -> str:
 
 
 def point_id(benchmark: str, version: str, settings: Mapping[str, Any]) -> str:
-    """Return 12 hex digits that identify a set of settings for one version of a benchmark. They do not depend on the
-    host or the order of the settings."""
+    """Return 12 hex digits that identify a set of settings for one version of a benchmark. These digits do not depend
+    on the host or the order of the settings."""
     return PointIds(benchmark, version, settings).of({})
 
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 _BY_ID = re.compile(r"/dev/disk/by-id/[A-Za-z0-9._:+@=-]+", re.ASCII)
 _LOOP = re.compile(r"/dev/loop[0-9]+", re.ASCII)
 _ABSENT = "-"
-"""The placeholder for a missing serial number in guard's targets file. It is therefore rejected as a serial number in a
-plan."""
+"""The placeholder for a missing serial number in guard's targets file. For this reason, a plan must not use it as a
+serial number."""
 
 
 def consents_of(safety: Safety, host: str) -> dict[str, Consent]:

@@ -35,8 +35,8 @@ class SweepAxis(NamedTuple):
 
 
 class ExcludeRule(NamedTuple):
-    """An item in `exclude`. It matches rows that contain all of its `values`. Each value has been converted to the type
-    of its setting."""
+    """An item in `exclude`. The item matches rows that contain all of its `values`. Each value has been converted to
+    the type of its setting."""
 
     values: Mapping[str, Any]
     span: Span | None = None

@@ -140,7 +140,7 @@ class Benchmark(ABC, Generic[P]):
     def prepare(self, points: Sequence[P], context: Context) -> Sequence[Step]:
         """Return the steps that run once per job before its first point, for example to lay out the temporary file.
 
-        They are neither repeated nor measured.
+        These steps are neither repeated nor measured.
         """
         return ()
 

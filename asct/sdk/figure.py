@@ -74,8 +74,8 @@ class Series:
     details: tuple[Detail | None, ...] = ()
     labels: tuple[str, ...] = ()
     panel: str = ""
-    """The panel that shows the series. It is used only if the chart is split into panels and every series specifies a
-    panel."""
+    """The panel that shows the series. This field is used only if the chart is split into panels and every series
+    specifies a panel."""
     backdrop: Backdrop | None = None
 
     @property

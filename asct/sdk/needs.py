@@ -63,8 +63,8 @@ class Needs:
     scratch: Scratch | None = None
     seconds: float = 0.0
     longest_s: float = 0.0
-    """Maximum duration in seconds of a repeat whose duration is not fixed, such as one that runs rounds until the state
-    is steady. If the plan sets no time limit, the limit is at least twice this value."""
+    """Maximum duration, in seconds, of a repeat whose duration is not fixed, such as one that runs rounds until the
+    state is steady. If the plan sets no time limit, the limit is at least twice this value."""
     writes_bytes: tuple[tuple[str, int], ...] = ()
     likely_bytes: tuple[tuple[str, int], ...] | None = None
     """The number of bytes written to each target path on an ordinary drive, or None if it equals `writes_bytes`."""
@@ -84,8 +84,8 @@ class Needs:
 
     @property
     def limit_s(self) -> float:
-        """The time limit in seconds that applies to a point if the plan sets none: twice the point's longest duration,
-        but at least 15 minutes."""
+        """The time limit, in seconds, that applies to a point if the plan sets none: twice the point's longest
+        duration, but at least 15 minutes."""
         return max(SHORTEST_LIMIT_S, 2 * self.longest_s, 2 * self.seconds + 60)
 
     @property
@@ -104,14 +104,15 @@ class JobNeeds:
     """The combined needs of all points in a job, over all repeats and warm-ups.
 
     `writes` is the estimated maximum number of bytes written to each target path ("" is the temporary file), and
-    `likely_writes` is the likely number. They differ because a drive's speed is unknown before the measurement.
+    `likely_writes` is the likely number. The two numbers differ because a drive's speed is unknown before the
+    measurement.
     """
 
     seconds: float = 0.0
-    """The likely duration of the job in seconds."""
+    """The likely duration of the job, in seconds."""
     longest_s: float = 0.0
-    """The longest possible time in seconds. It differs from `seconds` only if the number of rounds depends on the
-    drive."""
+    """The longest possible duration of the job, in seconds. It differs from `seconds` only if the number of rounds
+    depends on the drive."""
     memory_bytes: int = 0
     kernels: dict[str, None] = field(default_factory=dict)
     tools: dict[str, str] = field(default_factory=dict)

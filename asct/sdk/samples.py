@@ -106,9 +106,9 @@ def stats_of(values: Sequence[float], *, independent: bool = True) -> Stats:
 
 def rate_stats(amounts: Sequence[float], seconds: Sequence[float], least_s: float = 0.0) -> Stats:
     """Return the statistics of the rates (amount per second) in one or more consecutive parts of a run. The 95 %
-    interval applies to the rate over the whole run. It allows for the similarity of neighboring parts and for
-    `least_s`, the resolution in seconds at which the run's duration is known. It is None if the parts contain less
-    information than 6 independent parts would; see asct.statistics.series.
+    interval applies to the rate over the whole run. The interval allows for the similarity of neighboring parts and for
+    `least_s`, the resolution, in seconds, at which the run's duration is known. The interval is None if the parts
+    contain less information than 6 independent parts would; see asct.statistics.series.
     """
     lasted = sum(seconds)
     rate, half = sum(amounts) / lasted, ratio_half_width(amounts, seconds)

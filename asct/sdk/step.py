@@ -112,9 +112,9 @@ class HostReadings:
 
     Each line has the form `path:text`. The text is empty if nothing was read because readings were not requested, the
     disk was full, or the task was killed together with its shell. `brief` means that the process was too short to be
-    followed by a reading. `cpu_ns` is the CPU time in nanoseconds that the step has used since the reading `before`, or
-    None if it is unknown. It includes the process, the children that it waited for, its shell, and any brief tasks that
-    ran since that reading.
+    followed by a reading. `cpu_ns` is the CPU time, in nanoseconds, that the step has used since the reading `before`,
+    or None if it is unknown. This time includes the process, the children that it waited for, its shell, and any brief
+    tasks that ran since that reading.
     """
 
     before: str = ""

@@ -6,8 +6,8 @@ Fearnhead and Eckley, "Optimal detection of changepoints with a linear computati
 Statistical Association 107, 2012). The noise is estimated from the differences between neighbors, which are hardly
 affected by a few level changes. The penalty grows with the logarithm of the length, as in Yao, "Estimating the number
 of change-points via Schwarz' criterion", Statistics & Probability Letters 6, 1988. A running median, which preserves
-the edges of levels, is applied first. It removes up to two adjacent outliers, so that a single stalled second does not
-count as a change.
+the edges of levels, is applied first. This median removes up to two adjacent outliers, so that a single stalled second
+does not count as a change.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ _REFERENCE = 3
 
 @dataclass(frozen=True, slots=True)
 class LevelEnd:
-    """The ends of a level in bytes. `cache` is the largest size that fits into the cache, `above` is the next measured
+    """The ends of a level, in bytes. `cache` is the largest size that fits into the cache, `above` is the next measured
     size (None if unknown), and `tlb` is the largest size that the TLB covers (None if it covers the whole cache, or if
     unknown)."""
 

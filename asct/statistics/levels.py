@@ -46,7 +46,7 @@ MAX_NOISE = 0.12
 OPEN_END = "open-end"
 """The keyword for the note that the curve is still rising at its end."""
 _THINNED = 0.25
-"""Spacing of a thinned curve in octaves."""
+"""Spacing of a thinned curve, in octaves."""
 _SLOPE_WINDOW = 0.51
 """Number of octaves that the local slope covers on either side of a point."""
 

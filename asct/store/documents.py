@@ -46,7 +46,7 @@ _NAME = re.compile(r"asct\.([a-z_]+)/(\d+)")
 _LARGEST_BYTES = 256 << 20
 _LONGEST_NAME = 255
 _LONGEST_PATH = 3000
-"""Maximum length of a name in bytes (NAME_MAX on Linux), and maximum length of a path below a run folder in
+"""Maximum length of a name, in bytes (NAME_MAX on Linux), and maximum length of a path below a run folder, in
 characters."""
 
 

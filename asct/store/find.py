@@ -113,8 +113,9 @@ def labels_of(root: Path) -> list[str]:
 
 
 def label_links(root: Path) -> list[str]:
-    """Return the labels of a run, sorted. They are the links next to its folder that point to it, except `latest` and
-    links that are not complete yet. Raises StoreError (E515) if the plan's results folder cannot be read."""
+    """Return the labels of a run, sorted. A run's labels are the links next to its folder that point to it, except
+    `latest` and links that are not complete yet. Raises StoreError (E515) if the plan's results folder cannot be read.
+    """
     try:
         names = sorted(path.name for path in root.parent.iterdir())
     except OSError as error:

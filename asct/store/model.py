@@ -204,7 +204,7 @@ class StepNote(_Document):
 
     schema_: Literal["asct.step/1"] = Field("asct.step/1", alias="schema")
     digest: str
-    """A SHA-256 hash that identifies the step. It is computed from the plan, the repeat and the step."""
+    """A SHA-256 hash that identifies the step, computed from the plan, the repeat and the step."""
     name: str
     folder: str
     """The folder that contains the step's files, relative to the run folder."""

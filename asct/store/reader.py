@@ -41,7 +41,8 @@ class StoredRun:
         return [parsed(Record, "record", line, place) for line, place in self._lines(self.layout.records)]
 
     def looks(self) -> tuple[list[Record], list[Record]]:
-        """Return the records of the planned repeats, and separately those of the repeats that measured values again."""
+        """Return the records of the planned repeats and, separately, the records of the repeats that measured values
+        again."""
         most = self.run.planned_repeats()
         first: list[Record] = []
         again: list[Record] = []

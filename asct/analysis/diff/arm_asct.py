@@ -74,8 +74,8 @@ def read_arm_asct(root: Path, catalog: Catalog) -> DiffSource:
 def _records(
     folder: ArmFolder, name: str, catalog: Catalog, nodes: int | None
 ) -> Iterator[tuple[str, Record, Place, str]]:
-    """For each value of a recipe, yield the name of the recipe, a record, the location of the record, and the reason,
-    if any, why the value cannot be compared with those of asct. Add a note about cells without a value."""
+    """For each value of a recipe, yield the recipe's name, a record, the record's location, and the reason, if any, why
+    the value cannot be compared with values from asct. Add a note if cells have no value."""
     result, benchmark = folder.results[name], catalog.get(name) if name in RECIPES else None
     if result.data is None or benchmark is None:
         return

@@ -81,12 +81,13 @@ class ArmRecipe:
         return self.tables[-1]
 
     def curve(self) -> ArmTable:
-        """Return the table with all sizes that a sweep measured. It is empty if the file contains no such table."""
+        """Return the table with all sizes that a sweep measured. The table is empty if the file contains no
+        such table."""
         content = self.data.get("sweep_data", self.data if "sizes" in self.data else {})
         return self.table(content, ": sweep_data")
 
     def levels(self) -> ArmTable:
-        """Return the summary table of a sweep, with one row per level. It is empty if the file contains no such
+        """Return the summary table of a sweep, with one row per level. The table is empty if the file contains no such
         table."""
         alone = {} if {"sweep_data", "sizes"} & self.data.keys() else self.data
         content = self.data.get("summary", alone if self.summary is None else self.summary)

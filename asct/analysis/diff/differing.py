@@ -33,8 +33,8 @@ class Differing:
 
 
 def differing(sources: Sequence[DiffSource], hosts: Sequence[Mapping[str, str]], catalog: Catalog) -> list[Differing]:
-    """Return what differs between runs, the first of which is the base. `hosts` maps the hosts of each run to those of
-    the base.
+    """Return what differs between runs, the first of which is the base. `hosts` maps the hosts of each run to the hosts
+    of the base.
 
     An item that only one run contains is not treated as a difference. Hosts with the same difference are merged.
     """

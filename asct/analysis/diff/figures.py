@@ -59,8 +59,8 @@ def overlaid(job_id: str, host: str, sides: Mapping[str, Sequence[Figure]]) -> l
 
 
 def delta_maps(base: JobFigures, new: JobFigures, hosts: Mapping[str, str]) -> dict[Job, list[Heatmap]]:
-    """For each job of a run, return matrices of its changes, as percentages of the base. `hosts` maps the hosts of the
-    run to those of the base."""
+    """For each job in a run, return matrices of its changes, as percentages of the base. `hosts` maps the hosts of the
+    run to the hosts of the base."""
     found = {}
     for (host, job_id), figures in new.items():
         before = {one.slug: one for one in base.get((hosts.get(host, ""), job_id), ()) if isinstance(one, Heatmap)}
@@ -70,8 +70,8 @@ def delta_maps(base: JobFigures, new: JobFigures, hosts: Mapping[str, str]) -> d
 
 
 def _delta(base: Heatmap, new: Heatmap) -> Heatmap | None:
-    """Return the changes in the cells that both matrices contain. Return None if neither higher nor lower values of the
-    figure are better, or if there are no such cells."""
+    """Return the changes in the cells that both matrices contain. Return None if the figure's values have no direction
+    (neither higher nor lower is better), or if the matrices have no cell in common."""
     before = {
         (row, column): value
         for row, values in zip(base.rows, base.values, strict=True)

@@ -12,7 +12,7 @@ from asct.values.quantity import format_quantity
 
 Row = tuple[str, str]
 _LONGEST: Final = 8000
-"""Maximum length of a value in characters. This is twice the length of the complete list of CPU flags."""
+"""Maximum length of a value, in characters. This is twice the length of the complete list of CPU flags."""
 
 
 @dataclass(frozen=True, slots=True)

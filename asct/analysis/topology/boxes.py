@@ -24,8 +24,7 @@ _RANK: Final[dict[Kind, int]] = {"machine": 0, "socket": 1, "node": 2, "die": 3,
 
 
 def machine(facts: HostFacts) -> tuple[Box, list[tuple[str, str]]]:
-    """Return the machine as a box, and a pair of titles for each group that overlaps a box: those of the group and the
-    box.
+    """Return the machine as a box and, for each group that overlaps a box, the titles of the group and the box.
 
     If no CPUs are known, the machine is an empty box.
     """
@@ -99,7 +98,7 @@ def _groups(facts: HostFacts, known: frozenset[int]) -> Iterator[tuple[int, Box]
 
 
 def _by(pairs: Iterable[tuple[int, int | None]]) -> list[tuple[int, frozenset[int]]]:
-    """Return the number assigned to each group, and the CPUs in the group, skipping CPUs without a group."""
+    """Return the index of each group with the CPUs in that group, skipping CPUs without a group."""
     found: dict[int, set[int]] = defaultdict(set)
     for cpu, number in pairs:
         if number is not None:

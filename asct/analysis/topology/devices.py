@@ -52,7 +52,7 @@ def devices(facts: HostFacts) -> Iterator[tuple[int, Box]]:
 
 
 def _nested(placed: Sequence[_Placed]) -> Iterator[Box]:
-    """Yield the devices, with a box for each bridge that has several devices below it."""
+    """Yield the devices, placing those that share a bridge in a box for that bridge."""
     for name, inside in grouped(placed, lambda item: item[0][:1]).items():
         if not name:
             yield from (box for _, box in inside)

@@ -13,13 +13,13 @@ from asct.values.grouping import grouped
 
 _PAIR = ("cpu_a", "cpu_b")
 _LEAST_SPAN = 1.2
-"""Minimum ratio between the ends of the scale. Without it, the cores of a uniform machine would be drawn in all colors,
-because of random variation alone."""
+"""Minimum ratio between the ends of the scale. Without this minimum, random variation alone would cause the cores of a
+uniform machine to be drawn in all colors."""
 
 
 @dataclass(frozen=True, slots=True)
 class CoreLatency:
-    """The latency of each measured CPU in seconds. `title` says what was measured."""
+    """The latency of each measured CPU, in seconds. `title` says what was measured."""
 
     title: str
     cpus: Mapping[int, float]
@@ -61,7 +61,7 @@ def _kind(record: Record) -> tuple[str, str, str, Scalar]:
 
 
 def _add(found: dict[str, CoreLatency], same: list[Record], title: str, keys: tuple[str, ...]) -> None:
-    """Add the latencies of a host unless it already has some."""
+    """Add the latencies of a host, unless `found` already contains some for that host."""
     places = grouped(same, lambda one: (one.point_id, *one.coords.values())).values()
     values: dict[int, list[float]] = {}
     for repeats in places:

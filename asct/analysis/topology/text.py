@@ -108,8 +108,8 @@ def _distances(facts: HostFacts) -> list[str]:
 
 
 def _latencies(whole: Box, latency: CoreLatency, width: int) -> Iterator[str]:
-    """Yield one line per node: a sparkline of its CPUs in ascending order, and the range. All lines have the same
-    scale."""
+    """Yield one line per node: a sparkline of the latencies of its CPUs, in ascending order of CPU number, and their
+    range. All lines have the same scale."""
     yield ""
     yield from _wrapped(f"{latency.title}, by ascending CPU number:", "", "  ", width)
     places = [part for part in each(whole) if part.kind == "node" and part.cpus] or [whole]

@@ -78,8 +78,8 @@ _LEVELS_STEP: Final = "levels"
 _LEVELS: Final = (*CACHE_LEVELS, MEMORY_LEVEL)
 _USUAL_LEVELS: Final = 4
 """Number of levels assumed for the time estimate."""
-# A loop handles 512 bytes of each array per iteration, or more with vectors longer than 64 bytes, which the `stream`
-# kernel reports.
+# A loop handles 512 bytes of each array per iteration. With vectors longer than 64 bytes, it handles more, and the
+# `stream` kernel reports how many.
 _ITERATION_BYTES: Final = 512
 # The sizes on the curve are multiples of this number of bytes.
 _GRANULE: Final = 1024
@@ -194,8 +194,8 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
             yield "cpus", "a CPU is listed twice, but each CPU runs only one thread"
 
     def demand(self, params: BandwidthSweepParams, facts: HostFacts | None) -> tuple[int, float]:
-        """Return the required memory (the largest size times the number of threads) and the sum of the time limits for
-        all sizes and access patterns."""
+        """Return the required memory in bytes (the largest size times the number of threads), and the sum, in seconds,
+        of the time limits for all sizes and access patterns."""
         demanded = _demanded_bytes(params, facts)
         mapping = mapping_seconds(demanded)
         if params.sizes:

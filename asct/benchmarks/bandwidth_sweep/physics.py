@@ -42,7 +42,7 @@ def _flagged(item: Measurement, found: Sequence[Measurement]) -> Measurement:
 
 
 def curve_ends(found: Sequence[Measurement], traffic: str) -> list[Measurement]:
-    """Return the size in bytes at which the curve of `traffic` leaves each cache level.
+    """Return the size, in bytes, at which the curve of `traffic` leaves each cache level.
 
     At this size, which is interpolated between the working sets of two levels, the bandwidth is the geometric mean of
     the bandwidths of these levels. Sizes and bandwidths of caches differ by large factors, so both axes are

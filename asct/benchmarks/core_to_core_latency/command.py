@@ -94,7 +94,7 @@ def rounds(cpus: int, threads_per_core: int, parallel: bool) -> int:
 def estimated_seconds(params: CoreToCoreLatencyParams, facts: HostFacts | None) -> float:
     """Return an upper bound for the duration. It assumes that every method takes its maximum time for every pair; an
     idle host needs less time."""
-    # Only the set of all CPUs is certain to contain whole cores.
+    # Only the set of all CPUs is certain to contain every thread of each core.
     threads = (facts.cpu.threads_per_core or 1) if facts and params.all_cpus and not params.cpus else 1
     count = rounds(_cpu_count(params, facts), threads, params.parallel)
     nodes = len(chosen_nodes(params, facts)) if facts else 1

@@ -92,7 +92,9 @@ def kernel_pass_of(node: int, run: KernelRun, order: Order, in_cycles: bool) -> 
             cell = replace(cell, flags=(*cell.flags, MOVED))
         cells.append(cell)
         if in_cycles:
-            cycle_s = number(sample, "cycle_fs") * 1e-15  # from the CPU's clock, read right after the measurement
+            cycle_s = (
+                number(sample, "cycle_fs") * 1e-15
+            )  # based on the CPU's clock, which is read right after the measurement
             stats = cell.stats and cell.stats.scaled(1 / cycle_s)
             cycles.append(replace(cell, value=cell.value / cycle_s, stats=stats))
     return KernelPass(node, run, tuple(cells), tuple(cycles), checks, missing)

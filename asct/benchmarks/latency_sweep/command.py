@@ -44,8 +44,8 @@ time."""
 _BATCHES: Final = 31
 """Number of batches per size in the first visit, which finds the levels."""
 _BATCHES_AGAIN: Final = 15
-"""Number of batches per size in the other visits. It is lower, because values differ more between visits than between
-the batches of a visit."""
+"""Number of batches per size in the other visits. Fewer batches suffice there, because values differ more between
+visits than between the batches of a visit."""
 WINDOW: Final = 128 << 10
 """Window of the local chain: 32 pages of 4 KiB, which every first-level TLB covers. A host may use such pages to back
 larger pages of its guests."""

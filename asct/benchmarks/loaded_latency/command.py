@@ -78,8 +78,8 @@ def probe(params: LoadedLatencyParams) -> str:
 
 
 def arguments(params: LoadedLatencyParams, facts: HostFacts, chain: int) -> tuple[str, ...]:
-    """Return the arguments for the `load` kernel, including a chain size of `chain` bytes, followed by the command line
-    of the workload."""
+    """Return the arguments for the `load` kernel, followed by the command line of the workload. `chain` is the size of
+    the chain, in bytes."""
     where = layout(params, facts)
     _check_load(params, facts, where)
     one_node = len(set(where.load_nodes)) == 1

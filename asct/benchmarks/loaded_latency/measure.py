@@ -71,7 +71,7 @@ class LoadLevel:
     reached. `latency` is in seconds, and `bandwidth` counts the bytes per second that the load threads load and store;
     each is None if it was not measured. `bus_share` is the number of bytes on the memory bus per byte loaded or stored.
     `clock_hz` is the clock of the core that follows the chain (None without a chain); `workload` is the time of a
-    command in seconds.
+    command, in seconds.
     """
 
     phase: str
@@ -124,7 +124,7 @@ def _flags(sample: Mapping[str, Any], run: KernelRun) -> tuple[str, ...]:
 
 
 SHARE: Final = 0.8
-"""Share of the peak bandwidth at which the latency is reported. It is a common limit for the load on a host."""
+"""Share of the peak bandwidth at which the latency is reported. This share is a common limit for the load on a host."""
 SLOWER: Final = 1.15
 """Multiple of the idle latency at which the bandwidth is reported, as in Arm's ASCT."""
 _COARSE: Final = 0.25

@@ -152,7 +152,7 @@ class MemoryProfile(BandwidthBenchmark[MemoryProfileParams]):
     )
 
     def demand(self, params: MemoryProfileParams, facts: HostFacts | None) -> tuple[int, float]:
-        """Return the memory that all threads need, and the time to measure all values."""
+        """Return the memory that all threads need, in bytes, and the time to measure all values, in seconds."""
         demanded = demanded_bytes(facts, params.data_size)
         widths = len(params.widths) or (2 if facts is None else len(widths_of(facts)))
         caches = len(params.cache_sizes) or _CACHES

@@ -131,8 +131,8 @@ class PeakBandwidth(BandwidthBenchmark[PeakBandwidthParams]):
     )
 
     def demand(self, params: PeakBandwidthParams, facts: HostFacts | None) -> tuple[int, float]:
-        """Return the memory that all threads need, and the sum of the time limits of all access patterns, including the
-        trials of their variants."""
+        """Return the memory that all threads need, in bytes, and the total time limit for all access patterns, in
+        seconds, including the trials of their variants."""
         demanded = demanded_bytes(facts, params.data_size)
         seconds = len(params.traffic) * (value_seconds(params.duration, params.iterations) + TRIALS_S)
         return demanded, mapping_seconds(demanded) + seconds

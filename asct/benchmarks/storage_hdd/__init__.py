@@ -211,7 +211,7 @@ def _bytes(device: GuardTarget) -> int:
 
 
 def _likely_rate(cell: ZoneWorkload) -> float:
-    """Return the rate in B/s at which a disk is likely to write under this workload."""
+    """Return the rate, in B/s, at which a disk is likely to write under this workload."""
     rate = _DISK_BYTES_PER_S if cell.sequential else min(_DISK_BYTES_PER_S, _DISK_REQUESTS_PER_S * cell.block_size)
     return rate * (1.0 - cell.reads / 100.0)
 

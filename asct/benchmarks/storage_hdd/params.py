@@ -14,10 +14,10 @@ from asct.sdk.params import Count, Duration, Params, Size, listed, setting
 from asct.sdk.record import Scalar
 from asct.values.size import format_size
 
-# Sectors on the outer tracks of a disk pass the head faster than on the inner ones, and logical addresses start on the
-# outer tracks (ZBR, zone bit recording; Ruemmler and Wilkes, "An introduction to disk drive modeling", IEEE Computer
-# 27(3), 1994). The rate by address is therefore a map of the disk. All sizes are in bytes, because a sector may have
-# 512 or 4096 bytes.
+# Sectors on the outer tracks of a disk pass the head faster than sectors on the inner tracks, and logical addresses
+# start on the outer tracks (ZBR, zone bit recording; Ruemmler and Wilkes, "An introduction to disk drive modeling",
+# IEEE Computer 27(3), 1994). The rate by address is therefore a map of the disk. All sizes are in bytes, because a
+# sector may have 512 or 4096 bytes.
 
 _ALIGNMENT: Final = 2**20
 _PAGE: Final = 4096

@@ -42,7 +42,7 @@ def workloads_of(index: Index) -> list[ZoneWorkload]:
 
 
 def zone_starts(index: Index) -> dict[int, float]:
-    """Return the offset of each zone in bytes."""
+    """Return the offset of each zone, in bytes."""
     return {
         int(where): found[0].value
         for (metric, _, where), found in index.items()

@@ -67,7 +67,7 @@ class StorageIops(Qualification[IopsParams]):
         yield from matrix_at_odds(params)
 
     def phases(self, params: IopsParams, logical_block: int) -> Sequence[Phase]:
-        """Return one phase that contains all workloads. It ends when the rates of the dependent workloads are
+        """Return one phase that contains all workloads. The phase ends when the rates of the dependent workloads are
         steady."""
         return (params.phase(logical_block, "iops"),)
 

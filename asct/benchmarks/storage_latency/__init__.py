@@ -114,8 +114,8 @@ class StorageLatency(Qualification[LatencyParams]):
         yield from matrix_at_odds(params)
 
     def phases(self, params: LatencyParams, logical_block: int) -> Sequence[Phase]:
-        """Return one phase that contains all workloads. It ends when the mean latencies of the dependent workloads are
-        steady."""
+        """Return one phase that contains all workloads. The phase ends when the mean latencies of the dependent
+        workloads are steady."""
         return (params.phase(logical_block, "latency"),)
 
     def needs(self, params: LatencyParams, facts: HostFacts | None) -> Needs:

@@ -47,14 +47,14 @@ class Burst:
 
 
 def next_delay(wait_s: float, bursts: Sequence[Burst]) -> float:
-    """Return the delay to request from fio for a pause of `wait_s`, reduced by the time that recent programs took to
-    stop and start."""
+    """Return the delay to request from fio for a pause of `wait_s`, reduced by the time that fio recently took to stop
+    and start."""
     excess = [burst.idle_s - burst.delay_s for burst in bursts[-RECENT:] if burst.idle_s is not None]
     return max(0.0, wait_s - median(excess)) if excess else wait_s
 
 
 def settling_seconds(course: Sequence[TimeSlot]) -> float:
-    """Return the time in seconds at which the level last changed. By then, the continuous load has used up the gain
+    """Return the time, in seconds, at which the level last changed. By then, the continuous load has used up the gain
     from the pauses."""
     found = changes([slot.iops for slot in course])
     return sum(slot.seconds for slot in course[: found[-1].index]) if found else 0.0

@@ -179,7 +179,7 @@ def _spells(mine: Sequence[Record], label: str, slug: str) -> list[Figure]:
 
 
 def _course(mine: Sequence[Record], metric: str, spell: str) -> Series:
-    """Return the rounds of a phase as a series plotted against the times at which they end."""
+    """Return the rounds of a phase as a series plotted against the times at which the rounds end."""
     records = _first(mine)
     times = {record.coords["round"]: record.value for record in at(records, "spell_time", spell=spell)}
     rounds = sorted(at(records, metric, spell=spell), key=lambda one: int(one.coords["round"]))

@@ -95,7 +95,7 @@ class StorageStreams(Qualification[StreamParams]):
                 yield from round_values(summary, cell.coords | {"round": index + 1})
 
     def closing_values(self, journal: StepJournal, params: StreamParams) -> Iterator[Measurement]:
-        """Yield the share of its bandwidth that each stream keeps when all streams run, and the stream's share of all
+        """For each stream, yield the share of its bandwidth that it keeps when all streams run, and its share of all
         requests."""
         streams = _streams(journal)
         phases = params.phases(journal.logical_block)
@@ -111,7 +111,7 @@ class StorageStreams(Qualification[StreamParams]):
             yield Measurement("request_share", share, at, flags=flags)
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
-        """Return tables of the rates and latencies of each stream, of the steady states and of the drive."""
+        """Return tables of each stream's rates and latencies, of the steady states, and of the drive."""
         return stream_tables(records, self.name, lambda point_id: self.shown(point_id, "streams"))
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:

@@ -83,8 +83,8 @@ class Stream:
 
 
 def together(streams: Sequence[Stream]) -> Workload:
-    """Return the workload in which all streams run at the same time. It is treated as a write workload if any stream
-    writes."""
+    """Return the workload in which all streams run at the same time. The workload is treated as a write workload if any
+    stream writes."""
     sections = "".join(stream.section for stream in streams)
     return Workload(
         max(stream.block_size for stream in streams),

@@ -31,7 +31,7 @@ HISTOGRAM: Final = "histogram"
 _REPORTS: Final = 12
 _SHORTEST_S: Final = 0.25
 _AFTER: Final = 1_000_000
-"""Seed for the histogram run. No round uses this seed."""
+"""Seed for the histogram run, which differs from the seeds of all rounds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,7 @@ def _details(rounds: Sequence[SaturationRound], marks: tuple[str, ...]) -> Itera
 
 
 def _end(rounds: Sequence[SaturationRound], goal: StopCondition, flags: tuple[str, ...]) -> Iterator[Measurement]:
-    """Yield the final level. It is taken from the steady samples that ended the test or, if there are none, from the
+    """Yield the final level, which comes from the steady samples that ended the test or, if there are none, from the
     last rounds."""
     last = _last_rounds(rounds, goal)
     rates = [one.whole.iops for one in last]

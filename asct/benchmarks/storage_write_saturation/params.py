@@ -64,7 +64,8 @@ def steady_window(rounds: Sequence[TimeSlot], goal: StopCondition, since: int = 
     """Return the last samples as a window if they are steady. Return None if they are not, or if a steady state does
     not end the test.
 
-    The samples start at the round with index `since`: the drive rested when the test was interrupted before that round.
+    The samples start at the round with index `since`, because an interruption before that round allowed the drive to
+    rest.
     """
     if goal.sample_s <= 0:
         return None

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from asct.sdk.facts import HostFacts
 
 _KEEP_FREE = 10
-"""The temporary file takes at most 1/10 of the free space."""
+"""The temporary file takes up at most 1/10 of the free space."""
 
 
 @click.command("init", short_help="Write a commented plan for this machine or --host.")

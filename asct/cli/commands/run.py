@@ -184,7 +184,7 @@ def _plan(options: GlobalOptions, request: _Request, findings: Findings) -> Reso
         return found._replace(jobs=tuple(job._replace(reason=reasons.get(job.id, job.reason)) for job in found.jobs))
 
     require_selected()
-    if findings.failed:  # settings are checked even if the benchmark is not selected
+    if findings.failed:  # settings are checked even if their benchmark is not selected
         with beside(findings):
             if names := {**chosen, **written}:
                 plan_of(names, False)

@@ -34,7 +34,8 @@ nanoseconds in version 1."""
 _PRESSURE: Final = re.compile(r"some .*\btotal=(\d{1,18})")
 _DRIVE: Final = re.compile(r"/(nvme\d+)/")
 _ZERO_CELSIUS_TO_MAX: Final = (-60.0, 250.0)
-"""Range of valid temperatures. Sensors that are not connected report -273, 0xFFFF and similar values."""
+"""Range of valid temperatures in degrees Celsius. Sensors that are not connected report -273, 0xFFFF and similar
+values."""
 
 
 @dataclass(slots=True)

@@ -75,12 +75,12 @@ class NoiseEvidence:
         return self.moments[-1]
 
     def seconds(self, *kinds: str) -> float:
-        """Return the CPU time, in seconds, of these kinds, summed over all CPUs."""
+        """Return the CPU time of the given kinds, in seconds, summed over all CPUs."""
         return sum(self.growth.get(f"ticks_{kind}", 0) for kind in kinds) / TICKS_A_SECOND
 
     def counted(self, *kinds: str) -> bool:
-        """Return whether all of these kinds were counted both before and after the steps. A counter that has decreased
-        counts as missing; iowait may decrease (proc_stat(5))."""
+        """Return whether the given kinds of CPU time were all counted both before and after the steps. A counter that
+        has decreased is treated as missing; iowait may decrease (proc_stat(5))."""
         return all(f"ticks_{kind}" in self.growth for kind in kinds)
 
     def steal(self) -> float | None:

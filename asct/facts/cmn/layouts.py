@@ -22,10 +22,10 @@ CFG, DTC, HN_F, XP, RN_SAM, HN_S = 2, 3, 5, 6, 0xF, 0x200
 PERIPH_ID_01, PERIPH_ID_23, INFO_GLOBAL, UNIT_INFO = 0x08, 0x10, 0x900, 0x900
 LINE_BYTES: Final = 64
 _MONITOR_BYTES: Final = 0x200
-"""Distance in bytes between the registers of a crosspoint's consecutive monitors (CMN-700 TRM 102308,
+"""Distance, in bytes, between the registers of a crosspoint's consecutive monitors (CMN-700 TRM 102308,
 por_dtm_control_dt1)."""
 _ARRAY_BYTES: Final = 0x1000
-"""Distance in bytes between the error record arrays in the root node of a CMN S3 (cmns3-r2.regdefs in cmn-tools)."""
+"""Distance, in bytes, between the error record arrays in the root node of a CMN S3 (cmns3-r2.regdefs in cmn-tools)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -152,7 +152,7 @@ class Mesh(Fact):
     multiple_dtm: bool | None = None
     """Whether a crosspoint has one debug and trace monitor for every two ports."""
     slc_bytes: int | None = None
-    """Total size in bytes of the system level cache in all home nodes. `sf_bytes` is the total size in bytes of the
+    """Total size, in bytes, of the system level cache in all home nodes. `sf_bytes` is the total size, in bytes, of the
     cache lines that the snoop filters can track."""
     sf_bytes: int | None = None
     crosspoints: list[Crosspoint] = Field(default_factory=list)

@@ -20,17 +20,17 @@ from asct.figures.static.labels import HALO, MUTED, POINT, SMALL, STYLE, colour,
 from asct.figures.static.marks import DASHES, Place
 
 _CLOSEST: Final = 6
-"""Minimum distance between two tick labels in pixels."""
+"""Minimum distance between two tick labels, in pixels."""
 _SLANTED: Final[Mapping[str, Any]] = {"rotation": 35, "va": "top"}
 _UPRIGHT: Final[Mapping[str, Any]] = {"rotation": 90, "va": "center"}
 """The styles of tick labels that do not fit side by side."""
 _MOST_NAMES: Final = 48
 """Maximum number of names on a category axis, because drawing names is slow."""
 _LINE: Final = 15
-"""Height of a line of tick labels in pixels."""
+"""Height of a line of tick labels, in pixels."""
 _EDGES: Final = {"top": "top", "middle": "center", "bottom": "bottom"}
 _GAPS: Final = {"bottom": 2, "top": -2}
-"""Distance in pixels between a label and the line below or above it."""
+"""Distance, in pixels, between a label and the line below or above it."""
 _SHARES: Final = {"left": 0.0, "center": 0.5, "right": 1.0, "bottom": 0.0, "top": 1.0}
 
 

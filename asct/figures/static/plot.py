@@ -17,10 +17,10 @@ from asct.figures.static.marks import draw_bars, draw_scatter
 from asct.figures.static.sheet import Box, Sheet, layout_for
 
 _BAR_WIDTH: Final = 14
-"""Width of a color bar in pixels."""
+"""Width of a color bar, in pixels."""
 _BAR_GAP: Final = 18
 _SHARE: Final = 0.85
-"""Minimum plot area width, relative to the sheet."""
+"""Minimum width of the plot area, as a fraction of the sheet width."""
 
 
 class _Plot(NamedTuple):

@@ -152,7 +152,7 @@ class SlurmHost(RemoteHost):
         return allocation
 
     def _await_or_cancel(self, allocation: Allocation, given_up: threading.Event) -> str:
-        """Like `_await`, but cancel the job if it does not start."""
+        """Wait for a job as `_await` does, but cancel the job if it does not start."""
         try:
             return self._await(allocation, given_up)
         except (HostError, KeyboardInterrupt):
@@ -317,7 +317,7 @@ class SlurmState:
     held: Allocation | None = None
     waiting: list[int] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
-    """The expected duration of each job in seconds."""
+    """The expected duration of each job, in seconds."""
     names: list[str] = field(default_factory=list)
     """Job names. They are needed because Slurm reuses job numbers."""
 

@@ -43,7 +43,7 @@ class FioBenchmark(Benchmark[P]):
     metrics: ClassVar[tuple[Metric, ...]] = METRICS
     flags: ClassVar[Mapping[str, str]] = FLAGS
     axis: ClassVar[str | None] = None
-    """The setting that the benchmark sweeps. It is the first column of the table and the x axis of the figures."""
+    """The setting that the benchmark sweeps, which is the first column of the table and the x axis of the figures."""
     table_title: ClassVar[str] = ""
     """Title of the table. If it is empty, the benchmark title is used."""
 

@@ -129,12 +129,12 @@ class MeasuredWindow:
 
     @property
     def seconds(self) -> float:
-        """The length of the window in seconds."""
+        """The length of the window, in seconds."""
         return (self.end_ns - self.start_ns) * 1e-9
 
 
 def window_of(document: Document, watch: GuardOutput) -> MeasuredWindow:
-    """Return the window of measured time. It ends with fio's last report or, if the wall clock was set, when fio
+    """Return the window of measured time, which ends with fio's last report or, if the wall clock was set, when fio
     ends."""
     longest_ns = max(job.runtime_ms for job in document.jobs) * 1e6
     offsets = [sample.real_ns - sample.mono_ns for sample in watch.samples]

@@ -224,7 +224,7 @@ def _notes(found: Sequence[LoadCurve], over: str) -> list[str]:
 LEAST_RANGE: Final = 4.0
 """A plateau must span at least this ratio between the last and the first value of the axis."""
 _LEAST_BYTES_POINTS: Final = 2
-"""Minimum number of points with equal bytes per second. It is low because a sweep has few large sizes."""
+"""Minimum number of points with equal bytes per second. This number is low because a sweep has few large sizes."""
 _BUSY: Final = 0.6
 """If a job uses more than this share of a CPU's time, it is considered to be limited by the host."""
 _FOLLOWS: Final = 0.1

@@ -236,7 +236,7 @@ def _cpu_load(
 def results_of(document: Document, seconds: Sequence[RunInterval]) -> dict[str, DirectionResult]:
     """Return the result for each direction, and the combined result under "".
 
-    They are the same if there is only one direction.
+    If there is only one direction, both results are the same.
     """
     sides = _sides(document)
     whole = _side("", sides[""], seconds)

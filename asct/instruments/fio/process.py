@@ -100,8 +100,8 @@ jobs below 20 MB."""
 _SHORTEST_REPORT_S: Final = 0.3
 _CPU_SAMPLES: Final = 120
 _CPU_GRACE_S: Final = 60.0
-"""Delay in seconds between fio's expected end and the time at which mpstat exits on its own. If asct is killed, nothing
-else stops mpstat."""
+"""Delay, in seconds, between fio's expected end and the time at which mpstat exits on its own. If asct is killed,
+nothing else stops mpstat."""
 _ENV: Final = {"LC_ALL": "C"}
 _CPU_ENV: Final = {"LC_ALL": "C", "S_TIME_FORMAT": "ISO", "TZ": "UTC0"}
 

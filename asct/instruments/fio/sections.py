@@ -35,7 +35,7 @@ _COMMENT: Final = re.compile(r"[#;].*")
 """Matches a comment: fio truncates a line at the first of these characters, wherever it is."""
 _MOST_SECTIONS: Final = 64
 LAYOUT_BLOCK: Final = 2**20
-"""Block size in bytes for writing the temporary file."""
+"""Block size, in bytes, for writing the temporary file."""
 _SHARED: Final = frozenset({
     "cpus", "create_temp_file", "file_names", "io_size", "job_file", "memory_node", "options", "overwrite",
     "raid_chunk", "raid_level", "seed",
@@ -320,8 +320,8 @@ def scratch_bytes(params: FioParams) -> int:
 
 
 def slice_bytes(params: FioParams, total: int) -> int:
-    """Return the number of bytes of each file that each of several sequential jobs uses: whole requests and pages,
-    possibly 0.
+    """For several sequential jobs, return the number of bytes that each job uses in each file: whole requests and
+    pages, possibly 0.
     """
     grain = math.lcm(params.block_size, _PAGE)
     return total // params.target_count // params.numjobs // grain * grain

@@ -40,7 +40,7 @@ LEAST_CHANGE: Final = 0.10
 _LEAST_S: Final = 6.0
 """Shortest run, in seconds, that is searched for changes. A shorter run has not settled."""
 CLOCK_STEP_S: Final = 0.001
-"""Resolution of fio's run times in seconds; fio counts whole milliseconds."""
+"""Resolution of fio's run times, in seconds; fio counts whole milliseconds."""
 _MEMORY_FILESYSTEMS: Final = frozenset({"tmpfs", "ramfs", "devtmpfs"})
 
 _INVALIDATING: Final = frozenset({

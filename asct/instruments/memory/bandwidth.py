@@ -21,14 +21,14 @@ from asct.sdk.step import Step, options
 from asct.statistics.visits import VISITS_MIN
 
 TRIALS_S: Final = 0.01
-"""Duration in seconds of the short trials that compare all variants of an access pattern. Only the fastest variant is
+"""Duration, in seconds, of the short trials that compare all variants of an access pattern. Only the fastest variant is
 then measured."""
 OWN_COLUMNS: Final = ("traffic",)
 """Settings that have their own column in the tables, even if they are not swept."""
 
 _ORDERS: Final = 1 << 20
-"""Factor by which the seed is multiplied. It is larger than the number of visits in a repeat, so that different seeds
-result in different orders."""
+"""Factor by which the seed is multiplied. This factor is larger than the number of visits in a repeat, so that
+different seeds result in different orders."""
 
 P = TypeVar("P", bound=StreamParams)
 

@@ -50,9 +50,7 @@ def _numbers(values: Iterable[object]) -> list[float]:
 
 
 def of_visit(values: Sequence[Measurement], runs: Iterable[KernelRun]) -> list[Measurement]:
-    """Return the values from one visit. They are flagged MOVED if the distance between two CPUs changed while a process
-    ran.
-    """
+    """Return the values from one visit, flagged MOVED if the distance between two CPUs changed while a process ran."""
     if not any(_moved(run) for run in runs):
         return list(values)
     return [replace(item, flags=(*item.flags, MOVED)) if item.stats is not None else item for item in values]

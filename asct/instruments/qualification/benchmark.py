@@ -33,9 +33,9 @@ from asct.sdk.record import Measurement, Record
 from asct.sdk.step import Output, Step
 
 START_SECONDS: Final = 0.8
-"""Time in seconds that it takes to start and stop fio under guard."""
+"""Time, in seconds, that it takes to start and stop fio under guard."""
 ASSUMED_BYTES: Final = 10**12
-"""The size in bytes that a named target is assumed to have until its host reports the actual size. `active_range`
+"""The size, in bytes, that a named target is assumed to have until its host reports the actual size. `active_range`
 overrides it."""
 _LARGEST_BYTES: Final = 16 * 10**12
 _SLOW_BYTES_PER_S: Final = 50_000_000
@@ -47,7 +47,7 @@ _PASS_SHARE: Final = 0.25
 
 
 def assumed_span(params: QualificationParams, named: int = ASSUMED_BYTES) -> int:
-    """Return the size of the active range in bytes; a named target is assumed to have `named` bytes."""
+    """Return the size of the active range, in bytes; a named target is assumed to have `named` bytes."""
     size = params.filesize if params.makes_file else params.active_range or named
     return round((params.active_range or size) * params.capacity_fraction)
 
@@ -88,7 +88,7 @@ def phase_cost(params: QualificationParams, phases: Sequence[Phase]) -> Cost:
 
 
 def total_cost(costs: Iterable[Cost]) -> Cost:
-    """Return the sum of the costs of several parts of a test."""
+    """Return the total cost of several parts of a test."""
     return Cost(*map(sum, zip(*costs, strict=True)))
 
 

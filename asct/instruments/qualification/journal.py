@@ -123,7 +123,7 @@ class StepJournal:
 
     @cached_property
     def span(self) -> int:
-        """The size of the active range in bytes."""
+        """The size of the active range, in bytes."""
         return self.params.span(self.target_bytes)
 
     @cached_property
@@ -170,7 +170,7 @@ class StepJournal:
         return wrote or not context.written.isdisjoint(self.params.file_names)
 
     def inspection(self, context: Context) -> Step:
-        """Return the inspection of the target. It must be the first step, because it reads the target size, on which
+        """Return the inspection of the target, which must be the first step, because it reads the target size, on which
         all other steps depend.
 
         The size of a RAID set is known only while it exists.
