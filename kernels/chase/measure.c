@@ -97,7 +97,7 @@ static double least_cycle_ns(const struct measured *measured, const struct timer
     return least;
 }
 
-/* Whether the time for the size is over. On a busy machine, more time is allowed for the minimum number of batches. */
+/* Whether the time limit for the size has passed. On a busy machine, more time is allowed for the minimum number of batches. */
 static bool given_up(const struct measured *measured, const struct effort *effort, uint64_t elapsed_ns)
 {
     uint64_t busy_ns = CAP_FACTOR * effort->cap_ns;
@@ -106,7 +106,7 @@ static bool given_up(const struct measured *measured, const struct effort *effor
     return elapsed_ns > (measured->count < MEASURE_BATCHES_MIN ? busy_ns : effort->cap_ns);
 }
 
-/* Measures the batches of the size, or fewer if the time is over. Returns the ticks of the fastest one. */
+/* Measures the batches for the size, or fewer if time runs out. Returns the number of ticks that the fastest batch took. */
 static uint64_t collect(struct measured *measured, const struct timer *timer, const struct effort *effort, struct node **at)
 {
     uint64_t turns = measured->loads / LOOP_LOADS_PER_TURN, started = timer_monotonic_ns(), fastest = UINT64_MAX;
@@ -128,7 +128,7 @@ static uint64_t collect(struct measured *measured, const struct timer *timer, co
     return fastest;
 }
 
-/* Drops batches that lost the CPU without a context switch, because a hypervisor took it. */
+/* Drops batches that lost the CPU without a context switch because a hypervisor took the CPU. */
 static void drop_jumps(struct measured *measured, const struct timer *timer)
 {
     double limit = load_stats(measured, timer).median * (double)measured->loads * JUMP_FACTOR + JUMP_NS;

@@ -12,8 +12,8 @@
 #define MEASURE_BATCHES_MIN 21
 #define MEASURE_BATCHES_MAX 1024
 
-/* Number of batches, and time limit. The number does not depend on the values: stopping at a narrow interval would select a quiet
- * moment. */
+/* Number of batches, and time limit. The number of batches does not depend on the values, because stopping at a narrow interval
+ * would select a quiet moment. */
 struct effort {
     uint64_t batches;
     uint64_t cap_ns;  /* time limit for a size that has the minimum number of batches */

@@ -21,7 +21,7 @@ bool quiet_is_near(const struct record *record);
 /* Returns whether the size is slower than `ceiling_ns`, the latency of a larger size, or than its own fastest batch. */
 bool quiet_is_disturbed(const struct record *record, double ceiling_ns);
 
-/* Measures again and adds the batches; subtracts the time from `patience_ns`. */
+/* Measures the size again and adds the batches to the record. Subtracts the time taken from `patience_ns`. */
 void quiet_look_again(struct bench *bench, struct record *record, uint64_t *patience_ns);
 
 /* Measures the disturbed sizes among `count` near sizes again, in ascending order, until none is left or `patience_ns` is used

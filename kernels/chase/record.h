@@ -1,4 +1,4 @@
-/* The result of one size, and its line of the output. */
+/* The result for one size, and its output line. */
 #ifndef CHASE_RECORD_H
 #define CHASE_RECORD_H
 

@@ -60,8 +60,8 @@ static void drop_equal(struct curve *curve, uint64_t stride)
     curve->count = kept;
 }
 
-/* The requested sizes, or those of the grid in whole strides: the octaves of the smallest size, the sizes between them, and the
- * largest. */
+/* Plans the requested sizes or, if there are none, a grid in whole strides: the octaves of the smallest size, the sizes between
+ * them, and the largest size. */
 static void plan_coarse(const struct sweep *sweep, struct curve *curve)
 {
     for (size_t i = 0; i < sweep->sizes->count; i++)
@@ -82,8 +82,8 @@ static void plan_coarse(const struct sweep *sweep, struct curve *curve)
     drop_equal(curve, stride);
 }
 
-/* Returns the latency of each size, or that of a larger size if it is lower. A larger working set is never faster, so a peak is
- * caused by other programs and is not a step of the curve. */
+/* Returns the latency of each size, or the latency of a larger size if that is lower. A larger working set is never faster, so a
+ * peak is caused by other programs and is not a step of the curve. */
 static void envelope(const struct curve *curve, double *latency)
 {
     double lowest = curve->points[curve->count - 1].median;
@@ -136,7 +136,7 @@ static void refine_one(struct sweep *sweep, struct sweep_result *result, struct 
     curve->points[curve->count++] = (struct point){bytes, record.measured.load_ns.median};
 }
 
-/* Measures one round, starting at the end that is nearer to the size of the current chain; false if the time is over. */
+/* Measures one round, starting at the end that is nearer to the size of the current chain. Returns false if time has run out. */
 static bool bisect(struct sweep *sweep, struct sweep_result *result, struct curve *curve, const struct gap *gaps, size_t count,
                    uint64_t until_ns)
 {
@@ -172,7 +172,7 @@ static const char *refine(struct sweep *sweep, struct sweep_result *result, stru
     }
 }
 
-/* Repeats the disturbed sizes among the near sizes `first` .. `first + count`, and prints all of them. */
+/* Measures the disturbed sizes among the `count` near sizes in `held` again, and prints all of these near sizes. */
 static void release(struct sweep *sweep, struct sweep_result *result, struct point *first, struct record *held, size_t count)
 {
     quiet_settle(&sweep->bench, held, count, &sweep->patience_ns);

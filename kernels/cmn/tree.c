@@ -56,8 +56,8 @@ static struct out begin_node(uint64_t offset, int64_t parent)
     return out;
 }
 
-/* Prints a node that is not read: an external node may have no power, and reading a node behind an isolated port may stop the
- * machine. */
+/* Prints a node without reading it, because an external node may have no power, and reading a node behind an isolated port may stop
+ * the machine. */
 static void print_skipped(uint64_t offset, int64_t parent, const char *why)
 {
     struct out out = begin_node(offset, parent);

@@ -45,7 +45,7 @@ static uint64_t read_all(size_t first, size_t count, struct reading *into)
     return timer_monotonic_ns();
 }
 
-/* Measures a window with the load and one without, for `count` events starting at `first`. */
+/* Measures one window with the load and one window without it, for `count` events starting at `first`. */
 static void watch(struct range *range, int64_t cpu, size_t first, size_t count)
 {
     events_open(&events, first, count);

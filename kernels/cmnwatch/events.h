@@ -45,7 +45,7 @@ void events_close(struct events *events, size_t first, size_t count);
 
 struct reading event_read(const struct event *event);
 
-/* Returns the count of an event between two readings, or -1 if it did not count all the time. */
+/* Returns the count of an event between two readings, or -1 if the event was not counted for the whole time. */
 int64_t event_counted(const struct event *event, const struct reading *before, const struct reading *after);
 
 #endif

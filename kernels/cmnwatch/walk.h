@@ -1,4 +1,4 @@
-/* A load on one CPU that does not fit into the CPU's caches: it reads a far larger range, one load per 64 bytes. */
+/* A load on one CPU that reads a range far larger than the CPU's caches, with one load instruction per 64 bytes. */
 #ifndef CMNWATCH_WALK_H
 #define CMNWATCH_WALK_H
 

@@ -11,7 +11,7 @@ struct account {
     int unified;      /* whether the group uses version 2 of control groups */
 };
 
-/* Creates a control group below that of this process, and moves a process into it. */
+/* Creates a control group below the control group of this process, and moves a process into the new group. */
 struct account account_open(pid_t pid);
 
 /* Total CPU times; -1 if they cannot be read. */

@@ -24,7 +24,7 @@ struct backing backing_of(int fd)
     return (struct backing){unpacked(info.lo_device), info.lo_inode, unpacked(info.lo_rdevice)};
 }
 
-/* Whether another loop device shares the content of the target; UNKNOWN if its backing file cannot be determined. */
+/* Whether another loop device shares the content of the target; UNKNOWN if that device's backing file cannot be determined. */
 static enum verdict compare(const char *name, const struct backing *own)
 {
     char path[BLOCKDEV_NAME_MAX + 8];

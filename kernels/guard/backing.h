@@ -1,5 +1,5 @@
-/* The file or device behind a loop device. Two loop devices over the same file, or one over a block device, share their content,
- * but the Linux kernel does not relate their claims (drivers/block/loop.c). */
+/* The file or device behind a loop device. Two loop devices on the same file share their content, and so do a loop device and the
+ * block device below it, but the Linux kernel does not relate their claims (drivers/block/loop.c). */
 #ifndef BACKING_H
 #define BACKING_H
 

@@ -8,12 +8,12 @@
 
 enum verdict { UNKNOWN = -1, UNSAFE = 0, SAFE = 1 };
 
-/* Prints the line of a check. UNSAFE causes any target to be refused, UNKNOWN only a target that is written. */
+/* Prints the line for a check. UNSAFE causes any target to be refused; UNKNOWN causes only a target to be written to be refused. */
 __attribute__((format(printf, 4, 5))) void check(const struct target *target, const char *name, enum verdict verdict,
                                                  const char *format, ...);
 
-/* The first refusal as `<check>: <reason>`; NULL if there is none. A refusal by `exclusive` is used last, because other checks
- * identify the user of the target. */
+/* The first refusal as `<check>: <reason>`; NULL if there is none. A refusal by `exclusive` is returned only if there is no other,
+ * because the other checks identify who uses the target. */
 const char *check_refusal(void);
 
 /* The path of the refused target. */

@@ -94,7 +94,7 @@ void claim_check(struct target *target)
         check_removable(target);
 }
 
-/* The partition that another process has claimed; the disk if there is none. */
+/* Finds the name of the partition that another process has claimed, or the name of the disk if there is no such partition. */
 static void find_claimed(const struct target *target, char name[BLOCKDEV_NAME_MAX])
 {
     char path[BLOCKDEV_NAME_MAX + 8];

@@ -95,7 +95,7 @@ static void unreadable(const struct target *target)
 
 void content_check(const struct target *target, uint64_t seed)
 {
-    if (target->dirty && target_is_private(target)) { /* reading it again before each of many programs takes milliseconds */
+    if (target->dirty && target_is_private(target)) { /* reading the file before each program takes milliseconds */
         check(target, "signature", SAFE, "not read: this job wrote the file");
         check(target, "data", SAFE, "the content was written by this job");
         return;

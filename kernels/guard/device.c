@@ -70,7 +70,8 @@ static void find_above(dev_t disk, const char *file, char text[128])
         sysfile_text(text, 128, "%s/%s", path, file);
 }
 
-/* How the drive is attached: an NVMe drive reports it; for other drives, the devices on the path to the drive show it. */
+/* Prints how the drive is attached. An NVMe drive reports this itself; for other drives, it follows from the devices on the path to
+ * the drive. */
 static void print_transport(struct out *out, dev_t disk)
 {
     static const struct {
@@ -125,7 +126,7 @@ static int64_t hwmon_below(const char *parent)
     return found;
 }
 
-/* Provided by the drivers nvme and drivetemp since Linux 5.5 (Documentation/hwmon). */
+/* The temperature, which the drivers nvme and drivetemp have reported since Linux 5.5 (Documentation/hwmon). */
 static int64_t temperature_of(dev_t disk)
 {
     static const char *const places[] = {"device", "device/hwmon", "device/device", "device/device/hwmon"};
@@ -213,7 +214,8 @@ static void print_file_system(struct out *out, const struct target *target)
     out_integer(out, "names", (int64_t)target->found.st_nlink);
 }
 
-/* The current size, because a file may be truncated while it is used. If no descriptor is held, the size read first. */
+/* The current size, which may differ from the first one, because a file may be truncated while it is in use. If no descriptor is
+ * held, the size that was read first. */
 static int64_t bytes_now(const struct target *target)
 {
     struct stat found;

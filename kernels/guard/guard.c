@@ -62,7 +62,7 @@ static void print_meta(void)
     out_end();
 }
 
-/* Makes all checks of a target. The target is claimed first, to keep out later users. */
+/* Performs all checks of a target. The target is claimed first, so that nobody else can start to use it. */
 static void look_at(struct target *target)
 {
     if (!target_find(target))
@@ -87,7 +87,7 @@ static void look_at(struct target *target)
     }
 }
 
-/* Refuses a limit on written bytes if they cannot be counted. */
+/* Refuses a limit on the number of bytes written if these bytes cannot be counted. */
 static void require_counters(const struct target *targets, size_t count)
 {
     int64_t counters[COUNTERS];
@@ -136,7 +136,7 @@ static void run_on_targets(char **program_arguments, const struct target *target
     print_after(targets, count);
 }
 
-/* Creates a RAID set from the targets, which exists while the program runs. */
+/* Creates a RAID set from the targets. The set exists while the program runs. */
 static void run_on_raid(char **program_arguments, struct target *members, size_t count)
 {
     static struct raid raid;

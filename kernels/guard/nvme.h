@@ -8,7 +8,7 @@
 /* The members `nvme_id_ctrl`, `nvme_id_ns`, `nvme_smart`: hexadecimal, null if the drive is not NVMe or does not respond. */
 void nvme_print(struct out *out, dev_t disk);
 
-/* The check `namespaces`: other namespaces of the drive, which the program changes as well with `whole_drive`. */
+/* The check `namespaces`: other namespaces on the drive. With `whole_drive`, the program would change them as well. */
 void nvme_check_namespaces(const struct target *target, bool whole_drive);
 
 /* The check `reserved`: a reservation by another host. */

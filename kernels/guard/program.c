@@ -85,8 +85,8 @@ __attribute__((noreturn)) static void become(char **argv, const struct target *t
     _exit(write(failed, &why, sizeof why) == sizeof why ? EXIT_ENVIRONMENT : EXIT_SELF_CHECK);
 }
 
-/* Waits for the message that the program has ended; if this process disappears without it, kills the program and its children.
- * The claims are held until then, because the keeper has inherited the descriptors. */
+/* Waits for the message that the program has ended. If this process disappears without sending the message, kills the program and
+ * its children. The claims are held until then, because the keeper has inherited the descriptors. */
 __attribute__((noreturn)) static void keep(const struct program *program, int released)
 {
     char byte;

@@ -31,7 +31,7 @@ enum event program_wait(struct program *program, int64_t ns);
 
 void program_signal(const struct program *program, int signal);
 
-/* Kills the processes that it left behind and reads its status. */
+/* Kills the processes that the program left behind, and reads the program's exit status. */
 void program_reap(struct program *program);
 
 #endif

@@ -139,8 +139,8 @@ static void make_pipe(int ends[2])
     }
 }
 
-/* The remover exists before the set, so that a set never outlives both processes. Its parent ends at once, because this process
- * kills its own children when the program has ended. */
+/* Starts the remover before the set exists, so that a set never outlives both processes. The remover's parent ends at once, because
+ * this process kills its own children when the program has ended. */
 static void start_remover(struct raid *raid)
 {
     int release[2], removed[2];

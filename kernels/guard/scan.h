@@ -1,4 +1,4 @@
-/* Checks every block device of the machine as if it were written. */
+/* Checks every block device of the machine as if a program were about to write to it. */
 #ifndef SCAN_H
 #define SCAN_H
 

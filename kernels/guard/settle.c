@@ -75,7 +75,8 @@ static void join(struct settle *settle)
     settle->batch_ns *= 2;
 }
 
-/* Whether the beginning of the run leaves the mean within the interval. The program reports the mean of its whole run. */
+/* Whether the mean of the whole run, which the program reports, is within the permitted interval despite the beginning of the
+ * run. */
 static bool whole_fits(const struct settle *settle, size_t left_out)
 {
     double mean = mean_of(settle->rates + left_out, settle->count - left_out);

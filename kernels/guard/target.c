@@ -92,7 +92,7 @@ int target_open(const struct target *target, int flags)
     return open(path, flags | O_CLOEXEC);
 }
 
-/* A device that is written must have a persistent name; a scanned one must have such a name available. */
+/* Whether a device to be written is specified by a persistent name. A scanned device only needs to have such a name. */
 static bool named_well(const struct target *target)
 {
     struct links links = {0};

@@ -16,7 +16,7 @@
 
 struct target {
     bool write, overwrite, dirty;
-    bool surveyed;              /* found by a scan: checked as if it were written */
+    bool surveyed;              /* found by a scan: checked as if it were to be written */
     const char *serial, *path;  /* serial: empty if none is expected */
 
     char real[PATH_MAX];        /* the path with links resolved */
@@ -36,7 +36,7 @@ struct target {
 /* Reads the file of targets (README.md) and returns their number; ends the program at the first invalid line. */
 size_t targets_read(const char *path, struct target *targets);
 
-/* Initializes a target that is written, of which only the path is known. */
+/* Initializes a target to be written, of which only the path is known. */
 void target_blank(struct target *target, const char *path);
 
 /* The checks `identity` and `kind`: resolves the path and opens it without opening the device (O_PATH). */

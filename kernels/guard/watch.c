@@ -25,7 +25,7 @@ struct watching {
     const char *stopped;
 };
 
-/* A drive below several targets is counted for the first of them, so that the sum over all targets is correct. */
+/* Assigns a drive below several targets to the first of these targets, so that the sum over all targets is correct. */
 static void share_out(struct watching *w)
 {
     struct devset given;

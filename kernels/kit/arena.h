@@ -40,7 +40,7 @@ struct arena {
     char lost[ARENA_WHY_MAX];        /* larger pages that auto could not get, and the reasons; or empty */
 };
 
-/* The lock of the whole program that is held from counting a pool's free pages until a mapping reserves them. */
+/* A lock for the whole program, held from counting a pool's free pages until a mapping has reserved them. */
 __attribute__((weak)) pthread_mutex_t arena_pools = PTHREAD_MUTEX_INITIALIZER;
 
 /* The number of bytes available within the limits of the control group, on the node if one is given; -1 if unknown. */
@@ -69,7 +69,7 @@ static inline bool arena_grow_pool(struct arena *arena, int64_t missing, bool al
     return arena->pool_added > 0;
 }
 
-/* Ensures that the pool has free pages for the arena; false with the reason otherwise. */
+/* Ensures that the pool has free pages for the arena. Otherwise, returns false and stores the reason. */
 static inline bool arena_fill_pool(struct arena *arena, bool alternative, char *why, size_t size)
 {
     int64_t page = arena->page_bytes, pages = (int64_t)arena->bytes / page, there = hugepool_free(page, arena->pool_node);
@@ -136,7 +136,7 @@ static inline int arena_populate(const struct arena *arena)
     return populate(&whole, &arena->helpers);
 }
 
-/* Populates the mapping and verifies its pages; false with the reason if they are of another kind. */
+/* Populates the mapping and verifies its pages. Returns false and stores the reason if they are of another kind. */
 static inline bool arena_fill(struct arena *arena, char *why, size_t size)
 {
     int error = arena->writer ? arena->writer(arena) : arena_populate(arena);
@@ -150,7 +150,7 @@ static inline bool arena_fill(struct arena *arena, char *why, size_t size)
     return arena_is_kind(arena);
 }
 
-/* Obtains address space and, for a pool, its pages; NULL with the reason if they are not available. */
+/* Obtains address space and, for a pool, its pages. Returns NULL and stores the reason if they are not available. */
 static inline char *arena_claim(struct arena *arena, bool alternative, int64_t node, char *why, size_t size)
 {
     char *start = NULL;
@@ -192,8 +192,8 @@ static inline bool arena_release(struct arena *arena)
     return done;
 }
 
-/* Maps and populates the arena; false with the reason if the kind is not available. Ends the program with 3 if there is too
- * little memory or a page is on the wrong node. With `alternative`, another kind may be used instead. */
+/* Maps and populates the arena. Returns false and stores the reason if the kind is not available. Ends the program with 3 if there
+ * is too little memory or a page is on the wrong node. With `alternative`, another kind may be used instead. */
 static inline bool arena_try(struct arena *arena, size_t bytes, bool alternative, int64_t node, char *why, size_t size)
 {
     bool pool = arena_is_pool(arena->kind);

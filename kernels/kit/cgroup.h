@@ -23,8 +23,8 @@ struct cgroup_version {
     {":memory:", "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_active_file ",         \
      "total_inactive_file "}
 
-/* The group's path below the root, empty for the root itself, into CGROUP_PATH_MAX bytes; false if `line` is not in use. If
- * version 1 is in use as well, the line of version 2 is the last of several. */
+/* Copies the group's path below the root (empty for the root itself) to `group`, which has CGROUP_PATH_MAX bytes. Returns false if
+ * `line` is not in use. If version 1 is in use as well, the line of version 2 is the last of several. */
 static inline bool cgroup_own(const char *line, char *group)
 {
     char text[CGROUP_PATH_MAX + 16], *path = NULL;

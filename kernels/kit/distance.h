@@ -73,7 +73,8 @@ static inline bool distance_await(struct distance_game *game, uint64_t awaited)
     return true;
 }
 
-/* The duration of a core cycle in femtoseconds: the shortest of several, because disturbances only make adds longer. */
+/* The duration of a core cycle in femtoseconds: the shortest of several measurements, because disturbances only make adds take
+ * longer. */
 static inline int64_t distance_cycle_fs(void)
 {
     uint64_t fastest = UINT64_MAX;
@@ -129,7 +130,8 @@ static inline void *distance_follow(void *argument)
     return NULL;
 }
 
-/* The times of batches of round trips between two CPUs. There are none if a CPU cannot be used or other programs use it. */
+/* The times of batches of round trips between two CPUs. There are no batches if a CPU cannot be used or if other programs use
+ * it. */
 static inline struct distance distance_between(int64_t cpu_a, int64_t cpu_b)
 {
     struct distance found = {.cpus = {cpu_a, cpu_b}};

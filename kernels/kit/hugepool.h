@@ -114,8 +114,8 @@ static inline int hugepool_lock(int64_t page_bytes)
     return lock;
 }
 
-/* Sets the pool in a process that is killed when the time is over: the system may compact memory for a long time, and only
- * SIGKILL interrupts it. */
+/* Changes the pool in a process that is killed when the time limit is reached, because the system may compact memory for a long
+ * time, and only SIGKILL interrupts this. */
 static inline void hugepool_set_within(const struct hugepool_request *asked, int64_t pages)
 {
     pid_t writer = fork();

@@ -168,8 +168,8 @@ static inline void opts_inform(const struct opts *opts, const char *word)
     exit(0);
 }
 
-/* Fills all values, defaults first. Ends the program with 2 at the first error, with 0 after --describe and --help. From then
- * on, the program ends when the runner's shell that started it ends, because nobody would be waiting for the result. */
+/* Fills all values, defaults first. Ends the program with 2 at the first error, with 0 after --describe and --help. From then on,
+ * the program ends as soon as the runner's shell that started it has ended, because nobody would be waiting for the result. */
 static inline void opts_parse(const struct opts *opts, int argc, char **argv)
 {
     prctl(PR_SET_PDEATHSIG, SIGTERM);

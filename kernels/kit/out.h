@@ -100,7 +100,7 @@ static inline void out_close_object(struct out *out)
     out->comma = true;
 }
 
-/* Between these two calls, out_next starts each object or value. */
+/* Between out_array and out_close_array, out_next starts each object or value. */
 static inline void out_array(struct out *out, const char *key)
 {
     out_key(out, key);

@@ -67,8 +67,9 @@ static inline double stats_effective(const double *in_time, size_t count, double
     return effective > 1 ? effective : 1;
 }
 
-/* Index of the lower end of the distribution-free 95 % interval of the median; the upper one is count - 1 - it. The rank is
- * floor((n - 1.96 sqrt n) / 2), at least 1 (David and Nagaraja, Order Statistics, 7.1), with n / sqrt(effective) for the root. */
+/* Index of the lower end of the distribution-free 95 % interval of the median; the index of the upper end is count - 1 minus this
+ * index. The rank is floor((n - 1.96 sqrt n) / 2), at least 1 (David and Nagaraja, Order Statistics, 7.1), with n / sqrt(effective)
+ * for the root. */
 static inline size_t stats_interval_index(size_t count, double effective)
 {
     double squared = (double)count * (double)count / effective;

@@ -78,7 +78,7 @@ static inline int64_t timer_ns(const struct timer *timer, uint64_t ticks)
     return (int64_t)((double)ticks * timer->ns_per_tick + 0.5);
 }
 
-/* Ticks between two readings without the cost of reading. */
+/* Ticks between two readings, excluding the cost of reading the counter. */
 static inline uint64_t timer_net(const struct timer *timer, uint64_t before, uint64_t after)
 {
     uint64_t ticks = after - before;

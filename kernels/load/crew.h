@@ -59,10 +59,10 @@ void crew_fill(struct crew *crew);
 void crew_run(struct crew *crew, uint64_t delay);
 void crew_park(struct crew *crew);
 
-/* When the last thread had filled its memory; valid after crew_park. */
+/* The time at which the last thread had filled its memory; valid after crew_park. */
 uint64_t crew_filled_ns(const struct crew *crew);
 
-/* Call it from one thread only. */
+/* Counts the progress of all threads. Call this function from one thread only. */
 struct crew_count crew_read(struct crew *crew);
 
 /* Useful bytes per step. */

@@ -35,8 +35,8 @@ static bool given_up(const struct levels *levels, const struct windows *windows,
     return late || (elapsed_ns > CAP_FACTOR * levels->cap_ns && elapsed_ns > BUSY_NS);
 }
 
-/* Measures the windows of a level, or fewer if the time is over. Their number does not depend on the values, because stopping at a
- * narrow interval would select a quiet moment. Idle threads have a bandwidth of zero, which requires no windows. */
+/* Measures the windows of a level, or fewer if time runs out. The number of windows does not depend on the values, because stopping
+ * at a narrow interval would select a quiet moment. Idle threads have a bandwidth of zero, which requires no windows. */
 static void collect(struct levels *levels, struct level *level)
 {
     struct windows *windows = &level->windows;

@@ -1,4 +1,4 @@
-/* One level: a delay that is applied until the latency is known or the time is over, and the output line with the results. */
+/* One level: a delay that is applied until the latency is known or time runs out, and the output line with the results. */
 #ifndef LOAD_LEVEL_H
 #define LOAD_LEVEL_H
 

@@ -20,7 +20,7 @@ static void delayed(const struct walker *walker, uint64_t bytes, uint64_t delay)
     crew->loops.steps(walker->array[0] + at, walker->array[1] + at, walker->array[2] + at, bytes / touch, &step);
 }
 
-/* The same without delay: in long iterations as far as possible, the rest in steps. */
+/* Does the same without a delay: in long iterations as far as possible, and in steps for the rest. */
 static void undelayed(struct walker *walker, uint64_t bytes)
 {
     const struct crew *crew = walker->crew;
@@ -94,7 +94,8 @@ static void run(struct walker *walker, size_t word)
     }
 }
 
-/* Length of a unit of a step, and of a run in long iterations. The length of a vector may not be a power of two. */
+/* Sets the length of a unit of a step, and the length of a run in long iterations. The length of a vector may not be a power of
+ * two. */
 static void fit(struct walker *walker)
 {
     const struct crew_plan *plan = &walker->crew->plan;

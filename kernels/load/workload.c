@@ -56,8 +56,8 @@ static void end_orphans(void)
     }
 }
 
-/* Only system calls are allowed here and in the keeper, because another thread may have held a lock at the fork. `set` contains
- * the CPU. */
+/* Becomes the workload, on the CPU in `set`. Only system calls are allowed here and in the keeper, because another thread may have
+ * held a lock at the time of the fork. */
 __attribute__((noreturn)) static void become(const struct workload *workload, const cpu_set_t *set, size_t size, int told)
 {
     int null = open("/dev/null", O_RDWR);

@@ -56,7 +56,7 @@ __attribute__((noinline)) uint64_t exchange_token_follow(exchange_word *word, ui
     return at;
 }
 
-/* Replaces `from` by the next number as soon as it arrives; until then the word contains the number before. */
+/* Replaces `from` with the next number as soon as `from` arrives. Until then, the word contains the number before `from`. */
 static inline uint64_t swap(exchange_word *word, uint64_t from)
 {
     for (unsigned left = SWAPS_MOST;; left--) {

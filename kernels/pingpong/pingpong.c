@@ -99,7 +99,7 @@ static struct rules make_rules(const struct timer *timer)
     return rules;
 }
 
-/* The duration of rounds and checks that take the maximum time. */
+/* The duration of all rounds and checks if each of them takes the maximum time. */
 static int64_t planned_ns(const struct schedule *schedule, size_t checks)
 {
     int64_t round_ns = (int64_t)asked.methods.count * asked.time_cap_ms * 1000000 + ROUND_NS;

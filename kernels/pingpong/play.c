@@ -52,8 +52,8 @@ static const struct effort *effort_of(const struct rules *rules, enum method met
     return method == METHOD_CHAIN ? &rules->chain_effort : &rules->effort;
 }
 
-/* The methods of the next round, as bits: all methods that have time and room left, or none once every method has enough batches
- * or no time left. */
+/* The methods of the next round, as bits: all methods that have time and room left, or none once every method has enough batches or
+ * has run out of time. */
 static uint64_t methods_left(const struct player *player)
 {
     const struct rules *rules = player->game->rules;
@@ -71,8 +71,8 @@ static uint64_t methods_left(const struct player *player)
     return over ? 0 : left;
 }
 
-/* What both threads do in a round: the leader decides and tells the follower. They probe until their cores had time to raise
- * their clocks; the last of these probes counts. */
+/* Determines what both threads do in a round: the leader decides and tells the follower. The threads probe until their cores have
+ * had time to raise their clocks; only the last of these probes counts. */
 static uint64_t agree(const struct player *player, uint64_t round)
 {
     exchange_word *plan = &slot_control(&player->game->slot)->plan;

@@ -35,7 +35,8 @@ size_t rounds_checkable(const struct schedule *schedule, size_t asked);
 /* Measures all rounds and prints their samples. */
 void rounds_play(struct rounds *rounds);
 
-/* Measures `count` pairs, spread over the rounds, again alone; `count` must not exceed the number above. */
+/* Measures `count` pairs, spread over the rounds, again, each pair alone. `count` must not exceed the result of
+ * rounds_checkable. */
 void rounds_check(struct rounds *rounds, size_t count);
 
 #endif

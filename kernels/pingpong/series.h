@@ -13,8 +13,8 @@
 #define SERIES_LISTED_MAX 64
 #define SERIES_PATIENCE 8 /* factor of the cap on a machine that disturbs almost every batch */
 
-/* Number of batches, and time limits. The end does not depend on the values: stopping at a narrow interval would select a quiet
- * moment. */
+/* Number of batches, and time limits. The end of a series does not depend on the values, because stopping at a narrow interval
+ * would select a quiet moment. */
 struct effort {
     uint64_t cap_ns;
     uint64_t least_ns;
@@ -57,13 +57,14 @@ void series_add(struct series *series, uint64_t ticks, size_t address);
 /* Drops the batches from the `from`-th on, in which a thread was descheduled. */
 void series_drop(struct series *series, size_t from);
 
-/* Whether the series has its batches and its time. */
+/* Whether the series has enough batches and has taken enough time, or is full. */
 bool series_enough(const struct series *series, const struct effort *effort);
 
 /* Whether the time is over. */
 bool series_spent(const struct series *series, const struct effort *effort);
 
-/* Computes the result with `messages` per batch. Drops batches that lost the CPU without a context switch: a hypervisor took it. */
+/* Computes the result with `messages` per batch. Drops batches that lost the CPU without a context switch because a hypervisor took
+ * the CPU. */
 void series_finish(struct series *series, const struct timer *timer, const struct effort *effort, uint64_t messages,
                    struct figures *figures);
 

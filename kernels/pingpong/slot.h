@@ -15,7 +15,7 @@
 #define SLOT_KINDS 3 /* token, cas, the probe */
 #define SLOT_PROBE 2
 
-/* Messages between the two threads outside of the timed ones; each line has one writer at a time. */
+/* Messages between the two threads, except the timed ones. Each line has one writer at a time. */
 struct control {
     exchange_word turn __attribute__((aligned(TEAM_LINE)));   /* of the chain */
     exchange_word plan __attribute__((aligned(TEAM_LINE)));   /* of the round */

@@ -52,8 +52,8 @@ static void take_window(struct crew *crew, struct sample *sample)
     sample->windows[sample->count++] = (struct window){ns, traffic_useful(sample->value.traffic, moved)};
 }
 
-/* Whether all windows have been taken or the time is over. Their number does not depend on the values: stopping at a narrow
- * interval would select a quiet moment. */
+/* Whether all windows have been measured or time has run out. The number of windows does not depend on the values, because stopping
+ * at a narrow interval would select a quiet moment. */
 static bool finished(const struct sample *sample, const struct bench *bench, uint64_t most, uint64_t elapsed_ns)
 {
     bool enough = sample->count >= (most < WINDOWS_FEW ? most : WINDOWS_FEW);

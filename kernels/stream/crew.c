@@ -70,7 +70,7 @@ static void map_arena(struct crew *crew, size_t index)
     team_barrier(&crew->team);
 }
 
-/* Populates its part of each attempt to map an arena, until the arena is mapped. */
+/* Populates the part of thread `index` in each attempt to map an arena, until the arena is mapped. */
 static void help_mapping(struct crew *crew, size_t index)
 {
     for (team_barrier(&crew->team); crew->order == ORDER_FILL; team_barrier(&crew->team)) {

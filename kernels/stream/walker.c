@@ -75,7 +75,7 @@ static uint64_t walk(struct walker *walker, const struct work *work)
     return bytes * passes;
 }
 
-/* How often a window reads the clock. Several threads wait for the last one, which ends at most a fortieth of the window after the
+/* How often the clock is read in a window. All threads wait for the last one, which ends at most a fortieth of the window after the
  * deadline. Each reading interrupts the loop for some hundred cycles. */
 static double looks(const struct work *work)
 {
@@ -135,7 +135,7 @@ __attribute__((noreturn)) static void refuse(const struct work *work, const char
          work->loop.variant, what, (unsigned long long)at, (unsigned long long)work->layout.array_bytes);
 }
 
-/* Adds a pass over a range, whose combined content is known. */
+/* Verifies the combined values of a pass over a range, whose combined content is known. */
 static void check_fold(const struct walker *walker, const struct work *work, uint64_t at, uint64_t bytes)
 {
     uint64_t sum = 0;

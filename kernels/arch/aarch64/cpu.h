@@ -29,7 +29,7 @@ static inline void cpu_relax(void)
     __asm__ volatile("yield" : : : "memory");
 }
 
-/* No later instruction starts before all earlier ones have completed. */
+/* Ensures that no later instruction starts before all earlier ones have completed. */
 static inline void cpu_serialise(void)
 {
     __asm__ volatile("dsb sy\n\tisb" : : : "memory");

@@ -27,7 +27,7 @@ static inline const char *vector_name(enum vector_isa isa)
     return isa == VECTOR_SVE ? "sve" : "neon";
 }
 
-/* The word of --width that selects the instruction set. */
+/* The value of --width that selects the instruction set. */
 static inline const char *vector_word(enum vector_isa isa)
 {
     return isa == VECTOR_SVE ? "sve" : "16";

@@ -30,7 +30,7 @@ static inline void cpu_relax(void)
     __asm__ volatile("pause" : : : "memory");
 }
 
-/* No later instruction starts before all earlier ones have completed. */
+/* Ensures that no later instruction starts before all earlier ones have completed. */
 static inline void cpu_serialise(void)
 {
     __asm__ volatile("lfence" : : : "memory");

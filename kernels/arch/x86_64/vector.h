@@ -36,7 +36,7 @@ static inline const char *vector_name(enum vector_isa isa)
     return names[isa];
 }
 
-/* The word of --width that selects the instruction set. */
+/* The value of --width that selects the instruction set. */
 static inline const char *vector_word(enum vector_isa isa)
 {
     static const char *const words[] = {"16", "32", "64"};
@@ -68,7 +68,7 @@ static inline unsigned vector_bytes(enum vector_isa isa)
     return (b & bit_AVX512F) && (state & zmm) == zmm ? 64 : 0;
 }
 
-/* Waits until all earlier stores, including those that bypass the caches, are on their way to memory or to a cache. */
+/* Waits until all earlier stores, including those that bypass the caches, have been sent to memory or to a cache. */
 static inline void vector_fence(void)
 {
     __asm__ volatile("sfence" : : : "memory");
