@@ -90,7 +90,7 @@ class Baseline:
         """How the baseline was chosen, and which accepted runs provide some of its values."""
         accepted = Counter((self.groups[key].records[0].run, because) for key, because in self.accepted.items())
         parts = (
-            f"{counted(number, 'value is', 'values are')} from {run}, accepted: {because}"
+            f"{counted(number, 'value is', 'values are')} from {run} (accepted: {because})"
             for (run, because), number in accepted.most_common()
         )
         return "; ".join([self.why, *parts])
@@ -162,7 +162,7 @@ def find_baseline(name: str, current: Path, catalog: Catalog) -> Baseline:
         else:
             stored, why = _named(name, current.parent, now.run.plan, current), f"named `{name}` in the plan"
         if stored is None:
-            return Baseline(problem=f"{current.parent} contains no earlier run that can be a baseline")
+            return Baseline(problem=f"{current.parent} contains no earlier run that can serve as the baseline")
         if stored.layout.root.resolve() == current.resolve():
             return Baseline(problem=f"the baseline `{name}` is this run itself")
         return _read(stored, why, now, before, catalog)

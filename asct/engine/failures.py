@@ -79,7 +79,7 @@ _KERNEL_STATUSES = {
     4: (
         "E606",
         "failed its self-check",
-        "the value was discarded; if the check fails again, suspect the memory or the virtual machine",
+        "the value was discarded; if the check fails again, the memory or the virtual machine may be faulty",
     ),
 }
 

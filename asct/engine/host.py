@@ -125,7 +125,7 @@ class HostSession:
                     self._run.events.notice(self.name, replace(error.diagnostics[0], severity="note", hint=hint))
                 time.sleep(_LOCK_POLL_S)
         if host.resumed:
-            message = f"host {self.name}: resumed the earlier session; the results measured since then will be used"
+            message = f"host {self.name}: resumed the earlier session; results measured in the meantime will be used"
             self._run.events.notice(self.name, Diagnostic("E625", message, severity="note"))
             host.wait_until_idle()
 

@@ -184,7 +184,7 @@ def needed_values(
 
 
 def _needed_failed(job: Job, job_id: str, cause: str) -> Diagnostic:
-    message = f"{job.id} on {job.host}: skipped because it needs a result from {job_id}, which was not measured"
+    message = f"{job.id} on {job.host}: skipped because it needs a result that {job_id} did not measure"
     return Diagnostic(
         "E611",
         f"{message}: {cause}" if cause else message,

@@ -19,9 +19,7 @@ from asct.store.reader import StoredRun, parsed, torn_line
 from asct.store.schemas import violations
 from asct.values.text import counted
 
-_HOST_KNOWN = (
-    "restore the file from a backup; the values do not depend on it, and status.json also contains the host state"
-)
+_HOST_KNOWN = "restore the file from a backup; no value depends on it, because status.json also contains the host state"
 _MODIFIED = "the results tree was modified outside asct"
 _REBUILD = way_out("records.jsonl")
 _LIMIT = 20

@@ -121,7 +121,7 @@ def test_a_run_on_other_hardware_does_not_count_for_the_spread(tmp_path: Path) -
 
 
 def test_without_an_earlier_run_there_is_no_baseline(tmp_path: Path) -> None:
-    assert "no earlier run that can be a baseline" in found("latest", run(tmp_path, 1)).problem
+    assert "no earlier run that can serve as the baseline" in found("latest", run(tmp_path, 1)).problem
 
 
 @pytest.mark.parametrize(
@@ -352,7 +352,7 @@ def test_accepted_values_replace_those_of_an_older_baseline(tmp_path: Path) -> N
     assert {key[2]: baseline.chosen(group) for key, group in baseline.groups.items()} == {
         "latency": accepted, "one_way": named
     }  # fmt: skip
-    assert baseline.origin == f"{named}; 1 value is from {newer.layout.root.name}, {accepted}"
+    assert baseline.origin == f"{named}; 1 value is from {newer.layout.root.name} ({accepted})"
     later = run(tmp_path, 4, 4e-7)
     assert value(found(later.layout.root.name, now)) == 4e-7  # the baseline is newer than the acceptance
 

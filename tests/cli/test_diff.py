@@ -156,7 +156,7 @@ def test_a_single_run_needs_a_baseline(asct: Asct, runs: Runs) -> None:
 
 def test_hosts_with_other_names_are_paired(asct: Asct, runs: Runs) -> None:
     found = asct("diff", runs("base", hosts=("lab-1",)), runs("new", hosts=("lab-2",)))
-    assert "host lab-2 is compared with host lab-1, because each run has one host" in found.out
+    assert "host lab-2 is compared with host lab-1, because each run has only one host" in found.out
     assert "added" not in found.out
 
 

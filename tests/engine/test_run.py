@@ -257,7 +257,7 @@ def test_dependents_of_a_failed_job_are_skipped_with_the_reason(lab: Lab) -> Non
     assert "E611" in done.codes()
     first, entry, _ = done.stored.run.jobs
     assert first.note.startswith("E601 ")
-    assert entry.note.endswith(f"it needs a result from a, which was not measured: {first.note}")
+    assert entry.note.endswith(f"it needs a result that a did not measure: {first.note}")
     assert losses_of(done.stored.run, lab.plan(*jobs), done.stored.journal)[-1].cause == entry.note
     for name in ("junit", "github", "markdown", "html"):
         text = html.unescape(str(render(open_view(done.stored.layout.root, installed()), name)))

@@ -204,7 +204,7 @@ def _newer(folder: ArmFolder, name: str) -> ArmResult | None:
     expected = texts.pop(".hash", "").strip()
     digest = hashlib.sha256(b"".join(f"{part}\0{texts[part]}\0".encode() for part in sorted(texts))).hexdigest()
     if expected and expected != digest:
-        folder.note(f"raw/{name}: the files have changed since ASCT wrote them: they do not match .hash")
+        folder.note(f"raw/{name}: the files do not match .hash, so they have changed since ASCT wrote them")
     found = {part: _parsed(text, str(paths[part])) for part, text in texts.items()}
     place = f"raw/{name}/data.json"
     return ArmResult(place, found["data.json"], found.get("summary.json"), found.get("metadata.json", {}))

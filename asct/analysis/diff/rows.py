@@ -226,7 +226,7 @@ def _adjusted(rows: Sequence[DiffRow]) -> list[DiffRow]:
 
 def _notes(base: DiffSource, new: DiffSource, hosts: Mapping[str, str]) -> list[str]:
     notes = [
-        f"host {plain(after)} is compared with host {plain(before)}, because each run has one host"
+        f"host {plain(after)} is compared with host {plain(before)}, because each run has only one host"
         for after, before in hosts.items()
         if after != before
     ]
@@ -236,7 +236,7 @@ def _notes(base: DiffSource, new: DiffSource, hosts: Mapping[str, str]) -> list[
             notes.append(f"only {source.name} measured {'host' if len(alone) == 1 else 'hosts'} {', '.join(alone)}")
     known = max((len(values) for values in new.spread.values()), default=0)
     if known >= LEAST_RUNS:
-        notes.append(f"the comparison includes the spread of up to {known} unchanged runs of the plan")
+        notes.append(f"the comparison takes into account the spread of up to {known} unchanged runs of the plan")
     return notes
 
 

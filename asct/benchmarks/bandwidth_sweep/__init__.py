@@ -173,8 +173,8 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
             "curve_end",
             "B",
             "neither",
-            "Working set at which the bandwidth of one thread has fallen halfway to that of the next level, on a "
-            "logarithmic scale",
+            "Working set at which the bandwidth of one thread is halfway, on a logarithmic scale, between that of this "
+            "level and that of the next level",
             {"level": _LEVELS},
             comparable=False,
         ),

@@ -86,7 +86,7 @@ class CoreToCoreLatencyParams(VisitedParams):
         aliases=("data_size", "chain_bytes"),
         ge=4096,
         le=16 << 20,
-        pitfalls="Above the size of the L2 cache, the lines come from the next cache level instead of the other core.",
+        pitfalls="If the size exceeds the L2 cache, the lines come from the next cache level, not from the other core.",
     )
     memory_nodes: NodeChoice = setting(
         "local",

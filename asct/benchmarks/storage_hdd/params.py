@@ -133,7 +133,7 @@ class HddParams(Params):
         (), "Absolute path of the disk or file to measure", aliases=("filenames", "filename", "file_name")
     )
     filesize: Size | None = setting(
-        None, "How many bytes of the target to divide into zones; if unset, the whole target", aliases=("size",)
+        None, "Number of bytes of the target that are divided into zones; if unset, the whole target", aliases=("size",)
     )
     create_temp_file: bool | None = setting(
         None, "Use a temporary file in the work folder; the default is true unless `file_names` is set"

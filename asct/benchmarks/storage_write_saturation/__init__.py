@@ -83,7 +83,7 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
             "rounds",
             "1",
             "neither",
-            "Number of rounds; `ended_by` gives the reason why the test ended",
+            "Number of rounds; `ended_by` says why the test ended",
             _ENDS,
             comparable=False,
         ),

@@ -32,7 +32,7 @@ _DEFAULT = ("html", "markdown")
 @click.option(
     "--bundle",
     is_flag=True,
-    help="Write one zip archive with the reports and all files in the run folder, by default to the current directory.",
+    help="Pack the reports and all files of the run into one zip archive, by default in the current directory.",
 )
 @click.option(
     "--redact",

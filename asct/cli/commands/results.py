@@ -246,7 +246,7 @@ def label_(options: GlobalOptions, run: str, label: str, results: str) -> int:
 @command.command("accept", short_help="Accept the new value of a metric as the baseline.")
 @click.argument("run", shell_complete=completing_from(run_names))
 @click.argument("metric")
-@click.option("--because", required=True, metavar="TEXT", help="Reason why the value changed.")
+@click.option("--because", required=True, metavar="TEXT", help="Why the value changed.")
 @results_option(file_okay=False)
 @shared_options
 def accept_(options: GlobalOptions, run: str, metric: str, because: str, results: str) -> int:

@@ -54,7 +54,7 @@ because a user who interrupts a run does not want to wait for them; `asct report
 @WAIT
 @click.option(
     "--destroys", "destroys", multiple=True, metavar="HOST:DEVICE:SERIAL",
-    help="Allow asct to overwrite a device, like `safety: destroys:` in a plan. Can be repeated.",
+    help="Allow asct to overwrite a device, as `safety: destroys:` does in a plan. Can be repeated.",
 )  # fmt: skip
 @click.option(
     "--overwrite", is_flag=True, help="With --destroys: overwrite the device even if it contains data or a file system."

@@ -204,7 +204,9 @@ def _cells(curve: LoadCurve, point: OperatingPoint) -> dict[str, Scalar | None]:
 
 def _notes(found: Sequence[LoadCurve], over: str) -> list[str]:
     rate = "requests" if objective(over) == "iops" else "bytes"
-    notes = [f"Each row is a measured point, selected by its {rate} per second; latencies are total latencies"]
+    notes = [
+        f"Each row is a measured point, selected by its number of {rate} per second; latencies are total latencies"
+    ]
     dropped = sum(row.doubtful for curve in found for row in curve.rows)
     if dropped:
         excluded = counted(dropped, "unreliable point is", "unreliable points are")

@@ -57,7 +57,7 @@ THEORETICAL: Final = Metric(
 
 
 WIDTH_PITFALL: Final = (
-    "A width that the CPU does not support is refused. On aarch64, 16 means NEON, and 32 and 64 require SVE vectors "
+    "A width that the CPU does not support is an error. On aarch64, 16 means NEON, and 32 and 64 require SVE vectors "
     "of that length."
 )
 

@@ -111,7 +111,7 @@ def test_the_spread_of_unchanged_runs_counts() -> None:
     (key,) = (row.key for row in compared(base, new).rows)
     wide = compared(base, replace(new, spread={key: 3 * (1e-7, 1.2e-7, 0.9e-7, 1.1e-7)}))
     assert [row.verdict for row in wide.rows] == ["same"]
-    assert wide.notes == ("the comparison includes the spread of up to 12 unchanged runs of the plan",)
+    assert wide.notes == ("the comparison takes into account the spread of up to 12 unchanged runs of the plan",)
 
 
 def test_noisy_values_are_compared_but_not_judged() -> None:
@@ -124,7 +124,7 @@ def test_hosts_are_paired_by_name_or_because_each_run_has_one() -> None:
     base = source("base", *levels({"L1": 1}, host="lab-1"))
     single = compared(base, source("new", *levels({"L1": 1}, host="lab-2")))
     assert single.hosts == {"lab-2": "lab-1"}
-    assert single.notes == ("host lab-2 is compared with host lab-1, because each run has one host",)
+    assert single.notes == ("host lab-2 is compared with host lab-1, because each run has only one host",)
     assert [row.verdict for row in single.rows] == ["same"]
     two = source("new", *levels({"L1": 1}, host="lab-1"), *levels({"L1": 1}, host="lab-3"))
     several = compared(base, two)
