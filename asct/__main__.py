@@ -11,15 +11,16 @@ from types import ModuleType
 from typing import Any, Final
 
 _COLLECT_AFTER: Final = (100_000, 50, 100)
-"""Garbage collection thresholds. Records contain no cycles, but with the default thresholds the collector scans
-hundreds of thousands of them repeatedly; reading the records of 200 CPUs took 50 % longer."""
+"""Garbage collection thresholds. Records contain no cycles, but with the default thresholds, the garbage collector
+repeatedly scans hundreds of thousands of records, so that reading the records of 200 CPUs took 50 % longer."""
 PYDANTIC_KNOWN: Final = "2.14."
 """The versions of pydantic that use only `get_plugins()` from their plugin loader."""
 _PLUGIN_LOADER: Final = "pydantic.plugin._loader"
 
 
 _NO_MEMORY: Final = ("Cannot allocate memory", "failed to map segment")
-"""Phrases in the messages of OSError and ImportError when the process is out of memory (strerror of ENOMEM, ld.so)."""
+"""Phrases that appear in the messages of OSError and ImportError when the process is out of memory (from
+strerror(ENOMEM) and ld.so)."""
 
 
 def main() -> None:

@@ -152,7 +152,8 @@ def _pairs(
 
 
 def flagged(records: Iterable[Record], found: Sequence[Disagreement]) -> list[Record]:
-    """Return the records, with a flag on each record that disagrees with another value. The flag names that value."""
+    """Return the records, with a flag on each record that disagrees with another value. The flag names the other
+    value."""
     flags: dict[Place, list[str]] = {}
     for side in found:
         for place in side.places:

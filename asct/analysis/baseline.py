@@ -56,8 +56,8 @@ class UnchangedRun:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """The values of the baseline. If there are none, `problem` is the reason; otherwise, `why` describes how the run
-    was chosen."""
+    """The values of the baseline. If there are none, `problem` is the reason; otherwise, `why` describes how the
+    baseline was chosen."""
 
     run: str = ""
     why: str = ""
@@ -103,7 +103,7 @@ class Baseline:
     def spread(self, group: MetricGroup) -> tuple[float, ...]:
         """Return the values that the baseline and the unchanged runs measured for the metric of `group` with the same
         coordinates, settings and benchmark version, oldest first. Only runs since the last acceptance are included, and
-        only if their values are on the same level as the baseline's."""
+        only if their values are on the same level as the baseline's value."""
         key, base = key_of(group), self.counterpart(group)
         if base is None:
             return ()
@@ -120,7 +120,7 @@ class Baseline:
 
     def hardware_change(self, group: MetricGroup) -> str:
         """Describe how the hardware differs from the hardware on which the baseline measured this value. Return an
-        empty string if it does not differ, or if the baseline does not contain the value."""
+        empty string if there is no difference, or if the baseline does not contain the value."""
         base = self.counterpart(group)
         if base is None:
             return ""
@@ -235,8 +235,8 @@ def _named(name: str, runs: Path, plan: str, current: Path | None = None) -> Sto
 
 
 def newest_before(current: Path) -> StoredRun | None:
-    """Return the newest run that can be a baseline, among the plan's runs that precede the one in the folder `current`.
-    Return None if there is none."""
+    """Return the newest run of the plan that precedes the run in the folder `current` and can be a baseline. Return
+    None if there is no such run."""
     return newest_fit(_before(current))
 
 

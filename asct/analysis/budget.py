@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a document. `texts` contains its versions, from the longest to the shortest; an empty text is omitted.
+    """A part of a document. `texts` contains its versions, from the longest to the shortest; an empty version means
+    that the part is omitted.
 
     A part of rank 0 is never shortened; parts with a higher `rank` are shortened first.
     """

@@ -1,4 +1,4 @@
-"""The cause that readers should look at first if a run failed."""
+"""The cause that readers of a report should look at first if a run failed."""
 
 from __future__ import annotations
 

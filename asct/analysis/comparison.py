@@ -44,12 +44,13 @@ LEVEL: Final = 0.01
 _FEWEST_IN_COMMON: Final = 5
 _MOST: Final = 0.8
 LEAST_RUNS: Final = 5
-"""Minimum number of unchanged runs for which their spread is used. Fewer runs do not determine it precisely enough."""
+"""Minimum number of unchanged runs whose spread is used. The spread of fewer runs is not known precisely enough."""
 _ENOUGH_RUNS: Final = 10
 """With fewer unchanged runs than this, their spread is uncertain. Therefore, a regression shown by the visits is
 treated as undecided rather than as chance, and the intervals of the values must allow for differences between runs."""
 _EXTREME: Final = 1e100
-"""Ratios could overflow if a value is above this limit or below its inverse. No measurement returns such values."""
+"""Ratios could overflow if a value is above this limit, or below the inverse of this limit. No measurement returns such
+values."""
 Outcome = Literal["improved", "same", "regressed", "too-few", "noisy", "not-comparable"]
 _LEAST_PERCENT: Final = 0.001
 _DEPENDENT: Final = ("drift", "two-states")
@@ -100,7 +101,7 @@ class Change:
     """Whether there is nothing to test: all samples of both values and all unchanged runs are equal, or both values are
     equal and not positive."""
     shared: str = ""
-    """A note on a regression, set if most values of the host became worse in the same run."""
+    """A note on a regression, set if most of the host's values became worse in the same run."""
     test: tuple[object, ...] = ()
     """The key that identifies the test: settings, coordinates, samples and limit. Metrics that record the same numbers,
     such as `iops` and `read_iops` of a read job, share one test. If the key is empty, the change is tested on its
@@ -301,9 +302,9 @@ def adjusted(changes: Sequence[Change]) -> list[Change]:
 
 
 def in_common(changes: Sequence[Change], hosts: Sequence[str]) -> list[Change]:
-    """Return the changes, with a note on regressions if most values of a host became worse together, because something
-    about the host has probably changed. `hosts` contains the host of each change. Constant values, such as a queue
-    depth, say nothing about the host and are not counted."""
+    """Return the changes, with a note on regressions if most values of a host became worse together, which suggests
+    that the host itself has changed. `hosts` contains the host of each change. Constant values, such as a queue depth,
+    say nothing about the host and are not counted."""
     notes = {}
     comparable = [(item, host) for item, host in zip(changes, hosts, strict=True) if item.informative]
     for host, pairs in grouped(comparable, lambda pair: pair[1]).items():

@@ -15,7 +15,8 @@ from asct.values.grouping import grouped, shortened
 
 Rows = tuple[tuple[str, str], ...]
 _MOST_HOSTS: Final = 6
-"""Maximum number of hosts, or ranges of hosts, that the title of a finding names. Its rows name all of them."""
+"""Maximum number of hosts, or ranges of hosts, that the title of a finding names. The rows of the finding name all
+hosts."""
 _MOST_TITLES: Final = 3
 """Maximum number of titles per finding. Titles may differ between hosts, for example with 1 GB and 2 GB of dirty
 pages."""
@@ -84,7 +85,7 @@ def findings_of(view: RunView) -> DisturbanceSummary:
 
 
 def beside(view: RunView, job: JobView) -> list[Disturbance]:
-    """Return the disturbances of a job that are likely or certain and affect its values."""
+    """Return the likely and certain disturbances that affect the values of a job."""
     found = view.disturbances.get(job.entry.host)
     words = subjects(job.benchmark) if job.benchmark else frozenset({EVERYTHING})
     return found.touching(words) if found else []

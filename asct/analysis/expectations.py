@@ -42,8 +42,8 @@ class Outcome:
     losses: Sequence[Loss]
 
     def cause(self, check: Check, host: str, job_id: str = "") -> str:
-        """Return the first reason why values for the check are missing, and the number of further reasons, as `; E601
-        ...`. The result is empty if there is no reason."""
+        """Return the first reason why values for the check are missing, and the number of further reasons, as text such
+        as `; E601 ...`. The result is empty if there is no reason."""
         found = dict.fromkeys(
             loss.cause
             for loss in self.losses
@@ -94,16 +94,16 @@ def judge(
 
 
 def is_blocking(verdict: Verdict) -> bool:
-    """Return whether the verdict changes the exit code. This is the case if it is a failure with severity `fail`, or if
-    it is unknown although the expectation requires a result."""
+    """Return whether the verdict changes the exit code. This is the case for a failure with severity `fail`, and for an
+    unknown verdict if the expectation requires a result."""
     if verdict.outcome == "unknown":
         return verdict.if_missing == "fail"
     return verdict.outcome == "fail" and verdict.severity == "fail"
 
 
 def same(wanted: Any, found: Any) -> bool:
-    """Return whether a value under `at` matches a measured one: 4096 equals 4096.0, true differs from 1, and a list
-    matches any of its items."""
+    """Return whether a value under `at` in a plan matches a measured one: 4096 equals 4096.0, true differs from 1, and
+    a list matches any of its items."""
     if isinstance(wanted, list | tuple):
         if isinstance(found, list | tuple):
             return len(wanted) == len(found) and all(same(a, b) for a, b in zip(wanted, found, strict=True))

@@ -134,7 +134,7 @@ def by_title(found: Iterable[Difference]) -> dict[str, list[Difference]]:
 
 
 def folded(found: Sequence[Difference], base: HostFacts, other: HostFacts) -> Iterator[tuple[str, list[str]]]:
-    """Summarize differences: yield each section with its lines, in the order of the fields.
+    """Summarize differences: yield the title of each section with the section's lines, in the order of the fields.
 
     Entries that exist on only one side are counted, and equal differences in several entries are merged.
     """

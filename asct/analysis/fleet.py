@@ -60,7 +60,7 @@ class _Place:
         return x, first.y if self.given == "y" else median([mark.y for mark in self.marks])
 
     def deviations(self) -> dict[str, float]:
-        """Return, for each host, the number of standard deviations by which it is above the median. The standard
+        """Return, for each host, the number of standard deviations by which its value is above the median. The standard
         deviation is estimated from the MAD, which outliers cannot distort unless they make up more than half of the
         hosts."""
         values = self.values
@@ -114,8 +114,8 @@ def host_figures(host: str, own: Sequence[Figure], fleet: Sequence[Figure]) -> t
 
 
 def without_visits(figures: Iterable[Figure], most: int) -> list[Figure]:
-    """Return the figures, with the values of visits and repeats replaced by their counts if all figures together
-    contain more than `most` of these values."""
+    """Return the figures. If all figures together contain more than `most` values of visits and repeats, these values
+    are replaced with their number."""
     figures = list(figures)
     details = [detail for figure in figures for detail in _details(figure)]
     if sum(len(detail.values) for detail in details) <= most:

@@ -120,8 +120,8 @@ def shown(value: Any) -> str:
 
 
 def plain(text: str, keep_lines: bool = False) -> str:
-    """Replace control characters and characters that change the text direction, because they could make a terminal or
-    page display misleading text."""
+    """Replace control characters, and characters that change the text direction, because such characters could make a
+    terminal or page display misleading text."""
     return text if text.isprintable() else text.translate(_IN_LINES if keep_lines else _ON_A_LINE)
 
 
@@ -155,12 +155,13 @@ def setting_text(value: Any, is_size: bool, *, exact: bool = True) -> str:
 
 
 def slug(text: str) -> str:
-    """Return a stable id for links. The id consists of lowercase letters, digits and hyphens, and is never empty."""
+    """Return a stable id for links to `text`. The id consists of lowercase letters, digits and hyphens, and is never
+    empty."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "x"
 
 
 def distinct(slugs: Iterable[str], others: Collection[str] = ()) -> list[str]:
-    """Make slugs unique, in order: a second `a` becomes `a-2`. `others` contains slugs that are already in use."""
+    """Make the slugs unique: the second `a` becomes `a-2`. `others` contains slugs that are already in use."""
     taken = set(others)
     result = []
     for name in slugs:
@@ -174,7 +175,8 @@ def distinct(slugs: Iterable[str], others: Collection[str] = ()) -> list[str]:
 
 
 def without_empty_columns(grid: TextTable) -> TextTable:
-    """Remove empty columns, except columns marked `kept` and the only column in a table."""
+    """Return the table without its empty columns. Columns marked `kept`, and the only column of a table, are not
+    removed."""
     used = [
         i for i, head in enumerate(grid.heads) if head.kept or any(row[i].text not in ("", ABSENT) for row in grid.rows)
     ]

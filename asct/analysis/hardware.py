@@ -27,7 +27,7 @@ class RunHardware:
     resolved: Mapping[str, Any] = field(default_factory=dict)
 
     def drives(self, place: MetricGroup) -> list[BlockDevice]:
-        """Return the drives that a value depends on. There are none for benchmarks without a target."""
+        """Return the drives that a value depends on. The list is empty for benchmarks without a target."""
         facts = self.facts.get(place.host)
         paths = self._targets(place) if facts is not None else ()
         found = {drive.name: drive for path in paths if facts is not None for drive in _drives(facts, path)}

@@ -33,7 +33,7 @@ _UNITS = ("s", "B/s", "ops/s")
 """Units of key results. Cycles, percentages and sizes are shown only in tables."""
 _MOST_LEVELS = 6
 _TOLD = {"burst-possible": "burst possible", "two-states": "two states", "drift": "drift"}
-"""Flags that are shown with key results even though `strict` accepts values that have them."""
+"""Flags that are shown with key results, although `strict` accepts values with these flags."""
 
 
 @dataclass(frozen=True, slots=True)

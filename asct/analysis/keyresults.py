@@ -17,10 +17,11 @@ from asct.values.text import counted
 MOST_RESULTS: Final = 8
 """Maximum number of key results that a report shows first."""
 _MOST_HOSTS: Final = 3
-"""Maximum number of hosts whose values a key result lists. If there are more, it lists only the lowest and highest."""
+"""Maximum number of hosts whose values a key result lists. For more hosts, only the lowest and the highest value are
+listed."""
 
 Place = tuple[str, str]
-"""What identifies a key result across hosts: the benchmark entry and the label."""
+"""The key that identifies a key result across hosts: the benchmark entry and the label."""
 
 
 @dataclass(frozen=True, slots=True)

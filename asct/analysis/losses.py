@@ -24,8 +24,8 @@ class Loss:
 
 
 def losses_of(run: Run, resolved: ResolvedPlan, journal: Callable[[], Iterable[Mapping[str, Any]]]) -> list[Loss]:
-    """Return the reasons why repeats are treated as not measured: first the causes that affect points, from the
-    journal, and then those that affect whole jobs."""
+    """Return the reasons why repeats are treated as not measured: first the causes that affect single repeats, which
+    come from the journal, and then the causes that affect whole jobs."""
     if not any(job.lacking() for job in run.jobs):
         return []
     swept = {(job.host, job.id, point.id): point.swept for job in resolved.jobs for point in job.points}

@@ -46,7 +46,7 @@ def code(text: str) -> str:
 
 
 def prose(text: str) -> str:
-    """Escape `text`, and format the parts between backticks as inline code."""
+    """Return `text`, escaped, with the parts between backticks as inline code."""
     parts = plain(text).split("`")
     if len(parts) % 2 == 0:
         return escape(text)
@@ -75,7 +75,7 @@ def _cell(cell: TableCell) -> str:
 
 
 def row_text(cells: Iterable[str]) -> str:
-    """Return a row of a pipe table. The cells already contain Markdown."""
+    """Return a row of a pipe table. `cells` must already be Markdown."""
     return "| " + " | ".join(cells) + " |"
 
 

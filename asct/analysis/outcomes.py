@@ -74,7 +74,8 @@ class HostRow:
 
 @dataclass(frozen=True, slots=True)
 class OutcomeMatrix:
-    """Outcomes, with one row per group of hosts and one column per benchmark entry. `ids` contains the column names."""
+    """The outcomes of a run, with one row per group of hosts and one column per benchmark entry. `ids` contains the
+    column names."""
 
     ids: tuple[str, ...]
     rows: tuple[HostRow, ...]
@@ -128,7 +129,8 @@ def _badness(row: HostRow) -> tuple[bool, tuple[int, ...]]:
 
 
 def short_names(names: Sequence[str]) -> str:
-    """Shorten consecutive names to ranges, as in a plan: `n[001:016], n[018:100], gw`."""
+    """Return the names as one string in which consecutive names are shortened to ranges, as in a plan: `n[001:016],
+    n[018:100], gw`."""
     return ", ".join(name_ranges(names))
 
 

@@ -16,7 +16,7 @@ MOST_HOSTS = 4
 _LONGEST = 1000
 """Maximum number of characters in each text at the beginning of a report."""
 _FEWER = (MOST_ROWS, 50, 10)
-"""Maximum number of table rows in each version of a part, from the longest version to the shortest."""
+"""Maximum number of table rows in the versions of a part, from the longest version to the shortest."""
 
 
 def clipped(text: str, most: int = _LONGEST) -> str:

@@ -44,7 +44,7 @@ class Problem:
 
 
 def problems_of(view: RunView) -> list[Problem]:
-    """Return the problems of a run. They include an error if and only if the exit code is not 0."""
+    """Return the problems of a run. The result contains an error if and only if the exit code is not 0."""
     found = [*_expectations(view), *_points(view), *_warnings(view)]
     if view.run.exit_code == 0:  # errors such as a failed warm-up do not fail the run
         return [replace(item, level="warning") if item.level == "error" else item for item in found]

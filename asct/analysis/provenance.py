@@ -76,7 +76,7 @@ def text_at(item: Mapping[str, Any], key: str) -> str:
 
 
 def settings_of(jobs: Sequence[JobView], unique: str, resolved: Mapping[str, Any]) -> TextTable:
-    """Return a table of the settings that one benchmark entry does not leave at their defaults, with their values and
+    """Return a table of the settings of one benchmark entry that are not left at their defaults, with their values and
     layers. Swept settings are shown with all of their values. If hosts have different values, the hosts are listed."""
     origins = {key: job.get("origins") for key, job in planned_jobs(resolved).items()}
     told = grouped(
@@ -173,8 +173,8 @@ def _files(folder: Path) -> list[str]:
 
 
 def remarks_of(job: JobView) -> list[str]:
-    """Return the reasons why hosts were noisy or repeats are noisy or invalid, and the notes on repeats, each with the
-    repeats to which it applies."""
+    """Return the reasons why hosts were noisy and why repeats are noisy or invalid, and the notes on repeats. Each
+    reason or note is followed by the repeats to which it applies."""
     found = grouped(((text, item.label) for item in job.repeats for text in _remarks(item)), lambda one: one[0])
     others = (f"{_several([label for _, label in places])}: {text}" for text, places in found.items())
     return [*host_remarks(job), *others]

@@ -96,7 +96,7 @@ class Redaction:
         return found[0] if group == "ip" and not _is_ip(found[0]) else _REPLACED[group]
 
     def path(self, path: str) -> str:
-        """Remove the secrets from a path in the results tree. Its parts remain valid as file names."""
+        """Return a path in the results tree without secrets. The parts of the path remain valid as file names."""
         first, *rest = path.split("/")
         return "/".join((first if first in _TOP or not rest else self._name(first), *map(self._name, rest)))
 
@@ -184,7 +184,7 @@ def redaction_of(view: RunView, files: Iterable[tuple[str, str]], *others: RunVi
 
 
 def redacted(value: _Value, redact: Callable[[str], str]) -> _Value:
-    """Return a value with all text in it redacted, including the text in collections, dataclasses and models."""
+    """Return a value in which all text is redacted, including text in collections, dataclasses and models."""
     found: Any = value
     if isinstance(value, str):
         found = redact(value)

@@ -38,7 +38,7 @@ class RatedValue:
 
     @property
     def rated(self) -> Rated:
-        """The line that represents the reference in a figure."""
+        """The reference as a line for a figure."""
         text = f"reference {format_quantity(self.reference, self.unit, _DIGITS)}"
         return Rated(self.reference, f"{text} at {self.selected}" if self.selected else text)
 
@@ -96,7 +96,7 @@ def _row(item: RatedValue) -> tuple[TableCell, ...]:
 
 
 def with_references(figures: Iterable[Figure], found: Sequence[RatedValue]) -> list[Figure]:
-    """Return the figures of one benchmark entry with a line for each reference.
+    """Return the figures of one benchmark entry, with a line added for each reference.
 
     A reference is drawn in the charts that contain its measured value. If no chart contains it, for example because the
     value is the mean of a level, the reference is drawn in all charts with the same unit and direction.

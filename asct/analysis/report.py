@@ -309,9 +309,9 @@ def _section(
 def side_by_side(jobs: Sequence[JobView], unique: str) -> Iterator[TextTable]:
     """Yield the tables of several jobs, each with the rows of all hosts and a second column that names the host.
 
-    If the tables have the same rows, each row is followed by the corresponding rows of the other hosts. Otherwise, the
-    rows of each host follow those of the previous host. Tables with different columns are not merged. The slugs start
-    with `unique`.
+    If the tables have the same rows, each row is followed by the corresponding rows of the other hosts. Otherwise, all
+    rows of one host are followed by all rows of the next host. Tables with different columns are not merged. The slugs
+    start with `unique`.
     """
     tables = [(job.entry.host, from_table(table)) for job in jobs for table in job.tables if not table.bulk]
     groups = grouped(tables, lambda one: (one[1].slug, one[1].caption, one[1].heads)).values()

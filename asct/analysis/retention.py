@@ -35,8 +35,8 @@ _MENTIONED: Final = re.compile(r"\b\d{8}[0-9TZa-f-]*")
 
 @dataclass(frozen=True, slots=True)
 class OldRun:
-    """A run that is old enough to be deleted. `kept` is the reason why it must be kept nevertheless, or an empty
-    string."""
+    """A run that is old enough to be deleted. `kept` is the reason why the run must be kept nevertheless, or an empty
+    string if it may be deleted."""
 
     item: ListedRun
     kept: str
@@ -48,11 +48,11 @@ class OldRun:
 
 
 def old_runs(results: Path, keep: int, before: str | None, catalog: Catalog) -> list[OldRun]:
-    """Return the runs that are not among the newest `keep` of their plan and that were started before `before` (in the
-    form of a run id), newest first.
+    """Return, newest first, the runs that are not among the newest `keep` runs of their plan and that were started
+    before `before`, a time in the form of a run id.
 
     Raises StoreError if the acceptances of a plan are damaged, or if a document of a damaged run cannot be read,
-    because the runs to which they refer would then not be protected.
+    because the runs to which these files refer would then not be protected.
     """
     runs = list_runs(results)[::-1]
     needed = {root: why for plan in {item.layout.root.parent for item in runs} for root, why in _needed(plan).items()}

@@ -35,7 +35,7 @@ def _name(what: str) -> str:
 
 
 def reason_text(reason: Reason) -> str:
-    """Describe a reason, for example as `steal time: 3.4 %, limit 1 %`."""
+    """Return a reason as text, such as `steal time: 3.4 %, limit 1 %`."""
     unit = f" {reason.unit}" if reason.unit else ""
     return f"{_name(reason.what)}: {plain(f'{reason.seen:.3g}{unit}, limit {reason.limit:.3g}{unit}')}"
 
@@ -52,7 +52,7 @@ def host_remarks(job: JobView) -> list[str]:
 
 
 def meanings(jobs: Iterable[JobView]) -> dict[str, str]:
-    """Return how each reason affects the values, in order of first appearance."""
+    """Return a description of how each reason affects the values, in order of first appearance."""
     groups = grouped((reason for job in jobs for reason, _ in _reasons(job)), lambda reason: _name(reason.what))
     return {what: plain(reasons[0].means) for what, reasons in groups.items()}
 

@@ -212,7 +212,7 @@ def is_inconclusive(verdict: Verdict) -> bool:
 
 def word_of(verdict: Verdict) -> str:
     """Return the outcome as one word. A failed expectation with severity `warn` or `info` does not make the run fail,
-    so its outcome is a warning or information. A regression that a second measurement did not confirm is `unconfirmed`,
+    so the word for it is `warning` or `info`. A regression that a second measurement did not confirm is `unconfirmed`,
     and a value that is far beyond the limit, possibly by chance, is `inconclusive`."""
     if is_unconfirmed(verdict):
         return "unconfirmed"

@@ -32,7 +32,7 @@ def user_settings(
     items: Sequence[str], catalog: Registry, findings: Findings, selected: Collection[str] = ()
 ) -> dict[str, dict[str, Node]]:
     """Parse strings such as `bench.setting=value`, and return the settings, keyed by benchmark. A setting without `=`
-    is set to true.
+    gets the value `true`.
 
     Report strings that contain no dot or name an unknown benchmark; the planner reports unknown settings. If a string
     names a setting without its benchmark, the hint suggests a benchmark in `selected` if one has that setting.
@@ -130,9 +130,9 @@ def plain(written: WrittenSettings) -> Settings:
 
 
 def require_selected(chosen: Collection[str], settings: WrittenSettings, source: str, findings: Findings) -> None:
-    """Report each benchmark that has settings but is not selected (E910). Its settings would have no effect, because it
-    does not run or, if another benchmark needs it, runs with its defaults. `source` is the option or the file that
-    contains the settings."""
+    """Report each benchmark that has settings but is not selected (E910). The settings would have no effect, because
+    such a benchmark does not run or, if another benchmark needs it, runs with its defaults. `source` is the option or
+    the file that contains the settings."""
     for name, values in settings.items():
         if name not in chosen and values and not findings.hides("benchmarks"):
             names = ", ".join(f"`{setting}`" for setting in values)

@@ -31,7 +31,7 @@ BROKEN_PIPE = 141
 
 
 class Terminated(KeyboardInterrupt):
-    """Raised on SIGTERM. It stops a command in the same way as Ctrl-C, including cleanup."""
+    """Raised on SIGTERM, which stops a command in the same way as Ctrl-C, including cleanup."""
 
 
 def on_terminate(number: int, _frame: FrameType | None) -> NoReturn:
@@ -114,8 +114,8 @@ def root(ctx: click.Context) -> None:
 
 
 def name_variables(command: click.Command, prefix: str) -> None:
-    """Let environment variables named `ASCT_<COMMAND>_<OPTION>` set the options. Each long spelling of an option has
-    its own variable."""
+    """Let environment variables named `ASCT_<COMMAND>_<OPTION>` set the options of a command. Each long spelling of an
+    option has its own variable."""
     if isinstance(command, click.Group):
         for name, inner in command.commands.items():
             name_variables(inner, f"{prefix}_{name}")

@@ -25,14 +25,15 @@ _MOST_LISTED = 100
 
 
 def report_names(asked: Iterable[str]) -> tuple[str, ...]:
-    """Return the report formats that a plan requests, plus those that CI servers read."""
+    """Return the report formats that a plan requests, followed by the formats that CI servers read."""
     gitlab = ("codequality",) if gitlab_job().server else ()
     return tuple(dict.fromkeys((*asked, "junit", "markdown", *gitlab)))
 
 
 @contextmanager
 def reporting(options: GlobalOptions, ci: bool) -> Iterator[None]:
-    """With `ci`, print plain output, and report errors that end the command as annotations and in the job summary."""
+    """With `ci`, print plain output, and report errors that end the command both as annotations and in the job
+    summary."""
     if ci:
         options.progress, options.colour = False, "never"
     try:

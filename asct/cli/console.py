@@ -230,7 +230,7 @@ class Console:
 
 
 def discard_closed_outputs() -> None:
-    """Discard output to a closed pipe or terminal so that a run can finish."""
+    """Discard output to a pipe or terminal that was closed, so that a run can finish."""
     for stream in (sys.stdout, sys.stderr):
         poller = select.poll()
         poller.register(stream.fileno(), 0)  # an empty mask suffices: poll always reports hang-ups and errors

@@ -28,7 +28,8 @@ def heading(report: HostReport, width: int) -> list[str]:
 def disturbance_lines(report: HostReport, width: int, *, verbose: bool) -> Iterator[str | Text]:
     """Yield the disturbances.
 
-    With a plan, only those that affect it are shown in full; `verbose` shows all, with their sources.
+    With a plan, only disturbances that affect the plan are shown in full; with `verbose`, all disturbances are shown in
+    full, with their sources.
     """
     affecting = report.touching()
     others = [item for item in report.findings if item not in affecting]
@@ -76,7 +77,8 @@ def _rows(rows: Iterable[tuple[str, str]], width: int) -> Iterator[str]:
 
 
 def folded(line: str, width: int) -> list[str]:
-    """Split a shell command that is longer than `width` into continued lines. Quoted strings are never split."""
+    """Split a shell command that is longer than `width` into lines that end with a backslash. Quoted strings are never
+    split."""
     head, mark, rest = line.partition(" >")
     if len(line) <= width or not mark or "'" in line:
         return [line]

@@ -1,4 +1,4 @@
-"""`--show-commands`: the commands of a plan as text for a POSIX shell. Contacts no host.
+"""`--show-commands`: the commands of a plan as text for a POSIX shell. No host is contacted.
 
 Placeholders stand for values that are known only on a host: bare names replace program paths, and examples replace
 results from other jobs. If a benchmark's next step depends on earlier output, only the first step is shown.

@@ -66,7 +66,7 @@ def execute(
     results: bool = True,
 ) -> CommandOutcome:
     """Run a plan, or measure what is missing in the run `resume`, and print a summary. `results` determines whether the
-    summary contains the key results; set it to false if the caller prints all results.
+    summary contains the key results; it should be false if the caller prints all results.
 
     With `ci`, also write and print what CI servers read (`cli/ci.py`). Raises StoreError if the run cannot be written.
     """

@@ -54,7 +54,8 @@ class GlobalOptions(OutputStyle):
 
     log_file: str | None = None
     kept: bool = False
-    """Whether the command stores its results in a results tree. If so, losing its output does not matter."""
+    """Whether the command stores its results in a results tree. If so, it does not matter if the command's output is
+    lost."""
 
     @cached_property
     def console(self) -> Console:
@@ -204,8 +205,8 @@ def _hosts(_ctx: click.Context, _param: click.Parameter, given: str | tuple[str,
 def report_options(*files: str, several: bool = False) -> Callable[[F], F]:
     """Return a decorator that adds `--host --from --format --output-dir --force` to a command.
 
-    The command receives them as `request`, a `ReportRequest`. `files` lists the names of the files that the command
-    writes. With `several`, `--host` can be repeated.
+    The command receives the values of these options as `request`, a `ReportRequest`. `files` lists the names of the
+    files that the command writes. With `several`, `--host` can be repeated.
     """
     again = " Can be repeated." if several else ""
     options: tuple[Callable[[F], F], ...] = (

@@ -1,6 +1,6 @@
 """The progress of a run: live lines on a terminal, plain lines elsewhere, and JSON Lines with --json.
 
-All three are listeners to the engine's events.
+All three displays listen to the engine's events.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ class Progress(AbstractContextManager["Progress"]):
 
 
 class _Ticking(Progress):
-    """A display that is also updated between events, by its own thread."""
+    """A display that a separate thread also updates between events."""
 
     def __init__(self, console: Console) -> None:
         super().__init__(console)

@@ -38,7 +38,7 @@ codecs.register_error(SIMILAR, similar)
 
 
 class OutputFile(io.FileIO):
-    """An output stream that discards data it cannot write. A closed pipe still raises BrokenPipeError."""
+    """An output stream that discards data that it cannot write. A closed pipe still raises BrokenPipeError."""
 
     failure: OSError | None = None
     """The first write error."""
@@ -58,9 +58,9 @@ class OutputFile(io.FileIO):
 
 
 def protect_streams() -> None:
-    """Open /dev/null in place of closed standard streams, and make stdout and stderr discard data they cannot write.
-    Otherwise, a file in the results tree could get the file descriptor of a closed stream and receive the stream's
-    output."""
+    """Open /dev/null in place of closed standard streams, and make stdout and stderr discard data that they cannot
+    write. Otherwise, a file in the results tree could get the file descriptor of a closed stream and receive the
+    stream's output."""
     for number in range(3):
         try:
             os.fstat(number)

@@ -126,7 +126,8 @@ def left_out(hosts: int) -> list[Text]:
 
 
 def short_label(names: Sequence[str]) -> str:
-    """Return the host names as ranges if that is short enough, otherwise the first name and how many more there are."""
+    """Return the host names as ranges if this text is short enough, otherwise the first name and the number of further
+    hosts."""
     label = short_names(names)
     return label if len(label) <= _LONGEST_NAMES or len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
 

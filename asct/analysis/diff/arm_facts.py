@@ -1,4 +1,4 @@
-"""The facts in the system-info of Arm's ASCT, keyed by the labels that `machine_facts` uses.
+"""The facts in the system-info output of Arm's ASCT, keyed by the labels that `machine_facts` uses.
 
 A fact that ASCT formats differently has its own label, so that it is compared only with facts from ASCT.
 """
@@ -20,7 +20,7 @@ _MODES: Final = ("always", "madvise", "never")
 
 
 class _Info:
-    """The content of system-info. Values that are missing or have an unexpected type are unknown."""
+    """The content of system-info. Values that are missing or have an unexpected type are treated as unknown."""
 
     def __init__(self, content: object) -> None:
         self._content = content

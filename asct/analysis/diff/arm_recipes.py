@@ -1,8 +1,8 @@
 """Convert the results of Arm's ASCT to metrics of the corresponding benchmarks.
 
-ASCT calls a benchmark a recipe. If a recipe measures something other than the benchmark of the same name, its values
-state why they cannot be compared with values that asct measured. `docs/results.md` (Results of Arm's ASCT) contains the
-complete list with the reasons.
+ASCT calls a benchmark a recipe. If a recipe measures something other than the benchmark of the same name, the values of
+the recipe state why they cannot be compared with values that asct measured. `docs/results.md` (Results of Arm's ASCT)
+contains the complete list with the reasons.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class ArmRecipe:
 
     @property
     def blank(self) -> int:
-        """The number of cells without a value."""
+        """The number of cells in the recipe's tables that have no value."""
         return sum(table.blank for table in self.tables)
 
     def table(self, content: object, part: str = "") -> ArmTable:

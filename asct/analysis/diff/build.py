@@ -33,7 +33,7 @@ class Diff:
 
     @property
     def sources(self) -> list[DiffSource]:
-        """All runs, the base first."""
+        """All runs, starting with the base."""
         return [self.base, *(item.run for item in self.runs)]
 
 
@@ -48,7 +48,8 @@ def open_source(results: Path, name: str, catalog: Catalog) -> DiffSource:
     """Return the run that `name` selects. `name` is a path, `latest`, `<plan>/latest`, an id or the start of one, or a
     label.
 
-    This function alone decides, based on the content of a folder, which tool wrote it. Raises NoSuchRun or StoreError.
+    No other function decides which tool wrote a folder. The decision is based on the folder's content. Raises NoSuchRun
+    or StoreError.
     """
     path = Path(name)
     folder = path.parent if path.name == MANIFEST else path

@@ -28,7 +28,7 @@ class Differing:
 
     @property
     def title(self) -> str:
-        """The label, with the hosts if there are any."""
+        """The label, followed by the hosts if there are any."""
         return f"{self.label} on {short_names(self.hosts)}" if self.hosts else self.label
 
 

@@ -15,7 +15,7 @@ from asct.sdk.record import Record
 from asct.values.grouping import grouped
 
 MOST_TEXT_CELLS: Final = 16
-"""Maximum number of rows and columns of a matrix that is printed as text."""
+"""Maximum number of rows, and of columns, in a matrix that is printed as text."""
 
 JobFigures = Mapping[Job, Sequence[Figure]]
 

@@ -73,7 +73,7 @@ class DiffSection:
 
 @dataclass(frozen=True, slots=True)
 class DiffReport:
-    """A complete comparison: the verdict, what differs, and one section per run. Each of the `figures` shows all
+    """A complete comparison: the verdict, what differs, and one section per run. Each figure in `figures` shows all
     runs."""
 
     title: str

@@ -52,7 +52,7 @@ class DiffRow:
 
     @property
     def record(self) -> Record:
-        """A record of the value, which provides its metric, unit, direction and benchmark."""
+        """A record of the value. The record provides the value's metric, unit, direction and benchmark."""
         return self.group.records[0]
 
     @property
@@ -188,8 +188,8 @@ class _Pair:
 
 
 def aligned(base: DiffSource, new: DiffSource, before: MetricGroup, after: MetricGroup) -> tuple[MetricGroup, str]:
-    """Return the base's value `before`, relabeled with the version and the settings of `after`, and the reason why the
-    two cannot be compared, if any. If the same tool measured both, `before` is unchanged, and the reason is empty."""
+    """Return the base's value `before`, relabeled with the version and the settings of `after`, and the reason, if any,
+    why the two cannot be compared. If the same tool measured both, `before` is unchanged, and the reason is empty."""
     if base.tool == new.tool:
         return before, ""
     first = after.records[0]

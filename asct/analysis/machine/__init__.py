@@ -1,5 +1,5 @@
-"""The facts about a host as sections of rows, for reports and `asct system-info`, and the facts that are unknown, with
-the reasons."""
+"""Sections of rows that show the facts about a host, for reports and `asct system-info`, and a list of unknown facts
+with the reasons."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ def network_sections(facts: HostFacts) -> list[MachineSection]:
 
 
 def unknown(facts: HostFacts, below: str = "") -> list[Row]:
-    """Return each reason why facts are unknown, with the names of these facts. Facts that root can read come first.
+    """Return each reason why facts are unknown, with the names of these facts. Facts that only root can read come
+    first.
 
     `below` limits the result to one part of the facts, such as `network`.
     """

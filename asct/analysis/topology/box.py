@@ -27,7 +27,7 @@ class Box:
 
     @property
     def shape(self) -> tuple[object, ...]:
-        """A key that is the same for boxes that differ only in their numbers."""
+        """A key that is equal for boxes that differ only in their numbers."""
         return self.kind, self.detail, len(self.cpus), tuple(part.shape for part in self.parts)
 
 

@@ -28,7 +28,7 @@ def devices(facts: HostFacts) -> Iterator[tuple[int, Box]]:
     """Yield the devices, each with the node to which it is attached: first PCI devices, ordered by root bus, and then
     the others.
 
-    Virtual functions are not listed; they are only counted for each physical function.
+    Virtual functions are not listed; each physical function states only their number.
     """
     known = {one.address for one in facts.pci}
     drives = [one for one in facts.block_devices if one.kind == "disk"]

@@ -26,7 +26,7 @@ class CoreLatency:
 
     @property
     def scale(self) -> tuple[float, float]:
-        """The latencies that the first and the last color represent: the lowest latency, and the highest one or a
+        """The latencies that the first and the last color represent: the lowest latency, and the highest latency or a
         larger value."""
         low = min(self.cpus.values())
         return low, max(*self.cpus.values(), low * _LEAST_SPAN)

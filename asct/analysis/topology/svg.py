@@ -66,8 +66,8 @@ class _Rectangle:
 
 
 def drawing(facts: HostFacts, latency: CoreLatency | None = None) -> str:
-    """Return an `<svg>` element as text. Values from the facts are escaped. The colors of the cores show their
-    `latency`, if there is any, and a legend explains them."""
+    """Return an `<svg>` element as text. Values from the facts are escaped. If `latency` is set, the colors of the
+    cores show their latencies, and a legend explains the colors."""
     whole, across = machine(facts)
     box = _boxed(whole, _WIDEST, max((len(_cpu_lines(part)) for part in each(whole) if part.kind == "core"), default=1))
     legend = _LINE * 3 if latency is not None else 0.0

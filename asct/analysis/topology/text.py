@@ -24,8 +24,8 @@ _MOST_LISTED: Final = 4
 
 
 def lines(facts: HostFacts, width: int = 80, latency: CoreLatency | None = None) -> list[str]:
-    """Return the tree, the distances between the nodes if there are several, and the `latency` of the cores if it was
-    measured."""
+    """Return the lines of the tree, followed by the distances between the nodes if there are several, and by the
+    `latency` of the cores if it was measured."""
     whole, across = machine(facts)
     drawn = _wrapped(f"{whole.title}: {whole.detail}" if whole.detail else whole.title, "", "", width)
     drawn += list(_inside(whole.parts, "", width))

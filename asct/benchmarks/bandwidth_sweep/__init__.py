@@ -229,8 +229,8 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
         ]
 
     def repeated(self, processes: Sequence[Step]) -> Sequence[Step]:
-        """Return the processes to repeat in further visits: those that measure levels. The curve is measured only once,
-        and its values are reported as details."""
+        """Return the processes that are repeated in further visits, which are the ones that measure levels. The curve
+        is measured only once, and its values are reported as details."""
         return [step for step in processes if step.name != _CURVE] or processes
 
     def values(

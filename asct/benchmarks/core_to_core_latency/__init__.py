@@ -118,7 +118,7 @@ class CoreToCoreLatency(VisitedBenchmark[CoreToCoreLatencyParams]):
 
     def needs(self, params: CoreToCoreLatencyParams, facts: HostFacts | None) -> Needs:
         """Return the resources required: the `pingpong` kernel, two CPUs, memory for the lines of all pairs, and the
-        time that all rounds take for each node."""
+        time that all rounds for all nodes take."""
         return Needs(
             kernels=("pingpong",),
             cpus=2,

@@ -17,7 +17,7 @@ _OF_EACH_NODE: Final = 2
 _UNKNOWN_CPUS: Final = 4
 _START_S: Final = 0.1
 _ROUND_S: Final = 0.002
-"""Seconds to wake the threads and to write the samples of a round."""
+"""Time, in seconds, to wake the threads and to write the samples of a round."""
 _SPREAD: Final = 16
 """Size of the memory over which the lines of the chain are spread, as a multiple of the total size of these lines."""
 _PLACE_BYTES: Final = 4096
@@ -48,7 +48,7 @@ def chosen_nodes(params: CoreToCoreLatencyParams, facts: HostFacts) -> tuple[Mem
 
 
 def step_name(node: MemoryNode) -> str:
-    """Return the name of the step that uses the memory of a node. `node_of_step` reverses this."""
+    """Return the name of the step that uses the memory of a node. `node_of_step` is the inverse function."""
     return f"memory{node.id}"
 
 
@@ -92,8 +92,8 @@ def rounds(cpus: int, threads_per_core: int, parallel: bool) -> int:
 
 
 def estimated_seconds(params: CoreToCoreLatencyParams, facts: HostFacts | None) -> float:
-    """Return an upper bound for the duration. It assumes that every method takes its maximum time for every pair; an
-    idle host needs less time."""
+    """Return an upper bound for the duration, which assumes that every method takes its maximum time for every pair. On
+    an idle host, the measurement takes less time."""
     # Only the set of all CPUs is certain to contain every thread of each core.
     threads = (facts.cpu.threads_per_core or 1) if facts and params.all_cpus and not params.cpus else 1
     count = rounds(_cpu_count(params, facts), threads, params.parallel)
@@ -103,8 +103,8 @@ def estimated_seconds(params: CoreToCoreLatencyParams, facts: HostFacts | None) 
 
 
 def memory_bytes(params: CoreToCoreLatencyParams, facts: HostFacts | None) -> int:
-    """Return the memory needed for the lines of the pairs (as many pairs as fit into `_MOST_MEMORY`) and for the
-    batches of each CPU."""
+    """Return the number of bytes needed for the lines of the pairs (as many pairs as fit into `_MOST_MEMORY`) and for
+    the batches of each CPU."""
     cpus = _cpu_count(params, facts)
     slot = _SPREAD * params.chain_size + (1 + params.addresses) * _PLACE_BYTES
     pairs = cpus * (cpus - 1) // 2 + params.check_pairs

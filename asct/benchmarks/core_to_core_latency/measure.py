@@ -72,8 +72,8 @@ def _by_cpu(meta: Mapping[str, Any], key: str) -> dict[int, int]:
 
 
 def kernel_pass_of(node: int, run: KernelRun, order: Order, in_cycles: bool) -> KernelPass:
-    """Return the pairs of one run with their flags, the results of its checks, and the number of missing pairs per
-    method."""
+    """Return the pairs of one run with their flags, the results of the run's checks, and the number of missing pairs
+    per method."""
     checks = _compared(run.samples)
     disturbed = {method for method, ratios in checks.items() if median(ratios) > DISTURBED}
     noise, changed = noise_flags(run.end), _moved_pairs(run)

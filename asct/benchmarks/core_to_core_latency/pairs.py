@@ -64,7 +64,7 @@ class PairLatency:
 
     @property
     def repeated(self) -> bool:
-        """Whether the value is a copy of the one measured in the opposite direction of the same pair."""
+        """Whether the value is a copy of the value that was measured in the opposite direction of the same pair."""
         return self.turned and self.node_a == self.node_b
 
 
@@ -93,8 +93,8 @@ class Order:
         return sorted(cpus, key=lambda cpu: (*self._block(cpu), self.core.get(cpu, cpu), cpu))
 
     def breaks(self, cpus: list[int]) -> list[int]:
-        """Return the positions in the sorted list at which a new node, or a new group of cores that share a last-level
-        cache, begins."""
+        """Return the positions in the sorted list at which a new node begins, or a new group of cores that share a
+        last-level cache."""
         blocks = [self._block(cpu) for cpu in cpus]
         if len(set(blocks)) > len({self.core.get(cpu, cpu) for cpu in cpus}) // 2:
             blocks = [(node, 0) for node, _ in blocks]

@@ -114,7 +114,8 @@ def _by_cpu(records: Iterable[Record], metric: str) -> dict[int, int]:
 
 TOP: Final = 10
 _UNEVEN: Final = 1.0
-"""Minimum difference in percent between two directions for a pair to be listed. Smaller differences are noise."""
+"""Minimum difference between the two directions of a pair, in percent, for the pair to be listed. Smaller differences
+are noise."""
 _METHOD: Final = Column(
     "method",
     "Method",
@@ -126,7 +127,7 @@ _CPUS: Final = (Column("cpu_a", "CPUA", format="integer"), Column("cpu_b", "CPUB
 
 
 def all_tables(records: Sequence[Record], setting: Setting) -> tuple[Table, ...]:
-    """Return a table of all pairs, which is only for exports, followed by the summaries."""
+    """Return a table of all pairs, which appears only in exports, followed by the summaries."""
     points = stored_pairs(records, setting)
     if not points:
         return ()

@@ -95,8 +95,8 @@ class CrossNumaBandwidth(BandwidthBenchmark[CrossNumaBandwidthParams]):
     )
 
     def demand(self, params: CrossNumaBandwidthParams, facts: HostFacts | None) -> tuple[int, float]:
-        """Return the largest amount of memory that any pair needs (pairs without enough memory are skipped), and the
-        time for all pairs."""
+        """Return the largest number of bytes that any pair needs (pairs without enough memory are skipped), and the
+        time for all pairs, in seconds."""
         all_pairs = node_pairs(facts) if facts is not None else []
         possible = [] if facts is None else [pair for pair in all_pairs if _has_room(params, facts, pair)]
         wanted = [demanded_bytes(facts, params.data_size, pair.run.cpus) for pair in possible or all_pairs]

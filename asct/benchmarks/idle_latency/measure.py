@@ -29,15 +29,15 @@ from asct.sdk.samples import KernelRun, number, stats_of
 from asct.sdk.step import options, thousandths
 
 SMALLEST: Final = 64 << 20
-"""Smallest size to which an automatic size is reduced if a node has too little free memory. Smaller working sets would
-fit into caches."""
+"""Smallest size, in bytes, to which an automatic size is reduced if a node has too little free memory. Smaller working
+sets would fit into caches."""
 _SURROUNDINGS: Final = 64 << 20
 """Bytes that the `chase` kernel and its page tables need in addition to the data."""
 _MAP_S_PER_GIB: Final = 0.4
 _START_S: Final = 0.15
-"""Time to start a process and to write and check the lines of the chain."""
+"""Time, in seconds, to start a process and to write and check the lines of the chain."""
 _MEASURE_S: Final = 0.04
-"""Time that the batches take on an idle host."""
+"""Time, in seconds, that the batches take on an idle host."""
 
 
 class IdleLatencyParams(VisitedParams):
@@ -57,12 +57,12 @@ class IdleLatencyParams(VisitedParams):
 
 
 def needed_bytes(size: int) -> int:
-    """Return the memory that one process needs for a working set of `size` bytes."""
+    """Return the number of bytes that one process needs for a working set of `size` bytes."""
     return size + size // 32 + _SURROUNDINGS
 
 
 def sizes(params: IdleLatencyParams, facts: HostFacts, optimum: int) -> Mapping[NodePair, int]:
-    """Return the working set of each pair that can be measured. If no size is set, it is `optimum`.
+    """Return the working set size of each pair that can be measured. The default size is `optimum`.
 
     If the free memory of a node is unknown, it is assumed to be sufficient.
     """

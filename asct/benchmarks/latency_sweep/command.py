@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from asct.statistics.levels import MemoryLevel
 
 _LARGEST: Final = 1 << 30
-"""Largest working set if the caches are unknown."""
+"""Largest working set, in bytes, if the caches are unknown."""
 _LEAST: Final = 512 << 20
-"""Lower limit for the largest working set."""
+"""Lower limit for the largest working set, in bytes."""
 _CACHES: Final = 4
 """Largest working set as a multiple of the largest cache. With this multiple, the middle of the DRAM range is more than
-twice the size of the cache. With a smaller one, so many loads would hit a 480 MiB cache that the latency would keep
-rising to the end of the range."""
+twice the size of the cache. With a smaller multiple, so many loads would hit a 480 MiB cache that the latency would
+keep rising to the end of the range."""
 EDGES: Final = "edges"
 """Name of the process that measures additional sizes in the first visit."""
 LOCAL: Final = "local"
@@ -50,7 +50,7 @@ WINDOW: Final = 128 << 10
 """Window of the local chain: 32 pages of 4 KiB, which every first-level TLB covers. A host may use such pages to back
 larger pages of its guests."""
 LOCAL_MOST: Final = 128 << 20
-"""Maximum size of the local chain. A larger one takes longer to build than all other chains together."""
+"""Maximum size of the local chain. A larger chain takes longer to build than all other chains together."""
 VISITED_MOST: Final = 64 << 20
 """Largest size on the part of the curve that every visit measures. The chain for a larger size takes 20 to 150 ms
 to build."""
@@ -159,7 +159,7 @@ def _memory_node(params: LatencySweepParams, facts: HostFacts) -> MemoryNode | N
 
 RESOLUTION: Final = 1.02
 COARSE_BOUND: Final = 0.025
-"""A bound is coarse if the relative gap to the next size is larger than this. The limit is slightly above the
+"""A bound is coarse if the relative gap to the next size exceeds this limit. The limit is slightly above the
 resolution, because sizes are rounded to whole lines."""
 MOST: Final = 48
 
@@ -234,8 +234,7 @@ def local_arguments(params: LatencySweepParams, facts: HostFacts, low: int, high
 
 
 def visit_arguments(params: LatencySweepParams, facts: HostFacts, sizes: Sequence[int]) -> tuple[str, ...]:
-    """Return the arguments with which a later visit measures these sizes, with fewer batches than in the first
-    visit."""
+    """Return the arguments for measuring these sizes in a later visit, with fewer batches than in the first visit."""
     given = {"sizes": sizes, "batches": _BATCHES_AGAIN, "patience-ms": _VISIT_PATIENCE_MS}
     return _arguments(params, facts, params.time_cap, given)
 
@@ -272,8 +271,8 @@ chain."""
 
 
 def estimated_seconds(params: LatencySweepParams, facts: HostFacts | None, visits: int) -> float:
-    """Return the time for the first visit, which finds the levels, and for the other visits, which measure the smaller
-    sizes and the levels."""
+    """Return the time, in seconds, for the first visit, which finds the levels, and for the other visits, which measure
+    the smaller sizes and the levels."""
     low, stride = smallest(params), params.stride or LINE
     high = max(largest(params, facts), low)
     sizes = list(params.sizes) or geometric_sizes(low, high, params.points_per_octave, stride)

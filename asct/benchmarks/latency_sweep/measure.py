@@ -55,8 +55,8 @@ _NOISY_LEVEL: Final = 0.05
 """A level is noisy if its latencies vary by more than this share from size to size, or if the intervals of most sizes
 are wider than this share."""
 _PRIVATE: Final = ("L1", "L2")
-"""Levels used only by programs on the same core. Other programs always use part of the shared levels, so even a steady
-latency of a shared level may be 10 % higher than on an idle host."""
+"""Levels used only by programs on the same core. Other programs always use part of the shared levels. Therefore, the
+latency of a shared level, even if it is steady, may be 10 % higher than on an idle host."""
 _LESS, _MORE = 0.5, 1.3
 """Plausible range for the measured end of a cache, as shares of the cache's reported size. Lines on random pages
 compete for sets before the cache is full."""
@@ -173,7 +173,7 @@ def _caches(facts: HostFacts) -> list[Measurement]:
 FRACTION: Final = "noisy-fraction"
 """Flag for a latency that is not a whole number of core cycles."""
 UNEVEN: Final = "noisy-sizes"
-"""Flag for a latency of the first level that is inconsistent with those of other sizes in the level."""
+"""Flag for a latency of the first level that is inconsistent with the latencies at other sizes in the level."""
 _FIRST: Final = "L1"
 _DEVIATION: Final = 0.01
 _WELL_INSIDE: Final = 0.9

@@ -89,8 +89,8 @@ def survey_of(runs: Iterable[tuple[Output, KernelRun]], facts: HostFacts) -> Sur
 
 
 def survey(runs: Sequence[KernelRun], local: KernelRun | None, facts: HostFacts) -> Survey:
-    """Return the curve of `runs`, its levels, and the ends of the levels. The local chain in `local` distinguishes the
-    ends of the levels from the reach of the TLB."""
+    """Return the curve of `runs`, its levels, and the ends of the levels. `local` contains the runs of the local chain,
+    which makes it possible to distinguish the ends of the levels from the reach of the TLB."""
     points = size_latencies(runs)
     if not points:
         raise ValueError("the `chase` kernel reported no sizes")
@@ -116,7 +116,7 @@ def inside(level: MemoryLevel) -> list[int]:
     """Return the sizes of a level that every visit measures.
 
     For DRAM, this is only the optimum size, which other benchmarks use to measure memory. For a cache, the result
-    contains up to three sizes from its flat part, spread over the lower half of its range.
+    contains up to three sizes from its flat part, spread over the lower half of the cache's range.
     """
     if level.name == MEMORY_LEVEL:
         return [level.optimum]

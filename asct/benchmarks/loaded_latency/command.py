@@ -15,9 +15,9 @@ from asct.values.cpulist import format_cpulist
 
 KERNEL: Final = "load"
 _LEVEL_S: Final = 0.03
-"""Seconds per level on an idle host."""
+"""Time, in seconds, for each level on an idle host."""
 _SEARCH_S: Final = 0.5
-"""Seconds to find the number of NOPs for one target bandwidth."""
+"""Time, in seconds, to find the number of NOPs for one target bandwidth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,8 @@ def layout(params: LoadedLatencyParams, facts: HostFacts) -> Layout:
 
 
 def load_bytes(params: LoadedLatencyParams, facts: HostFacts, where: Layout, chain: int) -> int:
-    """Return the working set of each load thread: the size in the settings or, by default, a size that exceeds the
-    caches but fits into the free memory of its node."""
+    """Return the working set size of each load thread, in bytes: the size in the settings or, by default, a size that
+    exceeds the caches but fits into the free memory of its node."""
     if params.load_size is not None:
         return params.load_size
     size = memory_size(facts, where.load_cpus, chain)
@@ -63,7 +63,7 @@ def load_bytes(params: LoadedLatencyParams, facts: HostFacts, where: Layout, cha
 
 
 def demanded_bytes(params: LoadedLatencyParams, facts: HostFacts | None, chain: int) -> int:
-    """Return the total memory that the chain and all load threads need. Without facts, this is an estimate."""
+    """Return the total number of bytes that the chain and all load threads need. Without facts, this is an estimate."""
     if facts is None:
         return chain + (params.load_size or chain)
     where = layout(params, facts)
@@ -115,8 +115,8 @@ def _check_load(params: LoadedLatencyParams, facts: HostFacts, where: Layout) ->
 
 
 def estimated_seconds(params: LoadedLatencyParams, demanded: int) -> float:
-    """Return the total time to map the memory, measure all levels (including idle), and search for the target
-    bandwidths."""
+    """Return the total time, in seconds, to map the memory, measure all levels (including idle), and search for the
+    target bandwidths."""
     levels = len(params.injected_nops) + len(params.target_bandwidth) + 1
     measuring = levels * min(params.duration, _LEVEL_S) + len(params.target_bandwidth) * _SEARCH_S
     return mapping_seconds(demanded) + measuring

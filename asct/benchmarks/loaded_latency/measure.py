@@ -140,7 +140,8 @@ def summary(levels: Sequence[LoadLevel], idle: float | None, of_latency: tuple[s
 
     Values that could not be determined are omitted, and a flag on the peak gives the reason. A level at which the load
     was never present is not part of the curve; because the true peak may be at that level, the reported peak is
-    flagged. `idle` is the latency without load in seconds; `of_latency` contains the flags that apply to all latencies.
+    flagged. `idle` is the latency without load, in seconds; `of_latency` contains the flags that apply to all
+    latencies.
     """
     valid = [level for level in levels if NO_LOAD not in level.flags]
     gaps = (GAPS,) if len(valid) < len(levels) else ()

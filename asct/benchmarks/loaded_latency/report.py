@@ -46,7 +46,7 @@ class TableUnits:
 
     @classmethod
     def of(cls, records: Sequence[Record], cycles: bool) -> TableUnits:
-        """Return nanoseconds and GB/s, or cycles and bytes per cycle if `cycle_base` is set."""
+        """Return the units nanoseconds and GB/s or, if `cycle_base` is set, cycles and bytes per cycle."""
         rate, rate_scale = shown_unit(cycles, records)
         if cycles:
             return cls("_cycles", "cycle", 1.0, rate, rate_scale)
@@ -57,8 +57,8 @@ class TableUnits:
         return Column(key, f"{title} [{self.unit}]", self.scale)
 
     def seconds(self, key: str, title: str, help: str = "") -> Column:
-        """Return a column of latencies that have no metric in cycles. If the table shows cycles, they are converted
-        with the median core clock."""
+        """Return a column of latencies that have no metric in cycles. If the table shows cycles, the latencies are
+        converted with the median core clock."""
         return Column(key, f"{title} [{self.unit}]", 1.0 / self.rate_scale if self.suffix else self.scale, help=help)
 
     def bandwidth(self, key: str, title: str, help: str = "") -> Column:

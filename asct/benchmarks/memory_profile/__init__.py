@@ -66,7 +66,7 @@ from asct.values.size import format_size
 
 PROFILE: Final = ("all-reads", "3:1", "2:1", "1:1", "triad")
 _MEMORY: Final = "memory-"
-"""Label prefix for working sets in memory; the access width follows it."""
+"""Label prefix for working sets in memory, which is followed by the access width."""
 _CACHES: Final = 3
 """Number of cache levels assumed for the time estimate."""
 _TRAFFIC: Final[dict[str, tuple[str, ...] | None]] = {"traffic": WORDS}

@@ -157,8 +157,8 @@ class PeakBandwidth(BandwidthBenchmark[PeakBandwidthParams]):
     def values(
         self, params: PeakBandwidthParams, runs: Mapping[str, KernelRun], facts: HostFacts
     ) -> Sequence[Measurement]:
-        """Return the bandwidth and its share of the peak by access pattern, the bandwidth of each variant, the core
-        clock and the page size."""
+        """Return, for each access pattern, the bandwidth and its share of the peak, as well as the bandwidth of each
+        variant, the core clock and the page size."""
         run = next(iter(runs.values()))
         results = stream_results(run)
         best = best_results(results)

@@ -57,7 +57,7 @@ class StorageCompositeWorkload(Qualification[CompositeParams]):
         return replace(base, memory_bytes=max(base.memory_bytes, buffers))
 
     def cost(self, params: CompositeParams) -> Cost:
-        """Return the time that the demand test takes and the bytes that it writes."""
+        """Return the time that the demand test takes, and the number of bytes that it writes."""
         return demand_cost(params)
 
     def phases(self, params: CompositeParams, logical_block: int) -> Sequence[Phase]:

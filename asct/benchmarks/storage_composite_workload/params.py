@@ -95,9 +95,9 @@ class CompositeParams(DemandParams):
         return Workload(round(mean / _SECTOR) * _SECTOR, reads, title="mix", options=tuple(options.items()))
 
     def on(self, logical_block: int) -> CompositeParams:
-        """Return the settings for a target with this logical block size: requests smaller than a block are omitted, and
-        their share is added to the share of the smallest remaining request. Raises Unsuitable if the target supports
-        none of the sizes."""
+        """Return the settings for a target with this logical block size: request sizes smaller than a block are
+        omitted, and their share is added to the share of the smallest remaining size. Raises Unsuitable if the target
+        supports none of the sizes."""
         kept = {size: share for size, share in self.shares.items() if size % logical_block == 0}
         if not kept:
             raise Unsuitable(

@@ -42,7 +42,8 @@ _START_SECONDS: Final = 0.8
 _FIO_BYTES: Final = 64 * 2**20
 _DISK_BYTES_PER_S: Final = 250_000_000
 _DISK_REQUESTS_PER_S: Final = 400
-"""Rates of a typical disk: for a stream in the outer zones, and for random writes through its write cache."""
+"""Rates of a typical disk: bytes per second for a stream in the outer zones, and requests per second for random writes
+through the write cache."""
 
 
 class StorageHdd(Benchmark[HddParams]):

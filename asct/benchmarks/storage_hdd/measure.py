@@ -30,8 +30,8 @@ class ZoneResult:
 
 
 def measurements(results: Sequence[ZoneResult], *, blocks_left_out: bool = False) -> Iterator[Measurement]:
-    """Yield the values of every zone as details, followed by those of each workload over the whole disk. `results` must
-    not be empty."""
+    """Yield the values of every zone as details, followed by the values of each workload for the whole disk. `results`
+    must not be empty."""
     zones = {result.zone.index: result.zone for result in results}
     for index in sorted(zones):
         yield Measurement("zone_offset", float(zones[index].offset), {"zone": index})

@@ -64,7 +64,7 @@ class ZoneWorkload:
 
 def zones_of(size: int, count: int, largest_block: int) -> Sequence[Zone]:
     """Return `count` zones of equal size that cover `size` bytes. Zones are aligned to a MiB, or to a page if they are
-    smaller.
+    smaller than a MiB.
 
     Raises ValueError if a zone is smaller than the largest request.
     """
@@ -169,7 +169,7 @@ class HddParams(Params):
         return any(cell.writes for cell in self.cells())
 
     def whole(self) -> FioParams:
-        """Return the fio settings for the whole target. They are used to lay out the temporary file and for fio's
+        """Return the fio settings for the whole target, which are used to lay out the temporary file and for fio's
         checks."""
         return self._fio(rw="randwrite" if self.writes else "randread", filesize=self.filesize)
 

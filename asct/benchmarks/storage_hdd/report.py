@@ -1,5 +1,5 @@
-"""The report of storage-hdd: each workload across the disk (the values of a box plot), every zone for exports, and
-figures of the rate by position on the disk."""
+"""The report of storage-hdd: tables that show each workload across the disk (the values of a box plot) and, for
+exports, every zone, and figures that plot the rate against the position on the disk."""
 
 from __future__ import annotations
 
@@ -155,8 +155,8 @@ _LINES: Final = {
 
 
 def zone_figures(records: Sequence[Record]) -> Sequence[Figure]:
-    """Return figures of the IOPS and latency of random requests and of the bandwidth of sequential ones, or an empty
-    sequence if there are no records."""
+    """Return figures that show the IOPS and latency of random requests, and the bandwidth of sequential requests, or an
+    empty sequence if there are no records."""
     points = by_point(records)
     lines = {
         metric: tuple(

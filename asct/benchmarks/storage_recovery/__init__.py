@@ -103,7 +103,7 @@ class StorageRecovery(Qualification[RecoveryParams]):
 
     def check(self, params: RecoveryParams) -> Iterable[tuple[str, str]]:
         """Yield the errors common to all qualifications, an error if `test` is not in `tests`, and errors for
-        impossible times."""
+        impossible durations."""
         yield from super().check(params)
         given = params.model_fields_set
         if {"tests", "test"} <= given and params.test not in params.tests:
@@ -119,7 +119,7 @@ class StorageRecovery(Qualification[RecoveryParams]):
         return super().needs(params.load(), facts)
 
     def cost(self, params: RecoveryParams) -> Cost:
-        """Return the time that the selected test takes and the bytes that it writes."""
+        """Return the time that the selected test takes, and the number of bytes that it writes."""
         form = params.form()
         if params.test == "demand":
             return demand_cost(params)

@@ -31,8 +31,8 @@ def level(rounds: Sequence[FioSummary], window: int) -> float:
 
 
 def recovery_seconds(after: Sequence[FioSummary], reference: float, tolerance: float) -> float | None:
-    """Return the seconds until the stream reaches `reference` minus `tolerance` (a share) and stays there, or None if
-    it never does.
+    """Return the number of seconds until the stream reaches `reference` minus `tolerance` (a share) and stays at that
+    level, or None if this never happens.
 
     Three consecutive rounds must reach that level (fewer at the end of the phase). The recovery ends at the start of
     the first such round, so the time is 0 if the first round after the random writes reaches the level.
@@ -88,7 +88,7 @@ def _settings(params: RecoveryParams, journal: StepJournal, group: Group, volume
 
 
 def stimulus_values(params: RecoveryParams, journal: StepJournal, marks: tuple[str, ...]) -> Iterator[Measurement]:
-    """Yield the values of each round, of each phase and of the recovery."""
+    """Yield the values of each round, of each phase, and of the recovery."""
     rounds: dict[Group, list[FioSummary]] = {}
     started = 0.0
     against: list[tuple[str, ...]] = []

@@ -81,7 +81,7 @@ class StorageStreams(Qualification[StreamParams]):
         return params.phases(logical_block)
 
     def phase_values(self, journal: StepJournal, phase: Phase) -> Iterator[Measurement]:
-        """Yield the values of a phase, including those of each stream while all streams run."""
+        """Yield the values of a phase, including the values of each stream while all streams run."""
         yield from super().phase_values(journal, phase)
         mixed = next((cell for cell in phase.cells if cell.title == TOGETHER), None)
         if mixed is None:

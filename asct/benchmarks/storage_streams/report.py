@@ -1,5 +1,5 @@
-"""The report of storage-streams: tables of the rates and latencies of each stream alone and together, and figures of
-the same values and of the rounds."""
+"""The report of storage-streams: tables of each stream's rates and latencies, alone and together with the other
+streams, and figures of these values and of the rounds."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ class StorageThroughput(Qualification[ThroughputParams]):
             yield "block_sizes", "contains a size twice; list each size only once"
 
     def phases(self, params: ThroughputParams, logical_block: int) -> Sequence[Phase]:
-        """Return the phases. Each round reads before it writes, as in TKperf."""
+        """Return the phases. In each round, reads precede writes, as in TKperf."""
         sizes = [size for size in params.block_sizes if size >= logical_block]
         groups = [sizes] if params.profile == "fast" and sizes else [[size] for size in sizes]
         return tuple(_phase(params, group, len(groups) > 1) for group in groups)

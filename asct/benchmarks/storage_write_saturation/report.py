@@ -119,7 +119,7 @@ _COURSES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class ProgressAxis:
-    """An x axis, and the metrics that give the position of a round and of the cliff on it."""
+    """An x axis, and the metrics that give the positions of a round and of the cliff on this axis."""
 
     slug: str
     words: str

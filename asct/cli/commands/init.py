@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from asct.sdk.facts import HostFacts
 
 _KEEP_FREE = 10
-"""The temporary file takes up at most 1/10 of the free space."""
+"""The temporary file takes up at most 1/`_KEEP_FREE` of the free space."""
 
 
 @click.command("init", short_help="Write a commented plan for this machine or --host.")
@@ -68,7 +68,7 @@ def _facts(spec: HostSpec) -> HostFacts:
 
 def plan_for(spec: HostSpec, facts: HostFacts, name: str) -> str:
     """Return a plan for a host with these facts. The sizes in the plan fit the host's memory and disk; comments
-    describe its caches."""
+    describe the host's caches."""
     import yaml
     from jinja2 import StrictUndefined, Template
 

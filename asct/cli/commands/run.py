@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 _INTERRUPTED = 128
 """Exit codes above this number (130 and 143) mean that a signal stopped the run. In that case, no pictures are drawn,
-because a user who interrupts a run does not want to wait for them; `asct report --format png` can write them later."""
+because a user who interrupts a run does not want to wait for pictures; `asct report --format png` can write them later.
+"""
 
 
 @click.command("run", short_help="Run benchmarks by name, alias or keyword, without a plan.")
