@@ -117,7 +117,7 @@ def _names(what: CoreKinds, gaps: UnknownFacts) -> dict[str, str | None]:
     names = {name: ", ".join(dict.fromkeys(one for one in said if one)) or None for name, said in of_all.items()}
     found = {"vendor": designs[0].vendor, "model": designs[0].model, **names}
     numbers = ", ".join(f"{name} 0x{value:x}" for name, value in designs[0].numbers)
-    why = f"no table entry for {numbers}" if numbers else "not reported by /proc/cpuinfo"
+    why = f"asct does not know the identification numbers {numbers}" if numbers else "not reported by /proc/cpuinfo"
     return {name: gaps.known(f"cpu.{name}", value, why) for name, value in found.items()}
 
 

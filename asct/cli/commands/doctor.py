@@ -31,7 +31,7 @@ _UNREADABLE = 3
     metavar="H",
     help="Check only this host of the plan. Without a plan, check [USER@]ADDRESS[:PORT].",
 )
-@click.option("--fix-script", is_flag=True, help="Print a script for root that applies or undoes the fixes.")
+@click.option("--fix-script", is_flag=True, help="Print a script that root can run to apply or undo the fixes.")
 @click.option(
     "-o",
     "--output-dir",

@@ -108,7 +108,7 @@ WITHOUT_EFFECT: Final = frozenset({*WAITS, "description", "group_reporting", "ne
 """Options that a job file may contain but that asct does not pass to fio: asct itself starts the stages, every run has
 a fixed duration (unless `io_size` is set), and the other options only change the report that fio prints."""
 _REFUSED: Final[Mapping[str, frozenset[str]]] = {
-    "asct starts the sections of a stage at the same time and measures them for the same time; remove it, or use "
+    "asct starts the sections of a stage together and measures all of them for the same duration; remove it, or use "
     "`stonewall` to run sections one after the other":
         frozenset({"wait_for", "exitall", "exit_what", "startdelay", "start_delay"}),
     "the length of the run is set by `duration`, or by `io_size`; remove it":
