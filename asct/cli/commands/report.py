@@ -22,7 +22,7 @@ _DEFAULT = ("html", "markdown")
 @click.argument("runs", nargs=-1, metavar="[RUN...]", shell_complete=completing_from(run_names))
 @click.option(
     "-f", "--format", "names", multiple=True, metavar="FORMAT",
-    help="Report format; can be repeated. `asct list formats` shows all.",
+    help="Report format; can be repeated. `asct list formats` lists them.",
     shell_complete=completing(format_names),
 )  # fmt: skip
 @click.option(

@@ -129,9 +129,9 @@ def _show_head(options: GlobalOptions, stored: StoredRun) -> None:
 def query_(options: GlobalOptions, sql: str, runs: tuple[str, ...], results: str) -> int:
     """Run an SQL query on the values in runs (default: the latest run).
 
-    SQL is one SELECT statement of SQLite. The table `records` has one row per value, in base units. Its columns are
-    run, plan, host, id, benchmark, metric, value, unit, ci95_low, ci95_high, flags and others, "at.NAME" for each
-    coordinate, and "point.NAME" for each swept setting. For example:
+    SQL is a single SELECT statement in the dialect of SQLite. The table `records` has one row per value, in base
+    units. Its columns include run, plan, host, id, benchmark, metric, value, unit, ci95_low, ci95_high and flags, as
+    well as "at.NAME" for each coordinate and "point.NAME" for each swept setting. For example:
 
     \b
     asct results query "SELECT metric, max(value) FROM records GROUP BY 1"
@@ -252,7 +252,7 @@ def label_(options: GlobalOptions, run: str, label: str, results: str) -> int:
 def accept_(options: GlobalOptions, run: str, metric: str, because: str, results: str) -> int:
     """Accept the values of METRIC in RUN as the baseline from now on.
 
-    METRIC is ID.METRIC, and may be a pattern: `matrix.*`. The reason is kept in accepted.jsonl next to the runs.
+    METRIC is ID.METRIC, and may be a pattern such as `matrix.*`. The reason is kept in accepted.jsonl next to the runs.
     """
     from asct.analysis.baseline import acceptable
     from asct.store.accepted import accept, acceptance
