@@ -10,7 +10,8 @@ from typing import Any
 
 @cache
 def folder(name: str) -> Path:
-    """Return the path of the folder `name`. Raises FileNotFoundError with both candidates if it does not exist."""
+    """Return the path of the folder `name`. If the folder does not exist, raises FileNotFoundError, which names both
+    paths that were tried."""
     package = Path(__file__).resolve().parent
     candidates = (package / "_data" / name, package.parent / name)
     for path in candidates:

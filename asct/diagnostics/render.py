@@ -50,7 +50,8 @@ def in_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
 def render(diagnostic: Diagnostic, files: Mapping[str, str], *, width: int = 80, colour: bool = False) -> str:
     """Render a diagnostic.
 
-    `files` maps file names to their contents. If a file is missing from `files`, only the location is shown.
+    `files` maps file names to file contents. If a file is missing from `files`, only the location is shown, without the
+    source line.
     """
     width = max(width, _NARROWEST)
     head = f"{diagnostic.severity}[{diagnostic.code}]"

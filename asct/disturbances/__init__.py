@@ -1,4 +1,5 @@
-"""Detection of disturbances on a host: `assess`, one module of rules per subject, and the script that fixes them.
+"""Detection of disturbances on a host: the function `assess`, one module of rules per subject, and the script that
+fixes disturbances.
 
 All functions are pure.
 """

@@ -60,7 +60,7 @@ def _idle(seen: RuleInput) -> Evaluations:
 
 
 _NEAR: Final = 10.0
-"""Margin in degrees Celsius. A sensor within this margin of its critical temperature is considered hot, because
+"""A sensor is considered hot if it is within this margin, in degrees Celsius, of its critical temperature, because
 throttling starts below the critical temperature."""
 
 
@@ -86,7 +86,8 @@ _OWN_GOVERNORS: Final = ("intel_pstate", "amd-pstate-epp")
 """Drivers with their own `powersave` algorithm, which follows the load (intel_pstate.rst, amd-pstate.rst)."""
 _INTEL: Final = ("intel_pstate", "intel_cpufreq")
 _SLACK: Final = 0.99
-"""Tolerance for clock limits, because the Linux kernel rounds them to hardware steps."""
+"""A clock limit counts as lowered only if it is below this fraction of the hardware limit, because the Linux kernel
+rounds limits to hardware steps."""
 
 
 def _judged(policy: FrequencyPolicy) -> tuple[Certainty, str, str] | None:

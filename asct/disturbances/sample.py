@@ -70,7 +70,7 @@ class _Counters:
     running: int | None
     throttles: int | None
     processes: Mapping[tuple[int, int], tuple[int, str]]
-    """The CPU time in ticks and the name of each process, keyed by PID and start time."""
+    """The name of each process and its CPU time, in ticks, keyed by PID and start time."""
 
 
 def sample_of(output: str) -> ActivitySample | None:

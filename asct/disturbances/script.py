@@ -21,8 +21,8 @@ _WIDTH: Final = 100
 
 
 def script(host: str, when: str, findings: Sequence[Disturbance], file: str = "FILE") -> str:
-    """Return the text of the script, to be saved as `file`. Its `undo` command restores the state that the host had at
-    `when`."""
+    """Return the text of the script, which the user saves as `file`. The script's `undo` command restores the state
+    that the host had at `when`."""
     able = sorted((item for item in findings if item.scripted), key=lambda item: item.name == LAST)
     by_hand = [item for item in findings if not item.scripted]
     about = [f"Created for {host} from its state at {when}.", *_by_hand(by_hand)]

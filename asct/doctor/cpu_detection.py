@@ -39,8 +39,8 @@ AT_A_CROSSPOINT: Final = 2
 """Number of watchpoints per crosspoint and direction (drivers/perf/arm-cmn.c, `arm_cmn_find_free_wp_idx`)."""
 WINDOW_US: Final = 10_000
 PATIENT: Final = 5
-"""Factor by which the second pass watches each CPU longer than the first. The second pass covers the CPUs that the
-first one did not locate."""
+"""Factor by which the second pass watches each CPU longer than the first pass does. The second pass covers the CPUs
+that the first one did not locate."""
 _SPARE_S: Final = 60.0
 _MOST_WORDS: Final = 100
 _WHY: Final = "counts mesh traffic"

@@ -1,4 +1,4 @@
-"""The block devices on a host and whether a job could write to each of them, as checked by the `guard` kernel."""
+"""List the block devices on a host. For each device, the `guard` kernel checks whether a job could write to it."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _telling(name: str) -> tuple[bool, int, str]:
 
 
 def disks_of(said: GuardReport) -> tuple[Disk, ...]:
-    """Return the devices, ordered by name, each with all checks that it failed."""
+    """Return the devices, ordered by name, each with the checks that it failed."""
     objections: dict[str, list[FailedCheck]] = {}
     for check in said.checks:
         if check.ok is not True:

@@ -50,7 +50,8 @@ class HostKernels:
         self._open = False
         self.facts = facts
         self.undisturbed = False
-        """Whether the remaining work takes little time and must be completed even if the user stops the command."""
+        """Whether the remaining work must be completed even if the user stops the command. Such work takes little
+        time."""
         self.root = facts.system.uid == 0
         self.as_root = self.root or spec.uses_sudo
 
@@ -64,7 +65,7 @@ class HostKernels:
         on_line: Callable[[str], None] | None = None,
         timeout_s: float = 120.0,
     ) -> KernelExit:
-        """Run a measurement kernel, as root if sudo was requested. `why` states why root is needed.
+        """Run a measurement kernel, as root if sudo was requested. `why` states the reason why root is needed.
 
         Raises NotMeasured, HostError or HostLocked.
         """

@@ -44,7 +44,7 @@ class MeshQuery:
 
 @dataclass(frozen=True, slots=True)
 class MeshReading:
-    """A snapshot and the mesh report derived from it. `problems` lists the data that could not be read."""
+    """A snapshot and the mesh report derived from the snapshot. `problems` lists the data that could not be read."""
 
     snapshot: Snapshot
     report: CmnReport

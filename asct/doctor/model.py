@@ -26,7 +26,7 @@ class FailedCheck:
 
 @dataclass(frozen=True, slots=True)
 class Disk:
-    """A block device on a host. `names` contains its names in /dev/disk/by-id; it is empty for a loop device.
+    """A block device on a host. `names` contains the device's names in /dev/disk/by-id, and is empty for a loop device.
 
     `serial` is the serial number that a plan must specify, or the path of the backing file of a loop device.
     """

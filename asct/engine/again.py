@@ -20,7 +20,7 @@ from asct.values.quantity import format_quantity
 
 
 def suspected(jobs: Sequence[Job], points: Collection[PointKey]) -> list[Job]:
-    """Return the jobs reduced to these points, omitting jobs that contain none of them."""
+    """Return the jobs, reduced to these points. Jobs that contain none of the points are omitted."""
     left = [
         job._replace(points=tuple(point for point in job.points if (job.host, job.id, point.id) in points))
         for job in jobs

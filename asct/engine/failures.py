@@ -180,7 +180,8 @@ def connection_lost(host: str, error: HostLost) -> Diagnostic:
 
 def judged(found: Iterable[Measurement], *, strict: bool) -> tuple[PointStatus, Diagnostic | None]:
     """Return the status of a repeat that produced these values and, if the repeat is treated as not measured, the
-    reason. Flags on details are ignored, because a value that summarizes doubtful details has its own flag."""
+    reason. The flags of detail values are ignored, because a value that summarizes doubtful details has its own flag.
+    """
     results = [item for item in found if not item.detail]
     invalid = [item for item in results if is_invalid(item.flags)]
     doubted = invalid or [item for item in results if any(map(doubtful, item.flags))]

@@ -202,7 +202,8 @@ def refused_check(host: str, check: TargetCheck) -> Diagnostic:
 
 
 def unchecked(host: str, why: str) -> Diagnostic:
-    """Return the refusal if the checks themselves failed. Without their results, nothing is written."""
+    """Return the refusal for targets whose checks could not be performed. Without the results of the checks, nothing is
+    written."""
     message = f"host {host}: cannot check its devices: {one_line(why)}"
     return Diagnostic(UNCHECKED.code, message, hint=UNCHECKED.hint)
 

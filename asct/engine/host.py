@@ -150,8 +150,8 @@ class HostSession:
             raise NotMeasured(Diagnostic("E426", message, hint=hint)) from error
 
     def reopen(self) -> bool:
-        """Reconnect after a lost connection, and make the same measurement kernels available again. Return False if
-        asct gives up on the host."""
+        """Reconnect after the connection was lost, and make the same measurement kernels available again. Return False
+        if asct gives up on the host."""
         self._losses += 1
         kernels = list(self.programs.kernels)
         self.close()
@@ -239,7 +239,7 @@ class HostSession:
         return found.refusals
 
     def will_write(self, needs: JobNeeds) -> None:
-        """Remember the files that the job will create, because later jobs of this run may overwrite them."""
+        """Record the files that the job will create, because later jobs of this run may overwrite them."""
         kinds = target_kinds(self.host, needs.written)
         self.made.update(path for path, kind in kinds.items() if kind == "absent")
 
@@ -269,7 +269,7 @@ class HostSession:
 
 
 def owner_of(run: str) -> str:
-    """Return a description of the lock holder for other users: the run, the account and this machine."""
+    """Return the description of the lock holder that other users see: the run, the account and this machine."""
     with suppress(OSError, KeyError):  # the account has no name
         return f"run {run} of {getpass.getuser()} on {platform.node()}"
     return f"run {run} of account {os.getuid()} on {platform.node()}"

@@ -71,8 +71,8 @@ class _ImportedPoint:
 
 
 def import_results(repeats: Sequence[ImportedRepeat], benchmark: Benchmark[Any], target: ImportTarget) -> Run:
-    """Write a run that contains one or more imported results, and return the run. Raises StoreError if it cannot be
-    written.
+    """Write a run that contains one or more imported results, and return the run. Raises StoreError if the run cannot
+    be written.
 
     The run starts at the time of its first result. `benchmark` supplies the metrics of its values.
     """

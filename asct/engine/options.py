@@ -23,7 +23,8 @@ class RunOptions:
     timeout_s: float | None = None
     fail_fast: bool = False
     reuse_s: float | None = None
-    """Maximum age, in seconds, of points below `results` that may be reused. If None, all points are measured."""
+    """Maximum age, in seconds, of the points below `results` that may be reused. If this is None, all points are
+    measured."""
     wait_s: float = 0.0
     """Maximum time, in seconds, to wait for a host that another run has locked."""
     label: str | None = None

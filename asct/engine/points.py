@@ -35,7 +35,7 @@ class BoundPoint:
     limit_s: float = SHORTEST_LIMIT_S
     """Time limit for one attempt, in seconds."""
     unfit: Diagnostic | None = None
-    """The reason why the host cannot run this point, or None if it can.
+    """The reason why the host cannot run this point, or None if the host can run it.
 
     An unfit point fails without being attempted; the other points are measured.
     """

@@ -22,7 +22,7 @@ from asct.values.text import counted
 from asct.values.version import version_key
 
 RESERVE_BYTES = 512 << 20
-"""Number of bytes that must remain free on the host in addition to a temporary file."""
+"""Number of bytes that must remain free on the host after a temporary file has been created."""
 
 
 def check(demand: JobNeeds, facts: HostFacts, found: Mapping[str, str], host: str) -> list[Diagnostic]:
@@ -87,7 +87,7 @@ def mib(number: int) -> str:
 
 _MOST_NAMES: Final = 3
 _LIKE: Final = 0.6
-"""Minimum similarity of suggested names, from 0 to 1 (Ratcliff/Obershelp)."""
+"""Minimum similarity, from 0 to 1, of a suggested name to the given name (Ratcliff/Obershelp)."""
 
 Kind = Literal["file", "device", "folder", "other", "absent", "homeless"]
 """The type of a path on a host. `absent` means that the path does not exist; `homeless` means that its folder is also

@@ -79,7 +79,7 @@ class Attempt:
     exported: Mapping[str, Scalar] = field(default_factory=dict)
     diagnostic: Diagnostic | None = None
     end: Literal["complete", "early", "lost"] = "complete"
-    """How the steps ended: all of them finished, one failed or was interrupted, or the connection was lost."""
+    """How the steps ended: all of them finished, one of them failed or was interrupted, or the connection was lost."""
     steps_left: bool = False
     """Whether the attempt failed although its remaining steps had already been announced to the host."""
     telemetry: Telemetry | None = None

@@ -45,7 +45,8 @@ def earlier_runs(results: Path, age_s: float, leave_out: Path | None = None) -> 
 
 
 def pilot_runs(results: Path, leave_out: Path) -> EarlierRuns:
-    """Return the newest runs below `results` as the source for `Context.earlier`. The run `leave_out` is excluded."""
+    """Return the newest runs below `results`, from which `Context.earlier` is taken. The run `leave_out` is
+    excluded."""
     since = datetime.now(UTC) - timedelta(days=_PILOT_DAYS)
     return EarlierRuns(results, since, leave_out, newest=_PILOT_RUNS)
 

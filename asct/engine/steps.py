@@ -41,7 +41,7 @@ class StepOutputs:
     def add(
         self, output: Output, status: int | None, folder: str, notes: Iterable[str], readings: HostReadings
     ) -> None:
-        """Add a step that ended with `status`, or None if it reached its time limit.
+        """Add a finished step. `status` is the step's exit status, or None if the step reached its time limit.
 
         The step's files are in `folder`, a path relative to the run folder.
         """

@@ -37,7 +37,7 @@ def get(name: str) -> ModuleType:
 
 
 def render(view: RunView, name: str) -> str | bytes:
-    """Return a view as a document of this format, as text or bytes. Equal views result in equal documents.
+    """Return the view as a document in the format `name`, as text or bytes. Equal views result in equal documents.
 
     Raises UsageError if the format is unknown (E702) or consists of several files (E703).
     """

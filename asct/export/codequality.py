@@ -25,8 +25,8 @@ _SEVERITIES: Final[dict[Level, str]] = {"error": "critical", "warning": "minor",
 
 
 def render(view: RunView) -> str:
-    """Return a JSON array with one item per problem. The severity is `critical` if the problem causes a nonzero exit
-    code, otherwise `minor`.
+    """Return a JSON array with one item per problem. A problem that causes a nonzero exit code has the severity
+    `critical`; every other problem has the severity `minor`.
     """
     job = gitlab_job() if gitlab_job().server else ci_job()
     items = [_item(problem, job, view.run.plan) for problem in problems_of(view)]

@@ -229,7 +229,8 @@ def numeric(grid: TextTable) -> bool:
 
 
 def body_rows(grid: TextTable, rows: Sequence[Sequence[TableCell]], stack: bool) -> Markup:
-    """Return a table's `rows` as HTML. With `stack`, each cell also contains its column heading, for narrow pages.
+    """Return a table's `rows` as HTML. If `stack` is true, each cell also contains its column heading, which narrow
+    pages show.
 
     Because a table can have a hundred thousand cells, this function does not use a template, omits the end tags that
     HTML does not require, and gives no sort key to cells that can be sorted by their text.

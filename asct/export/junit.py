@@ -26,7 +26,7 @@ FILE = "junit.xml"
 SUMMARY = "a test case per point and per expectation, for CI servers"
 
 _FORBIDDEN = re.compile("[\ufffe\uffff]")
-"""Characters that XML does not allow and that `plain` does not replace."""
+"""Matches the characters that XML does not allow and that `plain` does not replace."""
 _MOST_VALUES = 100
 _BAD = ("error", "failure")
 

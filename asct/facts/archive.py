@@ -26,9 +26,9 @@ folders."""
 MOST_BYTES = 256 << 20
 """Limit on the total size of all files, in bytes."""
 MOST_LENGTH = 2 << 30
-"""Limit on the size of the unpacked archive, in bytes. Nothing beyond it is read."""
+"""Limit on the size of the unpacked archive, in bytes. Nothing beyond this limit is read."""
 MOST_HEADERS = 1 << 20
-"""Limit on the total size of all headers in bytes, in addition to USUAL_HEADER for each member. In some formats,
+"""Limit on the total size of all headers, in bytes, in addition to USUAL_HEADER for each member. In some formats,
 headers may contain lists of any length."""
 USUAL_HEADER = 2048
 """Allowance for the header of each member, in bytes. This allowance includes the extra headers that precede a member

@@ -149,8 +149,8 @@ def governor(found: list[FrequencyPolicy], gaps: UnknownFacts) -> str | None:
 def frequency(
     found: list[FrequencyPolicy], printed: Mapping[str, str], online: list[int], gaps: UnknownFacts
 ) -> float | None:
-    """Return the highest clock frequency, in Hz, of the first CPU. The frequency comes from cpufreq or, failing that,
-    from /proc/cpuinfo (where it is in MHz)."""
+    """Return the highest clock frequency of the first CPU, in Hz. The source is cpufreq or, failing that, /proc/cpuinfo
+    (which states MHz)."""
     first = online[0] if online else 0
     highest = next((policy.highest_hz for policy in found if first in policy.cpus and policy.highest_hz), None)
     if highest:

@@ -1,5 +1,5 @@
 """Parse sets of CPUs that the Linux kernel prints as lists (`0-3,8`) or masks (`00000000,0000010f`), and resolve
-conflicts between them."""
+conflicts between these sets."""
 
 from __future__ import annotations
 

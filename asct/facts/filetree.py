@@ -19,7 +19,8 @@ from typing import Protocol
 from asct.facts.snapshot import cleaned
 
 MOST_LINKS = 40
-"""Limit on the number of links followed for one file, as in the Linux kernel (MAXSYMLINKS in include/linux/namei.h)."""
+"""Limit on the number of links followed for one file. The Linux kernel has the same limit (MAXSYMLINKS in
+include/linux/namei.h)."""
 MOST_FILE = 8 << 20
 """Limit on the size of a file, in bytes. The limit exceeds the longest text that is parsed (the flags of thousands of
 CPUs)."""

@@ -37,8 +37,8 @@ def _roots(snapshot: Snapshot) -> dict[str, str]:
 
 
 def allowed(snapshot: Snapshot, gaps: UnknownFacts) -> list[int]:
-    """Return the CPUs on which the process that read the facts may run, according to its affinity mask or, in a dump
-    without a mask, its cpuset."""
+    """Return the CPUs on which the process that read the facts may run, according to the process's affinity mask or, in
+    a dump without a mask, the process's cpuset."""
     status = fields(snapshot.text("/proc/self/status"))
     cpus = cpus_of(status, ("Cpus_allowed_list", "Cpus_allowed"))
     if cpus is None:

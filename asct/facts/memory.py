@@ -94,7 +94,7 @@ _FROM_MEMINFO = {
 
 
 def memory(snapshot: Snapshot, virtualization: str | None, gaps: UnknownFacts) -> Memory:
-    """Return the memory facts. They come from /proc/meminfo, control groups, /proc/sys, /sys/kernel/mm and, if asct
+    """Return the memory facts. The sources are /proc/meminfo, control groups, /proc/sys, /sys/kernel/mm and, if asct
     runs as root, the firmware's description of the modules."""
     info = fields(snapshot.text("/proc/meminfo"))
     sizes = {field: _kib(info.get(name)) for field, name in _FROM_MEMINFO.items()}

@@ -70,9 +70,9 @@ def _user_access(snapshot: Snapshot, gaps: UnknownFacts) -> bool | None:
 
 
 def counters(snapshot: Snapshot, gaps: UnknownFacts) -> int | None:
-    """Return the number of counters per CPU that can count any event. This excludes the cycle counter on Arm.
+    """Return the number of counters per CPU that can count any event. The cycle counter on Arm is not one of them.
 
-    If this number differs between the kinds of CPUs, return the smallest one.
+    If the number differs between the kinds of CPUs, return the smallest one.
     """
     said = snapshot.command_output("counters") or ""
     numbers = [int(text, 16).bit_count() if word == "bitmap" else whole(text) for word, text in _GENERIC.findall(said)]
@@ -100,7 +100,7 @@ _INPUT = re.compile(r"temp(\d{1,4})_input", re.ASCII)
 _TRIP = re.compile(r"trip_point_(\d{1,4})_type", re.ASCII)
 _MILLI = re.compile(r"-?\d{1,7}", re.ASCII)
 _HIGHEST = 1000.0
-"""Highest plausible temperature in degrees Celsius. Broken sensors report higher values, or values below absolute
+"""Highest plausible temperature, in degrees Celsius. Broken sensors report higher values, or values below absolute
 zero."""
 _LOWEST = -273.15
 

@@ -39,10 +39,10 @@ class Snapshot:
     """The raw data of a host. `files` maps absolute paths to contents without trailing whitespace, and `commands` maps
     names to results.
 
-    `left` counts the items omitted to limit the output: folders for a fact (`block_devices`) or lines in a file.
-    `notes` describe problems with the source. `taken` is the time when the data was read, or None if it is unknown.
-    `dump` is true if the files were copied without asct; in that case, files that are missing here may exist on the
-    machine.
+    `left` contains the numbers of items that were omitted to limit the output: folders for a fact (such as
+    `block_devices`), or lines in a file. `notes` describe problems with the source. `taken` is the time when the data
+    was read, or None if it is unknown. `dump` is true if the files were copied without asct; in that case, files that
+    are missing here may exist on the machine.
     """
 
     files: Mapping[str, str] = field(default_factory=dict)

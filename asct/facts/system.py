@@ -5,7 +5,8 @@ only root may read serial numbers and the UUID), or otherwise from the device tr
 model, compatible, serial-number of the root node). Linux Documentation/ABI/testing: sysfs-devices-platform-ipmi (BMC),
 sysfs-firmware-efi (boot).
 
-The cloud is read only from the firmware, never from the network. firmware.yaml contains the names that identify it.
+The cloud provider is determined only from the firmware, never through the network. firmware.yaml contains the names
+that identify each provider.
 """
 
 from __future__ import annotations

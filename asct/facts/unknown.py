@@ -13,8 +13,8 @@ NEEDS_ROOT = "needs root"
 """The reason for every field that only root can read. The wording is constant, so that reports can group the fields."""
 
 LATE = "timed out"
-"""The reason for values that are missing because a program did not finish in time. Messages put it after the program's
-name."""
+"""The reason for values that are missing because a program did not finish in time. In messages, this text follows the
+program's name."""
 
 _LONGEST_REASON = 1000
 """Maximum length of a reason, in characters. Reasons need a limit because they may quote malformed text."""
@@ -29,7 +29,7 @@ class UnknownFacts:
     """The reasons why facts are unknown.
 
     `reasons` maps each unknown field (`cpu.governor`) to its reason. `absent` maps each field that does not apply to
-    the machine to the reason. `contradictions` describes values that contradict each other.
+    the machine to the reason why it does not apply. `contradictions` describes values that contradict each other.
     """
 
     def __init__(self) -> None:

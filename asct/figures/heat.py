@@ -19,8 +19,8 @@ _TEXT_UP_TO: Final = 8
 _GAPS_UP_TO: Final = 40
 _DECADE: Final = 10.0
 _LEAST_SPAN: Final = 1.2
-"""Minimum ratio between the ends of a linear color scale that does not start at zero. Without it, cells with almost
-equal values would span the whole color scale because of random variation alone."""
+"""Minimum ratio between the ends of a linear color scale that does not start at zero. Without this minimum, cells with
+almost equal values would span the whole color scale because of random variation alone."""
 _ALL_DIGITS_UP_TO: Final = 4096
 """Maximum number of cells for which values have six digits. With more cells, values have three digits, which keeps a
 page with 576 x 576 cells small."""
@@ -33,8 +33,8 @@ _ROWS: Final = 12
 """Number of rows above which a figure is taller than usual, so that each row has room for its label."""
 _ROW: Final = 18
 _TITLE_BELOW: Final = 24
-"""Distance, in pixels, between the axis and its title. It is needed because plotly reserves no space for labels that
-end beside the title."""
+"""Distance, in pixels, between the axis and its title. The distance is needed because plotly reserves no space for
+labels that end beside the title."""
 
 
 def render_heatmap(figure: Heatmap, scales: Scales) -> dict[str, Any]:

@@ -25,7 +25,7 @@ _BAR: Final = 0.7
 """Width of a group of bars relative to the distance between two groups."""
 
 Box = tuple[float, float, float, float]
-"""The left, top, right and bottom edges in pixels."""
+"""The left, top, right and bottom edges of a rectangle, in pixels."""
 Point = tuple[float, float]
 """A position in pixels, measured from the upper left corner."""
 Segment = tuple[Point, Point]

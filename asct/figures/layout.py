@@ -35,7 +35,7 @@ _KEY_WIDTH: Final = 38
 """Maximum number of characters in a line of the key above a panel."""
 
 _HALO: Final = "d9"
-"""Opacity of the background of labels in the plot, as a suffix of a color."""
+"""Opacity of the background of labels in the plot, written as the suffix of a color."""
 
 Json = dict[str, Any]
 

@@ -52,7 +52,7 @@ def guide(values: Sequence[float | None], logarithmic: bool = False) -> float | 
 
 
 def prefixed(size: float | None, unit: str) -> AxisScale:
-    """Return the scale whose prefix fits a value of this magnitude."""
+    """Return the scale whose prefix fits values of the magnitude `size`."""
     steps = _PREFIXED.get(unit)
     if steps is None or size is None:
         return AxisScale(1.0, "" if unit == "1" else unit)

@@ -44,7 +44,7 @@ class TaskStatus:
 
     @property
     def elapsed_ns(self) -> int:
-        """The duration in nanoseconds, measured with the local clock if both events arrived without delay, otherwise
+        """The duration, in nanoseconds, measured with the local clock if both events arrived without delay, otherwise
         with the host's clock (resolution 10 ms)."""
         if self.started_s is None:
             return 0

@@ -36,7 +36,7 @@ class Channel(Protocol):
         ...
 
     def receive_error(self) -> bytes:
-        """Read what is available of the command's standard error, without waiting."""
+        """Read the part of the command's standard error that is already available, without waiting."""
         ...
 
     def status(self) -> int:

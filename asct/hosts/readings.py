@@ -100,8 +100,8 @@ class ReadingLog:
 
 
 def is_short(started_s: float | None, ended_s: float | None) -> bool:
-    """Return whether a process ended too soon to be followed by a reading, according to the host's clock (in hundredths
-    of a second)."""
+    """Return whether a process ended too soon to be followed by a reading, according to the host's clock, whose
+    resolution is a hundredth of a second."""
     if started_s is None or ended_s is None:
         return False
     return round(100 * (ended_s - started_s)) < round(100 * SHORT_TASK_S)

@@ -275,8 +275,8 @@ def _names(item: Node) -> list[str]:
 
 
 def profile_entries(found: Mapping[str, Node], profile: Node | None) -> Mapping[str, Node]:
-    """Return the entries after applying the `benchmarks:` section of a profile. This must happen before `extends` is
-    applied, so that entries inherit the changes."""
+    """Return the entries with the changes from the `benchmarks:` section of a profile. These changes must be made
+    before `extends` is applied, so that other entries inherit them."""
     changes = profile.value.get("benchmarks") if profile is not None and isinstance(profile.value, dict) else None
     if changes is None or not isinstance(changes.value, dict):
         return found

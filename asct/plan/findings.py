@@ -35,7 +35,7 @@ class Findings:
         self._omitted = 0
         self.gaps = set(gaps)
         self.errors = 0
-        """The number of errors so far, including repeated ones. If a step increases it, the step has reported an
+        """The number of errors so far, including repeated ones. A step that increases this number has reported an
         error."""
 
     def add(self, *diagnostics: Diagnostic) -> None:

@@ -49,7 +49,8 @@ class _Open:
 
 
 def decode(data: bytes, file: str, findings: Findings) -> str | None:
-    """Decode the contents of a file, and drop a byte order mark. Returns None after reporting an error."""
+    """Decode the contents of a file, omitting the byte order mark if there is one. Returns None after reporting an
+    error."""
     if len(data) > MAX_BYTES:
         _too_large(file, findings)
         return None

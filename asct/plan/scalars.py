@@ -1,4 +1,4 @@
-"""Resolve plain scalars by the rules of the YAML 1.2 core schema: `no`, `on` and `3:1` are text, `1e3` is a number."""
+"""Resolve plain scalars according to the YAML 1.2 core schema: `no`, `on` and `3:1` are text, and `1e3` is a number."""
 
 from __future__ import annotations
 

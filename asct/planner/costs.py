@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def known_settings(point: Point) -> dict[str, Any]:
     """Return the settings whose values are not pending.
 
-    For the others, the benchmark's estimates use the defaults.
+    For all other settings, the benchmark's estimates use the defaults.
     """
     return {name: value for name, value in point.settings.items() if not isinstance(value, PendingValue)}
 

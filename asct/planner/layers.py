@@ -237,7 +237,7 @@ class ValueReader:
     def canonical(self, name: str, raw: Any, node: Node, *, written: bool = True) -> tuple[Any] | None:
         """Return `raw`, converted to the setting's type, in a 1-tuple.
 
-        If it is invalid, report it at `node` and return None.
+        If `raw` is invalid, report it at `node` and return None.
         """
         try:
             return (self.settings.read(name, raw, written=written),)

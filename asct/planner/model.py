@@ -42,7 +42,7 @@ class Job(NamedTuple):
     repeats: int = 1
     warmup: int = 0
     timeout_s: float | None = None
-    """Time limit for one repeat in seconds, or None if the benchmark's own limit for the point (Needs.limit_s)
+    """Time limit for one repeat, in seconds, or None if the benchmark's own limit for the point (Needs.limit_s)
     applies."""
     retry: Retry = Retry()
     order: Order = "interleaved"
@@ -118,4 +118,4 @@ class ResolvedPlan(NamedTuple):
     diagnostics: tuple[Diagnostic, ...] = ()
     """Warnings that did not prevent the plan from being resolved."""
     limit_s: float | None = None
-    """The plan's `limits.duration` in seconds, or None if the plan does not set it."""
+    """The plan's `limits.duration`, in seconds, or None if the plan does not set this limit."""

@@ -70,7 +70,7 @@ class Destroyed:
 class HostPreview:
     """A host, with its jobs in order and their totals.
 
-    `consents` are the entries in `safety.destroys` for the host; `sudo` is true if the plan allows sudo on it.
+    `consents` are the entries in `safety.destroys` for the host; `sudo` is true if the plan allows sudo on the host.
     """
 
     name: str
@@ -92,12 +92,12 @@ class HostPreview:
 
     @property
     def seconds(self) -> float:
-        """The estimated time in seconds. The jobs on a host run one after another."""
+        """The estimated time for all jobs, in seconds. The jobs on a host run one after another."""
         return sum(item.cost.seconds for item in self.jobs)
 
     @property
     def longest_s(self) -> float:
-        """The maximum time in seconds: the sum of the maximum times of the jobs."""
+        """The maximum time, in seconds, which is the sum of the maximum times of the jobs."""
         return sum(item.cost.longest_s for item in self.jobs)
 
     @property
@@ -206,12 +206,12 @@ class Preview:
 
     @property
     def seconds(self) -> float:
-        """The estimated time in seconds until the last host finishes."""
+        """The estimated time, in seconds, until the last host finishes."""
         return max((host.seconds for host in self.hosts), default=0.0)
 
     @property
     def longest_s(self) -> float:
-        """The maximum time in seconds until the last host finishes."""
+        """The maximum time, in seconds, until the last host finishes."""
         return max((host.longest_s for host in self.hosts), default=0.0)
 
     @property

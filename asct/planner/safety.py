@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _BY_ID = re.compile(r"/dev/disk/by-id/[A-Za-z0-9._:+@=-]+", re.ASCII)
 _LOOP = re.compile(r"/dev/loop[0-9]+", re.ASCII)
 _ABSENT = "-"
-"""The placeholder for a missing serial number in guard's targets file. For this reason, a plan must not use it as a
+"""The placeholder for a missing serial number in guard's targets file. A plan must therefore not specify this text as a
 serial number."""
 
 

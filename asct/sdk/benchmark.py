@@ -150,8 +150,8 @@ class Benchmark(ABC, Generic[P]):
         repeat."""
 
     def steps_known_ahead(self, params: P, facts: HostFacts) -> bool:
-        """Return whether the first call of `steps` returns all steps of a repeat. This is possible if no step depends
-        on the output of another.
+        """Return whether the first call of `steps` returns all steps of a repeat. This is possible only if no step
+        depends on the output of another step.
 
         If so, the host receives all repeats of a job at once and continues independently if the connection is lost.
         """

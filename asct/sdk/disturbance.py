@@ -1,4 +1,5 @@
-"""Disturbances on a host (asct.disturbances/1). Each names the metrics that it affects, a fix and an undo."""
+"""Disturbances on a host (asct.disturbances/1). Each disturbance has a list of the metrics that it affects, a fix and
+an undo."""
 
 from __future__ import annotations
 

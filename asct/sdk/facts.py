@@ -331,7 +331,7 @@ class BlockDevice(Fact):
     """A whole device or a partition. `kind` is disk, partition, loop, md, dm, rom, zram or virtual.
 
     `node` is the NUMA node of the device, or null if the Linux kernel reports none. `holders` are the devices that use
-    it (dm-0, md0).
+    this device (dm-0, md0).
     """
 
     name: str
@@ -483,7 +483,7 @@ class Load(Fact):
 
 
 class Thermal(Fact):
-    """A temperature sensor: its name in the Linux kernel, its temperature and its critical temperature in degrees
+    """A temperature sensor: its name in the Linux kernel, its temperature and its critical temperature, both in degrees
     Celsius."""
 
     name: str

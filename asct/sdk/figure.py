@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 Scale = Literal["linear", "log2", "log10", "category"]
 SEPARATOR: Final = ", "
-"""What separates the words of a series name, such as the host and the settings."""
+"""The text that separates the parts of a series name, such as the host and the settings."""
 
 
 @dataclass(frozen=True, slots=True)

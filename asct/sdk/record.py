@@ -15,7 +15,7 @@ REUSED: Final = "reused"
 NOISY_HOST: Final = "noisy-host"
 INVALID_HOST: Final = "invalid-host"
 DISAGREES: Final = "disagrees"
-"""The part of the flag before the colon, which is followed by the name of the other value."""
+"""The part of the flag that precedes the colon. The name of the other value follows the colon."""
 COMMON_FLAGS: Final[Mapping[str, str]] = {
     REUSED: "reused from an earlier run on the same host under the same conditions (`--reuse`); status.json "
     "identifies the run and the time",

@@ -92,7 +92,7 @@ Cause = Literal[
 @dataclass(frozen=True, slots=True)
 class LevelSearch:
     """The result of a search: the levels, smallest first. If there are none, `cause` is a keyword for the reason, and
-    `reason` is its text.
+    `reason` is the reason in words.
 
     `notes` maps a keyword (`shoulder`, `open-end`, `ends-in-cache`, `cache-without-plateau`) to the text of the note
     for this curve. `suspects` contains the excluded sizes and the reasons.

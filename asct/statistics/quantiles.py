@@ -19,10 +19,10 @@ def median_ranks(count: int) -> tuple[int, int] | None:
     """Return the ranks (from 1) of the two order statistics that enclose the median of `count` values with a confidence
     of at least 95 %.
 
-    The number of values below the median is binomial (n, 1/2), so the pair (r, n + 1 - r) covers it with a probability
-    of 1 - 2 P(B < r). The result is None for fewer than 6 values, because even (1, n) then covers the median with less
-    than 95 % probability. The ranks are exact for up to 2,000 values. For more values, they come from the normal
-    approximation, rounded outward.
+    The number of values below the median is binomial (n, 1/2), so the pair (r, n + 1 - r) covers the median with a
+    probability of 1 - 2 P(B < r). The result is None for fewer than 6 values, because even (1, n) then covers the
+    median with less than 95 % probability. The ranks are exact for up to 2,000 values. For more values, they come from
+    the normal approximation, rounded outward.
     """
     if count < 1:
         return None

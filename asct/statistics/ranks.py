@@ -83,7 +83,7 @@ def _normal_p(ranks: Sequence[int], count: int, total: int) -> float:
 
 def least_each(level: float, tests: int = 1) -> int:
     """Return how many values each of two equally large samples needs so that one of `tests` simultaneous tests can be
-    significant at `level`. At this size, even the most extreme arrangement is just improbable enough for one test."""
+    significant at `level`. At this size, the most extreme arrangement is only just improbable enough for one test."""
     count = 1
     while 1.0 / math.comb(2 * count, count) > level / tests:
         count += 1

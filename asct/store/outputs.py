@@ -40,8 +40,8 @@ def check_output(path: Path, *, force: bool = False, append: bool = False) -> bo
 
 
 def open_output(path: Path, *, force: bool = False, append: bool = False) -> TextIO:
-    """Open a file for output under the rules of `check_output`. The file is truncated unless `append` is set. Before
-    that, the check is repeated on the open file, in case a device has replaced it in the meantime.
+    """Open a file for output according to the rules of `check_output`. The file is truncated unless `append` is set.
+    Before that, the check is repeated on the open file, in case a device has replaced it in the meantime.
     """
     exists = check_output(path, force=force, append=append)
     flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOCTTY | (os.O_APPEND if append else 0)

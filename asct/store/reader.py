@@ -62,7 +62,8 @@ class StoredRun:
         return {repeat_key(event): event["status"] for event in self.journal() if event.get("t") == "point-ended"}
 
     def torn(self) -> bool:
-        """Return whether the last line of the journal or of the records is incomplete. Resuming the run repairs it."""
+        """Return whether the last line of the journal or of the records is incomplete. Resuming the run repairs such a
+        line."""
         paths = (self.layout.journal, self.layout.records)
         return any(path.exists() and read_text(self.inside(path))[-1:] not in ("", "\n") for path in paths)
 

@@ -1,5 +1,5 @@
 """Kernels built on a host and cached there as <cache>/kernels/<kernel>-<key>/<kernel>, each with a SHA-256 file. The
-checksum is computed on the host with sha256sum or, if the host does not have it, by asct from a copy of the file.
+checksum is computed on the host with sha256sum or, if the host lacks this program, by asct from a copy of the file.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from typing import Final
 from asct.values.error import BadValueError, shown
 
 MAX_DURATION: Final = 1e9
-"""The longest duration in seconds, about 31 years."""
+"""The longest duration, in seconds (about 31 years)."""
 
 _UNITS: Final = {
     "w": Fraction(604800),

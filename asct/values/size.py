@@ -13,7 +13,7 @@ from typing import Final
 from asct.values.error import BadValueError, shown
 
 MAX_SIZE: Final = 2**63 - 1
-"""The largest size, which is the limit of off_t."""
+"""The largest size, in bytes, which is the limit of off_t."""
 
 _LETTERS: Final = "KMGTP"
 _BINARY: Final = {letter: 1024 ** (power + 1) for power, letter in enumerate(_LETTERS)}

@@ -65,7 +65,7 @@ def parse_reading(content: str) -> CounterReading:
 
 
 def counter_growth(before: CounterReading, after: CounterReading) -> dict[str, int]:
-    """Return the increase of each counter, summed over its files.
+    """Return the increase of each counter, summed over the files that contain the counter.
 
     A file whose counter decreased is ignored, because it belongs to a new device.
     """

@@ -41,7 +41,8 @@ class _Pair:
 
     @property
     def window_s(self) -> float | None:
-        """The seconds between the readings according to the host's clock (resolution 10 ms), or None if unknown.
+        """The time between the readings, in seconds, according to the host's clock (resolution 10 ms), or None if it is
+        unknown.
 
         The value is negative only if a virtual machine was restored between the readings.
         """

@@ -29,7 +29,7 @@ job uses at least one CPU.
 """
 OTHERS_TICKS: Final = 10
 STEP_TICKS: Final = 1
-"""Number of ticks tolerated in a repeat and in each of its steps. asct and the shell that starts a program use some
+"""Number of ticks tolerated in a repeat, and in each of its steps. asct and the shell that starts a program use some
 ticks, and a step may begin and end in the middle of a tick."""
 MEMORY_LIMIT: Final = 0.05
 """Limit on the share of time during which at least one task waited for memory (psi.rst, `some`). A quiet host neither
@@ -44,8 +44,8 @@ If the share is smaller, only isolated periods (100 ms each by default; see cpu.
 which does not affect a median over a second or more.
 """
 NEAR_CRITICAL_C: Final = 5.0
-"""Margin below the critical temperature in degrees Celsius. Firmware throttles a CPU or drive a few degrees below this
-temperature."""
+"""Margin below the critical temperature, in degrees Celsius. Firmware throttles a CPU or drive a few degrees below the
+critical temperature."""
 FIXED_GOVERNORS: Final = frozenset({"performance", "userspace"})
 """Governors with a fixed frequency (cpufreq.rst). With any other governor, an idle CPU runs more slowly."""
 
@@ -94,7 +94,7 @@ class NoiseEvidence:
         return stolen / wanted if wanted * TICKS_A_SECOND >= GRAIN_TICKS else None
 
     def others_cpus(self) -> float | None:
-        """Return the average number of CPUs used by programs that do not belong to the measurement, or None if
+        """Return the average number of CPUs used by programs that do not belong to the measurement, or None if it is
         unknown."""
         if self.own_cpu_s is None or self.window_s <= 0 or not self.counted("user", "nice", "system"):
             return None
@@ -102,7 +102,7 @@ class NoiseEvidence:
 
 
 def cpus_of(moment: Moment) -> int | None:
-    """Return the number of online CPUs, or None if unknown."""
+    """Return the number of online CPUs, or None if it is unknown."""
     try:
         return len(parse_cpulist(moment.online or "")) or None
     except ValueError:

@@ -1,1 +1,1 @@
-"""Comparisons of runs as text, CSV, JSON, Markdown and HTML. They use the tables of the report formats."""
+"""Comparisons of runs as text, CSV, JSON, Markdown and HTML, based on the tables of the report formats."""

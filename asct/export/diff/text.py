@@ -10,7 +10,7 @@ from asct.export.stdout import WIDTH, table
 from asct.values.text import display_width, wrapped_lines
 
 LISTED = "; -v lists all values"
-"""The end of the sentence about omitted values, for formats that list more values with `-v`."""
+"""The end of the sentence about omitted values, for formats that list more values if `-v` is given."""
 ALIKE = "machine, software, plan and settings are the same, as far as the runs describe them"
 
 

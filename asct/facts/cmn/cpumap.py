@@ -54,7 +54,7 @@ def _shape(mesh: Mesh) -> str:
 
 
 def file_name(snapshot: Snapshot) -> str:
-    """Return the name of the cache file. It contains the host name, because hosts may share a home folder."""
+    """Return the name of the cache file. The name contains the host name, because hosts may share a home folder."""
     lines = (snapshot.command_output("uname") or "").split("\n")
     name = lines[1].strip() if len(lines) > 1 else ""
     return f"cmn-cpus-{re.sub('[^A-Za-z0-9._-]', '_', name)}.json"
@@ -96,5 +96,5 @@ def _inside(mesh: Mesh, cpus: Mapping[int, CpuPort | None]) -> bool:
 
 
 def noted(mesh: Mesh, reasons: Mapping[str, str]) -> Mesh:
-    """Return the mesh with additional reasons for unknown fields."""
+    """Return the mesh with additional reasons why fields are unknown."""
     return mesh.model_copy(update={"unknown": {**mesh.unknown, **reasons}})

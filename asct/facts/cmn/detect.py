@@ -61,7 +61,7 @@ class RequestCounts:
     """The counts that cmnwatch reports for one CPU under load, with one item per watchpoint.
 
     `counts` and `idle` are the numbers of requests with and without load (None if not counted), `lines` is the number
-    of cache lines read, and `ns` and `idle_ns` are the durations with and without load in nanoseconds.
+    of cache lines read, and `ns` and `idle_ns` are the durations, in nanoseconds, with and without load.
     """
 
     cpu: int

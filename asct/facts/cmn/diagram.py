@@ -77,8 +77,8 @@ def _panels(columns: list[int], cell: int, width: int) -> list[list[int]]:
 
 
 def grid(mesh: Mesh, width: int) -> list[str]:
-    """Draw the CPUs of each crosspoint in parentheses, or `()` if there are none. The result is empty if no CPU has
-    been located."""
+    """Draw the CPUs of each crosspoint in parentheses, or `()` if a crosspoint has none. The result is empty if no CPU
+    has been located."""
     cpus = cpus_by_place(mesh)
     if not cpus or mesh.width is None or mesh.height is None:
         return []

@@ -26,7 +26,8 @@ _NONE: Final = (
     " ARMHC600, ARMHC650, ARMHC700 or ARMHC003 in /proc/iomem"
 )
 _MAP: Final = rf"{MESH_MAPS}/(?:[a-z_-]*(\d{{0,3}})/)?map(?:_(\d{{1,3}}))?"
-"""The map of each mesh is either a numbered file (`map_1`) or a file in a numbered folder (`arm_cmn_1/map`)."""
+"""Matches the path of a mesh's map, which is either a numbered file (`map_1`) or a file in a numbered folder
+(`arm_cmn_1/map`)."""
 _FOR_ROOT: Final = "not read, because this requires root (`sudo asct cmn`, or `--sudo`)"
 _LOADED: Final = "load the driver (`modprobe arm-cmn`), mount debugfs, and run asct as root"
 

@@ -85,8 +85,8 @@ class KernelOutput:
 def register_list(mesh: Mesh | None = None) -> str:
     """Return the value of the `cmn` kernel's `--registers` option.
 
-    It selects all known registers of `mesh`. Without a mesh, it selects the registers that describe the topology of any
-    known mesh.
+    The value selects all known registers of `mesh`. Without a mesh, the value selects the registers that describe the
+    topology of any known mesh.
     """
     if mesh is None or mesh.kind is None:
         groups = {

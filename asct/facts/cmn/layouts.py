@@ -86,7 +86,7 @@ class MeshProduct:
         return self.revisions[code] if code < len(self.revisions) else None
 
     def chi_issue(self, info_global: int, revision: str | None) -> str | None:
-        """Return the issue of the CHI protocol (`CHI-E`), or None if it is unknown.
+        """Return the issue (version) of the CHI protocol, such as `CHI-E`, or None if it is unknown.
 
         On CMN-600, bit 49, chic_mode_en, distinguishes C from B (cmn-tools, cmn_devmem.py: `chi_version`).
         """
@@ -97,19 +97,20 @@ class MeshProduct:
         return f"CHI-{'?ABCDEFG'[number]}" if number else None
 
     def has_multiple_dtms(self, info_global: int, revision: str | None) -> bool | None:
-        """Return whether a crosspoint has one debug and trace monitor for every two ports, or None if it is unknown."""
+        """Return whether a crosspoint has one debug and trace monitor for every two ports, or None if this is
+        unknown."""
         place = _at(self.multiple_dtm, revision)
         if place is None:
             return False if self.multiple_dtm is None else None
         return bool(info_global >> place & 1)
 
     def slc_bytes(self, unit_info: int) -> int | None:
-        """Return the size of the system level cache in one home node, in bytes, or None for an unknown code."""
+        """Return the size, in bytes, of the system level cache in one home node, or None for an unknown code."""
         code = unit_info & (7 if len(self.slc_kib) == 8 else 0xF)
         return self.slc_kib[code] << 10 if code < len(self.slc_kib) else None
 
     def sf_bytes(self, unit_info: int) -> int | None:
-        """Return the total size of the cache lines that one home node's snoop filter can track, in bytes, or None for
+        """Return the total size, in bytes, of the cache lines that one home node's snoop filter can track, or None for
         an unknown code.
 
         The filter has 512 << sf_size sets of 16 ways, or sf_num_ways ways in products after CMN-650.
@@ -189,7 +190,8 @@ def registers_of(part: int, revision: str | None, code: int) -> tuple[RegisterLa
 
 @dataclass(frozen=True, slots=True)
 class _NodeScope:
-    """A node type in a revision of a product. It determines which registers and fields of registers.yaml apply."""
+    """A node type in a revision of a product. Together, they determine which registers and fields in registers.yaml
+    apply."""
 
     product: MeshProduct
     revision: str | None

@@ -52,10 +52,12 @@ class CrosspointGrid:
     bits: int
     places: Mapping[int, tuple[int, int]]
     ports: Mapping[int, int]
-    """The number of ports on each crosspoint. It determines the format of the node IDs below the crosspoint."""
+    """The number of ports on each crosspoint. This number determines the format of the node IDs below the
+    crosspoint."""
 
     def port(self, node: PrintedNode, crosspoint: PrintedNode) -> tuple[int | None, int | None]:
-        """Return the port and device of a node; both are None if the node ID does not belong to the crosspoint."""
+        """Return the port number and the device number of a node. Both are None if the node ID does not belong to the
+        crosspoint."""
         low = 5 if self._alone else 3
         if node.node_id >> low != crosspoint.node_id >> low:
             return None, None

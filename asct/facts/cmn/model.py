@@ -152,8 +152,8 @@ class Mesh(Fact):
     multiple_dtm: bool | None = None
     """Whether a crosspoint has one debug and trace monitor for every two ports."""
     slc_bytes: int | None = None
-    """Total size, in bytes, of the system level cache in all home nodes. `sf_bytes` is the total size, in bytes, of the
-    cache lines that the snoop filters can track."""
+    """Total size of the system level cache in all home nodes, in bytes. `sf_bytes` is the total size of the cache lines
+    that the snoop filters can track, also in bytes."""
     sf_bytes: int | None = None
     crosspoints: list[Crosspoint] = Field(default_factory=list)
     nodes: list[MeshNode] = Field(default_factory=list)

@@ -47,7 +47,7 @@ def place_on(axis: Mapping[str, Any], names: Sequence[Any]) -> Place:
 
 
 def style_axes(axes: Axes) -> None:
-    """Style the axes in the page colors."""
+    """Apply the colors of the page to the axes."""
     for side, spine in axes.spines.items():
         spine.set_visible(side in ("left", "bottom"))
         spine.set_color(STYLE[f"{'y' if side == 'left' else 'x'}axis"]["linecolor"])
@@ -83,7 +83,7 @@ def finish_axis(axis: Axis, spec: Mapping[str, Any], names: Sequence[Any]) -> No
 
 
 def separate_labels(axis: Axis, spec: Mapping[str, Any], every: bool) -> None:
-    """Hide tick labels that would overlap others. Category names and, with `every`, the values on the x axis are
+    """Hide tick labels that would overlap others. Category names and, if `every` is true, the values on the x axis are
     slanted first.
 
     If category names still overlap, only every second, third, ... name is shown.

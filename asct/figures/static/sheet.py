@@ -18,14 +18,14 @@ _SQUARE_WIDTH: Final = 760
 _SQUARE_HEIGHT: Final = 640
 _SQUARE_LEAST: Final = 220
 _SQUARE_ROW: Final = 60
-"""Sizes in pixels of a sheet with a square matrix: its width, and the height of the space for the plot (the maximum,
-the height without rows, and the height added by each row)."""
+"""Sizes, in pixels, of a sheet with a square matrix: the width of the sheet, and the height of the space for the plot
+(the maximum, the height without rows, and the height added by each row)."""
 _MARGIN: Final = 20
 _TITLE: Final = 17
 _SMALLEST: Final = 10
 _FOOT: Final = 12
-"""Sizes in pixels: the font size of the title, the font size of the source line at the bottom, and the distance between
-that line and the edge."""
+"""Sizes, in pixels: the font size of the title, the font size of the source line at the bottom, and the distance
+between that line and the edge."""
 _LEADING: Final = 1.4
 """Height of a line, relative to the font size."""
 _GLYPH: Final = 0.57

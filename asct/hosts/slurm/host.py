@@ -319,7 +319,7 @@ class SlurmState:
     seconds: dict[str, float] = field(default_factory=dict)
     """The expected duration of each job, in seconds."""
     names: list[str] = field(default_factory=list)
-    """Job names. They are needed because Slurm reuses job numbers."""
+    """The names of the jobs, which are needed because Slurm reuses job numbers."""
 
 
 def state_file(run: str, host: str) -> Path:

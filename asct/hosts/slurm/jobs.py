@@ -132,7 +132,7 @@ def job_name(run: str, host: str) -> str:
 
 
 def minutes(seconds: float) -> int:
-    """Return the time limit in minutes for a job that is expected to take this number of seconds."""
+    """Return the time limit, in minutes, for a job that is expected to take this number of seconds."""
     return math.ceil((SPARE * seconds + SPARE_S) / 60)
 
 

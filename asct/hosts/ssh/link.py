@@ -173,7 +173,7 @@ def _transport(sock: Any, **options: Any) -> paramiko.Transport:
 
 
 _State = tuple[str, int, int]
-"""The name, modification time and size of a file. If any of these change, the file is read again."""
+"""The name, modification time and size of a file. If any of these changes, the file is read again."""
 
 
 def _states(*files: str) -> tuple[_State, ...]:

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 OLDEST_FIO: Final = "3.30"
 ASSUMED_WRITE_BYTES_PER_S: Final = 2_000_000_000
-"""Write rate of a fast NVMe drive, used to estimate the maximum number of bytes that a point writes."""
+"""Write rate of a fast NVMe drive, in bytes per second. It is used to estimate the maximum number of bytes that a point
+writes."""
 _LIKELY_WRITE_BYTES_PER_S: Final = 1_000_000_000
 _LIKELY_WRITES_PER_S: Final = 75_000
 """Sustained write rate of an ordinary NVMe drive: 1 GB/s for large requests and 300 MB/s for 4 KiB requests. The drive
@@ -137,7 +138,7 @@ def _both_given(params: FioParams, steps: str, axis: str) -> bool:
 
 
 def likely_rate(block_size: int) -> float:
-    """Return the rate in B/s at which an ordinary NVMe drive writes requests of `block_size` bytes."""
+    """Return the rate, in B/s, at which an ordinary NVMe drive writes requests of `block_size` bytes."""
     return min(_LIKELY_WRITE_BYTES_PER_S, _LIKELY_WRITES_PER_S * block_size)
 
 

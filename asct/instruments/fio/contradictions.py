@@ -13,7 +13,7 @@ from asct.instruments.fio.sections import JobFileError, sections_of, slice_bytes
 from asct.values.size import format_size
 
 MAX_SCRATCH_BYTES: Final = 64 * 2**30
-"""Maximum size of the temporary file that asct creates."""
+"""Maximum size, in bytes, of the temporary file that asct creates."""
 _SECTOR: Final = 512
 _NOT_FILES: Final = ("/proc", "/sys")
 

@@ -202,7 +202,7 @@ def _at(series: Sequence[tuple[int, int]], moment: float) -> float:
 
 TOLERANCE: Final = 0.02
 _EDGE_S: Final = 0.02
-"""Maximum error of a report's timestamp on an idle host, in seconds."""
+"""Maximum error, in seconds, of a report's timestamp on an idle host."""
 FIELDS: Final = {"read": (READ_BYTES,), "write": (WRITE_BYTES,), "trim": (DISCARD_BYTES,)}
 """The counters in a guard sample that count the bytes transferred in each direction."""
 

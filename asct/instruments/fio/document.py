@@ -53,14 +53,15 @@ class JobResult:
     depth_shares: Mapping[str, float]
     """Percentage of submissions, keyed by the number of requests in flight: `1`, `2`, `4` ... `>=64`."""
     cpu_s: float
-    """CPU time of the process in seconds, excluding worker threads of the engine and of the Linux kernel."""
+    """CPU time of the process, in seconds, excluding worker threads of the engine and of the Linux kernel."""
     user_s: float = 0.0
     """The part of `cpu_s` spent in user space."""
 
 
 @dataclass(frozen=True, slots=True)
 class FioStatus:
-    """One of the documents that fio writes during a run, as parsed JSON. `stamp_ms` is a wall-clock time."""
+    """One of the documents that fio writes during a run, as parsed JSON. `stamp_ms` is the wall-clock time in
+    milliseconds."""
 
     stamp_ms: float
     jobs: Sequence[Mapping[str, Any]]
@@ -272,7 +273,7 @@ class DirectionInterval:
 
     @cached_property
     def quantiles(self) -> Quantiles[int]:
-        """The quantiles of the completion latencies, in ns."""
+        """The quantiles of the completion latencies, in nanoseconds."""
         return Quantiles(self.bins)
 
 

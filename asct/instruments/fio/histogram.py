@@ -1,4 +1,4 @@
-"""Latency histograms of fio's jobs: exact merging, and statistics.
+"""Merge the latency histograms of fio's jobs exactly, and compute statistics from them.
 
 In json+, latencies are `bins`, which map the midpoint of each bucket (in ns) to its number of requests. Each power of
 two has 64 buckets, so a value is off by at most 1/128 (fio documentation, "JSON+ output"; stat.h, `FIO_IO_U_PLAT_*`).

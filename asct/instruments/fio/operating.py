@@ -228,7 +228,7 @@ LEAST_RANGE: Final = 4.0
 _LEAST_BYTES_POINTS: Final = 2
 """Minimum number of points with equal bytes per second. This number is low because a sweep has few large sizes."""
 _BUSY: Final = 0.6
-"""If a job uses more than this share of a CPU's time, it is considered to be limited by the host."""
+"""A job that uses more than this share of a CPU's time is considered to be limited by the host."""
 _FOLLOWS: Final = 0.1
 """Largest relative difference at which the number of requests in flight is considered equal to the requested number."""
 

@@ -186,7 +186,7 @@ Pattern = Literal[
 Engine = Literal["auto", "io_uring", "libaio", "posixaio", "psync", "pvsync2", "sync", "mmap"]
 
 DEFAULT_FILE_BYTES: Final = 1000 * 2**20
-"""Size of the temporary file if `filesize` is not set (the default of Arm's ASCT)."""
+"""Size of the temporary file, in bytes, if `filesize` is not set (the default of Arm's ASCT)."""
 SCRATCH_NAME: Final = "scratch.dat"
 SYNCHRONOUS: Final = frozenset({"psync", "pvsync2", "sync", "mmap"})
 """Engines that keep only one request per job in flight, regardless of `iodepth`."""

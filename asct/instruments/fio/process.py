@@ -193,7 +193,8 @@ def fio_step(
 
 
 def limit_s(params: FioParams) -> float:
-    """Return the time limit for one process in a long test, so that a hanging process does not block the whole test."""
+    """Return the time limit, in seconds, for one process in a long test. Because of this limit, a hanging process does
+    not block the whole test."""
     return Needs(seconds=params.duration + params.ramp_time).limit_s
 
 

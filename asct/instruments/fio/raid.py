@@ -40,7 +40,8 @@ class _Level(NamedTuple):
 
 
 _LEVELS: Final = {0: _Level(2, 1), 1: _Level(2, None), 5: _Level(3, 2), 6: _Level(4, 3), 10: _Level(2, 2)}
-"""With parity, a small write rewrites one block of data and each parity block (drivers/md/raid5.c)."""
+"""The supported RAID levels. At levels with parity, a small write rewrites one block of data and each parity block
+(drivers/md/raid5.c)."""
 
 
 class RaidParams(Params):

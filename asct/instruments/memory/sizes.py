@@ -53,8 +53,8 @@ MEMORY_LEVEL: Final = "DRAM"
 _START_S: Final = 0.05
 _MAP_S_PER_GIB: Final = 0.25
 _TYPICAL_OPTIMUM: Final = 600 << 20
-"""DRAM working-set size that estimates assume until latency-sweep has determined the optimum size: half of
-latency-sweep's largest working set."""
+"""Working-set size for DRAM, in bytes, that estimates assume until latency-sweep has determined the optimum size: half
+of latency-sweep's largest working set."""
 
 
 def level_sizes(context: Context, facts: HostFacts, cpus: Sequence[int]) -> dict[str, int]:

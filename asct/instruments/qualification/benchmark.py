@@ -35,8 +35,8 @@ from asct.sdk.step import Output, Step
 START_SECONDS: Final = 0.8
 """Time, in seconds, that it takes to start and stop fio under guard."""
 ASSUMED_BYTES: Final = 10**12
-"""The size, in bytes, that a named target is assumed to have until its host reports the actual size. `active_range`
-overrides it."""
+"""The size, in bytes, that a named target is assumed to have until its host reports the actual size. The setting
+`active_range` overrides this size."""
 _LARGEST_BYTES: Final = 16 * 10**12
 _SLOW_BYTES_PER_S: Final = 50_000_000
 _USUAL_BYTES_PER_S: Final = 1_000_000_000
