@@ -35,8 +35,8 @@ class DriveHealth(BaseModel):
     throttle_transitions: int
     """Number of thermally triggered transitions to a lower power state, summed over both thresholds."""
     data_units_written: SkipJsonSchema[int | None] = Field(None, exclude=True)
-    """Number of data units that the host has written. It is not part of the documents, because it is recorded as a
-    measurement."""
+    """Number of data units that the host has written. This number is not part of the documents, because it is recorded
+    as a measurement."""
 
     @property
     def heat(self) -> int:

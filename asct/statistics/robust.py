@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from itertools import combinations
 
 NORMAL_CONSISTENCY = 1.4826
-"""The MAD of normally distributed values times this factor estimates their standard deviation. It is 1 / (0.75 quantile
-of the normal distribution)."""
+"""This factor times the MAD of normally distributed values is an estimate of their standard deviation. The factor is 1
+/ (0.75 quantile of the normal distribution)."""
 
 
 def median(values: Sequence[float]) -> float:

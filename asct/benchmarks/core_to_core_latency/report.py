@@ -74,8 +74,8 @@ Setting = Callable[[str, str], Any]
 
 
 def stored_pairs(records: Sequence[Record], setting: Setting) -> list[StoredPairs]:
-    """Return the points that have pairs, in order of appearance. Their values are in cycles if all pairs have values in
-    cycles."""
+    """Return the points that have pairs, in order of appearance. The values of the pairs are in cycles if all pairs
+    have values in cycles."""
     groups = by_point(records)
     in_cycles = all(setting(mine[0].point_id, "cycle_base") for mine in groups)
     points = [_measured(mine, in_cycles, setting) for mine in groups]

@@ -85,7 +85,8 @@ def measured_again(found: Survey, run: KernelRun) -> list[Measurement]:
 
 
 def _of_size(point: SizeLatency, search: LevelSearch) -> list[Measurement]:
-    """Return the measurements of a size. They are details if levels were found; otherwise, the curve is the result."""
+    """Return the measurements of a size. These measurements are details if levels were found; otherwise, the curve is
+    the result."""
     suspicion = search.suspects.get(point.chase.size)
     flags = (*point.flags, suspicion) if suspicion else point.flags
     spreads = {"latency": point.chase.latency, "latency_cycles": point.chase.cycles}

@@ -148,8 +148,8 @@ class SaturationParams(QualificationParams):
 
     @property
     def phase(self) -> Phase:
-        """The phase that purges and preconditions the target. It tracks no workload, because the rounds have their own
-        stop condition."""
+        """The phase that purges and preconditions the target. This phase tracks no workload, because the rounds have
+        their own stop condition."""
         return Phase("", (self.cell,), (), self.sizes[0], self.round_time, self.ramp_time)
 
     @property

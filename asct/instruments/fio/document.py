@@ -1,7 +1,8 @@
 """Parse the json+ output of fio (3.30 or newer), without validating the measured values.
 
 With `--status-interval`, the output contains several documents, each with the totals so far; the last one is the
-result. fio prints messages before and between them (fio issue 731), and leaves an incomplete document if it is killed.
+result. fio prints messages before and between the documents (fio issue 731), and leaves an incomplete document if it is
+killed.
 """
 
 from __future__ import annotations
@@ -301,8 +302,8 @@ class RunInterval:
 
 
 _Totals = tuple[int, int, Mapping[str, int]]
-"""Requests, bytes and completion latencies in a direction so far. The midpoints of latency buckets remain text until
-they are needed."""
+"""The requests, bytes and completion latencies in one direction so far. The midpoints of latency buckets remain text
+until they are needed."""
 
 
 def seconds_of(reports: Sequence[FioStatus]) -> tuple[RunInterval, ...]:
