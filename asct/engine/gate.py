@@ -202,7 +202,7 @@ class JobGuard:
         taken, most = (format_quantity(number, "B") for number in (self._gate.spent[path], self._gate.limit or 0))
         message = (
             f"host {self._job.host}: {taken} were written to {path or 'the temporary file'} in this run; "
-            f"`safety.max_written` limits the total for all targets of a program to {most}"
+            f"`safety.max_written` permits {most} for all targets of a program together"
         )
         return Diagnostic(VOLUME.code, message, hint=VOLUME.hint)
 

@@ -111,8 +111,8 @@ class StreamParams(QualificationParams):
 
     streams: StreamTexts = setting(
         ("SEQ 128K W", "RND 4K W"),
-        "Streams, each given as `RND` or `SEQ`, request size, `R` or `W` and, optionally, the queue depth per job: "
-        "`RND 4K W`, `SEQ 128K R Q8`",
+        "Streams to measure; each consists of `RND` or `SEQ`, a request size, `R` or `W` and, optionally, a queue "
+        "depth per job, for example `RND 4K W` or `SEQ 128K R Q8`",
         aliases=("io_streams",),
         min_length=1,
         max_length=16,

@@ -44,8 +44,8 @@ class VisitedParams(Params):
     visits: Annotated[int | None, AUTO] = setting(
         None,
         "Number of visits (processes that each measure every value in freshly allocated memory); `auto` means "
-        f"{VISITS_MIN}, or up to {VISITS_MOST} if more than a fifth of the values vary too much for `target_interval` "
-        f"in the first {VISITS_MIN}",
+        f"{VISITS_MIN}, or up to {VISITS_MOST} if, after {VISITS_MIN} visits, more than a fifth of the values vary too "
+        "much for `target_interval`",
         ge=1,
         le=1000,
         pitfalls=f"With fewer than {VISITS_MIN} visits, there is no interval.",

@@ -200,8 +200,8 @@ def _phase_notes(view: QualificationView, phase: str) -> list[str]:
     if run["profile"] == "fast":
         how = (
             f"Fast profile: the tracked workloads ran for {seconds} per round until they were steady (rounds "
-            f"{first} to {last}), then each workload ran once until its rate settled, for at most {seconds}; not "
-            f"comparable with results from the `pts` profile"
+            f"{first} to {last}). Then each workload ran once until its rate settled, for at most {seconds}. These "
+            f"values are not comparable with results from the `pts` profile"
         )
     else:
         how = f"Averages of rounds {first} to {last}; each workload ran for {seconds} per round"
@@ -234,10 +234,10 @@ def steady_table(records: Sequence[Record], slug: str) -> Sequence[Table]:
 def _rule(run: dict[str, Scalar]) -> str:
     """Describe the rule that defines the steady state."""
     return (
-        f"Steady: over {run['window']} rounds, the values differ by at most {run['excursion']:g} % and the fitted "
-        f"line changes by at most {run['slope']:g} % of the average, after the active range has been written "
-        f"{_times(run['steady_volume'])} since the purge or the rate has fallen by half; at most "
-        f"{run['rounds_max']} rounds"
+        f"A workload is steady if, over {run['window']} rounds, its values differ by at most {run['excursion']:g} % "
+        f"and the fitted line changes by at most {run['slope']:g} % of the average. Before that, the active range must "
+        f"have been written {_times(run['steady_volume'])} since the purge, or the rate must have fallen by half. The "
+        f"test ends after at most {run['rounds_max']} rounds"
     )
 
 
