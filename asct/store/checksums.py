@@ -137,7 +137,7 @@ def is_inner(path: str) -> bool:
 
 
 def is_evidence(path: str) -> bool:
-    """Return whether a file in a run's folder is a result or a document, as opposed to a report, a log or a temporary
+    """Return whether a file in a run folder is a result or a document, as opposed to a report, a log or a temporary
     file."""
     first, _, rest = path.partition("/")
     temporary = path.rpartition("/")[2].startswith(".")

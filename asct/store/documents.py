@@ -63,7 +63,7 @@ def way_out(place: str) -> str:
         return "`asct results rebuild` restores it from the raw files"
     if name in _UNIQUE:
         return (
-            "restore it from a backup; if there is none, run the plan again: `asct apply` with plan.yaml in the run's "
+            "restore it from a backup; if there is none, run the plan again: `asct apply` with plan.yaml in the run "
             "folder"
         )
     return (
@@ -89,7 +89,7 @@ def inside(root: Path, relative: str) -> Path:
     parts = relative.split("/")
     if relative.startswith("/") or ".." in parts or "\0" in relative:
         raise store_error(
-            "E510", f"`{relative}` is outside the run's folder", "the results tree was modified outside asct"
+            "E510", f"`{relative}` is outside the run folder", "the results tree was modified outside asct"
         )
     if len(relative) > _LONGEST_PATH or max(map(len, map(os.fsencode, parts))) > _LONGEST_NAME:
         raise store_error(
@@ -107,7 +107,7 @@ def inside(root: Path, relative: str) -> Path:
 def _check_link(root: Path, relative: str) -> None:
     real, real_root = os.path.realpath(root / relative), os.path.realpath(root)
     if real != real_root and not real.startswith(f"{real_root}/"):
-        raise store_error("E510", f"`{relative}` leads outside the run's folder through a link", "remove the link")
+        raise store_error("E510", f"`{relative}` leads outside the run folder through a link", "remove the link")
 
 
 def read_text(path: Path) -> str:

@@ -21,7 +21,7 @@ from asct.store.outputs import log_names, occupant
 from asct.store.reader import StoredRun, read_run, real_folders
 
 _DELETED: Final = ".{}.deleted"
-"""The name of a run's folder while it is being deleted. No command treats such a folder as a run. If the deletion is
+"""The name of a run folder while it is being deleted. No command treats such a folder as a run. If the deletion is
 interrupted, the next `remove_runs` completes it."""
 
 

@@ -189,7 +189,7 @@ def _unlisted(check: _Check) -> Iterator[Diagnostic]:
     for path in check.tree.files:
         if is_evidence(path) and path not in check.listed and not path.startswith(tuple(check.unlisted)):
             message = f"{check.stored.layout.root / path}: not written by this run"
-            yield Diagnostic("E518", message, hint="move it out of the run's folder")
+            yield Diagnostic("E518", message, hint="move it out of the run folder")
 
 
 def _documents(check: _Check) -> Iterator[Diagnostic]:
@@ -301,7 +301,7 @@ def _raw_folder(check: _Check, raw: str, file: str) -> Iterator[Diagnostic]:
     if f"{raw}/{file}" in check.listed or raw in check.statuses:
         return  # the file exists, or its absence has already been reported
     if Path(raw).is_absolute():
-        yield Diagnostic("E510", f"`{raw}` is outside the run's folder", hint=_MODIFIED)
+        yield Diagnostic("E510", f"`{raw}` is outside the run folder", hint=_MODIFIED)
         return
     try:
         folder = check.stored.inside(check.stored.layout.root / raw)
