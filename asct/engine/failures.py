@@ -200,7 +200,7 @@ def judged(found: Iterable[Measurement], *, strict: bool) -> tuple[PointStatus, 
 
 def missing_result(job: Job, error: Exception) -> Diagnostic:
     """Return the diagnostic for a point that needs a result that another job did not produce."""
-    hint = "set the missing value in the plan, or determine why the other job did not measure it"
+    hint = "set the missing value in the plan, or find out why the other job did not measure it"
     return Diagnostic("E612", f"{job.id} on {job.host}: a required result does not exist: {error}", hint=hint)
 
 

@@ -261,7 +261,7 @@ def _axis(sweep: Section, key: str, item: Node) -> Node:
         return item
     if isinstance(item.value, str) and (found := _DASHED.fullmatch(item.value)):
         ends = f"from: {shown(found[1])}, to: {shown(found[2])}"
-        hint = f"write `{{{ends}, times: 2}}`, or `step` instead of `times` to add instead of multiplying"
+        hint = f"write `{{{ends}, times: 2}}` to multiply, or use `step` instead of `times` to add"
         sweep.wrong(item, f"axis `{shown(key)}`", "a list or a range", hint)
         return item.rejected()
     hint = f"write `[{shown(item.value)}]`, or move a single value under `config`"
