@@ -269,7 +269,7 @@ def _require_ends(stored: StoredRun) -> None:
     ended = {stored.layout.repeat(*key) for key in _in_order(stored)}
     others = [stored.status_if_readable(folder) for folder in stored.repeats() if folder not in ended]
     if number := sum(status is not None and status.status in VALUED for status in others):
-        lacks = f"does not contain the end of {counted(number, 'repeat')} with values"
+        lacks = f"does not contain the end events of {counted(number, 'repeat')} with values"
         message = f"{stored.layout.journal} {lacks}; records.jsonl is unchanged"
         hint = "restore the journal from a backup; if there is none, `asct resume` measures these repeats again"
         raise StoreError(Diagnostic("E508", message, hint=hint))

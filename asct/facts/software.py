@@ -84,7 +84,11 @@ def io_uring(snapshot: Snapshot, gaps: UnknownFacts) -> bool | None:
     disabled = whole(snapshot.text("/proc/sys/kernel/io_uring_disabled"))
     root = whole(snapshot.command_output("id")) == 0
     value = {0: True, 1: True if root else None, 2: False}.get(-1 if disabled is None else disabled)
-    return gaps.known("io_uring", value, "no fio with this engine is available for a test, and no sysctl reports it")
+    return gaps.known(
+        "io_uring",
+        value,
+        "no fio with the io_uring engine is available for a test, and no sysctl reports the permission",
+    )
 
 
 def work_folder(snapshot: Snapshot, gaps: UnknownFacts) -> tuple[int | None, str | None]:

@@ -227,7 +227,7 @@ def test_a_damaged_journal_costs_no_records(lab: Lab, share: int) -> None:
     before = layout.records.read_bytes()
     text = layout.journal.read_text()
     layout.journal.write_text(text[: len(text) // share] if share else "")
-    with pytest.raises(StoreError, match=r"journal\.jsonl does not contain the end of . repeats? with values"):
+    with pytest.raises(StoreError, match=r"journal\.jsonl does not contain the end events of . repeats? with values"):
         rebuild(read_run(layout.root), plant.Shelf())
     assert layout.records.read_bytes() == before
     layout.journal.write_text(text)

@@ -23,7 +23,9 @@ _RATES: Final = (
     Column("request_share", "Share (%)", help="share of all requests while all streams run"),
     Column("bandwidth-alone", "MB/s alone", _MB),
     Column("bandwidth-together", "Together", _MB),
-    Column("kept_bandwidth", "Kept (%)", help="bandwidth while all streams run, relative to the bandwidth alone"),
+    Column(
+        "kept_bandwidth", "Kept (%)", help="bandwidth while all streams run, relative to the stream's bandwidth alone"
+    ),
 )
 _PERCENTILES: Final = {"latency_p99": "p99", "latency_p99_9": "p99.9", "latency_p99_999": "p99.999"}
 _LATENCIES: Final = (

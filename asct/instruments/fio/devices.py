@@ -60,7 +60,7 @@ _COLUMNS: Final = tuple(
 _NO_NODE: Final = -1
 """The node number that the Linux kernel reports for a drive that does not belong to a NUMA node."""
 _NOTE: Final = "A temporary file is listed with the drive that contains the work folder, if the host reports that drive"
-_HEALTH_NOTE: Final = "Temperature and health before the first point -> after the last point"
+_HEALTH_NOTE: Final = "Temperature and health: before the first point -> after the last point"
 
 
 def device_table(records: Sequence[Record], slug: str) -> Sequence[Table]:
