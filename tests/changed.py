@@ -23,13 +23,13 @@ _NO_TESTS = 5
 
 
 def git(*words: str) -> str:
-    """Return the output of git; empty if git fails, for example in a copy without history."""
+    """Return the output of git, or an empty string if git fails, for example in a copy without history."""
     done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False)
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
 def changed_since(commit: str) -> list[str] | None:
-    """Return the paths in the work tree that differ from a commit; None if the history does not contain it."""
+    """Return the paths in the work tree that differ from a commit, or None if the history does not contain it."""
     if not commit or not git("rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}"):
         return None
     return git("diff", "--name-only", "--no-renames", commit).splitlines()

@@ -1,4 +1,4 @@
-"""Values with known visits, and noise of three kinds from which visits are drawn."""
+"""Values with given visits, and three kinds of noise from which visits are drawn."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def sampled(values: Sequence[float], **changes: Any) -> MetricGroup:
 
 
 def repeated(repeats: Sequence[Sequence[float]], **changes: Any) -> MetricGroup:
-    """Return a value with several repeats, each with these visits."""
+    """Return a value with several repeats, each of which has these visits."""
     groups = [sampled(visits, repeat=number, **changes) for number, visits in enumerate(repeats, 1)]
     return replace(groups[0], records=tuple(record for group in groups for record in group.records))
 

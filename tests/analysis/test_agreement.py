@@ -1,4 +1,5 @@
-"""The same quantity measured twice in a run: both values agree, or both name each other."""
+"""A quantity that is measured twice in a run: either both values agree, or each is marked with the name of the
+other."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ Reached = tuple[list[Record], tuple[Disagreement, ...]]
 
 
 def value(job: str, metric: str, coords: dict[str, Any], middle: float, half: float = 0.0, **changes: Any) -> Record:
-    """A value with the interval `middle` +- `half`; none without `half`. `job` is a benchmark, or `id=benchmark`."""
+    """Return a value with the interval `middle` +- `half`, or without an interval if `half` is not set. `job` is the
+    name of a benchmark, or `id=benchmark`."""
     name, _, uses = job.partition("=")
     benchmark = installed().get(uses or name)
     assert benchmark is not None
@@ -46,7 +48,8 @@ def facts(nodes: int = 1) -> HostFacts:
 
 
 def read(records: Sequence[Record], nodes: int = 1, **settings: dict[str, Any]) -> Reached:
-    """Return the records as reports see them. `settings` are those of each entry, `_` for `-`, besides the defaults."""
+    """Return the records as reports see them. `settings` contains the settings of each entry that differ from the
+    defaults; `_` stands for `-` in entry names."""
     jobs = [
         {"host": host, "id": job, "settings": DEFAULTS | settings.get(job.replace("-", "_"), {})}
         for host, job in dict.fromkeys((one.host, one.id) for one in records)
@@ -124,7 +127,7 @@ def test_hosts_and_versions_are_kept_apart() -> None:
 
 
 def test_memory_of_another_node_is_another_quantity() -> None:
-    """latency-sweep measures on the first node."""
+    """latency-sweep measures memory on the first node."""
     far = [value("idle-latency", "latency", {"run_node": a, "memory_node": b}, 300 * NS) for a, b in ((0, 1), (1, 1))]
     near = value("idle-latency", "latency", LOCAL, 187 * NS)
     reached = read([dram()[0], near, *far], nodes=2)
@@ -145,7 +148,7 @@ def level_and_curve(level: float, curve: Sequence[float]) -> list[Record]:
 
 
 def test_a_level_and_its_own_curve_are_compared() -> None:
-    """L1 read 162 GB/s at the level, 203 GB/s on the curve; sizes of other levels do not count."""
+    """The level L1 has 162 GB/s, but the curve has 203 GB/s. Sizes that belong to other levels do not count."""
     reached = read(level_and_curve(162e9, [203e9, 203e9, 204e9, 202e9, 90e9]))
     assert flags(reached) == [["disagrees:curve"], [], [], *[["disagrees:level"]] * 3, []]
     assert reached[1][0].text == "curve 203 GB/s"
@@ -153,7 +156,7 @@ def test_a_level_and_its_own_curve_are_compared() -> None:
 
 
 def test_levels_are_told_in_the_order_of_the_records() -> None:
-    """A set of names would change the report from one process to the next."""
+    """If the levels were a set of names, the order in the report would change from one process to the next."""
     names = ("L1", "L2", "L3", "LLC", "DRAM")
     records = [
         record
@@ -231,7 +234,8 @@ def jobs_of() -> Any:
 
 @pytest.mark.parametrize(("curve", "flagged"), [(550_000, True), (480_000, False), (270_000, False), (130_000, True)])
 def test_the_end_of_a_cache_on_the_curves_of_latency_and_bandwidth(curve: int, flagged: bool) -> None:
-    """274 KiB where the bandwidth falls at 550 KiB: a TLB, not the cache."""
+    """The latency rises at 272 kB. If the bandwidth falls only at 550 kB, the latency shows the reach of a TLB, not the
+    end of the cache."""
     seen, _ = read(
         [
             value("latency-sweep", "upper_bound", {"level": "L2"}, 272_000),

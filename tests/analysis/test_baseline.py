@@ -1,4 +1,4 @@
-"""Which run is the baseline, which cannot be, and what `accept` changes."""
+"""How the baseline is chosen, which runs cannot be the baseline, and what `accept` changes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ HEX = "3f9c2a"
 def run(
     results: Path, second: int, value: float = 1e-7, plan: str = "gate", flags: Sequence[str] = (), **end: Any
 ) -> StoredRun:
-    """A run that started at that second, with two metrics of the same value."""
+    """Return a run that started at this second and has two metrics with the same value."""
     name, started = f"20261121T0428{second:02}Z-{HEX}", f"2026-11-21T04:28:{second:02}.000Z"
     writer = RunWriter.create(results, head(run=name, plan=plan, started_at=started), "plan: 1\n", "{}")
     writer.document(writer.layout.facts("h"), facts())
@@ -89,7 +89,7 @@ def test_the_points_of_the_judged_run_are_known(tmp_path: Path) -> None:
 
 
 def test_a_later_run_is_neither_the_baseline_nor_counts_for_the_spread(tmp_path: Path) -> None:
-    """Rendering the report of a run again must not change its verdicts."""
+    """If the report of a run is rendered again, its verdicts must not change."""
     run(tmp_path, 1, 1e-7)
     run(tmp_path, 2, 2e-7)
     now = run(tmp_path, 3, 3e-7)
@@ -144,7 +144,7 @@ def test_a_run_with_faults_is_never_a_baseline(tmp_path: Path, end: dict[str, An
 
 
 def test_an_unknown_verdict_does_not_matter(tmp_path: Path) -> None:
-    """Otherwise, the first run of a plan with a baseline could never become that baseline."""
+    """Otherwise, the first run of a plan with a baseline could never become the baseline."""
     unknown = FAILED.model_copy(update={"outcome": "unknown"})
     allowed = MISSING.model_copy(update={"if_missing": "warn"})
     assert unfit(run(tmp_path, 1, verdicts=[unknown, allowed], exit_code=3)) == ""
@@ -195,7 +195,7 @@ NEW = (1.0e-7, 1.01e-7, 0.99e-7, 1.02e-7, 1.0e-7)
 def test_the_spread_is_that_of_the_level_of_the_baseline(
     tmp_path: Path, earlier: Sequence[float], counted: Sequence[float]
 ) -> None:
-    """Otherwise, the runs before an improvement would hide a regression back."""
+    """Otherwise, the runs before an improvement would hide a later regression to the old value."""
     for second, measured in enumerate(earlier):
         run(tmp_path, second, measured)
     assert spread(found("latest", run(tmp_path, 30))) == tuple(counted)

@@ -1,4 +1,4 @@
-"""Documents of limited size."""
+"""Documents whose size is limited."""
 
 from __future__ import annotations
 

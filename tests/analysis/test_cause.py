@@ -1,4 +1,4 @@
-"""The first cause of a failure, in the order in which the verdict names problems."""
+"""The first cause of a failure, in the order in which the verdict lists problems."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values of two runs are compared by their visits: what is called changed, what is not, and why."""
+"""Comparisons of the values of two runs, based on their visits: which values are reported as changed, and why."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.analysis.sampled import NOISES, Noise, correlated, repeated
 
 
 def group(values: list[float], **changes: Any) -> MetricGroup:
-    """A value with these visits."""
+    """Return a value with these visits."""
     middle = sorted(values)[len(values) // 2]
     spread = (min(values), max(values))
     stats = Stats(
@@ -182,8 +182,8 @@ def test_repeats_without_visits_are_the_samples() -> None:
 @pytest.mark.parametrize("repeats", [2, 3, 5])
 @pytest.mark.parametrize("noise", NOISES)
 def test_visits_of_several_repeats_do_not_count_as_independent(noise: Noise, repeats: int) -> None:
-    """300 gates of one value, with a limit of 0; the seed is fixed. If visits were pooled, one gate in six of two
-    repeats would fail."""
+    """The test simulates 300 gates of one value, with a limit of 0 and a fixed seed. If visits were pooled, one in six
+    gates of runs with two repeats would fail."""
     rng = random.Random(f"{noise} {repeats}")
     pairs = [[correlated(noise, repeats, 8, rng) for _ in ("base", "new")] for _ in range(300)]
     failed = sum(adjusted([compare(base, new, 0.0)])[0].outcome == "regressed" for base, new in pairs)
@@ -206,8 +206,9 @@ def test_repeats_of_visits_are_the_samples_until_the_spread_of_runs_is_known() -
 
 
 def test_the_visits_of_few_repeats_do_not_make_the_spread_well_known() -> None:
-    """Repeats differ by 2 %; the unchanged runs agree to 0.1 %, perhaps by chance. With the 46 degrees of freedom of 48
-    independent visits, 5 % more would be a regression; with the 4 of six repeats, it is not sure."""
+    """Repeats differ by 2 %, whereas the unchanged runs agree to 0.1 %, perhaps by chance. With the 46 degrees of
+    freedom of 48 independent visits, an increase by 5 % would be a regression. With the 4 degrees of freedom of six
+    repeats, the result is uncertain."""
     base, new = (
         repeated([around(middle * share, 8, 1, spread=0.001) for share in (0.98, 1.0, 1.02)])
         for middle in (100e-9, 105e-9)
@@ -218,7 +219,7 @@ def test_the_visits_of_few_repeats_do_not_make_the_spread_well_known() -> None:
 
 
 def test_the_spread_of_unchanged_runs_decides_what_visits_cannot() -> None:
-    """Visits agree to 1 %; runs do so, or differ by 15 %."""
+    """The visits agree to 1 %. The runs also agree to 1 %, or differ by 15 %."""
     base, new = group(around(100e-9)), group(around(120e-9))
     alike = [100e-9 * (1.0 + 0.01 * step) for step in (0, -1, 1, -0.5, 0.5)]
     apart = [100e-9 * (1.0 + 0.15 * step) for step in (0, -1, 1, -0.5, 0.5)]
@@ -235,7 +236,7 @@ def test_the_spread_of_unchanged_runs_decides_what_visits_cannot() -> None:
 
 @pytest.mark.parametrize("disturbed", ["base", "new"])
 def test_disturbed_visits_do_not_hide_a_change_from_runs_that_agree(disturbed: str) -> None:
-    """Two of twelve visits take twice as long, which moves neither median."""
+    """Two of twelve visits take twice as long, which does not change either median."""
     alike = [100e-9 * (1.0 + 0.001 * step) for step in (0, -1, 1, -0.5, 0.5)]
     visits = {"base": around(100e-9, 12, spread=0.001), "new": around(105e-9, 12, spread=0.001)}
     visits[disturbed] = [*visits[disturbed][:-2], 200e-9, 210e-9]
@@ -247,7 +248,8 @@ def test_disturbed_visits_do_not_hide_a_change_from_runs_that_agree(disturbed: s
 
 
 def test_equal_samples_do_not_make_a_value_precise() -> None:
-    """All values are multiples of 0.1 ns. The median's interval has no width, and neither has that of the runs."""
+    """All values are multiples of 0.1 ns. The interval of the median has a width of zero, and so does that of the
+    runs."""
     base, new = ([first] * 10 + [second] * 2 for first, second in ((98.1e-9, 98.2e-9), (98.2e-9, 98.1e-9)))
     (found,) = adjusted([compare(group(base), group(new), 0.0, [98.1e-9] * 10)])
     assert found.noise == pytest.approx(2**0.5 * 0.05 / 98.1, rel=0.01)
@@ -256,7 +258,7 @@ def test_equal_samples_do_not_make_a_value_precise() -> None:
 
 @pytest.mark.parametrize("unchanged", [[], [98.1e-9] * 10])
 def test_the_noise_floor_of_equal_samples_is_their_resolution(unchanged: list[float]) -> None:
-    """Values that are printed as 98.1 and 98.2 ns may differ by much less than 0.1 ns."""
+    """Values that are printed as 98.1 ns and 98.2 ns may differ by much less than 0.1 ns."""
 
     def found(new: float, count: int = 12) -> Change:
         (change,) = adjusted([compare(group([98.1e-9] * count), group([new] * count), 0.0, unchanged)])
@@ -293,7 +295,7 @@ def test_the_noise_floor_spans_visits_that_are_not_independent(flag: str) -> Non
 
 
 def test_the_noise_floor_of_few_repeats_is_their_range() -> None:
-    """The median of fewer than 6 values has no interval, however many unchanged runs are known."""
+    """The median of fewer than 6 values has no interval, no matter how many unchanged runs are known."""
     base, new = (repeated([[middle * share] for share in (0.98, 1.0, 1.02)]) for middle in (100e-9, 105e-9))
     assert compare(base, new, 0.0, [100e-9] * 10).noise == pytest.approx(2**0.5 * 0.02)
 
@@ -379,7 +381,7 @@ def test_constant_values_do_not_hide_that_the_others_moved_together() -> None:
 
 @pytest.mark.parametrize("kind", ["normal", "heavy-tailed", "bimodal"])
 def test_at_most_one_gate_in_a_hundred_fails_without_a_change(kind: str) -> None:
-    """1,000 gates of eight values each, with a limit of 0, the strictest; the seed is fixed."""
+    """The test simulates 1,000 gates of eight values each, with the strictest limit (0) and a fixed seed."""
     rng = random.Random(f"{kind} gates")
 
     def draw() -> float:

@@ -1,4 +1,4 @@
-"""A regression fails the run only if a second measurement confirms it; otherwise, both values are shown."""
+"""A regression fails the run only if a second measurement confirms it. Otherwise, both values are shown."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def times(group: MetricGroup, factor: float) -> MetricGroup:
 
 
 def baseline(*groups: MetricGroup, unchanged: int = 9) -> Baseline:
-    """The baseline has these values, and the unchanged runs beside it have nearly the same ones."""
+    """Return a baseline with these values and with unchanged runs that have nearly the same values."""
     hosts = RunHardware({"a": HostFacts(host="a", collected_at="t")})
     values = {key_of(group): group for group in groups}
     factors = [1.0 + 0.002 * (number % 5 - 2) for number in range(unchanged)]
@@ -55,7 +55,8 @@ def baseline(*groups: MetricGroup, unchanged: int = 9) -> Baseline:
 
 
 def second(again: Sequence[MetricGroup], problem: str = "", check: Check = CHECK, first: float = 120e-9) -> Verdict:
-    """The verdict on a value of 100 ns in the baseline that was `first` and then `again`."""
+    """Return the verdict on a value that is 100 ns in the baseline, `first` in the first measurement, and `again` in
+    the second."""
     base, place = baseline(sampled(around(100e-9))), sampled(around(first, seed=2))
     verdicts = judge([check], [place], run_of(), {}, baseline=base)
     [verdict] = confirmed(verdicts, suspects(verdicts, [place]), again, base, {POINT: problem} if problem else {})
@@ -71,7 +72,7 @@ def test_a_regression_that_is_measured_twice_fails() -> None:
 
 @pytest.mark.parametrize(("unchanged", "outcome"), [(0, "unknown"), (3, "unknown"), (4, "fail"), (9, "fail")])
 def test_nothing_fails_before_the_spread_of_unchanged_runs_is_known(unchanged: int, outcome: str) -> None:
-    """Visits cannot tell what changes from run to run, such as the physical CPUs behind virtual ones."""
+    """Visits cannot show what changes from run to run, such as the physical CPUs behind virtual ones."""
     base, place = baseline(sampled(around(100e-9)), unchanged=unchanged), sampled(around(120e-9, seed=2))
     [verdict] = judge([CHECK], [place], run_of(), {}, baseline=base)
     assert verdict.outcome == outcome
@@ -138,7 +139,7 @@ VISITS, VALUES, GATES = 8, 8, 1000
 
 
 def fails_twice(noise: Noise, rng: random.Random, change: float = 0.0) -> tuple[bool, bool]:
-    """Whether a gate fails at the first look, and whether it still fails after the second one."""
+    """Return whether a gate fails in the first measurement, and whether it still fails after the second one."""
 
     def visited(factor: float = 1.0) -> MetricGroup:
         return sampled([factor * (1.0 + draw(noise, 0.02, rng)) for _ in range(VISITS)])
@@ -153,7 +154,7 @@ def fails_twice(noise: Noise, rng: random.Random, change: float = 0.0) -> tuple[
 
 @pytest.mark.parametrize("noise", NOISES)
 def test_the_second_look_never_adds_false_alarms(noise: Noise) -> None:
-    """1,000 gates of eight unchanged values, with a limit of 0, the strictest; the seed is fixed."""
+    """The test simulates 1,000 gates of eight unchanged values each, with the strictest limit (0) and a fixed seed."""
     rng = random.Random(f"{noise} two looks")
     looks = [fails_twice(noise, rng) for _ in range(GATES)]
     alone, both = (sum(looked) for looked in zip(*looks, strict=True))
@@ -168,7 +169,8 @@ def test_the_second_look_costs_little_power() -> None:
 
 
 def test_a_value_that_only_the_baseline_has_is_unknown_unless_its_point_is_not_planned() -> None:
-    """The run has no level L3. Nobody planned `p9`, and an invalid value is none."""
+    """The run has no level L3. The plan does not contain the point `p9`, and an invalid value does not count as a
+    value."""
     found, lost = sampled(around(100e-9)), sampled(around(100e-9), coords={"level": "L3"})
     other = sampled(around(100e-9), coords={"level": "L4"}, point_id="p9")
     base = baseline(found, lost, other, sampled(around(1.0), coords={"level": "L5"}, flags=["invalid-x"]))
@@ -192,7 +194,7 @@ def test_a_job_that_was_measured_in_part_lacks_no_single_values() -> None:
 
 
 def test_what_may_be_chance_far_beyond_the_limit_is_a_warning_everywhere(tmp_path: Path) -> None:
-    """The unchanged runs differ by 15 %, so 20 % more may be due to chance."""
+    """The unchanged runs differ by 15 %, so an increase by 20 % may be due to chance."""
     base, place = sampled(around(100e-9)), sampled(around(120e-9, seed=2))
     values = [100e-9 * (1.0 + 0.15 * step) for step in (0, -1, 1, -0.5, 0.5, 0, -1, 1, -0.5, 0.5)]
     runs = [UnchangedRun(f"u{n}", {key_of(base): sampled([v] * 8, run=f"u{n}")}) for n, v in enumerate(values)]

@@ -1,4 +1,4 @@
-"""Two machines that have little in common, in a few lines."""
+"""A short list of differences between two machines that have little in common."""
 
 from __future__ import annotations
 

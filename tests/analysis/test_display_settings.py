@@ -1,4 +1,5 @@
-"""Settings that only determine how values are shown come to tables and figures from the point, not from its records."""
+"""Settings that only determine how values are shown are passed to tables and figures from the point, not from the
+records."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ __all__ = ["lab"]
 
 
 class Titled(plant.Probe):
-    """Shows a setting of each of its points."""
+    """A benchmark that shows a setting of each of its points."""
 
     name = "titled"
 

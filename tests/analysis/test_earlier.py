@@ -1,4 +1,4 @@
-"""The earlier run lies behind the values of every chart that both runs have."""
+"""Every chart that exists in both runs shows the values of the earlier run in the background."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every expectation ends as pass, fail or unknown; what was not measured never passes."""
+"""Every expectation ends as pass, fail or unknown. A value that was not measured never passes."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def test_a_failed_job_is_unknown() -> None:
 
 
 def test_the_cause_is_that_of_the_place_and_reaches_the_verdict_unchanged() -> None:
-    """Another point failed for another reason, which must not be told for this one."""
+    """Another point failed for a different reason, which must not be stated for this point."""
     run = run_of(counts={"ok": 1, "failed": 2})
     losses = [Loss("a", "job", {"depth": 2}, "E601 fio exited with 1"), Loss("a", "job", {"depth": 4}, "E602 too late"),
               Loss("b", "job", {"depth": 4}, "E430 another host")]  # fmt: skip
@@ -176,7 +176,7 @@ def test_a_share_of_the_theoretical_bandwidth_of_the_host(value: float, outcome:
 
 
 def test_the_theoretical_bandwidth_that_the_same_point_reports_counts_before_the_facts() -> None:
-    """A setting of the benchmark may say what the firmware does not, or says wrongly."""
+    """A setting of the benchmark may supply a value that the firmware omits or reports incorrectly."""
     facts = {"a": HostFacts(host="a", collected_at="t", memory=Memory(theoretical_bandwidth=900e9))}
     said = {"metric": "theoretical_bandwidth", "unit": "B/s", "better": "neither"}
     records = [

@@ -1,4 +1,5 @@
-"""What a plan states about the measured things is shown side by side in every report that people read."""
+"""The properties that a plan states for the measured items are shown side by side in every report intended for
+people."""
 
 from __future__ import annotations
 

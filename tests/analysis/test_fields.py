@@ -1,4 +1,4 @@
-"""Facts field by field."""
+"""Field-by-field comparison of facts."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_entries_of_the_same_name_are_kept_apart() -> None:
 
 
 def test_unknown_false_and_nothing() -> None:
-    """Null is not false or 0; an empty list is like none."""
+    """Null differs from false and from 0. An empty list is treated like a missing value."""
     assert found(facts(cpu=Cpu(boost=False, quota=0)), facts(cpu=Cpu())) == {
         "cpu.boost": (False, None),
         "cpu.quota": (0.0, None),

@@ -1,4 +1,4 @@
-"""Figures of many hosts: the median with the hosts that are far from it, and each host alone on demand."""
+"""Figures of many hosts: the median with the hosts that are far from it, and single hosts on demand."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NAMES = tuple(f"n{number:02}" for number in range(40))
 
 
 def fleet(*, slow: dict[str, float] | None = None, names: tuple[str, ...] = ("reads",)) -> dict[str, list[Figure]]:
-    """Charts whose hosts differ by about 1 %; `slow` multiplies the values of some."""
+    """Return charts of hosts that differ by about 1 %. `slow` multiplies the values of some hosts."""
     rng = random.Random(1)
     found: dict[str, list[Figure]] = {}
     for host in NAMES:
@@ -67,7 +67,7 @@ def test_without_such_hosts_the_lowest_and_the_highest_are_shown() -> None:
 
 
 def marked(*hosts: tuple[Marker, ...]) -> list[tuple[str, Chart]]:
-    """A chart with these markers for each host."""
+    """Return a chart with these markers for each host."""
     return [(name, replace(sweep(("reads",)), markers=own)) for name, own in zip(NAMES, hosts, strict=False)]
 
 
@@ -127,7 +127,7 @@ def test_many_series_are_one_panel_each_with_at_most_seven_hosts() -> None:
 
 
 def test_marks_are_those_that_were_not_measured() -> None:
-    """The load of a curve over load and the percentile of a distribution are the same on all hosts."""
+    """The load on a curve plotted against load, and the percentile in a distribution, are the same on all hosts."""
     axes = Axis("Latency", "s", "log10"), Axis("Requests", "%")
     shares, loads = (50.0, 90.0, 99.0), ("1", "2", "4")
     distributions: dict[str, list[Figure]] = {}

@@ -1,4 +1,4 @@
-"""Cells, sizes and slugs as people see them."""
+"""How cells, sizes and slugs are shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A storage value is compared only with values of the same kind of drive, whatever the name of its device."""
+"""A storage value is compared only with values of drives of the same kind, whatever the names of the devices are."""
 
 from __future__ import annotations
 

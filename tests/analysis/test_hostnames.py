@@ -1,4 +1,4 @@
-"""Short forms of host names: what all names share is left out, and each name remains recognizable."""
+"""Short forms of host names: the common parts of all names are omitted, and each name remains recognizable."""
 
 from __future__ import annotations
 

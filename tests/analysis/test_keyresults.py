@@ -1,4 +1,5 @@
-"""The first numbers of a report: at most eight, chosen by rule, with spread, count and place on any number of hosts."""
+"""The key results of a report: at most eight, chosen by fixed rules, with spread, count and place, on any number of
+hosts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a machine is, in rows: units for people, nothing said twice or without being known."""
+"""The description of a machine in rows: readable units, no repetition, and no unknown values."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def facts(**parts: object) -> HostFacts:
 
 
 def told(known: HostFacts) -> dict[str, str]:
-    """Label to value of all rows."""
+    """Return a mapping from the label of each row to its value."""
     rows = [row for one in sections(known) for row in (*one.rows, *one.details)]
     assert all(label and value for label, value in rows)
     return dict(rows)

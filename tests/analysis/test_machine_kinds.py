@@ -1,4 +1,4 @@
-"""Machines with several kinds of cores: each is named with its number and its clock."""
+"""Machines with several kinds of cores: each kind is listed with its number of cores and its clock."""
 
 from __future__ import annotations
 

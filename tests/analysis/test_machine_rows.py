@@ -1,4 +1,4 @@
-"""Rows of a machine's description."""
+"""The rows in the description of a machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The matrix of hosts and benchmarks: what is worst, who is alike, names as ranges."""
+"""The matrix of hosts and benchmarks: the worst outcomes come first, equal hosts share a row, and names are shown as
+ranges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SQL over records: what a query finds, and what it cannot do."""
+"""SQL queries of records: what a query can find, and what it cannot do."""
 
 from __future__ import annotations
 

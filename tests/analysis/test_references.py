@@ -1,4 +1,5 @@
-"""References are listed next to measured values and drawn in the charts that show them; they are never judged."""
+"""References are listed next to the measured values and drawn in the charts that show these values, but are never
+judged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The last sections of the page: comparison, consistency, appendix; and tables of several hosts side by side."""
+"""The last sections of the page (comparison, consistency and appendix), and tables that show several hosts side by
+side."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ from tests.export.sample import RUN, Sample, write_sample
 
 
 def with_records(folder: Path, records: list[Record]) -> RunView:
-    """A view whose jobs contain these records."""
+    """Return a view whose jobs contain these records."""
     view = open_view(write_sample(folder), Fakes())
     settings = {"jobs": [{"host": "a", "id": one.id, "settings": DEFAULTS} for one in records]}
     object.__setattr__(view.jobs[0], "records", tuple(records))

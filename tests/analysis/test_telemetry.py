@@ -1,4 +1,4 @@
-"""How quiet the hosts were, in words: in every report, beside the repeat, and in a line of the recap."""
+"""Text that describes how quiet the hosts were: in every report, next to the repeat, and in a line of the summary."""
 
 from __future__ import annotations
 

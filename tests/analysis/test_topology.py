@@ -1,4 +1,4 @@
-"""The drawings of a machine, from made-up facts: nested groups, groups that lie across, many CPUs, hostile names."""
+"""Drawings of synthetic machines: nested groups, groups that overlap others, many CPUs, and hostile names."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ def cache(level: int, size: int, instances: list[list[int]], kind: str = "Unifie
 
 
 def threaded(nodes: int = 2, cores: int = 4) -> HostFacts:
-    """One socket, SMT 2: CPU c and c + half are a core; each node has two L3 caches."""
+    """Return facts of a machine with one socket and two threads per core: CPU c and CPU c + half share a core. Each
+    node has two L3 caches."""
     total = nodes * cores
     online = list(range(2 * total))
 
@@ -64,7 +65,7 @@ def kinds(facts: HostFacts) -> list[str]:
 
 
 def drawn_cpus(svg: str) -> list[int]:
-    """The CPUs in the boxes of cores, in order."""
+    """Return the CPUs in the boxes of cores, in order."""
     found: list[int] = []
     for group in ET.fromstring(svg).iter(f"{SVG}g"):
         if (box := group.find("{*}rect")) is not None and (box.get("class") or "").startswith("core"):
@@ -161,14 +162,14 @@ def test_the_text_is_80_columns_wide(shape: tuple[int, int]) -> None:
 
 
 def test_all_cores_have_the_same_size() -> None:
-    """Those with short CPU numbers too."""
+    """This includes cores with short CPU numbers."""
     svg = ET.fromstring(drawing(threaded(8, 12)))
     sizes = {(box.get("width"), box.get("height")) for box in svg.iter(f"{SVG}rect") if box.get("class") == "core"}
     assert len(sizes) == 1
 
 
 def test_boxes_hold_their_boxes() -> None:
-    """Each inner rectangle lies within the outer one, and none over its neighbour."""
+    """Each inner rectangle lies within the outer one, and none overlaps its neighbor."""
 
     def walk(group: ET.Element) -> tuple[float, float]:
         box = group.find("{*}rect")
@@ -219,7 +220,8 @@ def pci(address: str, code: str, kind: str, *bridges: str, node: int | None = 0,
 
 
 def with_devices() -> HostFacts:
-    """Two drives below a switch, one alone, a NIC with two ports, a GPU on node 1, and a virtual drive without PCI."""
+    """Return facts of a machine with two drives below a switch, a separate drive, a NIC with two ports, a GPU on node
+    1, and a virtual drive that is not on PCI."""
     return threaded().model_copy(
         update={
             "pci": [

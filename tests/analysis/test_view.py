@@ -1,4 +1,4 @@
-"""A run's folder as reports see it, whole and damaged."""
+"""The folder of a run as reports see it, both intact and damaged."""
 
 from __future__ import annotations
 

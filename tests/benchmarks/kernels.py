@@ -1,4 +1,4 @@
-"""Runs the steps of a benchmark on this machine, with the real kernels, which are built first, or its tools."""
+"""Run the steps of a benchmark on this machine, with the real kernels (which are built first) or with its tools."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SOURCES = Path(__file__).parents[2] / "kernels"
 
 @cache
 def built(name: str) -> Path:
-    """The kernel, built by its own Makefile in a folder that is deleted when the process ends."""
+    """Return the kernel, built by its own Makefile in a folder that is deleted when the process ends."""
     folder = tempfile.mkdtemp(prefix="asct-kernels-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     subprocess.run(["make", "-s", "-C", str(SOURCES), f"O={folder}", name], check=True, capture_output=True)
@@ -32,7 +32,7 @@ def built(name: str) -> Path:
 
 
 def run_step(step: Step) -> Output:
-    """The step as one process, without any transport."""
+    """Run the step as one process, without any transport."""
     program = built(step.program.name) if isinstance(step.program, Kernel) else step.program.name
     started = time.monotonic_ns()
     done = subprocess.run([program, *step.arguments], capture_output=True, text=True, check=False)
@@ -43,7 +43,8 @@ def run_step(step: Step) -> Output:
 def run_all(
     benchmark: Benchmark[Any], params: Params, facts: HostFacts, needs: Mapping[str, Scalar] | None = None
 ) -> list[Output]:
-    """One repeat: steps until there are no more. `needs` are results of other jobs, by `alias.path`."""
+    """Run one repeat: call `steps` until there are no more steps. `needs` contains the results of other jobs, keyed by
+    `alias.path`."""
     done: list[Output] = []
     while steps := benchmark.steps(params, Context(facts, "/var/tmp/asct", tuple(done), needs or {})):
         done += [run_step(step) for step in steps]
@@ -51,7 +52,7 @@ def run_all(
 
 
 def facts_here() -> HostFacts:
-    """CPUs and caches of this machine, as far as memory benchmarks look at them."""
+    """Return the CPUs and caches of this machine, which are the only facts that memory benchmarks use."""
     allowed = sorted(os.sched_getaffinity(0))
     return HostFacts(
         schema="asct.facts/1",

@@ -1,4 +1,4 @@
-"""Output of the kernel load, made up: a memory of given idle latency and peak, under given delays."""
+"""Synthetic output of the kernel `load`: a memory with a given idle latency and peak, measured with given delays."""
 
 from __future__ import annotations
 
@@ -9,24 +9,25 @@ from typing import Any
 from asct.sdk.step import Output, Step
 
 PEAK = 40e9
-"""Useful bytes a second that the made-up memory gives at most."""
+"""Maximum number of useful bytes per second that the synthetic memory transfers."""
 IDLE_NS = 100.0
 QUEUE_NS = 5.0
 
 
 def bandwidth_of(delay: int) -> float:
-    """What the load threads ask for falls with the delay: half of the peak at 100 NOPs."""
+    """Return the bandwidth that the load threads demand. It decreases as the delay grows, and is about half of the peak
+    at 100 NOPs."""
     return PEAK * 0.98 * 100.0 / (100.0 + delay)
 
 
 def latency_ns(bandwidth: float) -> float:
-    """A fixed part and a queue."""
+    """Return the latency, which consists of a fixed part and a queue."""
     load = bandwidth / PEAK
     return IDLE_NS + QUEUE_NS * load / (1.0 - load)
 
 
 def sample(phase: str, delay: int | None, **changes: Any) -> dict[str, Any]:
-    """One line of the output; `changes` replace members."""
+    """Return one line of the output. `changes` replaces members of the line."""
     bandwidth = 0.0 if delay is None else bandwidth_of(delay)
     ps = round(latency_ns(bandwidth) * 1000)
     bps = round(bandwidth)
@@ -44,12 +45,12 @@ def sample(phase: str, delay: int | None, **changes: Any) -> dict[str, Any]:
 
 
 def levels(delays: Sequence[int], **changes: Any) -> list[dict[str, Any]]:
-    """The idle sample and one for each delay."""
+    """Return the idle sample, and one sample for each delay."""
     return [sample("idle", None, **changes), *(sample("level", delay, **changes) for delay in delays)]
 
 
 def output(step: Step, samples: Sequence[Mapping[str, Any]], meta: Mapping[str, Any] | None = None) -> Output:
-    """A whole stream of these samples, as the answer to a step."""
+    """Return a complete stream of these samples as the output of a step."""
     given = step.arguments
 
     def asked(name: str, other: str) -> str:

@@ -1,4 +1,5 @@
-"""What the kernel pingpong would write for a made-up machine, and facts of such a machine: nodes, cores, caches.
+"""Synthetic output of the kernel `pingpong`, and the facts of the synthetic machine that it describes: nodes, cores and
+caches.
 
 `python -m tests.benchmarks.pingpong_streams` writes the made-up testdata of core-to-core-latency anew.
 """
@@ -25,7 +26,8 @@ SYNTHETIC = "made up for tests of tables and figures; no machine measured this"
 
 @dataclass(frozen=True)
 class Machine:
-    """CPUs 0, 1, ... in nodes one after the other; `per_cluster` of them share a cache. `node_ids` may be sparse."""
+    """A machine whose CPUs 0, 1, ... are distributed over the nodes in order. `per_cluster` CPUs share a cache.
+    `node_ids` may have gaps."""
 
     node_ids: tuple[int, ...] = (0, 1)
     per_node: int = 4
@@ -33,7 +35,7 @@ class Machine:
     siblings: bool = False
     memory_only: tuple[int, ...] = ()
     slow: Mapping[tuple[int, int], float] = field(default_factory=dict)
-    """Nanoseconds more between two CPUs, A to B."""
+    """Additional nanoseconds between two CPUs, from A to B."""
 
     @property
     def cpus(self) -> list[int]:
@@ -53,7 +55,7 @@ class Machine:
         return HostFacts(host="h", collected_at="2026-11-21T00:00:00Z", cpu=cpu, nodes=nodes)
 
     def ps(self, a: int, b: int, method: str, memory_node: int) -> int:
-        """Median picoseconds, A being who measures."""
+        """Return the median in picoseconds. `a` is the CPU that measures."""
         same_cache = self.core(a) // self.per_cluster == self.core(b) // self.per_cluster
         ns = 20.0 if same_cache else 34.0 if self.node(a) == self.node(b) else 150.0
         ns += 0.0 if memory_node == self.node(a) else 9.0
@@ -65,7 +67,7 @@ Change = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 def sample(machine: Machine, a: int, b: int, method: str, node: int, **more: Any) -> dict[str, Any]:
-    """A `sample` line whose batches scatter by 1 %."""
+    """Return a `sample` line whose batches vary by 1 %."""
     median = machine.ps(a, b, method, node)
     messages = 256 if method == "chain" else 200
     spread = [995, 997, 998, 999, 1000, 1000, 1001, 1002, 1003, 1005, 1007]
@@ -94,7 +96,7 @@ def samples(machine: Machine, cpus: Sequence[int], methods: Sequence[str], node:
 def probes(
     machine: Machine, cpus: Sequence[int], node: int, moved: Collection[tuple[int, int]]
 ) -> list[dict[str, Any]]:
-    """The `probe` lines of every pair; `moved` pairs are four times as far from one another after the measurement."""
+    """Return the `probe` lines of every pair. After the measurement, the `moved` pairs are four times as far apart."""
     found = []
     for a, b in combinations(cpus, 2):
         for when in ("before", "after"):
@@ -115,7 +117,7 @@ def stream(
     clusters: bool = True,
     moved: Collection[tuple[int, int]] = (),
 ) -> str:
-    """The whole output of one run; `lines` instead of the samples as the machine gives them."""
+    """Return the complete output of one run. `lines` replaces the samples that the machine would produce."""
     meta: dict[str, Any] = {
         "t": "meta", "abi": 1, "kernel": "pingpong", "version": "1.0", "cpus": list(cpus),
         "groups": [machine.core(cpu) for cpu in cpus], "node": node, "pages_asked": "auto", "pages": "thp",
@@ -142,8 +144,8 @@ def played(
     change: Change = lambda line: line,
     moved: Mapping[int, Collection[tuple[int, int]]] | None = None,
 ) -> list[Output]:
-    """The outputs of one repeat on the machine; `change` may alter each sample. `moved` has the pairs of which a CPU
-    moved, by visit."""
+    """Return the outputs of one repeat on the machine. `change` may modify each sample. `moved` contains, for each
+    visit, the pairs of which a CPU moved."""
     outputs = []
     for step in benchmark.steps(params, Context(machine.facts(), "/work")):
         cpus = [int(cpu) for cpu in str(option(step, "cpus")).split(",")]

@@ -1,4 +1,4 @@
-"""Record testdata of our own kernels anew: `python -m tests.benchmarks.record [BENCHMARK[/CASE]...]`.
+"""Record the testdata of asct's own kernels again: `python -m tests.benchmarks.record [BENCHMARK[/CASE]...]`.
 
 The outputs are what the real kernels wrote on this machine; the measurements are what the parser makes of them, to be
 looked over before they are committed. A benchmark without cases below is recorded with its default settings.
@@ -83,7 +83,7 @@ CASES: dict[str, dict[str, dict[str, Any]]] = {
 
 
 def plain(measurement: Measurement) -> dict[str, Any]:
-    """A measurement as JSON; `detail` only where it holds."""
+    """Return a measurement as JSON, with `detail` only if it is set."""
     stats = measurement.stats.model_dump(mode="json") if measurement.stats else None
     body = asdict(measurement) | {"stats": stats, "flags": list(measurement.flags)}
     return {key: value for key, value in body.items() if key != "detail" or value}
@@ -92,7 +92,8 @@ def plain(measurement: Measurement) -> dict[str, Any]:
 def document(
     given: tuple[dict[str, Any], dict[str, Any]], facts: HostFacts, outputs: list[Output], measured: list[Any]
 ) -> dict[str, Any]:
-    """What one file of testdata holds; `given` are the settings and what needed jobs found."""
+    """Return the content of one testdata file. `given` contains the settings and the results of the jobs that the
+    benchmark needs."""
     settings, needs = given
     return {
         "settings": settings,

@@ -1,4 +1,5 @@
-"""What the kernel stream would write for a step: made up, for hosts that are not at hand (several nodes, many CPUs)."""
+"""Synthetic output of the kernel `stream` for a step, for hosts that are not available (with several nodes or many
+CPUs)."""
 
 from __future__ import annotations
 
@@ -10,24 +11,24 @@ from typing import Any
 from asct.sdk.step import Output, Step
 
 ARRAYS = {"all-reads": (1, 0), "3:1": (2, 1), "1:1": (0, 1), "write": (0, 1), "nt-write": (0, 1), "2:1": (1, 1)}
-"""Lines loaded and stored in a step; all others load two and store one."""
+"""Cache lines loaded and stored in one step. All other patterns load two lines and store one."""
 WINDOWS = 8
 
 
 def option(step: Step, name: str) -> str | None:
-    """The value of an option of the step's command line; None when it is not given."""
+    """Return the value of an option on the step's command line, or None if it is not given."""
     arguments = step.arguments
     return arguments[arguments.index(f"--{name}") + 1] if f"--{name}" in arguments else None
 
 
 def numbers(step: Step, name: str) -> list[int]:
-    """The same of a list of numbers."""
+    """Return the value of an option that is a list of numbers."""
     return [int(part) for part in (option(step, name) or "").split(",") if part]
 
 
 @dataclass(frozen=True)
 class Place:
-    """A working set of a step: its label (without one, the step's name), its size and its width."""
+    """A working set of a step: its label (or the name of the step if there is none), its size and its width."""
 
     step: Step
     name: str
@@ -36,7 +37,7 @@ class Place:
 
 
 def places(step: Step) -> list[Place]:
-    """The working sets of a step in the order of its command line."""
+    """Return the working sets of a step, in the order of its command line."""
     sizes = numbers(step, "sizes")
     labels = (option(step, "labels") or ",".join(step.name for _ in sizes)).split(",")
     widths = (option(step, "width") or "auto").split(",")
@@ -47,8 +48,9 @@ def places(step: Step) -> list[Place]:
 def output_of(
     step: Step, bps: Callable[[Place, str], float], changed: Callable[[Place], bool] = lambda _: True, **changes: Any
 ) -> Output:
-    """The output of one step: two variants of each size and traffic, the second one best, at `bps(place, traffic)`
-    useful bytes a second. `changes` go into the best samples of the places that are `changed`."""
+    """Return the output of one step: two variants for each size and access pattern, of which the second is faster, with
+    `bps(place, traffic)` useful bytes per second. `changes` is applied to the best samples of the places in
+    `changed`."""
     lines: list[dict[str, Any]] = [
         {"t": "meta", "abi": 1, "kernel": "stream", "pages_asked": "auto", "pages": "thp", "page_bytes": 2 << 20,
          "pages_verified": True},
@@ -70,12 +72,13 @@ def outputs_of(
     changed: Callable[[Place], bool] = lambda _: True,
     **changes: Any,
 ) -> list[Output]:
-    """The same of every step."""
+    """Return the output of every step."""
     return [output_of(step, bps, changed, **changes) for step in steps]
 
 
 def sample(step: Step, place: Place, traffic: str, rate: float, **changes: Any) -> dict[str, Any]:
-    """One sample of `rate` useful bytes a second at a clock of 2.5 GHz, its windows within 1 % of one another."""
+    """Return one sample with `rate` useful bytes per second at a clock of 2.5 GHz. Its windows differ by at most 1
+    %."""
     loads, stores = ARRAYS.get(traffic, (2, 1))
     useful = 64 * 1000 * (loads + stores)
     around = stores if "nt" not in traffic else 0

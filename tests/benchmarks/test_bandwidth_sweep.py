@@ -30,7 +30,8 @@ def params(**settings: Any) -> Any:
 
 
 def machine() -> HostFacts:
-    """Four CPUs, two a core, L3 shared by all; the last two on node 3."""
+    """Return facts of a machine with four CPUs, two per core, which share one L3 cache. The last two CPUs are on node
+    3."""
     caches = [
         Cache(level=1, type="Data", size_bytes=48 << 10, shared_cpus=[0, 1]),
         Cache(level=2, type="Unified", size_bytes=1 << 20, shared_cpus=[0, 1]),
@@ -55,12 +56,12 @@ def steps(facts: HostFacts, **settings: Any) -> dict[str, Step]:
 
 
 def levels(facts: HostFacts, **settings: Any) -> dict[str, int]:
-    """The size of each level."""
+    """Return the size of each level."""
     return {place.name: place.size for place in places(steps(facts, **settings)["levels"])}
 
 
 def gbps(place: Place, traffic: str) -> float:
-    """400 GB/s in 48 KiB, 200 in 1 MiB, 100 in 32 MiB, 20 beyond."""
+    """Return 400 GB/s up to 48 KiB, 200 up to 1 MiB, 100 up to 32 MiB, and 20 beyond."""
     return next(
         (rate for end, rate in ((48 << 10, 4e11), (1 << 20, 2e11), (32 << 20, 1e11)) if place.size <= end), 2e10
     )

@@ -1,4 +1,5 @@
-"""What every installed benchmark promises. A new one is tested here without a line being written."""
+"""Requirements that every installed benchmark must meet. A new benchmark is tested here without any change to this
+file."""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ def bare_facts() -> HostFacts:
 
 
 def needed(benchmark: Benchmark[Any]) -> dict[str, Scalar]:
-    """What the jobs that a benchmark depends on would give it: their examples, by `alias.path`."""
+    """Return example results of the jobs that a benchmark depends on, keyed by `alias.path`."""
     return {
         f"{dependency.alias}.{field.path}": field.example
         for dependency in benchmark.dependencies
@@ -56,7 +57,8 @@ def each() -> Any:
 
 
 def replayed(benchmark: Benchmark[Any], document: dict[str, Any]) -> tuple[Any, HostFacts, list[Output]]:
-    """Settings, facts and outputs of a recorded repeat; its steps come from the benchmark as they did then."""
+    """Return the settings, facts and outputs of a recorded repeat. The benchmark supplies the steps, as it did when the
+    repeat was recorded."""
     params = benchmark.params_model(**document["settings"])
     facts = HostFacts.model_validate(document["facts"])
     done: list[Output] = []
@@ -74,7 +76,7 @@ POINT = "0123456789ab"
 
 
 def showing(benchmark: Benchmark[Any], **settings: Any) -> Benchmark[Any]:
-    """The benchmark as it shows the records of `records_of` with these settings."""
+    """Return the benchmark, prepared to show the records from `records_of` with these settings."""
     return benchmark.showing({POINT: settings})
 
 
@@ -335,7 +337,7 @@ def _check_figure(figure: Figure) -> None:
 
 
 def qualifications() -> list[Any]:
-    """The recorded repeats of every benchmark that looks for a steady state."""
+    """Return the recorded repeats of every benchmark that searches for a steady state."""
     return [case for case in cases() if {"excursion", "slope"} <= set(case.values[0].params_model.model_fields)]
 
 

@@ -1,4 +1,4 @@
-"""core-to-core-latency: settings, the command line, cells and what sums them up, the real kernel."""
+"""core-to-core-latency: settings, the command line, values of pairs and their summaries, and the real kernel."""
 
 from __future__ import annotations
 
@@ -236,7 +236,7 @@ def test_several_pairs_are_noisy_when_most_of_them_are() -> None:
 
 
 def noisy_back(line: dict[str, Any]) -> dict[str, Any]:
-    """The chain of one direction has too few batches."""
+    """The chain has too few batches in one direction."""
     return {**line, "capped": line["method"] == "chain" and line["cpu_a"] == 1}
 
 
@@ -266,7 +266,8 @@ def test_values_derived_from_noisy_pairs_are_noisy() -> None:
 
 
 def pair_of(moved: dict[int, set[tuple[int, int]]], slow: int = 0) -> dict[str, Measurement]:
-    """The values of one pair in six visits by method, of which the first `slow` take four times as long."""
+    """Return the values of one pair over six visits, keyed by method. The first `slow` visits take four times as
+    long."""
     machine = Machine(node_ids=(0,), per_node=2)
     chosen = params(visits=6)
     outputs = played(BENCHMARK, chosen, machine, moved=moved)

@@ -1,4 +1,4 @@
-"""core-to-core-latency: the tables that users of ASCT know, maps in the order of the topology, histograms."""
+"""core-to-core-latency: the tables that ASCT users know, maps in the order of the topology, and histograms."""
 
 from __future__ import annotations
 

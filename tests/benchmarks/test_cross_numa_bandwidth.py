@@ -1,4 +1,4 @@
-"""cross-numa-bandwidth: which pairs of nodes are measured with how much memory, the matrix, and the real kernel."""
+"""cross-numa-bandwidth: which pairs of nodes are measured and with how much memory, the matrix, and the real kernel."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def params(**settings: Any) -> Any:
 
 
 def sparse(**free: int) -> HostFacts:
-    """Nodes 0 and 8 with two CPUs each, node 9 with memory only; L3 of 32 MiB for each pair of CPUs."""
+    """Return facts of a machine whose nodes 0 and 8 have two CPUs each. Node 9 has only memory, and each pair of CPUs
+    shares an L3 cache of 32 MiB."""
     have = {"node0": 32 * GIB, "node8": 32 * GIB, "node9": 32 * GIB, **free}
     return HostFacts(
         host="h",
@@ -50,7 +51,7 @@ def steps(facts: HostFacts, **settings: Any) -> Sequence[Step]:
 
 
 def gbps(place: Place, traffic: str) -> float:
-    """400 GB/s local, 80 GB/s remote, 30 GB/s from the node without CPUs."""
+    """Return 400 GB/s for local memory, 80 GB/s for remote memory, and 30 GB/s for the node without CPUs."""
     step, node = place.step, numbers(place.step, "nodes")[0]
     return {0: 400e9, 8: 400e9, 9: 30e9}[node] if node == 9 or node == (0, 8)[numbers(step, "cpus")[0] // 2] else 80e9
 

@@ -1,4 +1,5 @@
-"""The latency of DRAM is measured with one working set and one kind of pages in every benchmark, which name both."""
+"""Every benchmark measures the latency of DRAM with the same working set and the same kind of pages, and states
+both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""idle-latency: pairs of nodes, sizes that fit, recorded and edited output, and the real kernel."""
+"""idle-latency: pairs of nodes, sizes that fit, recorded and modified output, and the real kernel."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ THREE = host(
     node(8, [4, 5, 6, 7], distances=[21, 10, 28]),
     node(250, [], distances=[17, 28, 10]),
 )
-"""Two nodes with CPUs under sparse numbers, and one of memory alone."""
+"""Two nodes with CPUs, whose numbers have a gap, and one node that has only memory."""
 LATENCIES = {(0, 0): 110, (0, 8): 200, (0, 250): 260, (8, 0): 205, (8, 8): 115, (8, 250): 330}
 
 
@@ -62,7 +62,7 @@ def recorded(case: str = "default") -> dict[str, Any]:
 
 
 def answered(step: Step, ns: float, **changes: Any) -> Output:
-    """The recorded output with another latency, as if of another pair."""
+    """Return the recorded output with a different latency, as if a different pair had been measured."""
     lines = [json.loads(line) for line in recorded()["outputs"][0]["files"]["stdout"].splitlines()]
     sample = next(line for line in lines if line["t"] == "sample")
     factor = ns * 1000 / sample["median_ps"]

@@ -1,4 +1,4 @@
-"""latency-sweep: settings, the command line, levels on recorded curves, what is shown, and the real kernel."""
+"""latency-sweep: settings, the command line, levels on recorded curves, tables and figures, and the real kernel."""
 
 from __future__ import annotations
 
@@ -207,7 +207,8 @@ def test_the_levels_of_an_earlier_run_determine_the_number_of_visits(scatter: fl
 
 
 def visited(case: str, factors: Sequence[float]) -> Sequence[Measurement]:
-    """A recorded case with further visits, whose latencies are those of the curve times a factor each."""
+    """Return a recorded case with additional visits. The latencies of each visit are those of the curve times a
+    factor."""
     settings, facts, outputs = recorded(case)
     settings = settings.model_copy(update={"visits": 1 + len(factors)})
     lines = [json.loads(line) for output in outputs for line in output.stdout.splitlines()]
@@ -327,7 +328,7 @@ def test_the_latency_of_memory_is_that_of_one_size_which_is_named() -> None:
 
 
 def test_the_ends_of_caches_and_of_the_tlb_are_told_apart() -> None:
-    """The local chain was recorded on the same machine as the curve, in another run."""
+    """The local chain was recorded on the same machine as the curve, but in a different run."""
     settings, facts, outputs = recorded("default")
     usual = BENCHMARK.parse(settings, [output for output in outputs if output.step.name != "local"], facts)
     found = BENCHMARK.parse(settings, outputs, facts)
@@ -455,7 +456,7 @@ def test_the_kernel_names_the_cpu_that_it_refuses() -> None:
 def altered(
     case: str, change: Callable[[dict[str, Any]], None], caches: Sequence[Cache] | None = None
 ) -> Sequence[Measurement]:
-    """The measurements of a recorded case with every sample changed."""
+    """Return the measurements of a recorded case in which every sample was changed."""
     settings, facts, outputs = recorded(case)
     facts = facts if caches is None else facts.model_copy(update={"caches": list(caches)})
     for output in outputs:
@@ -469,7 +470,7 @@ def altered(
 
 @pytest.mark.parametrize(("cache", "found"), [(480 << 20, True), (600 << 20, False)])
 def test_a_curve_that_rises_to_its_end_still_has_a_size_for_memory(cache: int, found: bool) -> None:
-    """A guest whose L3 cache had 480 MiB showed such a curve: the latency rose steadily from 64 MiB to 1 GiB."""
+    """A guest whose L3 cache had 480 MiB showed such a curve: its latency rose steadily from 64 MiB to 1 GiB."""
 
     def rising(sample: dict[str, Any]) -> None:
         if sample["size"] > 64 << 20:
@@ -565,7 +566,7 @@ def test_what_is_shared_with_others_is_in_doubt_while_they_run() -> None:
 
 @pytest.mark.parametrize("case", ["default", "base-pages", "sizes"])
 def test_the_spread_in_cycles_is_that_in_time(case: str) -> None:
-    """Adds that were interrupted once made a load of 0.5 cycles."""
+    """Adds that were interrupted once made a load seem to take 0.5 cycles."""
     found = {(item.metric, item.coords["size"]): item for item in measured(case) if "size" in item.coords}
     for (metric, size), item in found.items():
         if metric == "latency_cycles":

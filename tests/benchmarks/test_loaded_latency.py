@@ -1,4 +1,4 @@
-"""loaded-latency: where load runs, made-up and recorded curves, tables, and the real kernel."""
+"""loaded-latency: where the load runs, synthetic and recorded curves, tables, and the real kernel."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def node(number: int, cpus: list[int], free: int = 64 * GIB) -> NumaNode:
 
 
 TWO = host(node(0, [0, 1, 2, 3]), node(1, [4, 5, 6, 7]), node(2, []))
-"""Two nodes with CPUs and one of memory alone."""
+"""Two nodes with CPUs, and one node that has only memory."""
 
 
 def step(facts: HostFacts = TWO, **settings: Any) -> Step:
@@ -229,7 +229,7 @@ def test_bytes_on_the_bus_count_the_lines_read_for_ownership() -> None:
 
 
 def test_the_curve_as_a_whole() -> None:
-    """Latency 100 + 5 x / (1 - x) ns: power is greatest where x / (1 - x) is the root of 100 / 5."""
+    """The latency is 100 + 5 x / (1 - x) ns. The power is greatest where x / (1 - x) is the square root of 100 / 5."""
     delays = (3000, 900, 500, 180, 100, 80, 50, 40, 30, 25, 22, 20, 18, 15, 10, 5, 2, 1, 0)
     found = measured(levels(delays))
     odds = (IDLE_NS / QUEUE_NS) ** 0.5

@@ -1,4 +1,4 @@
-"""loaded-latency where few CPUs are left: who makes the load, and what is told when nobody is left to make it."""
+"""loaded-latency with few CPUs: which CPUs generate the load, and the message if no CPU is left to do so."""
 
 from __future__ import annotations
 

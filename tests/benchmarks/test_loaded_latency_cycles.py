@@ -1,4 +1,4 @@
-"""loaded-latency with `cycle_base`: every table speaks of core cycles, and of the same values."""
+"""loaded-latency with `cycle_base`: every table shows core cycles, for the same values."""
 
 from __future__ import annotations
 

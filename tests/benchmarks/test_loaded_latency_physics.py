@@ -1,4 +1,4 @@
-"""loaded-latency: latencies that fall with load are flagged, and the visits of a command."""
+"""loaded-latency: flags for latencies that fall as the load grows, and the visits of a command."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.benchmarks.load_streams import output, sample
 from tests.benchmarks.test_contract import bare_facts, needed
 
 SCATTER = (0.99, 1.01, 1.0, 0.995, 1.005, 1.0)
-"""Latencies of six visits, as shares: the interval is about 1.5 % wide."""
+"""Latencies of six visits, as fractions of the median: the interval is about 1.5 % wide."""
 
 
 def steps(done: Sequence[Output] = (), **settings: Any) -> Sequence[Step]:
@@ -25,7 +25,8 @@ def steps(done: Sequence[Output] = (), **settings: Any) -> Sequence[Step]:
 
 
 def latencies(ns: Mapping[int | None, float], visits: int = 6) -> dict[object, tuple[str, ...]]:
-    """The flags of the latencies of each level, with the given medians (None: without load)."""
+    """Return the flags of each level's latencies, which have the given medians. None stands for the latency without
+    load."""
     delays = [delay for delay in ns if delay is not None]
     settings: dict[str, Any] = {"visits": visits, "injected_nops": delays}
     done = []

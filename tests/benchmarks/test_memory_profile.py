@@ -1,4 +1,5 @@
-"""memory-profile: widths of the host, steps, the best level of cache, the table of the study, and the real kernel."""
+"""memory-profile: access widths of the host, steps, the best cache level, the table of the study, and the real
+kernel."""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ def params(**settings: Any) -> Any:
 
 
 def machine(arch: str = "x86_64", flags: Sequence[str] = ("sse2", "avx2")) -> HostFacts:
-    """Two CPUs, a node each, 16 MiB of L3 for both."""
+    """Return facts of a machine with two CPUs, each on its own node, that share 16 MiB of L3 cache."""
     return HostFacts(
         host="h",
         collected_at="t",
@@ -55,12 +56,13 @@ def the_step(facts: HostFacts, needs: dict[str, Any] = LEVELS, **settings: Any) 
 
 
 def the_places(facts: HostFacts, needs: dict[str, Any] = LEVELS, **settings: Any) -> dict[str, int]:
-    """The size of each working set by its label."""
+    """Return the size of each working set, keyed by label."""
     return {place.name: place.size for place in places(the_step(facts, needs, **settings))}
 
 
 def gbps(place: Place, traffic: str) -> float:
-    """Memory 30 GB/s, more for 32 bytes; L1 500 (less for writes than L2), L2 400, LLC 100."""
+    """Return 30 GB/s for memory (33 for accesses of 32 bytes), 500 for reads and 300 for writes in L1, 400 for L2, and
+    100 for LLC."""
     if place.name.startswith("memory"):
         return 33e9 if place.width == "32" else 30e9
     return {"L1": 500e9 if traffic == "all-reads" else 300e9, "L2": 400e9}.get(place.name, 100e9)

@@ -1,4 +1,4 @@
-"""noop measures the harness: its own share must be small and its points alike."""
+"""noop measures the harness itself, whose share of the time must be small, and whose points must be alike."""
 
 from __future__ import annotations
 

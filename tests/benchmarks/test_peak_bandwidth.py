@@ -1,4 +1,4 @@
-"""peak-bandwidth: settings, the command line, best variants and shares, tables and bars, and the real kernel."""
+"""peak-bandwidth: settings, the command line, best variants and shares, tables and bar charts, and the real kernel."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ def params(**settings: Any) -> Any:
 
 
 def two_nodes(**memory: Any) -> HostFacts:
-    """Nodes 2 and 5 with two CPUs each; node 7 has CPU 9 and no memory, node 8 memory only."""
+    """Return facts of a machine whose nodes 2 and 5 have two CPUs each. Node 7 has CPU 9 but no memory, and node 8 has
+    only memory."""
     cpus = [0, 1, 2, 3, 9]
     return HostFacts(
         host="h",
@@ -49,7 +50,7 @@ def step(facts: HostFacts, **settings: Any) -> Step:
 
 
 def gbps(place: Place, traffic: str) -> float:
-    """200 GB/s of reads, 120 GB/s of everything else, in useful bytes."""
+    """Return 200 GB/s for reads and 120 GB/s for all other patterns, in useful bytes."""
     return 200e9 if traffic == "all-reads" else 120e9
 
 

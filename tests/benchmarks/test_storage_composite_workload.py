@@ -1,4 +1,4 @@
-"""The composite workload without a drive: its mix, what a target leaves of it, and what it costs."""
+"""The composite workload without a drive: its mix, the part of the mix that a target supports, and its cost."""
 
 from __future__ import annotations
 

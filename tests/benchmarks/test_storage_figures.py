@@ -1,4 +1,4 @@
-"""The figures of write saturation, recovery and hard disks, from made-up records."""
+"""The figures of write saturation, recovery and hard disks, drawn from synthetic records."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def lines(found: Any) -> dict[str, Line]:
 
 
 def saturated(point: Mapping[str, Any] = POINT, repeat: int = 1) -> list[Record]:
-    """Four rounds of a minute with a cliff after the second."""
+    """Return four rounds of one minute each, with a cliff after the second one."""
     found = [at("cliff_time", 120.0, point, repeat), at("cliff_written", 2e9, point, repeat)]
     found.append(at("cliff_fills", 1.5, point, repeat))
     for number, rate in enumerate(RATES, 1):

@@ -1,4 +1,4 @@
-"""Zones of a hard disk: where they lie, what is done in them, and what is made of the figures."""
+"""Zones of a hard disk: their positions, the workloads that run in them, and the values computed from the results."""
 
 from __future__ import annotations
 

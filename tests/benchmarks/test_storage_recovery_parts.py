@@ -1,4 +1,4 @@
-"""The reckoning of storage-recovery, without a drive."""
+"""The calculations of storage-recovery, tested without a drive."""
 
 from __future__ import annotations
 

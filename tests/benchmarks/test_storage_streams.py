@@ -1,4 +1,4 @@
-"""Concurrent streams without a drive: their notation, their job file, and where each goes on."""
+"""Concurrent streams without a drive: their notation, their job file, and where each stream continues."""
 
 from __future__ import annotations
 

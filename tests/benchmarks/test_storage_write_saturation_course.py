@@ -1,4 +1,4 @@
-"""When a write saturation test is over, and where its level falls."""
+"""When a write saturation test ends, and where its level falls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Visits of memory benchmarks: their steps, their number, and how their values become one."""
+"""Visits of memory benchmarks: their steps, their number, and how their values are combined."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def steps(done: Sequence[Output] = (), earlier: Sequence[Record] = (), **setting
 
 
 def ran(found: Sequence[Step], rates: Sequence[float]) -> list[Output]:
-    """Outputs with one rate per visit."""
+    """Return outputs with one rate per visit."""
     return [output_of(step, lambda one, _: rates[visit_number(one.name) - 1]) for step in found]
 
 
@@ -71,7 +71,7 @@ def test_a_scattered_pilot_asks_for_more_and_no_more_after_them() -> None:
 
 
 def test_a_pilot_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The outputs of hundreds of CPUs take long to parse."""
+    """Parsing the output for hundreds of CPUs takes a long time."""
     rates = [30e9, 20e9, 40e9, 33e9, 27e9, 30e9, *[30e9] * 6]
     done = ran(steps(), rates)
     parsed = []
@@ -138,7 +138,7 @@ def test_the_estimate_counts_the_visits() -> None:
 
 
 def of_visits(values: Sequence[float], **flags: Sequence[int]) -> list[list[Measurement]]:
-    """One value per visit; `flags` names the visits (from 0) that have a flag, with `_` for `-`."""
+    """Return one value per visit. `flags` specifies the visits (from 0) that have each flag; `_` stands for `-`."""
     found = []
     for at, value in enumerate(values):
         mine = tuple(name.replace("_", "-") for name, visits in flags.items() if at in visits)

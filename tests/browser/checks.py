@@ -1,4 +1,4 @@
-"""The rules that every page of a report keeps: `python -m tests.browser.checks NAME|RUN...` prints what breaks them.
+"""The rules that every page of a report obeys: `python -m tests.browser.checks NAME|RUN...` prints all violations.
 
 NAME is a made-up tree, RUN the folder of a run. A page is opened once, read in both themes, on a phone and on paper.
 """
@@ -37,9 +37,9 @@ _ON_PHONE: Final = (
 )
 _MOST_HEADLINES: Final = 8
 _LONGEST_WORD: Final = 24
-"""A longer word may be broken on paper."""
+"""On paper, longer words may be broken."""
 SHEET: Final = 688
-"""Width of the text on A4 in CSS pixels."""
+"""Width of the text on A4, in CSS pixels."""
 Problems = dict[str, list[str]]
 
 
@@ -55,7 +55,7 @@ class Shown:
         return self.page.evaluate(f"window.rules.{call}")
 
     def reveal(self) -> None:
-        """Unfold everything and pass by every figure, so that each is drawn."""
+        """Unfold everything and scroll past every figure, so that each is drawn."""
         self.page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
         for figure in self.page.locator(".plot:visible").all():
             figure.scroll_into_view_if_needed()
@@ -83,7 +83,7 @@ def shown(browser: Any, path: Path) -> Iterator[Shown]:
 
 
 def first_screen(one: Shown) -> Iterator[str]:
-    """The answer stands on the first screen: the verdict, then the key results."""
+    """The first screen shows the answer: the verdict, then the key results."""
     height = FIRST_SCREEN[1]
     for place in ("#verdict", "#headlines"):
         box = one.page.locator(place).bounding_box()
@@ -95,7 +95,7 @@ def first_screen(one: Shown) -> Iterator[str]:
 
 
 def quiet(one: Shown) -> Iterator[str]:
-    """Nothing but the file is read, and nothing is complained about."""
+    """The page reads nothing but its own file, and causes no error messages."""
     yield from (f"error: {text}" for text in one.seen.errors)
     yield from (f"console: {text}" for text in one.seen.console)
     own = one.path.as_uri()
@@ -112,8 +112,8 @@ _GIVE_ROWS = "() => { for (const [body, rows] of window.takenRows) body.append(.
 
 
 def accessible(one: Shown, contrast: bool) -> list[str]:
-    """What axe-core finds. Of each table it reads six rows, as the others are alike, and no drawing of a figure; its
-    rule of contrast is slow."""
+    """Return the violations that axe-core finds. To save time, only six rows of each table are checked (the others are
+    alike), and the drawings of figures are not. The contrast rule is slow."""
     from axe_playwright_python.sync_playwright import Axe
 
     options = {"resultTypes": ["violations"], "rules": {"color-contrast": {"enabled": contrast}}}
@@ -143,7 +143,8 @@ _LEGEND = """async (plot) => {
 
 
 def legends(one: Shown) -> Iterator[str]:
-    """A click in a legend takes the series off the figure, and another one brings it back; at most three are tried."""
+    """A click in the legend removes a series from the figure, and another click restores it. At most three series are
+    tried."""
     for plot in one.page.locator(".legend:visible + .plot").all()[:3]:
         if not plot.evaluate(_LEGEND):
             yield f"{plot.get_attribute('id')} has no series"
@@ -162,7 +163,7 @@ def other_theme(one: Shown) -> Problems:
 
 
 def page_problems(browser: Any, path: Path) -> Problems:
-    """What breaks a rule on the page at `path`, by rule; empty when all are kept."""
+    """Return the violations on the page at `path`, keyed by rule. The result is empty if there are none."""
     with shown(browser, path) as one:
         found: Problems = {"first screen": list(first_screen(one))}
         found["axe, folded"] = accessible(one, contrast=True)
@@ -190,7 +191,7 @@ def page_problems(browser: Any, path: Path) -> Problems:
 
 
 def _words(text: str) -> Counter[str]:
-    """The words of a text that a line break does not divide; it may follow a hyphen."""
+    """Return the words of a text that a line break does not divide. A line break may follow a hyphen."""
     return Counter(word for word in re.split(r"[\s-]+", text) if len(word) <= _LONGEST_WORD)
 
 
@@ -198,11 +199,12 @@ LONG_TABLES = """() => Array.from(document.querySelectorAll('table')).filter((on
   .filter((one) => !one.closest('[data-screen-only]'))
   .map((one) => Array.from(one.tHead.rows[0].cells, (cell) => cell.textContent.trim()).slice(0, 3))
   .filter((heads) => heads.length === 3 && heads.every((head) => !/\\s/.test(head)))"""
-"""The first three heads of tables that take several sheets, if they are words."""
+"""The first three headings of tables that take several sheets, if the headings are words."""
 
 
 def paper_problems(browser: Any, path: Path) -> Problems:
-    """What of the screen is not on paper: words of tables, and titles of figures; and what shrinks the paper."""
+    """Return what is on the screen but not on paper (words in tables and titles of figures), and what makes Chromium
+    shrink the printed page."""
     tables = """() => Array.from(document.querySelectorAll('table')).filter((one) => !one.closest('[data-screen-only]'))
       .flatMap((one) => Array.from(one.rows, (row) => row.innerText))"""
     with TemporaryDirectory() as folder, shown(browser, path) as one:
@@ -230,7 +232,8 @@ def paper_problems(browser: Any, path: Path) -> Problems:
 
 
 def _printed_width(page: Any) -> int:
-    """Return the width of the page as printed. Chromium shrinks everything on paper if one thing is wider than it."""
+    """Return the width of the page as printed. Chromium shrinks the whole page if a single element is wider than the
+    paper."""
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     page.emulate_media(media="print")
     page.set_viewport_size({"width": SHEET, "height": 1000})
@@ -238,7 +241,7 @@ def _printed_width(page: Any) -> int:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print what breaks a rule. The exit code is 1 if anything does."""
+    """Print all violations. The exit code is 1 if there are any."""
     if not arguments:
         print(f"usage: python -m tests.browser.checks NAME|RUN...; NAME is one of {', '.join(TREES)}")
         return 2

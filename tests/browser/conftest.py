@@ -1,4 +1,4 @@
-"""One headless Chromium for the session, and pages that report what they do."""
+"""Fixtures: one headless Chromium for the session, and pages that record what they do."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def opened(browser: Any) -> Callable[..., Any]:
-    """`with opened(path, width=390, dark=True) as (page, seen)`: the page with its figures drawn."""
+    """`opened(path, width=390, dark=True)` is a context that provides `(page, seen)`, with the figures of the page
+    drawn."""
 
     @contextmanager
     def open_page(
@@ -48,7 +49,8 @@ def opened(browser: Any) -> Callable[..., Any]:
 
 @pytest.fixture(scope="session")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """`reports(hosts=(...), ...)` is the path of the report on a sample run; made once per sample."""
+    """`reports(hosts=(...), ...)` returns the path of the report on a sample run, which is written only once per
+    sample."""
     made: dict[Sample, Path] = {}
 
     def make(**changes: Any) -> Path:

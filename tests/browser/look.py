@@ -1,4 +1,5 @@
-"""Pictures of the report on a made-up run, to be looked at: `python -m tests.browser.look NAME FOLDER [WORD]`.
+"""Save pictures of the report on a synthetic run for visual inspection: `python -m tests.browser.look NAME FOLDER
+[WORD]`.
 
 Writes the tree, its report.html, and pictures of it below FOLDER: `1280-light-00.png` is the first screen, `-01` and
 on the page from top to bottom, the same in dark and 390 wide, and `paper-1.png` and on the pages of its PDF. WORD
@@ -26,14 +27,14 @@ FLAGS: Final = [
     "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
 WAIT_MS: Final = 120_000
-"""For anything that a page does: only what never comes takes as long."""
+"""Time limit for anything that a page does, in milliseconds. Only an event that never happens takes this long."""
 SIZES: Final = {1280: 800, 390: 844}
 _PIECE, _MOST_PIECES = 1600, 30
 
 
 @dataclass
 class Seen:
-    """What a page did besides showing itself."""
+    """What a page did in addition to showing itself."""
 
     console: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
@@ -41,7 +42,7 @@ class Seen:
 
 
 def watched(context: Any) -> tuple[Any, Seen]:
-    """A new page, and what it does."""
+    """Return a new page, and the record of what it does."""
     context.set_default_timeout(WAIT_MS)
     page, seen = context.new_page(), Seen()
     page.on("console", lambda message: seen.console.append(message.text))
@@ -52,7 +53,7 @@ def watched(context: Any) -> tuple[Any, Seen]:
 
 @contextmanager
 def chromium() -> Iterator[Any]:
-    """A headless Chromium."""
+    """Provide a headless Chromium."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
@@ -62,7 +63,8 @@ def chromium() -> Iterator[Any]:
 
 
 def report_of(root: Path) -> Path:
-    """The HTML report of a run with the installed benchmarks, written beside its files."""
+    """Return the HTML report of a run, rendered with the installed benchmarks and written next to the files of the
+    run."""
     [path] = write(open_view(root, installed()), "html", root)
     return path
 
@@ -73,7 +75,7 @@ def drawn(page: Any) -> None:
 
 
 def screens(page: Any, folder: Path, name: str) -> None:
-    """Save the first screen, and the whole page from top to bottom in tall pieces."""
+    """Save the first screen, and then the whole page from top to bottom in tall sections."""
     page.screenshot(path=folder / f"{name}-00.png")
     page.set_viewport_size({"width": page.viewport_size["width"], "height": _PIECE})
     top = number = 0

@@ -1,4 +1,5 @@
-"""Facts of made-up machines, from a small virtual machine to a server with 192 CPUs, with what hangs on their buses."""
+"""Facts of synthetic machines, from a small virtual machine to a server with 192 CPUs, including the devices on their
+buses."""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ COLLECTED = "2026-11-21T04:28:13Z"
 
 @dataclass(frozen=True)
 class Shape:
-    """How many of each part the one above it has. `devices` of each kind hang on every node."""
+    """The number of each part within the part above it. `devices` is the number of devices of each kind on every
+    node."""
 
     sockets: int = 1
     nodes: int = 1
@@ -53,7 +55,7 @@ class Shape:
         return range(self.all_cores * self.threads)
 
     def core(self, cpu: int) -> int:
-        """The second threads are numbered behind all first ones, as on most x86 servers."""
+        """Return the core of a CPU. The second threads are numbered after all first threads, as on most x86 servers."""
         return cpu % self.all_cores
 
     def cluster(self, cpu: int) -> int:
@@ -66,7 +68,7 @@ class Shape:
         return self.node(cpu) // self.nodes
 
     def groups(self, part: str) -> list[list[int]]:
-        """The CPUs of each core, cluster, node or socket."""
+        """Return the CPUs of each core, cluster, node or socket."""
         of = getattr(self, part)
         return [[cpu for cpu in self.cpus if of(cpu) == number] for number in range(1 + max(map(of, self.cpus)))]
 
@@ -77,7 +79,7 @@ LARGE = Shape(sockets=2, nodes=4, clusters=2, cores=6, threads=2)
 
 
 def facts(host: str, shape: Shape = SMALL) -> HostFacts:
-    """The facts of a quiet machine of this shape."""
+    """Return the facts of a quiet machine with this shape."""
     cpus, memory = list(shape.cpus), (32 if shape.virtual else 64) * GIB
     nodes = len(shape.groups("node"))
     drives, cards = list(_drives(shape)), list(_cards(shape))
@@ -182,7 +184,7 @@ def _memory(shape: Shape, total: int) -> Memory:
 
 
 def _places(shape: Shape, slot: int) -> Iterator[tuple[int, int, str]]:
-    """A number, the node and the PCI address of each device in a slot of the bus."""
+    """Yield a number, the node and the PCI address of each device in a slot of the bus."""
     number = 0
     for node in range(shape.sockets * shape.nodes):
         for function in range(shape.devices):

@@ -1,4 +1,5 @@
-"""Values of memory benchmarks for made-up machines: what recorded outputs parse to, scaled, and repeated in visits."""
+"""Values of memory benchmarks on synthetic machines, obtained by parsing recorded outputs, scaling them, and repeating
+them in visits."""
 
 from __future__ import annotations
 
@@ -25,26 +26,27 @@ VISITS = 8
 _INTERVAL = 0.02
 _RATES = ("B/s", "B/cycle", "ops/s")
 _IDLE_S = 1.15
-"""Makes the recorded latency of idle memory that of the recorded latency sweep."""
+"""Factor that makes the recorded latency of idle memory equal to that of the recorded latency sweep."""
 _CORE_BYTES_PER_S = {48 << 10: 340e9, 1 << 20: 140e9, 8 << 20: 62e9, 34 << 20: 31e9}
-"""What one core reads from a working set of at most so many bytes."""
+"""The rate at which one core reads from a working set of at most this number of bytes."""
 _CORE_MEMORY, _NODE_MEMORY = 16e9, 94e9
 _TRAFFIC = {
     "all-reads": 1.0, "3:1": 0.93, "2:1": 0.9, "1:1": 0.84, "2:1-nt": 0.95, "copy": 0.72, "triad": 0.78, "write": 0.6,
     "nt-write": 0.82, "nt-copy": 0.86,
 }  # fmt: skip
 _LOADED_S = 1.72
-"""Makes the idle latency of made-up load that of the recorded latency sweep."""
+"""Factor that makes the idle latency of the synthetic load equal to that of the recorded latency sweep."""
 
 
 def chance(*key: object) -> float:
-    """A number from -1 to 1 that depends on the key alone."""
+    """Return a number from -1 to 1 that depends only on the key."""
     return crc32(repr(key).encode()) / 0x7FFFFFFF - 1.0
 
 
 @cache
 def recorded(name: str, case: str = "default") -> tuple[Measurement, ...]:
-    """What a recorded repeat of a benchmark parses to, without the doubts about the machine that recorded it."""
+    """Return the measurements parsed from a recorded repeat of a benchmark, without the flags that cast doubt on the
+    recording machine."""
     benchmark = installed().get(name)
     assert benchmark is not None
     path = folder_of(benchmark) / "testdata" / f"{case}.json"
@@ -56,19 +58,19 @@ def recorded(name: str, case: str = "default") -> tuple[Measurement, ...]:
 
 
 def scaled(item: Measurement, factor: float) -> Measurement:
-    """The same measurement with a value and statistics that are `factor` times as large."""
+    """Return the same measurement, with the value and the statistics multiplied by `factor`."""
     return replace(item, value=item.value * factor, stats=item.stats.scaled(factor) if item.stats else None)
 
 
 def units_of(name: str) -> dict[str, str]:
-    """The units of the metrics of a benchmark."""
+    """Return the units of the metrics of a benchmark."""
     benchmark = installed().get(name)
     assert benchmark is not None
     return {metric.name: metric.unit for metric in benchmark.metrics}
 
 
 def visited(name: str, items: Sequence[Measurement], seed: object) -> list[Measurement]:
-    """The values as several visits measure them."""
+    """Return the values as several visits measure them."""
     units = units_of(name)
 
     def of_visit(visit: int) -> list[Measurement]:
@@ -84,7 +86,7 @@ def visited(name: str, items: Sequence[Measurement], seed: object) -> list[Measu
 
 
 def _slower(name: str, items: Sequence[Measurement], slow: float) -> list[Measurement]:
-    """The values of a machine that is `slow` times as slow; sizes, counts and clocks stay."""
+    """Return the values of a machine that is slower by the factor `slow`. Sizes, counts and clocks remain unchanged."""
     units = units_of(name) | {"theoretical_bandwidth": "B"}
 
     def factor(unit: str) -> float:
@@ -94,7 +96,7 @@ def _slower(name: str, items: Sequence[Measurement], slow: float) -> list[Measur
 
 
 def _by_node(name: str, items: Sequence[Measurement], shape: Shape) -> Iterator[Measurement]:
-    """The values of one pair of nodes, as every pair would have them: slower the farther apart they are."""
+    """Yield the values of one pair of nodes for every pair. The values are slower the farther apart the nodes are."""
     units, nodes = units_of(name), range(shape.sockets * shape.nodes)
     for item in items:
         if "run_node" not in item.coords:
@@ -110,7 +112,8 @@ def _by_node(name: str, items: Sequence[Measurement], shape: Shape) -> Iterator[
 
 
 def _pair(shape: Shape, a: int, b: int, method: str, node: int) -> float:
-    """Seconds from one CPU to another: threads of a core, a cluster, a node, a socket, two sockets."""
+    """Return the time, in seconds, from one CPU to another, which depends on whether they share a core, a cluster, a
+    node or a socket."""
     distances = ((shape.core, 8.0), (shape.cluster, 21.0), (shape.node, 46.0), (shape.socket, 78.0))
     ns = next((cost for part, cost in distances if part(a) == part(b)), 170.0)
     ns += 0.0 if shape.node(a) == node else 9.0
@@ -118,7 +121,7 @@ def _pair(shape: Shape, a: int, b: int, method: str, node: int) -> float:
 
 
 def _core_to_core(shape: Shape, settings: dict[str, Any]) -> Iterator[Measurement]:
-    """Every pair of CPUs, or of the last two of each node."""
+    """Yield the values of every pair of CPUs, or of the pairs among the last two CPUs of each node."""
     nodes = shape.groups("node")
     chosen = list(shape.cpus) if settings["all_cpus"] else sorted(cpu for mine in nodes for cpu in mine[-2:])
     for cpu in chosen:
@@ -154,7 +157,8 @@ def _spread(value: float) -> Stats:
 
 
 def _rate(place: Place, traffic: str, shape: Shape, seed: object) -> float:
-    """Bytes a second of all threads of a step; every third visit finds memory placed worse, where all CPUs read."""
+    """Return the bytes per second of all threads in a step. Where all CPUs read, memory is placed less favorably in
+    every third visit."""
     cpus = numbers(place.step, "cpus")
     core = next((rate for size, rate in _CORE_BYTES_PER_S.items() if place.size <= size), _CORE_MEMORY)
     rate = core * len({shape.core(cpu) for cpu in cpus})
@@ -175,7 +179,7 @@ def _near(shape: Shape, run: int, memory: int) -> float:
 
 
 def _load(step: Step, shape: Shape, seed: object) -> Output:
-    """The answer of the `load` kernel: a queue that grows as the memory fills."""
+    """Return the output of the `load` kernel, in which a queue grows as the memory approaches its limit."""
     delays = [int(one) for one in str(option(step, "delays")).split(",")]
     around = 1.0 + 0.008 * chance(seed, step.name)
     factors = {"_ps": _LOADED_S * around, "_bps": shape.sockets * shape.nodes * _NODE_MEMORY / PEAK / around}
@@ -190,7 +194,7 @@ def _load(step: Step, shape: Shape, seed: object) -> Output:
 
 
 def _played(name: str, settings: Mapping[str, Any], shape: Shape, seed: object) -> list[Measurement]:
-    """What the real benchmark makes of the output of a made-up kernel, visit by visit."""
+    """Return the values that the real benchmark parses from the output of a synthetic kernel, visit by visit."""
     benchmark, known = installed().get(name), facts("h", shape)
     assert benchmark is not None
     params = benchmark.params_model(**settings)
@@ -206,12 +210,13 @@ def _played(name: str, settings: Mapping[str, Any], shape: Shape, seed: object) 
 
 @cache
 def _kept(name: str, settings: str, shape: Shape) -> tuple[Measurement, ...]:
-    """The same for all hosts of a fleet, which only differ by a factor."""
+    """Return the same values for all hosts of a fleet, which differ only by a factor."""
     return tuple(_played(name, json.loads(settings), shape, "kept"))
 
 
 def memory_values(name: str, settings: dict[str, Any], shape: Shape, slow: float, seed: object) -> list[Measurement]:
-    """The values of a memory benchmark on a machine of that shape, `slow` times as slow as the usual one."""
+    """Return the values of a memory benchmark on a machine of this shape that is slower than usual by the factor
+    `slow`."""
     if name == "core-to-core-latency":
         return _slower(name, list(_core_to_core(shape, settings)), slow)
     if name in ("latency-sweep", "idle-latency"):

@@ -1,4 +1,5 @@
-"""The pictures of the documentation, from a made-up quickstart run: `make pictures` writes docs/pictures/*.png."""
+"""Save the pictures for the documentation, taken from a synthetic quickstart run: `make pictures` writes
+docs/pictures/*.png."""
 
 from __future__ import annotations
 
@@ -13,11 +14,12 @@ from tests.browser.trees import write_tree
 FOLDER: Final = Path(__file__).parents[2] / "docs" / "pictures"
 _SCREEN = {"width": 1280, "height": 800}
 _COLOURS = 256
-"""A palette of this size makes the files small, letters stay smooth, and links keep their color."""
+"""Number of colors in the palette. Files with this palette are small, text remains smooth, and links keep their
+color."""
 
 
 def _saved(picture: bytes, name: str) -> None:
-    """Write a picture with a palette, unless the file shows the same already."""
+    """Write a picture with a palette, unless the file already shows the same picture."""
     from PIL import Image
 
     path, shown = FOLDER / f"{name}.png", Image.open(io.BytesIO(picture)).convert("RGB")
@@ -35,7 +37,7 @@ def _page(browser: Any, report: Path, theme: str) -> Any:
 
 
 def main() -> None:
-    """Take the first screen of the report in both themes, and the figure of memory latency."""
+    """Take a picture of the first screen of the report in both themes, and of the figure of memory latency."""
     FOLDER.mkdir(exist_ok=True)
     with TemporaryDirectory() as folder, chromium() as browser:
         report = report_of(write_tree("quickstart", Path(folder)))

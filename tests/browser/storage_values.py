@@ -1,4 +1,5 @@
-"""Values of a made-up drive: of any fio point, and of whole qualifications, from its rate at any load."""
+"""Values measured on a synthetic drive: those of any fio point and of whole qualifications, computed from the rate at
+any load."""
 
 from __future__ import annotations
 
@@ -19,15 +20,15 @@ from tests.browser.memory_values import chance, recorded
 GIB = 1 << 30
 _QUANTILES = {1: 0.45, 5: 0.55, 10: 0.6, 25: 0.75, 50: 0.92, 75: 1.1, 90: 1.45, 95: 1.8, 99: 3.2, 99.9: 6.5, 99.99: 9.5,
               99.999: 12.0}  # fmt: skip
-"""Latencies relative to the mean, by percent."""
+"""Latencies relative to the mean, keyed by percent."""
 _SIDES = {"read_": 1.25, "write_": 0.8}
-"""Latencies of reads and of writes in a mix, relative to each other."""
+"""Latencies of reads and writes in a mix, relative to each other."""
 _MOMENTS = {"mean": 1.0, "min": 0.35, "max": 14.0, "stddev": 0.6}
 _TOP_RATE, _TOP_BANDWIDTH, _WINDOW = 620_000.0, 3.1e9, 5
 
 
 def drive(block_size: int, reads: int, depth: float) -> tuple[float, float]:
-    """Requests a second and their mean latency in seconds, at `depth` requests in flight."""
+    """Return the requests per second and their mean latency in seconds, with `depth` requests in flight."""
     share = reads / 100.0
     base = (78e-6 * share + 24e-6 * (1.0 - share)) + block_size / 3.2e9
     top = min(_TOP_RATE, _TOP_BANDWIDTH / block_size) * (0.45 + 0.55 * share**2)
@@ -48,7 +49,7 @@ def _reads(settings: Mapping[str, Any]) -> int:
 
 
 def fio_values(settings: Mapping[str, Any], slow: float, seed: object) -> list[Measurement]:
-    """The values of one fio point on the drive, `slow` times as slow as the usual one."""
+    """Return the values of one fio point on a drive that is slower than usual by the factor `slow`."""
     depth = float(settings["iodepth"]) * float(settings["numjobs"])
     reads = _reads(settings)
     pattern = 1.0 if "rand" in str(settings["rw"]) else 1.15
@@ -116,14 +117,14 @@ def _course(rate: float, latency: float, block: int, seconds: int, seed: object)
 
 
 def _octaves(latency: float) -> dict[float, float]:
-    """Shares in percent of requests by powers of two, around the mean."""
+    """Return the shares of requests, in percent, for each power of two around the mean."""
     middle = round(math.log2(latency * 1e9))
     weights = {middle + step: weight for step, weight in zip(range(-2, 4), (4, 28, 49, 14, 4, 1), strict=True)}
     return {2.0**power * 1e-9: float(weight) for power, weight in weights.items()}
 
 
 def brief(values: Sequence[Measurement]) -> list[Measurement]:
-    """The values that a run of thousands of points may keep: rates, latencies and their tails."""
+    """Return the values that a run of thousands of points can store: rates, latencies and their tails."""
     kept = ("bandwidth", "iops", "latency", "clat_mean", "clat_p50", "clat_p99", "clat_p99_9", "queue_depth")
     names = {prefix + name for prefix in ("", "read_", "write_") for name in kept}
     return [item for item in values if item.metric in names]
@@ -138,7 +139,7 @@ def _cells(name: str, settings: Mapping[str, Any]) -> list[tuple[int, int]]:
 
 
 def _tracked(name: str, size: int) -> list[tuple[int, int, str]]:
-    """The dependent variables: block size, reads and quantity."""
+    """Return the dependent variables: block size, percentage of reads, and quantity."""
     if name == "storage-throughput":
         return [(size, 0, "bandwidth")]
     return [(4096, 0, "latency")] if name == "storage-latency" else [
@@ -147,7 +148,7 @@ def _tracked(name: str, size: int) -> list[tuple[int, int, str]]:
 
 
 def _level(number: int) -> float:
-    """The rate of a round relative to the steady state: high until the spare area is used up."""
+    """Return the rate of a round relative to the steady state. The rate is high until the spare area is used up."""
     return 1.0 + 1.6 * math.exp(-1.3 * (number - 1))
 
 
@@ -159,7 +160,7 @@ def _quantities(cell: tuple[int, int], depth: float, number: int) -> dict[str, f
 
 
 def qualification_values(name: str, settings: Mapping[str, Any], rounds: int = 9) -> list[Measurement]:
-    """The values of a matrix qualification that is steady after `rounds` rounds."""
+    """Return the values of a matrix qualification that is steady after `rounds` rounds."""
     depth = float(settings["numjobs"]) * float(settings["iodepth"])
     found = list(_target())
     cells = _cells(name, settings)
@@ -229,7 +230,8 @@ def _responses(latency: float) -> Iterator[Measurement]:
 
 
 def saturation_values(settings: Mapping[str, Any], rounds: int = 240) -> list[Measurement]:
-    """A test of write saturation: a burst, the cliff when the cache is full, and a level that varies."""
+    """Return the values of a write saturation test: a burst, the cliff when the cache is full, and a level that
+    varies."""
     goal = StopCondition(written=1, seconds=1e9, sample_s=0.0, settled=0.0, rule=SteadyRule())
     made = []
     for number in range(rounds):
@@ -248,11 +250,11 @@ def saturation_values(settings: Mapping[str, Any], rounds: int = 240) -> list[Me
 
 
 _RECORDED = {"storage-hdd": "written", "storage-composite-workload": "fast", "storage-streams": "pts"}
-"""The recorded case that stands for a benchmark."""
+"""The recorded case that represents each benchmark."""
 
 
 def storage_values(name: str, settings: Mapping[str, Any], slow: float, seed: object) -> list[Measurement]:
-    """The values of any storage benchmark."""
+    """Return the values of any storage benchmark."""
     if name in ("storage-iops", "storage-throughput", "storage-latency"):
         return qualification_values(name, settings)
     if name == "storage-write-saturation":

@@ -1,4 +1,4 @@
-"""A page that leaves its folder: the files that it makes, and links only where they lead somewhere."""
+"""A page that leaves its folder: the files that it saves, and links only to targets that exist."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LINKS = "Array.from(document.querySelectorAll('[data-raw] a'), link => link.getA
 
 @pytest.fixture
 def odd(tmp_path: Path) -> RunView:
-    """A run whose values are written in every way that CSV knows."""
+    """Return a run whose values contain everything that has a special meaning in CSV."""
     root = write_sample(tmp_path, Sample(hosts=("a", "b")))
     lines = [json.loads(line) for line in (root / "records.jsonl").read_text().splitlines()]
     lines[0]["flags"] = ["=1+1\u202e", 'say "x"']

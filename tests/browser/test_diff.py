@@ -1,4 +1,5 @@
-"""The page of a comparison in a real browser: drawn, quiet, usable at any width, in the dark, without script."""
+"""The page of a comparison in a real browser: it is drawn without errors, and usable at any width, in dark mode and
+without scripts."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.browser
 
 
 def run(name: str, factor: float, **changes: Any) -> DiffSource:
-    """A fio matrix of three block sizes and queue depths, and a latency for each of them."""
+    """Return a fio matrix with three block sizes and queue depths, and a latency for each combination."""
 
     def point(size: int, depth: int, metric: str, number: float, **more: Any) -> Record:
         swept = {"block_size": size, "iodepth": depth}
@@ -45,7 +46,8 @@ def run(name: str, factor: float, **changes: Any) -> DiffSource:
 
 @pytest.fixture
 def page(tmp_path: Path) -> Path:
-    """The page of two runs compared with a base; one of them is slower and has another Linux kernel."""
+    """Return the page that compares two runs with a base. One of the runs is slower and has a different Linux
+    kernel."""
     kernel = {"a": {"CPU": "EPYC 7B13", "Linux kernel": "6.11 x86_64 " + "x" * 60}}
     sources = [run("20261121T042813Z-3f9c2a", 1.0), run("same", 1.0), run("slower", 0.7, machines=kernel)]
     diff = compare_all(sources[0], sources[1:], 0.01, installed())

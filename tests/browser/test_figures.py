@@ -1,4 +1,4 @@
-"""Figures in a real browser: every kind keeps the rules at any width, and the legend, the tooltip and zooming work."""
+"""Figures in a real browser: every kind obeys the rules at any width, and the legend, the tooltips and zooming work."""
 
 from __future__ import annotations
 

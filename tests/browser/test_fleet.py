@@ -1,4 +1,4 @@
-"""The page of many hosts: one figure for all of them, and the figures of any host on demand."""
+"""The page of many hosts: one figure for all of them, and the figures of each host on demand."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SHOWN = f"Array.from(document.querySelectorAll('#{SECTION}-of-host .plot'), (one
 
 
 def wait_for(page: Any, host: str) -> list[str]:
-    """Return the figures of the chosen host when they are drawn."""
+    """Return the figures of the chosen host once they are drawn."""
     page.wait_for_selector(f"#{SECTION}-of-host[data-host={host}] .plot .main-svg", state="attached")
     page.wait_for_selector("html[data-figures=drawn]", state="attached")
     return list(page.evaluate(SHOWN))

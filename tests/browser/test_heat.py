@@ -1,4 +1,5 @@
-"""Heat maps in a real browser: drawn at any width and colour scheme, explained on hover, fast also with 576 CPUs."""
+"""Heat maps in a real browser: drawn at any width and in both color schemes, explained by tooltips, and fast even with
+576 CPUs."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ Reports = Callable[..., Path]
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Reports:
-    """`report(figure, ...)` is a page whose first benchmark has these figures."""
+    """`report(figure, ...)` returns a page whose first benchmark has these figures."""
     made: dict[tuple[str, ...], Path] = {}
 
     def make(*figures: Figure) -> Path:

@@ -1,4 +1,5 @@
-"""A report on a tree in which every text is hostile, in a real browser: used as a reader would, it stays a report."""
+"""A report on a tree in which every text is hostile, used in a real browser as a reader would use it: the page remains
+intact."""
 
 from __future__ import annotations
 
@@ -51,7 +52,8 @@ FOREIGN = """() => {
 
 
 def spoiled(results: Path, version: bool) -> RunView:
-    """A hostile tree, and figures of each kind with hostile words, which a benchmark may have from a host."""
+    """Return a hostile tree with figures of each kind that contain hostile words, which a benchmark may receive from a
+    host."""
     root = write_sample(results, Sample(hosts=("a", "b"), fail_depth=8))
     spoil(root, version)
     view = open_view(root, Fakes())

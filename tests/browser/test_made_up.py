@@ -1,4 +1,4 @@
-"""The made-up trees are what they say: whole, the same each time, with the troubles that their pages are to show."""
+"""The synthetic trees are intact and reproducible, and contain the problems that their pages are meant to show."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A report on paper: what the screen shows is in the PDF, whatever its width."""
+"""A printed report: everything on the screen is in the PDF, whatever the width of the screen."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ WIDE = Table(
 )
 SHEET_POINTS = 595.0
 SHEET_PIXELS = 1016
-"""The height of A4 between its margins."""
+"""Height of A4 between the margins, in pixels."""
 
 
 def printed(path: Path, opened: Any, folder: Path) -> Path:
-    """Print a page from the dark screen of a narrow window, which must not matter."""
+    """Print a page from a narrow window in dark mode, which must not affect the result."""
     target = folder / "report.pdf"
     with opened(path, width=900, dark=True) as (page, seen):
         page.pdf(path=target, format="A4")
@@ -41,7 +41,7 @@ def printed(path: Path, opened: Any, folder: Path) -> Path:
 
 
 def words_of(pdf: Path) -> list[tuple[str, float, float, float]]:
-    """Return the words with their left edge, right edge and height in points."""
+    """Return the words with their left edge, right edge and height, in points."""
     box = r'<word xMin="([\d.]+)" yMin="([\d.]+)" xMax="([\d.]+)" yMax="([\d.]+)">(.*?)</word>'
     done = subprocess.run(["pdftotext", "-bbox", pdf, "-"], capture_output=True, check=True, text=True)
     return [
@@ -88,7 +88,7 @@ def test_figures_fill_the_sheet_and_folded_parts_are_open(reports: Any, opened: 
 
 
 def test_the_drawing_of_the_topology_is_whole_on_the_sheet(tmp_path: Path, opened: Any) -> None:
-    """Of a host with 192 CPUs, the drawing is wider than a sheet."""
+    """The drawing of a host with 192 CPUs is wider than a sheet."""
     with opened(report_of(write_tree("cpus-192", tmp_path)), width=688) as (page, _):
         drawing = page.locator(".picture svg").first
         page.locator(".picture").first.evaluate("found => { found.open = true; }")
@@ -108,7 +108,8 @@ TALLEST = """() => Array.from(document.querySelectorAll('.figures > figure'), (f
 
 
 def test_every_figure_ends_on_the_sheet_on_which_its_section_or_its_title_begins(tmp_path: Path, opened: Any) -> None:
-    """The figure with the steady state of each mix has panels below each other that a screen scrolls."""
+    """The figure that shows the steady state of each mix has panels below one another, which are scrolled on the
+    screen."""
     with opened(report_of(write_tree("qualification", tmp_path)), width=688) as (page, _):
         page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
         page.emulate_media(media="print")
@@ -127,7 +128,7 @@ def test_a_wide_table_is_divided_into_few_even_groups_of_columns(tmp_path: Path,
 
 
 def test_a_table_whose_text_fits_is_printed_in_one_piece(tmp_path: Path, opened: Any) -> None:
-    """Short sentences take no more room on paper than their text."""
+    """Short sentences need no more space on paper than their text."""
     with opened(report_of(write_tree("quickstart", tmp_path)), width=688) as (page, _):
         page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
         page.emulate_media(media="print")

@@ -1,4 +1,5 @@
-"""The report in a real browser, opened from a file: drawn, quiet, usable at any width, in the dark, without script."""
+"""The report in a real browser, opened from a file: it is drawn without errors, and usable at any width, in dark mode
+and without scripts."""
 
 from __future__ import annotations
 
@@ -162,7 +163,7 @@ def test_the_page_prints(reports: Reports, opened: Any, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("width", [390, 1280])
 def test_the_name_of_a_row_stays_in_sight(reports: Reports, opened: Any, width: int) -> None:
-    """However far a wide table is scrolled."""
+    """This holds no matter how far a wide table is scrolled."""
     with opened(reports(fail_depth=64), width=width) as (page, _):
         page.add_style_tag(content="#latency-sweep .scroll table { width: 3000px }")
         table = page.locator("#latency-sweep .scroll:visible").first
@@ -240,7 +241,7 @@ def test_a_plan_with_references_alone_has_no_section_of_expectations(tmp_path: P
 
 
 def test_subjects_with_one_key_result_share_a_row_on_a_phone(tmp_path: Path, opened: Any) -> None:
-    """Of the quickstart, the highest bandwidth and the highest IOPS are the only results of their subjects."""
+    """In the quickstart run, the highest bandwidth and the highest IOPS are the only results of their subjects."""
     with opened(report_of(write_tree("quickstart", tmp_path)), width=390) as (page, _):
         boxes = [box.bounding_box() for box in page.locator(".subject.n1").all()]
         assert len(boxes) == 2
@@ -249,7 +250,7 @@ def test_subjects_with_one_key_result_share_a_row_on_a_phone(tmp_path: Path, ope
 
 
 def test_many_notes_on_a_table_are_folded(tmp_path: Path, opened: Any) -> None:
-    """Of 64 points, many curves seem to have a provisioned limit."""
+    """Of 64 points, many lie on curves that seem to have a provisioned limit."""
     with opened(report_of(write_tree("points-64", tmp_path))) as (page, _):
         block = page.locator("#matrix .table-block", has_text="Storage performance").first
         notes = block.locator("p").count()

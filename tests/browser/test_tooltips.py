@@ -1,4 +1,4 @@
-"""The check of tooltips: it notices each part that one lacks. No browser is needed for that."""
+"""The check of tooltips detects each missing part. This test needs no browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every page of the made-up runs keeps every rule, on the screen and on paper."""
+"""Every page of the synthetic runs obeys every rule, on the screen and on paper."""
 
 from __future__ import annotations
 

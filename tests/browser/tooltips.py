@@ -1,4 +1,4 @@
-"""What the tooltip of each mark has to tell: value, unit, interval, number of visits or repeats, flags and setting."""
+"""What the tooltip of each mark must state: value, unit, interval, number of visits or repeats, flags and setting."""
 
 from __future__ import annotations
 
@@ -47,12 +47,13 @@ HOVER = """(slug) => {
     shown('xy', { xval: cell[1], yval: cell[0] }), known(cell) ? [data.y[cell[0]], data.x[cell[1]], unit] : null,
   ]);
 }"""
-"""Of a heat map: the corners, a cell in the middle, one with a value, and one without, which has no tooltip."""
+"""The parts of a heat map to check: the corners, a cell in the middle, one with a value, and one without, which has no
+tooltip."""
 _INTERVAL = re.compile(r"(95 % interval|range|middle 90 %) \S+ to \S+")
 
 
 def tooltip_problems(page: Any, path: Path) -> Iterator[str]:
-    """Yield what the tooltips of the report at `path`, which `page` shows, do not tell."""
+    """Yield what the tooltips of the report at `path`, which `page` shows, fail to state."""
     marks = page.evaluate(MARKS)
     for slug in marks:
         for shown, wanted in page.evaluate(HOVER, slug):

@@ -1,4 +1,4 @@
-"""Results trees of made-up runs, written in seconds without measuring: `python -m tests.browser.trees NAME FOLDER`.
+"""Write results trees of synthetic runs within seconds, without measuring: `python -m tests.browser.trees NAME FOLDER`.
 
 A tree comes from a real plan, which the real planner resolves. The values of its points are made up, or parsed from
 recorded outputs; the real code turns them into records and judges them. The same name gives the same files.
@@ -65,7 +65,7 @@ _FLEET = 'hosts:\n  defaults: {{transport: ssh, user: bench}}\n  "n[{first}:{las
 
 @dataclass(frozen=True)
 class Tree:
-    """What a run is like: its plan, its machines, and what goes wrong on the way.
+    """The properties of a run: its plan, its machines, and what goes wrong.
 
     `lost` has the reason why a host gave nothing, by host; `refused` why a job was not started, by `host/id`. `fails`
     has the diagnostic of the repeats that failed, by job id and the setting in which they differ. `busy` are the hosts
@@ -87,7 +87,7 @@ class Tree:
 
 
 def _plan(name: str, more: str = "", **replaced: str) -> str:
-    """A plan that asct brings along, with a part behind it and some texts replaced."""
+    """Return a plan that comes with asct, with `more` appended and some texts replaced."""
     text = (PLANS / f"{name}.yaml").read_text(encoding="utf-8")
     for old, new in replaced.items():
         text = text.replace(old, new)
@@ -256,7 +256,7 @@ def _iso(moment: datetime) -> str:
 
 
 class _Scene:
-    """One run as it is written. `clock` is the time within the run."""
+    """A run while it is written. `clock` is the time within the run."""
 
     def __init__(self, tree: Tree, resolved: ResolvedPlan, writer: RunWriter, slow: float, started: datetime) -> None:
         self.tree, self.resolved, self.writer, self.slow, self.clock = tree, resolved, writer, slow, started

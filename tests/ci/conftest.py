@@ -1,4 +1,4 @@
-"""A repository with a small plan, and the programs that a job finds on its PATH."""
+"""Fixtures: a repository with a small plan, and the programs that a job finds on its PATH."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HERE = Path(__file__).parent
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """The checkout of a repository with plans/gate.yaml."""
+    """Return the checkout of a repository that contains plans/gate.yaml."""
     folder = tmp_path / "repository"
     (folder / "plans").mkdir(parents=True)
     (folder / "plans" / "gate.yaml").write_text(PLAN)
@@ -28,7 +28,7 @@ def repository(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def programs(tmp_path: Path) -> Path:
-    """A folder with asct and the fakes of gh and curl."""
+    """Return a folder with asct and the fake programs gh and curl."""
     folder = tmp_path / "bin"
     folder.mkdir()
     commands = {"asct": "-m asct", "gh": str(HERE / "fake_gh.py"), "curl": str(HERE / "fake_curl.py")}
@@ -40,7 +40,7 @@ def programs(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def hub(tmp_path: Path) -> Path:
-    """The folder of the fake gh, with two comments that must not change."""
+    """Return the folder of the fake gh, with two comments that must not change."""
     folder = tmp_path / "hub"
     folder.mkdir()
     others = [

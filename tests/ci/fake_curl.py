@@ -1,4 +1,5 @@
-"""A fake of curl, for tests: the part of GitLab's API that the job in docs/ci.md calls, and no network.
+"""A fake curl for tests, which implements the part of GitLab's API that the job in docs/ci.md uses. It needs no
+network.
 
 FAKE_GITLAB names a file with the notes of the merge request.
 """

@@ -1,4 +1,5 @@
-"""A fake of GitHub's program `gh`, for tests: it knows only the calls that the workflows make, and no network.
+"""A fake of GitHub's program `gh` for tests, which implements only the calls that the workflows make. It needs no
+network.
 
 FAKE_GH names a folder: comments.json holds the comments of the pull request, pulls.json the open pull requests, and
 artifacts/<name>/ the artifacts. With FAKE_GH_READ_ONLY, it refuses to write as GitHub does for a token of a fork.

@@ -1,4 +1,4 @@
-"""Runs the shell steps of a composite action or of a job of a GitHub workflow, as a runner does.
+"""Run the shell steps of a composite action, or of a job in a GitHub workflow, as a runner does.
 
 Expressions are evaluated only as far as action.yml and docs/ci.md use them. Actions other than our own
 are not run: `used` contains their inputs.
@@ -22,37 +22,37 @@ _TERM = re.compile(r"(?P<left>[\w.-]+)(?:\s*(?P<operator>==|!=)\s*(?:'(?P<text>[
 
 
 def load(text: str) -> dict[str, Any]:
-    """YAML with strings as its only scalars; `on` is a key."""
+    """Parse YAML with strings as the only scalars, so that `on` is a key."""
     found: dict[str, Any] = yaml.load(text, Loader=yaml.BaseLoader)
     return found
 
 
 @dataclass
 class Job:
-    """The state of a job. `contexts` are the contexts of expressions: github, inputs, steps, env."""
+    """The state of a job. `contexts` contains the contexts of expressions: github, inputs, steps and env."""
 
     folder: Path
     environment: Mapping[str, str]
     contexts: dict[str, Any] = field(default_factory=dict)
     used: dict[str, dict[str, str]] = field(default_factory=dict)
-    """The inputs of the steps with `uses`, by action."""
+    """The inputs of the steps with `uses`, keyed by action."""
     actions: dict[str, tuple[Path, Mapping[str, str]]] = field(default_factory=dict)
-    """The folders of the composite actions that are run, with inputs that replace those of the workflow."""
+    """The folders of the composite actions that are run, each with inputs that replace those in the workflow."""
     log: str = ""
 
     def value(self, path: str) -> str:
-        """The value of a context such as `steps.measure.outputs.run`; empty if it is missing."""
+        """Return the value of a context such as `steps.measure.outputs.run`, or an empty string if it is missing."""
         found: Any = self.contexts
         for key in path.split("."):
             found = found.get(key, "") if isinstance(found, dict) else ""
         return str(found).lower() if isinstance(found, bool) else str(found)
 
     def text(self, template: str) -> str:
-        """A text with its expressions replaced."""
+        """Return a text with its expressions replaced by their values."""
         return EXPRESSION.sub(lambda found: self.value(found[1]), template)
 
     def holds(self, condition: str) -> bool:
-        """Whether the condition of a step holds: comparisons joined with `&&`."""
+        """Return whether the condition of a step, which consists of comparisons joined with `&&`, is true."""
         return all(self._compare(part.strip()) for part in condition.split("&&"))
 
     def _compare(self, text: str) -> bool:
@@ -65,7 +65,7 @@ class Job:
         return (left == right) == (found["operator"] == "==")
 
     def run_steps(self, steps: Sequence[Mapping[str, Any]]) -> int:
-        """Run the steps until one fails. Returns its exit status, or 0."""
+        """Run the steps until one of them fails. Return the exit status of that step, or 0."""
         for step in steps:
             if "if" in step and not self.holds(step["if"]):
                 continue
@@ -116,7 +116,7 @@ class Job:
 
 
 def github(event: Path, folder: Path, **more: str) -> tuple[dict[str, Any], dict[str, str]]:
-    """The context `github` and the environment of a job that an event started."""
+    """Return the context `github` and the environment of a job that was started by an event."""
     body = json.loads(event.read_text())
     repository = body["repository"]["full_name"]
     context = {"event": body, "token": "fake-token", "ref": "refs/pull/12/merge", "ref_name": "main"}

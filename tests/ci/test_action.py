@@ -1,4 +1,4 @@
-"""The composite actions in the repository: their steps are run in a shell, with events as GitHub records them."""
+"""The composite actions in the repository: their steps are run in a shell, with events as recorded from GitHub."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def run_action(
     repository: Path, programs: Path, hub: Path, event: str = "pull_request", inputs: dict[str, str] | None = None,
     **environment: str,
 ) -> tuple[Job, int]:  # fmt: skip
-    """Run action.yml as a step of a job; also sets its outputs."""
+    """Run action.yml as a step of a job, and set its outputs."""
     context, variables = github(EVENTS / f"{event}.json", repository, FAKE_GH=str(hub), **environment)
     variables["PATH"] = f"{programs}:{os.environ['PATH']}"
     replaced = {"program": str(programs / "asct"), "arguments": "--wait 5m", **(inputs or {})}
@@ -120,7 +120,7 @@ def test_inputs_reach_asct_and_no_shell(repository: Path, programs: Path, hub: P
 
 
 def test_asct_is_installed_from_the_action(repository: Path, programs: Path, hub: Path) -> None:
-    """The interpreter is a fake that makes an environment whose pip only says what it was asked to install."""
+    """The interpreter is a fake. It creates an environment whose pip only prints what it was asked to install."""
     fake = programs / "python"
     fake.write_text(
         '#!/bin/sh\n[ "$1 $2" = "-m venv" ] || exit 9\nmkdir -p "$3/bin"\n'

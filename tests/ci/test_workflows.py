@@ -1,4 +1,4 @@
-"""The files in docs/ci.md: their keys are known, and their shell steps are run with fakes of gh and curl."""
+"""The files in docs/ci.md: their keys exist, and their shell steps are run with the fake programs gh and curl."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ KEYWORDS = {
 
 @pytest.fixture
 def gate(repository: Path) -> Path:
-    """The repository with a plan that compares with a baseline, like the one in docs/ci.md."""
+    """Return the repository with a plan that has a baseline, like the plan in docs/ci.md."""
     (repository / "plans" / "gate.yaml").write_text(PLAN)
     return repository
 
@@ -186,7 +186,7 @@ def test_the_keywords_of_gitlab_are_known() -> None:
 
 
 def run_gitlab(gate: Path, programs: Path, origin: Path, source: str) -> subprocess.CompletedProcess[str]:
-    """Run the script of the job that measures, with an installed asct."""
+    """Run the script of the measuring job with an installed asct."""
     shutil.rmtree(gate / "report", ignore_errors=True)
     (gate / ".venv" / "bin").mkdir(parents=True, exist_ok=True)
     (gate / ".venv" / "bin" / "asct").unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Runs commands in this process: the exit code, stdout and stderr as a shell would see them."""
+"""Run commands in this process, with the exit code, stdout and stderr that a shell would see."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Ended:
 
     @property
     def document(self) -> dict[str, Any]:
-        """The one JSON document on stdout."""
+        """The only JSON document on stdout."""
         found: dict[str, Any] = json.loads(self.out)
         return found
 
@@ -33,7 +33,7 @@ Asct = Callable[..., Ended]
 
 @pytest.fixture
 def asct(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Asct:
-    """`asct("plan", "x.yaml")` in an empty folder, 80 columns wide, no colour."""
+    """`asct("plan", "x.yaml")` runs a command in an empty folder, 80 columns wide and without color."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
     for name in ("FORCE_COLOR", "NO_COLOR"):
@@ -50,7 +50,7 @@ def asct(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tm
 
 @pytest.fixture
 def plan_file(tmp_path: Path) -> Path:
-    """A small plan that needs no tool but a compiler."""
+    """Return a small plan that needs no tool except a compiler."""
     place = tmp_path / "small.yaml"
     place.write_text(
         "plan: 1\nname: small\nvars: {n: 2}\n"

@@ -1,4 +1,4 @@
-"""`asct run`: choosing benchmarks and reading settings as users of ASCT write them."""
+"""`asct run`: benchmarks are selected and settings are read in the notation that ASCT users know."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ SETTINGS_FILE = """{
  "sfio": 7,
  "ls": {"seed": 1}
 }"""
-"""Four mistakes: a value, a name, a type, and a benchmark that is not selected."""
+"""Four mistakes: a wrong value, a wrong name, a wrong type, and a benchmark that is not selected."""
 
 MISTAKES = [
     ("nosuch",), ("^memmory",), ("sids.block_size=4k",), ("sids.rw=raed",), ("sids.durration=2s",), ("sids.=1",),

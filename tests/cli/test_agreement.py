@@ -1,4 +1,4 @@
-"""Two entries of a plan that measure the same: through a whole run, its tree and its reports."""
+"""A plan with two entries that measure the same quantity, from the run to its tree and reports."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ PLAN = "plan: 1\nname: twice\nbenchmarks:\n  - {id: one, uses: noop}\n  - {id: t
 
 @pytest.fixture(autouse=True)
 def same(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both entries measure one quantity, and times that are not equal disagree. The second entry adds a second, because
-    the clock of the host may read the same for both."""
+    """Make both entries measure one quantity, such that different times disagree. The second entry adds a second,
+    because the host's clock may show the same time for both."""
     parse = type(BENCHMARK).parse
 
     def later(self: Noop, params: NoopParams, outputs: Sequence[Output], facts: HostFacts) -> list[Measurement]:

@@ -1,4 +1,4 @@
-"""What `asct results label` and `asct results accept` refuse, and how they say what to do instead."""
+"""What `asct results label` and `asct results accept` refuse, and the alternatives that they suggest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`--ci`: what GitHub Actions and GitLab get from a run, and from a command that ended before it measured."""
+"""`--ci`: what a run, or a command that ends before it measures, reports to GitHub Actions and GitLab."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ LATEST = "results/small/latest"
 
 @pytest.fixture(autouse=True)
 def no_ci(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tests may themselves run in CI."""
+    """The tests themselves may run in CI."""
     for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT", "GITHUB_WORKSPACE", "GITLAB_CI"):
         monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture
 def github(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """The folder of a step in GitHub Actions, with its files `summary.md` and `output`."""
+    """Return the folder of a step in GitHub Actions, with the files `summary.md` and `output`."""
     folder = tmp_path / "step"
     folder.mkdir()
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
@@ -125,7 +125,7 @@ def test_resuming_a_complete_run_annotates_it_again(asct: Asct, plan_file: Path,
 
 
 def critical(folder: Path) -> list[dict[str, Any]]:
-    """The critical items of the report; others appear if the host was noisy."""
+    """Return the critical items in the report. There are further items if the host was noisy."""
     items = json.loads((folder / LATEST / "gl-code-quality-report.json").read_text())
     return [item for item in items if item["severity"] == "critical"]
 

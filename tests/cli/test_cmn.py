@@ -1,4 +1,4 @@
-"""`asct cmn`: from snapshots, from a machine with a mesh that the tests make up, and from this one, which has none."""
+"""`asct cmn` with snapshots, with a synthetic machine that has a mesh, and with this machine, which has none."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.facts.cmn.machine import IOMEM, laid, machine, mesh_map, pmu
 from tests.facts.cmn.shapes import SHAPES
 
 WATCH = cat(text_of([sample(cpu, cpu // 2) for cpu in range(8)]))
-"""Two CPUs to each of four ports."""
+"""Two CPUs at each of four ports."""
 IOMEM_ONE = {"/proc/iomem": "40000000-4fffffff : ARMHC700:00"}
 HARDWARE = SHAPES["CMN-700 3x7"]()
 
@@ -87,7 +87,7 @@ def test_a_snapshot_with_registers(asct: Asct, tmp_path: Path) -> None:
 
 
 def test_unused_registers_of_a_series_are_one_line(asct: Asct, tmp_path: Path) -> None:
-    """A root has 256 pointers to crosspoints, of which a mesh of 2 x 2 uses four. The hardware is made up."""
+    """A root has 256 pointers to crosspoints, of which a mesh of 2 x 2 uses four. The hardware is synthetic."""
     hardware = SHAPES["CMN-600 2x2"]()
     dump = hardware.printed(register_list(mesh_of_dump(hardware.printed(register_list()))), 0x50000000)
     laid(machine(pmu(), commands={f"{REGISTERS}0": CommandOutput(0, dump)}), tmp_path / "dump")

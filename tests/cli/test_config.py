@@ -1,4 +1,4 @@
-"""`asct config`: what it saves, it accepts and runs with."""
+"""`asct config`: the saved settings are accepted again and used in a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Colour, width and aligned columns."""
+"""Color, width and aligned columns."""
 
 from __future__ import annotations
 

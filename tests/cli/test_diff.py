@@ -1,4 +1,4 @@
-"""`asct diff`: its options, its files, and inputs that it refuses without leaving anything behind."""
+"""`asct diff`: its options, its files, and invalid inputs, which are refused without leaving anything behind."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Runs = Callable[..., str]
 
 
 def changed(root: Path, change: Callable[[dict[str, Any]], None]) -> None:
-    """Change every record of a run."""
+    """Apply `change` to every record of a run."""
     path = root / "records.jsonl"
     records = [json.loads(line) for line in path.read_text().splitlines()]
     for record in records:
@@ -28,7 +28,8 @@ def changed(root: Path, change: Callable[[dict[str, Any]], None]) -> None:
 
 @pytest.fixture
 def runs(tmp_path: Path) -> Runs:
-    """`runs("slow", change)` is the path of a run in its own results tree, whose records `change` has changed."""
+    """`runs("slow", change)` returns the path of a run in its own results tree. `change` is applied to the run's
+    records."""
 
     def make(name: str, change: Callable[[dict[str, Any]], None] = lambda _: None, **sample: Any) -> str:
         root = write_sample(tmp_path / "trees" / name, Sample(quiet=True, **sample))

@@ -1,4 +1,4 @@
-"""`asct diff` with folders that Arm's ASCT wrote."""
+"""`asct diff` with folders written by Arm's ASCT."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OTHER_KERNEL = {**SYSTEM, "kern_cfg": {**SYSTEM["kern_cfg"], "build_dir": "/lib/
 
 
 def with_dram_latency(nanoseconds: float) -> dict[str, Any]:
-    """The results of a run with another latency of memory."""
+    """Return the results of a run with a different memory latency."""
     sweep = json.loads(json.dumps(RESULTS["latency-sweep"]))
     sweep["summary"]["Latency [ns]"]["DRAM"] = nanoseconds
     return {**RESULTS, "latency-sweep": sweep, "system-info": OTHER_KERNEL}

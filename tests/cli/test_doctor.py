@@ -1,4 +1,4 @@
-"""`asct doctor`: text for people within 80 columns, a document for programs."""
+"""`asct doctor`: text of at most 80 columns for people, and a document for programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`asct doctor` tells what disturbs measurement, and makes a script of the fixes."""
+"""`asct doctor` reports disturbances, and writes a script with the fixes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `asct expect` refuses, and how it says so."""
+"""What `asct expect` refuses, and with which message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`asct import fio` with results of the real fio: the run that it makes, and what is refused."""
+"""`asct import fio` with results of the real fio: the run that it creates, and the files that it refuses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.fio
 
 
 def ran(folder: Path, name: str, *options: str, form: str = "json+", check: bool = True) -> Path:
-    """A result of 300 ms of reads."""
+    """Return a result of reading for 300 ms."""
     path = folder / name
     usual = ["--name=job", "--filename=data", "--size=1m", "--runtime=300ms", "--time_based", "--rw=randread"]
     usual = [one for one in usual if one.split("=")[0] not in {other.split("=")[0] for other in options}]

@@ -1,4 +1,4 @@
-"""`list`, `explain`, `schema`, `help`, `version`, `completion`: what they say, as text and as JSON."""
+"""The output of `list`, `explain`, `schema`, `help`, `version` and `completion`, as text and as JSON."""
 
 from __future__ import annotations
 

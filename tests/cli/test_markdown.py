@@ -1,4 +1,4 @@
-"""Markdown for a terminal: with and without colour, in a pipe, and without marks that nobody wants to read."""
+"""Markdown on a terminal, with and without color, and in a pipe. Markup that would be hard to read is removed."""
 
 from __future__ import annotations
 

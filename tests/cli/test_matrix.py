@@ -1,4 +1,4 @@
-"""The matrix on the terminal: 80 columns, many hosts, many benchmarks, with and without colour."""
+"""The matrix on a terminal: 80 columns wide, for many hosts and many benchmarks, with and without color."""
 
 from __future__ import annotations
 

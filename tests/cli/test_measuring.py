@@ -1,4 +1,4 @@
-"""Commands that measure, on this machine with the benchmark that does nothing: what they say, and who reads it."""
+"""Commands that measure on this machine with the benchmark noop: their output, and commands that read the results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.kernels
 
 @pytest.fixture
 def measured(asct: Asct, plan_file: Path) -> Asct:
-    """A folder with one run of the small plan, labelled `first`."""
+    """Return a folder with one run of the small plan, labeled `first`."""
     ended = asct("apply", "small.yaml", "--label", "first", "--no-progress")
     assert ended.code == 0, ended.err
     return asct
@@ -59,7 +59,7 @@ def test_a_whole_run_is_not_measured_again(measured: Asct) -> None:
 
 
 def tear(tmp_path: Path) -> Path:
-    """The run, without the end of one of its points."""
+    """Remove the end of one point from the run."""
     run = (tmp_path / "results" / "small" / "latest").resolve()
     status = next(iter(run.glob("jobs/local/idle/*/r1/status.json")))
     status.unlink()

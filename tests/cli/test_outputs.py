@@ -1,4 +1,4 @@
-"""Files named for output: never a device, never an existing file without --force."""
+"""Output files that the user specifies: devices are never opened, and existing files only with --force."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ DEVICES = ("/dev/null", "/dev/zero")
 
 @pytest.fixture
 def loop(tmp_path: Path) -> str:
-    """A node of a block device that nobody serves: opening it would fail, so it must not be opened at all."""
+    """Return the node of a block device without a driver. Opening it would fail, so the test shows that it is never
+    opened."""
     node = tmp_path / "disk"
     try:
         os.mknod(node, 0o60600, os.makedev(240, 7))

@@ -1,4 +1,4 @@
-"""Exit codes and results when stdout or stderr cannot be written, is closed, or resources run out."""
+"""Exit codes and results if stdout or stderr is closed or cannot be written, or if resources run out."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def asct(folder: Path, *arguments: str, redirect: str = "", limit: str = "") -> 
 
 
 def whole(folder: Path) -> dict[str, Any]:
-    """The run.json of the only run."""
+    """Return the content of the only run.json."""
     found: dict[str, Any] = json.loads((folder / "results/small/latest/run.json").read_text(encoding="utf-8"))
     return found
 

@@ -1,4 +1,4 @@
-"""`init`, `check` and `plan`: what is written, said and frozen."""
+"""`init`, `check` and `plan`: the files that they write, their output, and frozen plans."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_check_says_what_a_plan_has_and_everything_that_is_wrong(asct: Asct, pla
 
 
 def test_a_profile_narrows_a_sweep_beside_expectations(asct: Asct, tmp_path: Path) -> None:
-    """The example in the description of the plan language."""
+    """This is the example in the description of the plan language."""
     document = (Path(__file__).parents[2] / "docs/plan-language.md").read_text(encoding="utf-8")
     [example] = re.findall(r"```yaml\n(plan: 1\nname: drive\n.*?)```", document, re.DOTALL)
     (tmp_path / "drive.yaml").write_text(example, encoding="utf-8")
@@ -92,7 +92,7 @@ def test_check_and_plan_warn_of_a_baseline_that_does_not_exist(asct: Asct, plan_
 
 
 PARTS = ("base", "common")
-"""Files in plans/platforms that are no plan of their own."""
+"""Files in plans/platforms that are not complete plans."""
 PLANS = [path for path in sorted((Path(__file__).parents[2] / "plans").rglob("*.yaml")) if path.stem not in PARTS]
 
 

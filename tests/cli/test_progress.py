@@ -1,4 +1,4 @@
-"""What the progress display makes of events; drawing itself is rich's."""
+"""How the progress display processes events. The drawing itself is left to rich."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def test_short_time(seconds: float, text: str) -> None:
 
 
 class _Redrawn(Live):
-    """Live lines without the terminal and the thread: counts how often they are drawn."""
+    """Live lines without a terminal or a thread, which count how often they are drawn."""
 
     def __init__(self) -> None:
         self.drawn = 0
@@ -171,7 +171,7 @@ def test_the_live_lines_are_drawn_for_changes_and_seldom_otherwise(monkeypatch: 
     shown = _Redrawn()
 
     def after(seconds: float, event: events.Event | None = None) -> int:
-        """How often the lines are drawn when an event or, without one, a tick comes."""
+        """Return how often the lines are drawn when an event or, without an event, a tick arrives."""
         before, now[0] = shown.drawn, now[0] + seconds
         if event is None:
             shown.tick()

@@ -1,5 +1,5 @@
-"""docs/asct.md: each promise of Arm's documents has tests that exist; and those promises about `run` and its options
-that no other test proves."""
+"""docs/asct.md: each promise of Arm's documents is covered by existing tests. This file also tests the promises about
+`run` and its options that no other test covers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TEST = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
 
 
 def promises() -> list[list[str]]:
-    """The rows of the tables with the column `test`: their cells."""
+    """Return the cells of each row in the tables that have the column `test`."""
     found, inside = [], False
     for line in (ROOT / "docs/asct.md").read_text(encoding="utf-8").splitlines():
         cells = [cell.strip() for cell in line.strip("|").split(" | ")]

@@ -1,4 +1,4 @@
-"""`asct results migrate` and `prune`: what they say, what they delete, and what they never delete."""
+"""`asct results migrate` and `prune`: their output, what they delete, and what they never delete."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ENDED = {"schema": "asct.event/1", "t": "point-ended", "at": "2026-11-21T04:28:1
 
 
 def run(days: int, plan: str = "gate", resolved: str = "{}", sources: Sequence[str] = (), **end: Any) -> Path:
-    """Write a run that was started so many days ago and that reused values from `sources`; return its folder."""
+    """Write a run that was started this many days ago and that reused values from `sources`. Return its folder."""
     started = datetime.now(UTC) - timedelta(days=days)
     name = f"{started:%Y%m%dT%H%M%SZ}-3f9c2a"
     writer = RunWriter.create(RESULTS, head(run=name, plan=plan, started_at=started.isoformat()), "plan: 1\n", resolved)
@@ -53,7 +53,7 @@ def name_of(root: Path) -> str:
 
 
 def fates(asct: Asct, *arguments: str, code: int = 0) -> dict[str, str | None]:
-    """Return the reason for which each listed run is kept, or None, by path."""
+    """Return the reason why each listed run is kept (None if it is not), keyed by path."""
     ended = asct("results", "prune", *arguments, "--json")
     assert ended.code == code, ended.err
     assert ended.document["schema"] == "asct.prune/1"
@@ -303,7 +303,7 @@ def test_two_prunes_at_once(asct: Asct, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def other_prune(choose: Callable[..., list[retention.OldRun]], old: Path) -> Callable[..., list[retention.OldRun]]:
-    """Choose runs, one of which another process deletes before this one does."""
+    """Choose runs, one of which another process deletes before this process does."""
 
     def chosen(*arguments: Any) -> list[retention.OldRun]:
         found = choose(*arguments)

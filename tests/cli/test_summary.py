@@ -1,4 +1,4 @@
-"""What a run says at its end: on which stream, at which width, and with --quiet."""
+"""The summary at the end of a run: its stream, its width, and its content with --quiet."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def viewed(folder: Path, **changes: object) -> RunView:
 def ended(
     view: RunView, capsys: pytest.CaptureFixture[str], results: bool = True, **style: object
 ) -> tuple[list[str], list[str]]:
-    """The lines on stdout and on stderr."""
+    """Return the lines on stdout and on stderr."""
     print_summary(Console(OutputStyle(**style)), view, {"html": view.root / "report.html"}, results=results)  # type: ignore[arg-type]
     seen = capsys.readouterr()
     return seen.out.splitlines(), seen.err.splitlines()
@@ -152,7 +152,7 @@ def test_a_run_without_values_has_no_key_results(tmp_path: Path, capsys: pytest.
 def test_every_judged_expectation_counts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], severities: tuple[str, ...], sentence: str
 ) -> None:
-    """Those whose failure is only a warning too, so that all counts of a run have the same total."""
+    """Expectations whose failure is only a warning count as well, so that all counts of a run have the same total."""
     view = viewed(tmp_path, quiet=True)
     outcomes = ("pass", "fail", "fail")
     verdicts = [

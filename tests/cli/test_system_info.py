@@ -1,4 +1,5 @@
-"""`asct system-info` and `asct network-info`: this machine, a host over ssh, what was kept of one; in every form."""
+"""`asct system-info` and `asct network-info` in every format, for this machine, a host over ssh, and a stored
+snapshot."""
 
 from __future__ import annotations
 
@@ -40,7 +41,7 @@ def own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture
 def kept(tmp_path: Path) -> Path:
-    """The snapshot of a small machine, as a run keeps it."""
+    """Return the snapshot of a small machine, as a run stores it."""
     place = tmp_path / "facts" / "small" / "snapshot.txt"
     place.parent.mkdir(parents=True)
     place.write_text(KEPT)
@@ -105,7 +106,8 @@ def test_the_network_alone(asct: Asct) -> None:
 
 @pytest.mark.ssh
 def test_hosts(asct: Asct, sshd: Sshd, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Reached as ssh(1) is told to; one that is not there is told, and the others are shown."""
+    """Hosts are reached with the settings of ssh(1). A host that does not exist is reported, and the other hosts are
+    shown."""
     monkeypatch.setattr(
         "asct.cli.machines.host_of", lambda name: sshd.spec(name, port=sshd.port if name == "there" else 1)
     )
@@ -208,7 +210,7 @@ def test_two_machines_field_by_field(asct: Asct, kept: Path, tmp_path: Path) -> 
 
 
 def test_a_run_as_the_base(asct: Asct, plan_file: Path, tmp_path: Path) -> None:
-    """The run's own host is taken, and what differs since then."""
+    """The host of the run is used, and the changes since the run are shown."""
     assert asct("apply", str(plan_file), "--results", "results", "-q").code == 0
     [run] = [path.parent for path in (tmp_path / "results").glob("small/2*/run.json")]
     assert [path.name for path in (run / "facts" / "local").iterdir()] == ["snapshot.txt"]
@@ -225,7 +227,7 @@ def test_a_run_as_the_base(asct: Asct, plan_file: Path, tmp_path: Path) -> None:
 
 
 def unprivileged(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """asct under an account of no rights; the same when the tests run without root."""
+    """Run asct under an account without privileges, even if the tests run as root."""
     words = [sys.executable, "-m", "asct", *arguments]
     prefix = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"] if os.getuid() == 0 else []
     environment = {**os.environ, "HOME": "/nonexistent", "XDG_CACHE_HOME": "/nonexistent/cache"}
@@ -274,7 +276,7 @@ def test_a_drawing_goes_somewhere(asct: Asct, kept: Path, tmp_path: Path) -> Non
 
 
 def test_without_root_what_needs_it_is_named(tmp_path: Path) -> None:
-    """As an account of no rights; the same when the tests run without root."""
+    """The account has no privileges, even if the tests run as root."""
     if not Path("/sys/class/dmi/id/product_serial").exists() and not Path("/proc/iomem").exists():
         pytest.skip("nothing here is for root alone")
     done = unprivileged("system-info", "--json")

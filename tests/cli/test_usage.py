@@ -1,4 +1,5 @@
-"""Wrong usage is told with its cause and a way out; options come from the environment too; a closed pipe is quiet."""
+"""Usage errors state their cause and a remedy, options can also come from the environment, and a closed pipe causes no
+error message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Folders as Arm's ASCT 0.5 and 0.6 write them, for tests.
+"""Write folders in the format of Arm's ASCT 0.5 and 0.6, for tests.
 
 They are written by hand: names of files, columns and keys, their nesting and their units follow the published source
 code of ASCT (`save_benchmark_result` and the recipes), but no program recorded them, and all numbers are invented.

@@ -1,4 +1,4 @@
-"""Runs for comparisons, made of a few values with chosen visits."""
+"""Build runs for comparisons from a few values with given visits."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ CATALOG = Fakes()
 
 
 def visits(middle: float, count: int = 12, seed: int = 1, spread: float = 0.004) -> tuple[float, ...]:
-    """Values of visits around `middle`."""
+    """Return the values of visits around `middle`."""
     rng = random.Random(f"{seed} {middle}")
     return tuple(middle * (1.0 + rng.gauss(0.0, spread)) for _ in range(count))
 
 
 def value(values: Sequence[float], **changes: Any) -> Record:
-    """A value with these visits; latency at level L1 unless `changes` say otherwise."""
+    """Return a value with these visits. It is the latency of level L1 unless `changes` specify otherwise."""
     middle = sorted(values)[len(values) // 2]
     ends = (min(values), max(values))
     stats = Stats(
@@ -37,7 +37,7 @@ def value(values: Sequence[float], **changes: Any) -> Record:
 
 
 def source(name: str, *records: Record, **changes: Any) -> DiffSource:
-    """A run with these values."""
+    """Return a run with these values."""
     body: dict[str, Any] = {
         "name": f"p/{name}", "root": Path(f"/results/p/{name}"), "tool": ASCT, "version": "1.0", "records": records,
         "plan": "p", "machines": {"a": {"CPU": "EPYC 7B13", "Linux kernel": "6.1 x86_64"}},
@@ -46,5 +46,5 @@ def source(name: str, *records: Record, **changes: Any) -> DiffSource:
 
 
 def levels(factors: Mapping[str, float], **changes: Any) -> list[Record]:
-    """The latency at several levels: 100 ns times a factor."""
+    """Return the latency of several levels: 100 ns times a factor."""
     return [value(visits(1e-7 * factor), coords={"level": name}, **changes) for name, factor in factors.items()]

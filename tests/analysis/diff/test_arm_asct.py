@@ -1,4 +1,4 @@
-"""Results of Arm's ASCT 0.5 and 0.6 as runs to compare."""
+"""Results of Arm's ASCT 0.5 and 0.6 can be compared like runs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def read(folder: Path) -> DiffSource:
 
 
 def value(source: DiffSource, name: str, **at: Any) -> float:
-    """Return the value of `benchmark.metric` at these swept settings and coordinates, of which there is only one."""
+    """Return the only value of `benchmark.metric` with these swept settings and coordinates."""
     return one(source, name, **at).value
 
 

@@ -1,4 +1,5 @@
-"""Folders of Arm's ASCT that are damaged, incomplete, foreign, or of a version that asct does not know."""
+"""Folders of Arm's ASCT that are damaged or incomplete, that contain something else, or that have a version unknown to
+asct."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ def read(folder: Path) -> DiffSource:
 
 
 def failure(folder: Path) -> str:
-    """Return the code and the message of the error with which reading ends, which has a hint."""
+    """Return the code and the message of the error that reading the folder raises. The error must have a hint."""
     with pytest.raises(StoreError) as caught:
         read(folder)
     [found] = caught.value.diagnostics
@@ -87,7 +88,7 @@ def test_a_damaged_file_of_a_recipe(tmp_path: Path, file: str, text: str, code: 
 
 
 def corrupt(folder: Path, name: str, change: Callable[[Any], Any]) -> Path:
-    """Change the data of a recipe, and the checksum with it."""
+    """Change the data of a recipe, and adapt its checksum."""
     write_result(folder, name, change(json.loads((folder / f"raw/{name}/data.json").read_text())))
     return folder
 

@@ -1,4 +1,4 @@
-"""What differs between runs besides their values."""
+"""Differences between runs other than their values."""
 
 from __future__ import annotations
 

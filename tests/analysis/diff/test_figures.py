@@ -1,4 +1,4 @@
-"""Curves of several runs in one figure, and matrices of changes."""
+"""Figures that show the curves of several runs, and matrices of changes."""
 
 from __future__ import annotations
 

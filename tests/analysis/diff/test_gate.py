@@ -1,4 +1,4 @@
-"""`--fail-on`: what is a condition, and which exit code a comparison has."""
+"""`--fail-on`: the conditions that it accepts, and the exit code of a comparison."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values that different tools measured."""
+"""Comparisons of values that different tools measured."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def arm(tmp_path: Path) -> DiffSource:
 
 
 def own(source: DiffSource, **settings: Any) -> DiffSource:
-    """Return a run of asct with the same values, and with these settings of each benchmark."""
+    """Return a run of asct that contains the same values, and these settings for each benchmark."""
     records = tuple(
         record.model_copy(update={"version": "3", "point_id": record.point_id[::-1], "host": "h1"})
         for record in source.records
@@ -32,7 +32,7 @@ def own(source: DiffSource, **settings: Any) -> DiffSource:
 
 
 def pair(base: DiffSource, new: DiffSource, name: str, **at: Any) -> tuple[MetricGroup, MetricGroup, str]:
-    """Return the aligned value of the base, the value of the new run, and the reason."""
+    """Return the matching value of the base, the value of the new run, and the reason."""
     benchmark, metric = name.split(".")
     before, after = (
         next(one for one in gather(run.records) if (one.id, one.metric, one.at) == (benchmark, metric, at))

@@ -1,4 +1,4 @@
-"""Values of two runs are paired and judged: direction, chance, noise, and what cannot be compared."""
+"""Pairing and judging the values of two runs: direction, chance, noise, and values that cannot be compared."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ ENTRIES = {"sweep": "latency-sweep", "depth": "storage-io-depth-sweep", "deep": 
 
 
 def kept(*words: str) -> Sequence[str]:
-    """The ids that the words leave of two runs; the second one has no `deep`."""
+    """Return the ids that remain in two runs after selecting with these words. The second run has no entry `deep`."""
     records = [value(visits(1.0), id=name, benchmark=benchmark) for name, benchmark in ENTRIES.items()]
     both = source("a", *records, tags={"deep": frozenset({"gate"})}), source("b", *records[:2])
     first, second = selected(both, words, installed())
