@@ -1,4 +1,4 @@
-"""Diagnostics of `asct run` name what works without a plan file."""
+"""Diagnostics of `asct run` suggest only what works without a plan file."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from asct.diagnostics.wording import PHRASES, WITHOUT_PLAN, for_run, wording_of
 
 PACKAGE = Path(__file__).parents[2] / "asct"
 MEASURING = ("engine", "hosts", "toolchain", "instruments", "benchmarks")
-"""The packages whose diagnostics `asct run` can print after its plan was resolved."""
+"""The packages whose diagnostics `asct run` may print after its plan has been resolved."""
 
 
 def texts(*folders: str) -> Iterator[str]:
-    """All texts in the source that are not docstrings, with `?` for computed parts."""
+    """Yield all strings in the source code that are not docstrings, with `?` in place of computed parts."""
     for path in (path for folder in folders for path in (PACKAGE / folder).rglob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         parts = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
@@ -33,7 +33,7 @@ def texts(*folders: str) -> Iterator[str]:
 
 
 def strings(value: object) -> Iterator[str]:
-    """All strings in a YAML document that are not keys, with `x` for computed parts."""
+    """Yield all strings in a YAML document that are not keys, with `x` in place of computed parts."""
     if isinstance(value, str):
         yield re.sub(r"\{[^}]*\}", "x", value)
     for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():

@@ -1,1 +1,1 @@
-"""Loop devices with exact limits, made and removed by the tests."""
+"""Loop devices with exact limits, created and removed by the tests."""

@@ -1,4 +1,4 @@
-"""A loop device over a file of its own, and a limit on what a program may do to it.
+"""A loop device backed by its own file, and limits on what a program may do to the device.
 
 Loop devices need root and Linux 5.8. The limits are those of the kernel's block throttle: exact to a fraction of a
 percent, and they can be changed while a program runs, which makes a cliff, a knee or a cap on demand.
@@ -21,8 +21,8 @@ from pathlib import Path
 DIRECT_IO, PARTITIONS, _AUTOCLEAR = 16, 8, 4
 _CONFIGURE, _ADD, _REMOVE, _GET_FREE = 0x4C0A, 0x4C80, 0x4C81, 0x4C82
 _INFO = "=QQQQQIIII64s64s32sQQ"
-"""Flags, requests and `struct loop_info64` of linux/loop.h; `struct loop_config` has it behind a descriptor and the
-size of a sector."""
+"""Flags, requests and `struct loop_info64` of linux/loop.h. In `struct loop_config`, it follows a file descriptor and
+the sector size."""
 _V1 = Path("/sys/fs/cgroup/blkio")
 _V2 = Path("/sys/fs/cgroup")
 _RULES = {
@@ -35,7 +35,7 @@ _RULES = {
 
 @dataclass(frozen=True)
 class Loop:
-    """An attached loop device: `path` (/dev/loopN) and the file behind it, which is its identity."""
+    """An attached loop device: `path` (/dev/loopN), and the file that backs the device and serves as its identity."""
 
     path: Path
     backing: Path
@@ -51,8 +51,8 @@ class Loop:
 def loop_device(
     folder: Path, mib: int = 64, *, sector: int = 512, name: str = "disk.img", partitions: bool = False
 ) -> Iterator[Loop]:
-    """A blank loop device of `mib` MiB that passes O_DIRECT on to a fully written (all zero) file; `partitions`: the
-    kernel looks for a table on it."""
+    """Provide an empty loop device of `mib` MiB that passes O_DIRECT on to a fully written file of zeros. If
+    `partitions` is set, the Linux kernel searches the device for a partition table."""
     backing = folder / name
     with backing.open("wb") as file:
         for _ in range(mib):
@@ -67,7 +67,8 @@ def loop_device(
 
 @contextmanager
 def attached(backing: Path, *, sector: int = 512, flags: int = 0) -> Iterator[Path]:
-    """A loop device over a file or a device. The kernel detaches it with its last user, however that ends.
+    """Provide a loop device backed by a file or a device. The Linux kernel detaches it when its last user ends, in
+    whatever way.
 
     As long as it is wanted, one open file description is that user. It lies in a socket that nobody reads: closed with
     the process of the test, and not among the open files of any process, where guard would find it.
@@ -83,7 +84,7 @@ def attached(backing: Path, *, sector: int = 512, flags: int = 0) -> Iterator[Pa
 
 
 def _configured(backing: Path, sector: int, flags: int) -> int:
-    """An open loop device that was free. Tests side by side find the same one, and the second is refused."""
+    """Return an open loop device that was free. If concurrent tests find the same device, the second one is refused."""
     info = struct.pack(_INFO, *(0,) * 8, flags, b"", b"", b"", 0, 0)
     with Path("/dev/loop-control").open("rb") as control, backing.open("r+b") as file:
         deadline = time.monotonic() + 60
@@ -101,7 +102,7 @@ def _configured(backing: Path, sector: int, flags: int) -> int:
 
 
 def _await_detached(path: Path, backing: Path) -> None:
-    """A program that was just killed may hold the device a moment longer."""
+    """Wait until the device is detached. A program that was just killed may hold the device a moment longer."""
     deadline = time.monotonic() + 60
     while behind(path) == str(backing.resolve()):
         if time.monotonic() > deadline:
@@ -110,7 +111,8 @@ def _await_detached(path: Path, backing: Path) -> None:
 
 
 def behind(path: Path) -> str:
-    """The file that a loop device is made of now; empty without one. Others may have the device next."""
+    """Return the file that currently backs a loop device, or an empty string if there is none. Other programs may use
+    the device next."""
     try:
         return Path(f"/sys/block/{path.name}/loop/backing_file").read_text().strip()
     except OSError:
@@ -119,7 +121,8 @@ def behind(path: Path) -> str:
 
 @contextmanager
 def unattached() -> Iterator[Path]:
-    """A loop device that has no file, and gets none by others, who look for the free one of the lowest number."""
+    """Provide a loop device that has no file and will not get one from other programs, which search for the free device
+    with the lowest number."""
     number = 1000 + os.getpid() % 100_000
     with Path("/dev/loop-control").open("rb") as control:
         fcntl.ioctl(control, _ADD, number)
@@ -131,13 +134,14 @@ def unattached() -> Iterator[Path]:
 
 @dataclass(frozen=True)
 class Throttle:
-    """A control group whose programs are limited on one device; `procs` takes the pids."""
+    """A control group whose programs are limited on one device. `procs` receives the pids."""
 
     folder: Path
     device: str
 
     def limit(self, **rules: int) -> None:
-        """Set limits: riops, wiops (a second), rbps, wbps (bytes a second); 0 takes one away."""
+        """Set the limits riops and wiops (requests per second), and rbps and wbps (bytes per second). 0 removes a
+        limit."""
         for rule, value in rules.items():
             if (self.folder / "io.max").exists():
                 (self.folder / "io.max").write_text(f"{self.device} {rule}={value or 'max'}")
@@ -145,22 +149,23 @@ class Throttle:
                 (self.folder / f"blkio.{_RULES[rule]}").write_text(f"{self.device} {value}")
 
     def enter(self) -> None:
-        """Put the calling process, and what it starts, into the group."""
+        """Move the calling process, and the processes that it starts, into the group."""
         (self.folder / "cgroup.procs").write_text(str(os.getpid()))
 
     def leave(self) -> None:
-        """Back into the root group."""
+        """Move the calling process back into the root group."""
         (self.folder.parent / "cgroup.procs").write_text(str(os.getpid()))
 
 
 def kept(rate: float, limit: float) -> bool:
-    """Whether a rate is what a limit lets through: no more, and less only on a machine that others hold up."""
+    """Return whether a rate corresponds to a limit: it does not exceed the limit, and is lower only if other programs
+    keep the machine busy."""
     return limit / 2 <= rate <= 1.1 * limit
 
 
 @contextmanager
 def throttle(loop: Loop, **rules: int) -> Iterator[Throttle]:
-    """The calling process and all that it starts from now on are limited on `loop`."""
+    """Limit the calling process, and all processes that it starts from now on, on `loop`."""
     root = _V1 if _V1.is_dir() else _V2
     if root is _V2:
         (_V2 / "cgroup.subtree_control").write_text("+io")

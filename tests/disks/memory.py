@@ -1,5 +1,5 @@
-"""A file system in memory for the files behind drives: the disk of a machine that others use as well may stand still
-for longer than a test measures."""
+"""A file system in memory for the files that back drives. A disk that other programs also use may stall for longer than
+a test measures."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.disks.loop import loop_device
 
 @contextmanager
 def in_memory(point: Path, mib: int = 320) -> Iterator[Path]:
-    """A new folder `point` that is one (root)."""
+    """Provide a new folder `point` that is such a file system (requires root)."""
     point.mkdir()
     subprocess.run(("mount", "-t", "tmpfs", "-o", f"size={mib}M,mode=0755", "asct-test", point), check=True)
     try:
@@ -29,15 +29,15 @@ def in_memory(point: Path, mib: int = 320) -> Iterator[Path]:
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Path]:
-    """A folder in memory."""
+    """Provide a folder in memory."""
     with in_memory(tmp_path / "memory") as found:
         yield found
 
 
 @pytest.fixture
 def disk() -> Iterator[Path]:
-    """A folder on a file system of a disk, since memory has no drive to ask: ext4 on a loop device in memory for root,
-    who may make one, else the disk of this machine."""
+    """Provide a folder on a file system of a disk, because files in memory have no drive. As root, this is ext4 on a
+    loop device in memory; otherwise, it is the disk of this machine."""
     with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="asct-disk-") as name:
         if os.geteuid() != 0:
             yield Path(name)

@@ -1,4 +1,4 @@
-"""asct apply in the background, the processes below it, and what must not be left of them."""
+"""Run asct apply in the background, find the processes that it started, and check that nothing of them is left."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ CGROUPS = Path("/sys/fs/cgroup")
 
 @dataclass(frozen=True)
 class Applying:
-    """A command that runs; its output goes to files in `cwd`."""
+    """A running command, whose output goes to files in `cwd`."""
 
     process: subprocess.Popen[bytes]
     cwd: Path
 
     def below(self, name: str, word: str = "") -> list[int]:
-        """The pids of the programs of that name that it started, by whatever detour, with that word among their
-        arguments: oldest first."""
+        """Return the pids of the programs with this name that the command started directly or indirectly and that have
+        this word among their arguments, oldest first."""
         found = {one.pid: one for one in processes()}
         return sorted(
             one.pid
@@ -35,18 +35,18 @@ class Applying:
         )
 
     def first(self, name: str) -> int:
-        """The pid of the first one with a job of fio, as soon as it is there."""
+        """Return the pid of the first such program that runs a fio job, as soon as it exists."""
         return int(until(lambda: self.below(name, JOB), f"{name} was not started")[0])
 
     def ended(self, seconds: float = 240) -> Ended:
-        """How it ended."""
+        """Wait for the command to end, and return how it ended."""
         code = self.process.wait(seconds)
         return Ended(code, *((self.cwd / name).read_text() for name in ("out", "err")))
 
 
 @contextmanager
 def applying(plan: str, cwd: Path, env: Mapping[str, str] | None = None) -> Iterator[Applying]:
-    """`asct apply` of a plan, told to end at the end, so that it cleans up after a test that failed."""
+    """Run `asct apply` for a plan, and stop it at the end, so that it cleans up even after a failed test."""
     (cwd / "plan.yaml").write_text(plan)
     with (cwd / "out").open("wb") as out, (cwd / "err").open("wb") as err:
         process = subprocess.Popen(
@@ -62,7 +62,7 @@ def applying(plan: str, cwd: Path, env: Mapping[str, str] | None = None) -> Iter
 
 
 def until(probe: Callable[[], Any], otherwise: str, seconds: float = 120) -> Any:
-    """What the probe finds, once it finds something."""
+    """Wait until the probe returns something, and return that."""
     deadline = time.monotonic() + seconds
     while not (found := probe()):
         assert time.monotonic() < deadline, otherwise
@@ -72,7 +72,7 @@ def until(probe: Callable[[], Any], otherwise: str, seconds: float = 120) -> Any
 
 @dataclass(frozen=True)
 class Running:
-    """A process that is no zombie."""
+    """A process that is not a zombie."""
 
     pid: int
     name: str
@@ -81,7 +81,7 @@ class Running:
 
 
 def processes() -> Iterator[Running]:
-    """All that there are."""
+    """Return all processes."""
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             head, _, tail = (folder / "stat").read_text().rpartition(")")
@@ -98,8 +98,8 @@ def _ancestors(one: Running, found: Mapping[int, Running]) -> Iterator[int]:
 
 
 def left(work: Path) -> list[str]:
-    """What a run that worked in `work` left: programs that still have something open below it or stand in it, control
-    groups, files. Programs get a moment to end."""
+    """Return what a run that worked in `work` left behind: programs that have a file below it open or use it as their
+    current folder, control groups, and files. Programs get a moment to end."""
     deadline = time.monotonic() + 60
     while (found := [*_users(work), *_groups(), *_files(work)]) and time.monotonic() < deadline:
         time.sleep(0.1)
@@ -114,7 +114,7 @@ def _users(work: Path) -> Iterator[str]:
 
 
 def _groups() -> Iterator[str]:
-    """Control groups of guard that nobody is in: those of tests beside this one are full."""
+    """Yield guard's control groups that contain no process. Those of concurrent tests do contain processes."""
     for folder in CGROUPS.glob("**/asct-guard-*"):
         with suppress(OSError):
             if not (folder / "cgroup.procs").read_text().strip():

@@ -1,4 +1,5 @@
-"""A drive that was slow for a while does not fail the gate: its points are measured again, and both rates are told."""
+"""A drive that was slow for a while does not fail the gate: its points are measured again, and both rates are
+reported."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Bad luck with the real fio, through the asct command: a clear message, the right exit code, the other jobs measured,
-and nothing left behind."""
+"""Faults with the real fio through the asct command: a clear message, the right exit code, the other jobs measured, and
+nothing left behind."""
 
 from __future__ import annotations
 
@@ -26,18 +26,19 @@ pytestmark = [pytest.mark.disks, pytest.mark.fio, pytest.mark.e2e]
 
 MIB = 1 << 20
 LONG = {"duration": "120s", "iodepth": 4}
-"""So long that what is done to it comes in time also where the test waits for a processor."""
+"""A duration long enough for faults to be injected in time, even if the test has to wait for a processor."""
 
 
 @pytest.fixture
 def disk() -> Iterator[Path]:
-    """A folder on a real file system; /tmp may be memory."""
+    """Provide a folder on a real file system, because /tmp may be in memory."""
     with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="asct-faults-") as folder:
         yield Path(folder)
 
 
 def plan_of(work: Path, *configs: Mapping[str, Any], more: str = "") -> str:
-    """A plan of storage-fio jobs `bad-0`, `bad-1` ... and one that cannot fail, on this machine in `work`."""
+    """Return a plan with the storage-fio jobs `bad-0`, `bad-1`, ... and one that cannot fail, on this machine in
+    `work`."""
     entries = [
         {"uses": "storage-fio", "id": f"bad-{index}", "config": dict(config)} for index, config in enumerate(configs)
     ]
@@ -58,13 +59,13 @@ def measured(cwd: Path) -> set[str]:
 
 
 def statuses(cwd: Path) -> dict[str, str]:
-    """How each repeat of the bad jobs ended."""
+    """Return how each repeat of the bad jobs ended."""
     found = latest(cwd).glob("jobs/local/bad-*/*/r1/status.json")
     return {path.parents[2].name: str(json.loads(path.read_text())["status"]) for path in found}
 
 
 def failed(ended: Ended, cwd: Path, *says: str) -> None:
-    """The bad job failed with these words and exit code 3, the other was measured."""
+    """Check that the bad job failed with this message and exit code 3, and that the other job was measured."""
     assert ended.code == 3, ended.err
     for words in says:
         assert words in " ".join(ended.err.split()), ended.err
@@ -75,7 +76,7 @@ def failed(ended: Ended, cwd: Path, *says: str) -> None:
 
 @contextmanager
 def small_filesystem(folder: Path, mib: int = 32) -> Iterator[Path]:
-    """An ext4 file system of its own on a loop device, mounted."""
+    """Provide a separate ext4 file system, mounted from a loop device."""
     point = folder / "mounted"
     point.mkdir()
     with loop_device(folder, mib) as loop:
@@ -116,7 +117,7 @@ def test_a_file_system_that_fills_up_is_said(disk: Path, tmp_path: Path) -> None
 
 
 def sparse(folder: Path, mib: int) -> Path:
-    """A file of holes."""
+    """Return a sparse file."""
     path = folder / "sparse.dat"
     path.touch()
     os.truncate(path, mib * MIB)
@@ -159,7 +160,7 @@ def test_a_read_only_device_is_refused(disk: Path, tmp_path: Path) -> None:
 
 
 def test_a_target_that_shrinks_while_it_is_read_makes_no_valid_figure(disk: Path, tmp_path: Path) -> None:
-    """fio counts reads behind the end as requests and ends well."""
+    """fio counts reads beyond the end as requests, and exits with status 0."""
     path = target(disk)
     config = {"file_names": str(path), "duration": "12s", "iodepth": 4}
     with applying(plan_of(disk / "work", config, more="strict: true"), tmp_path) as running:
@@ -185,7 +186,7 @@ def test_a_target_whose_name_goes_is_measured_to_the_end(disk: Path, tmp_path: P
 
 
 def working(running: Applying, counter: str = "read_bytes") -> None:
-    """Until fio has begun: the counter of its process, or of one that it started, has moved."""
+    """Wait until fio has begun, that is, until the counter of its process or of one that it started has changed."""
 
     def moved() -> bool:
         texts = []
@@ -243,7 +244,7 @@ for word; do case $word in --output=*) out=${{word#--output=}} ;; esac; done
 
 
 def fake_fio(folder: Path, what: str, body: str) -> dict[str, str]:
-    """A PATH whose fio is a script that says it is a fake."""
+    """Return a PATH on which fio is a script that identifies itself as a fake."""
     folder.mkdir()
     path = folder / "fio"
     path.write_text(FAKE.format(what=what, real=shutil.which("fio"), body=body))

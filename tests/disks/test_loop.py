@@ -1,4 +1,4 @@
-"""The loop devices and limits that other tests stand on."""
+"""The loop devices and limits on which other tests rely."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.disks, pytest.mark.fio]
 
 
 def iops(target: Path, seconds: float, *options: str) -> float:
-    """The rate that fio itself reports."""
+    """Return the rate that fio itself reports."""
     done = subprocess.run(
         [
             *("fio", "--name=t", f"--filename={target}", "--rw=randread", "--bs=4k", "--direct=1", "--time_based"),
@@ -61,7 +61,7 @@ with loop_device(Path(sys.argv[1]), 4) as loop:
 
 
 def test_a_device_goes_with_the_process_that_made_it(tmp_path: Path) -> None:
-    """Also with one that can do nothing more about it."""
+    """This holds even for a process that cannot clean up."""
     argv = [sys.executable, "-c", KEEPING, str(tmp_path)]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2]) as process:
         assert process.stdout is not None

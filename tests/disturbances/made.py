@@ -1,4 +1,4 @@
-"""A host with everything that disturbs, and one with nothing: facts as the parsers leave them."""
+"""Facts of two hosts as the parsers return them: one with every disturbance, and one without any."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def policy(cpu: int, governor: str = "performance", **fields: Any) -> FrequencyP
 
 
 def quiet(**fields: Any) -> HostFacts:
-    """An idle server, tuned and all known; `fields` replace parts of it."""
+    """Return the facts of an idle, tuned server on which everything is known. `fields` replace parts of the facts."""
     known: dict[str, Any] = {
         "host": "h1",
         "collected_at": "2026-11-21T04:28:13Z",
@@ -89,7 +89,7 @@ MOUNTS = [
 
 
 def disturbed() -> HostFacts:
-    """Everything at once."""
+    """Return the facts of a host with all disturbances at once."""
     cpus = Cpu(
         cpus=8, online=CPUS, allowed=CPUS[:6], isolated=[7], boost=True, smt="on", quota=2.5,
         policies=[

@@ -1,4 +1,4 @@
-"""Machines that others have recorded: what disturbs on them, and a script that a shell takes."""
+"""Disturbances on machines that others have recorded, and a script that a shell accepts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What disturbs, from facts that are made up: each finding when it is there, and none when it is not or not known."""
+"""Disturbances in synthetic facts: each is found if it is present, and none is found if it is absent or unknown."""
 
 from __future__ import annotations
 
@@ -378,7 +378,7 @@ def test_subjects_of_the_benchmarks() -> None:
 
 
 def test_every_benchmark_belongs_to_a_family() -> None:
-    """One that belongs to none would never be told what disturbs it."""
+    """A benchmark that belonged to no family would never be told what disturbs it."""
     lost = [item.name for item in installed().all() if not item.hidden and subjects(item) == {"*"}]
     assert lost == []
 
@@ -390,7 +390,7 @@ def test_a_mask_is_read_back(cpus: list[int]) -> None:
 
 
 def test_a_mount_point_of_a_host_is_one_word_of_the_command() -> None:
-    """Accounts without privileges name mount points of FUSE as they like, and the command may be copied by root."""
+    """Unprivileged accounts can choose any name for the mount points of FUSE, and root may copy the command."""
     place = "/mnt/a; touch pwned $(id)"
     facts = quiet(block_devices=[BlockDevice(name="sda", kind="disk", mounted_at=[place, "/srv"])])
     [found] = assess(facts, wanted=MeasuredScope(("/dev/sda",), {"/dev/sda": "sda"})).findings

@@ -1,4 +1,4 @@
-"""Two looks at a host: what they show, whatever is cut or garbled, and on this machine."""
+"""Two readings of a host: what they show, even if they are truncated or damaged, and readings of this machine."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_what_is_cut_or_garbled_is_left_out(start: int, length: int, put: str) -
 
 @pytest.mark.parametrize("shell", ["sh", "busybox sh", "bash"])
 def test_a_busy_process_of_this_machine_is_named(shell: str, tmp_path: Path) -> None:
-    """Its name has what may confuse a reader of /proc/PID/stat: blanks and parentheses."""
+    """The name contains characters that may confuse a parser of /proc/PID/stat: spaces and parentheses."""
     if shutil.which(shell.split()[0]) is None:
         pytest.skip(f"no {shell}")
     program = tmp_path / "a) R 1 (b"

@@ -1,4 +1,4 @@
-"""The script of fixes, run for real against a made tree: what it writes, and that its undo restores every byte."""
+"""The script of fixes, run on a synthetic tree: what it writes, and that its undo restores every byte."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WHEN = "2026-11-21T04:28:13Z"
 
 
 def files(finding: Disturbance) -> dict[str, str]:
-    """What the files of a finding hold before."""
+    """Return the original content of the files of a finding."""
     return {
         setting.path.format(number): f"{setting.was}\n"
         for setting in finding.settings
@@ -28,7 +28,8 @@ def files(finding: Disturbance) -> dict[str, str]:
 
 
 class Tree:
-    """A folder that stands for / with these files; programs that the script starts are noted instead of run."""
+    """A folder that contains these files and stands for /. Programs that the script starts are recorded instead of
+    run."""
 
     def __init__(self, folder: Path, text: str, content: dict[str, str]) -> None:
         self.root, self.content = folder / "root", content
@@ -228,7 +229,7 @@ def test_shellcheck_has_nothing_to_say(tmp_path: Path, value: str) -> None:
 
 
 def test_lines_for_people_do_what_the_script_does(tmp_path: Path) -> None:
-    """The commands that are shown, folded as a narrow terminal shows them, run in a folder in place of /."""
+    """The displayed commands, wrapped as on a narrow terminal, are run in a folder that replaces /."""
     from asct.cli.doctor_text import folded
 
     findings = [item for item in assess(disturbed(), SAMPLE).findings if item.settings]

@@ -1,4 +1,4 @@
-"""Stand-ins for the kernels cmn and cmnwatch: programs that print what the tests made up, for lack of a mesh."""
+"""Replacements for the kernels cmn and cmnwatch: programs that print synthetic output, because no mesh is available."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from tests.engine import plant
 from tests.facts.cmn.machine import machine, mesh_map, pmu
 
 PORTS = 6
-"""Ports with requesters in the map of 4 x 4 that tests/facts/cmn/machine.py draws."""
+"""Number of ports with requesters in the map of 4 x 4 that tests/facts/cmn/machine.py draws."""
 LINES, NS = 100_000, 10_000_000
 
 
 def sample(cpu: int, port: int | None, share: float = 1.0) -> dict[str, Any]:
-    """What cmnwatch prints of a CPU whose load shows at one port (or none), above a little traffic of others."""
+    """Return what cmnwatch prints for a CPU whose load is visible at one port (or at none), above a small amount of
+    other traffic."""
     counts = [round(LINES * (0.01 + (share if index == port else 0))) for index in range(PORTS)]
     return {
         "t": "sample", "cpu": cpu, "counts": counts, "idle": [LINES // 100] * PORTS,
@@ -30,17 +31,17 @@ def sample(cpu: int, port: int | None, share: float = 1.0) -> dict[str, Any]:
 
 
 def text_of(lines: Sequence[Mapping[str, Any]]) -> str:
-    """A whole stream of a kernel around these lines."""
+    """Return a kernel's complete output with these lines."""
     stream = [{"t": "meta", "abi": 1}, {"t": "ready"}, *lines, {"t": "end", "ok": True}]
     return "".join(json.dumps(line) + "\n" for line in stream)
 
 
 Kernels = Mapping[str, str]
-"""What each kernel does, as the body of a shell script; `$*` are its arguments."""
+"""What each kernel does, as the body of a shell script. `$*` contains the kernel's arguments."""
 
 
 def cat(text: str) -> str:
-    """The body that prints a text."""
+    """Return a script body that prints a text."""
     return f"cat <<'over'\n{text}over\n"
 
 
@@ -60,11 +61,12 @@ def ports(kernels: Kernels) -> Services:
 
 
 def meshy(*more: Mapping[str, str], **fields: Any) -> Snapshot:
-    """A machine with a mesh of 4 x 4 and eight CPUs, seen by root unless told otherwise."""
+    """Return the snapshot of a machine with a mesh of 4 x 4 and eight CPUs, as root sees it unless specified
+    otherwise."""
     return machine(pmu(), mesh_map(), *more, **fields)
 
 
 def show(monkeypatch: pytest.MonkeyPatch, snapshot: Snapshot, kernels: Kernels) -> None:
-    """Let `asct cmn` find this machine instead of the one that it runs on."""
+    """Let `asct cmn` find this machine instead of the one on which it runs."""
     monkeypatch.setattr("asct.doctor.meshes.probe", lambda _host, _base: snapshot)
     monkeypatch.setattr("asct.engine.services.default_services", lambda: ports(kernels))

@@ -1,4 +1,4 @@
-"""A stand-in for the kernel guard that prints a recorded look at a host's devices."""
+"""A replacement for the kernel guard that prints the recorded inspection of a host's devices."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ LOOK = (
 
 
 def guard(*bodies: dict[str, Any], status: int = 0) -> Callable[..., plant.FakeBuilt]:
-    """`provide` of a guard that prints these lines, whatever it is asked."""
+    """Return a `provide` function for a guard that prints these lines whatever its arguments are."""
     text = "".join(json.dumps(body) + "\n" for body in bodies)
 
     def provide(host: Host, kernel: str, _facts: HostFacts, _folder: Path) -> plant.FakeBuilt:

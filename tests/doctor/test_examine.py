@@ -1,4 +1,4 @@
-"""What the doctor says of a host's disks, and of hosts that it cannot look at."""
+"""What the doctor reports about the disks of a host, and about hosts that it cannot examine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looks at meshes of hosts: over ssh with kernels made up, and on this machine with the real cmnwatch."""
+"""Reading the meshes of hosts: over ssh with fake kernels, and on this machine with the real cmnwatch."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
 
 @pytest.fixture
 def seen_as(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[Snapshot | Glance], None]:
-    """Lets a look find this machine, in a cache of its own."""
+    """Return a function that makes asct find this machine, with a separate cache."""
     place = tmp_path / "cache"
     place.mkdir(mode=0o700)
     monkeypatch.setenv("XDG_CACHE_HOME", str(place))
@@ -66,7 +66,7 @@ def looked(
 
 
 def account(snapshot: Snapshot) -> Snapshot:
-    """As one that is not root."""
+    """Return the snapshot as an account other than root would see it."""
     return replace(snapshot, commands={**snapshot.commands, "id": CommandOutput(0, "1000")})
 
 
@@ -149,7 +149,7 @@ def test_a_machine_that_is_measured_is_looked_at_without_registers(
 
 
 def test_what_a_host_keeps_is_read_with_its_facts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The script that reads facts finds the file under the name that the detection gives it."""
+    """The script that reads the facts finds the file under the name that the detection gives it."""
     (tmp_path / "cache/asct").mkdir(parents=True, mode=0o700)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     host = make_host(here(tmp_path))
@@ -161,12 +161,13 @@ def test_what_a_host_keeps_is_read_with_its_facts(monkeypatch: pytest.MonkeyPatc
 
 
 FAULTS = {name: f"config{1 if name == 'wp_val' else 2}:0-63" for name in FORMATS} | {"bynodeid": "config:1"}
-"""Fields that leave 2 in `config`: of the software PMU that is page faults, which stand in for all watchpoints."""
+"""Fields that put 2 into `config`. In the software PMU, this event counts page faults, which replace all
+watchpoints."""
 in_root = pytest.mark.skipif(os.geteuid() != 0, reason="counting for the whole system is for root")
 
 
 def software(**changed: str | None) -> Snapshot:
-    """A mesh whose PMU is the kernel's own for software events."""
+    """Return a mesh whose PMU is the Linux kernel's PMU for software events."""
     fields: dict[str, Any] = {"type": "1", "cpumask": str(CPUS[0]), **changed}
     numbers = {"/sys/devices/system/cpu/online": ",".join(map(str, CPUS[:2]))}
     names = CommandOutput(0, f"{platform.machine()}\nmeshy\n6.12.0\n#1")
@@ -176,7 +177,8 @@ def software(**changed: str | None) -> Snapshot:
 @in_root
 @pytest.mark.kernels
 def test_the_real_kernel_counts_what_it_is_given(seen_as: Callable[..., None], tmp_path: Path) -> None:
-    """Page faults follow no load, so no CPU is found, and each says why: that they were counted is what is tested."""
+    """Page faults do not depend on the load, so no CPU is found, and each CPU has a reason. The test checks that page
+    faults were counted."""
     seen_as(software(**{f"format/{name}": text for name, text in FAULTS.items()}))
     progress: list[tuple[int, int, int]] = []
     seen = read_meshes(
@@ -254,7 +256,8 @@ mknod -m 666 /dev/urandom c 1 9 && cp --sparse=always "$0" /dev/mem && exec "$@"
 @in_root
 @pytest.mark.kernels
 def test_registers_are_read_through_dev_mem_by_the_real_kernel(tmp_path: Path) -> None:
-    """With an image in its place, in a mount namespace of its own: from the range of the firmware to the document."""
+    """An image replaces /dev/mem in a separate mount namespace. The test covers everything from the firmware's address
+    range to the document."""
     hardware = SHAPES["CMN-700 3x7"]()
     image, memory = hardware.write(tmp_path / "image"), tmp_path / "memory"
     with memory.open("wb") as file:

@@ -1,4 +1,4 @@
-"""The two looks of the doctor: over a real connection, and when a host does not give them."""
+"""The two readings of the doctor: over a real connection, and with hosts that do not provide them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running the asct command as a user would, and looking at what it left."""
+"""Run the asct command as a user would, and examine what it leaves behind."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Ended:
 def asct(
     *arguments: str, cwd: Path, env: Mapping[str, str] | None = None, prefix: Sequence[str] = (), timeout: float = 280
 ) -> Ended:
-    """Run `python -m asct` in `cwd`, without a terminal; `prefix` is a command that runs it."""
+    """Run `python -m asct` in `cwd`, without a terminal. `prefix` is a command that runs asct."""
     done = subprocess.run(
         [*prefix, sys.executable, "-m", "asct", *arguments],
         check=False,
@@ -50,14 +50,14 @@ def asct(
 
 
 def require_measured(ended: Ended, run: Path) -> None:
-    """Every repeat has values. They may be invalid, because tests beside this one disturb them."""
+    """Check that every repeat has values. They may be invalid, because concurrent tests disturb them."""
     counts = json.loads((run / "run.json").read_text())["counts"]
     assert ended.code == (3 if counts.get("invalid") else 0), ended.err
     assert not {name for name, number in counts.items() if number} - {"ok", "noisy", "invalid"}, ended.err
 
 
 def environment(changes: Mapping[str, str] | None = None) -> dict[str, str]:
-    """This environment without what would change the output."""
+    """Return the environment of this process without the variables that would change the output."""
     dropped = ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "CI", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY")
     kept = {name: value for name, value in os.environ.items() if name not in dropped}
     return {**kept, **(changes or {})}
@@ -72,23 +72,24 @@ def apply(
 
 
 def latest(cwd: Path, plan: str = "quick") -> Path:
-    """The folder of the newest run."""
+    """Return the folder of the newest run."""
     return (cwd / "results" / plan / "latest").resolve(strict=True)
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
-    """A JSON Lines file."""
+    """Return the content of a JSON Lines file."""
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 def work_folders(base: str = "/var/tmp/asct") -> set[str]:
-    """What lies in the work folder of this machine."""
+    """Return what is in the work folder of this machine."""
     folder = Path(base)
     return {entry.name for entry in folder.iterdir()} if folder.is_dir() else set()
 
 
 def hiding(*patterns: str) -> list[str]:
-    """A command prefix under which these programs are not there: a mount namespace of its own hides them."""
+    """Return a command prefix under which these programs do not exist, because a separate mount namespace hides
+    them."""
     targets = {
         str(path.resolve())
         for place in ("/usr/bin", "/usr/local/bin")
@@ -100,7 +101,8 @@ def hiding(*patterns: str) -> list[str]:
 
 
 def with_small_disk(folder: Path, kept: Path, size: str = "1m") -> list[str]:
-    """A command prefix under which `folder` is a disk of that size; at the end its content is copied to `kept`."""
+    """Return a command prefix under which `folder` is a disk of this size. At the end, the content of the disk is
+    copied to `kept`."""
     script = (
         'mount -t tmpfs -o "size=$1" tmpfs "$2" || exit 99; folder=$2 kept=$3; shift 3; "$@"; status=$?; '
         'cp -a "$folder" "$kept" || exit 98; exit "$status"'

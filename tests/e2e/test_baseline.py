@@ -16,11 +16,11 @@ expect: [{metric: "*", versus: baseline, no_worse_than: 10000%}]
 baseline: {run: golden}
 """
 UNCHANGED = 5
-"""Runs with which values from a noisy host are judged, too."""
+"""Number of runs with which even values from a noisy host are judged."""
 
 
 def slowed(run: Path, factor: float) -> None:
-    """Multiply the values of a run, as if the host had been that fast."""
+    """Multiply the values of a run, as if the speed of the host had been different."""
     path = run / "records.jsonl"
     bodies = [json.loads(line) for line in path.read_text().splitlines()]
     for body in bodies:
@@ -29,7 +29,7 @@ def slowed(run: Path, factor: float) -> None:
 
 
 def quicken(folder: Path) -> None:
-    """Make all runs a million times as fast: beyond any noise."""
+    """Make all runs a million times as fast, which exceeds any noise."""
     for run in (folder / "results" / "gate").glob("2*"):
         slowed(run, 1e-6)
 
@@ -81,7 +81,7 @@ def test_from_the_first_run_to_an_accepted_change(tmp_path: Path) -> None:
 
 
 def check_second_measurement(folder: Path, hosts: str) -> None:
-    """Run the plan on another host until a regression is measured there for the second time."""
+    """Run the plan on another host until a regression has been measured there twice."""
     for _ in range(UNCHANGED):
         ended = apply(hosts + PLAN, folder)
         assert ended.code in (0, 3), ended.err

@@ -1,4 +1,5 @@
-"""Loop devices through `asct apply`: measured with consent, else refused with a name, and then not a byte changes.
+"""Loop devices through `asct apply`: with consent, they are measured; without it, they are refused by name and not a
+byte changes.
 
 `asct doctor` tries every device of the machine for a moment, so what runs it runs alone.
 """
@@ -33,7 +34,7 @@ def loop(tmp_path: Path) -> Iterator[Loop]:
 
 
 def plan_of(loop: Loop, *, consent: str | None = None, config: str = "", more: str = "", rw: str = "randwrite") -> str:
-    """A plan that runs `rw` over the whole device for half a second."""
+    """Return a plan that runs `rw` over the whole device for half a second."""
     given = consent if consent is not None else f"{{host: local, device: {loop.path}, serial: {loop.backing}}}"
     settings = f"rw: {rw}, duration: 500ms, numjobs: 1, file_names: [{loop.path}]{config}"
     return (
@@ -53,7 +54,7 @@ def audit(folder: Path) -> Any:
 
 
 def refused(loop: Loop, folder: Path, plan: str, *says: str) -> Ended:
-    """Apply; it must end with 4, say these words, and leave the device as it was."""
+    """Apply the plan. It must end with exit code 4 and this message, and leave the device unchanged."""
     before = content(loop)
     ended = apply(plan, folder)
     told = " ".join(ended.err.split())

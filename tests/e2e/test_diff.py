@@ -1,4 +1,4 @@
-"""Two real runs are compared, as a gate and with the baseline of their plan: only a slower run is called."""
+"""Two real runs are compared, as a gate and with the baseline of their plan: only a slower run is reported."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def runs_of(cwd: Path, plan: str) -> list[Path]:
 
 
 def steady(run: Path, factor: float = 1.0) -> None:
-    """Replace the values of a run, so that other tests on this machine do not disturb them: about 1 ms times a
-    factor."""
+    """Replace the values of a run by about 1 ms times a factor, so that concurrent tests on this machine do not disturb
+    them."""
     path = run / "records.jsonl"
     records: list[dict[str, Any]] = [json.loads(line) for line in path.read_text().splitlines()]
     for record in records:
@@ -76,7 +76,8 @@ def test_a_gate_calls_a_slower_run_and_no_equal_one(tmp_path: Path) -> None:
 
 @pytest.mark.fio
 def test_a_run_and_one_imported_from_its_fio_output(tmp_path: Path) -> None:
-    """The same values, without the facts of the machine; the settings are known only to the first."""
+    """Both runs have the same values. The imported run has no facts about the machine, and only the other run has all
+    settings."""
     apply(QUICK, tmp_path, "--benchmark", "depth")
     (run,) = runs_of(tmp_path, "quick")
     files = sorted(map(str, run.glob("jobs/*/depth/*/r1/fio.json")))

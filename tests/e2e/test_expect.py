@@ -1,4 +1,4 @@
-"""A plan's expectations are proposed from its runs, and the plan accepts and meets them."""
+"""Expectations are proposed from the runs of a plan, and the plan accepts and meets them."""
 
 from __future__ import annotations
 

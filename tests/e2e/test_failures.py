@@ -1,4 +1,4 @@
-"""Bad input and bad luck: each ends with a clear message and the right exit code, and keeps what was measured."""
+"""Invalid input and faults: each ends with a clear message and the right exit code, and what was measured is kept."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_no_compiler_is_a_finding_with_the_fix(tmp_path: Path) -> None:
 
 
 def crashing_compiler(tmp_path: Path, source: str) -> dict[str, str]:
-    """A PATH whose `cc` and `gcc` compile `source` instead of what they are given."""
+    """Return a PATH whose `cc` and `gcc` compile `source` instead of the given file."""
     folder = tmp_path / "cc"
     folder.mkdir()
     (folder / "kernel.c").write_text(source)
@@ -237,7 +237,7 @@ def test_a_signal_outside_of_a_measurement_ends_the_command_by_its_own_way_out(
 
 
 def _reader_of(pipe: Path) -> int:
-    """The pipe opened for writing, once somebody reads it."""
+    """Return the pipe, opened for writing, as soon as another process reads it."""
     opened = list[int]()
 
     def is_read() -> bool:
@@ -253,7 +253,8 @@ def _reader_of(pipe: Path) -> int:
 
 
 def _asleep(pid: int) -> None:
-    """Once it waits for what it reads: a signal right before that is only handled behind it."""
+    """Wait until the process waits for input. A signal that arrives right before that is handled only after the
+    input."""
     stat = Path(f"/proc/{pid}/stat")
     until(lambda: stat.read_text().rpartition(")")[2].split()[0] == "S", "it does not wait")
 

@@ -1,4 +1,4 @@
-"""A fleet on loopback: hosts that cannot be reached or are not who they should be do not disturb the others."""
+"""A fleet on loopback: hosts that cannot be reached, or whose keys do not match, do not affect the others."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ def hosts() -> Iterator[Fleet]:
 
 
 def plan(made: Fleet, folder: Path) -> str:
-    """Two benchmarks on all hosts; one host shows another key than is known, one has its port closed."""
+    """Return a plan with two benchmarks on all hosts. One host has an unexpected key, and the port of another one is
+    closed."""
     keygen(folder / "other")
     known = folder / "known_hosts"
     stranger = (folder / "other.pub").read_text().split()[1]
@@ -78,7 +79,7 @@ def test_each_trouble_is_told_with_its_way_out(run: tuple[Ended, Path]) -> None:
 
 
 def names_of(text: str) -> set[str]:
-    """The hosts that `n[001:003], n005` names."""
+    """Return the hosts that a list such as `n[001:003], n005` names."""
     found = set()
     for first, last in re.findall(r"n\[?(\d{3})(?::(\d{3}))?", text):
         found |= {f"n{number:03}" for number in range(int(first), int(last or first) + 1)}
@@ -86,14 +87,14 @@ def names_of(text: str) -> set[str]:
 
 
 def rows_below(lines_shown: Sequence[str], header: str) -> list[str]:
-    """The lines between the header that matches and the next empty line."""
+    """Return the lines between the header that matches and the next empty line."""
     start = next(at for at, line in enumerate(lines_shown) if re.fullmatch(header, line.strip()))
     return list(takewhile(str.strip, lines_shown[start + 1 :]))
 
 
 def test_the_matrix_of_hosts_and_benchmarks(run: tuple[Ended, Path]) -> None:
-    """More hosts than have a line each: those to which the same happened share one, the worst first. Twelve hosts on
-    one machine disturb one another, so that any measured repeat may be noisy."""
+    """There are more hosts than lines: hosts with the same outcomes share a line, and the worst come first. Twelve
+    hosts on one machine disturb one another, so any measured repeat may be noisy."""
     ended, _ = run
     shown = ended.err.splitlines()
     matrix = rows_below(shown, r"host +noop +twice")
@@ -119,7 +120,7 @@ def test_the_reports_have_the_matrix(run: tuple[Ended, Path]) -> None:
 
 
 def test_a_kernel_is_built_once_for_the_fleet(hosts: Fleet, tmp_path: Path) -> None:
-    """The account's cache is shared; a cache of its own for this run is empty at first."""
+    """The cache of the account is shared. A separate cache for this run is empty at first."""
     described = hosts.hosts()
     good = {name: described[name] for name in ("defaults", *GOOD)}
     for server in hosts.servers.values():

@@ -1,4 +1,4 @@
-"""`asct apply` on this machine: real kernels, real fio, a whole results tree."""
+"""`asct apply` on this machine: real kernels, the real fio, and a complete results tree."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.fio, pytest.mark.kernels]
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with one finished quick run."""
+    """Return a folder with one finished quick run."""
     folder = tmp_path_factory.mktemp("local")
     plan = QUICK + "expect:\n  - {metric: depth.read_iops, at: {iodepth: 4}, min: 1}\n"
     ended = apply(plan, folder)

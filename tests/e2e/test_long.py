@@ -1,4 +1,5 @@
-"""A test of rounds that is killed goes on at its round, on the same file, and leaves nothing running."""
+"""A test that consists of rounds is killed: it continues at the same round and on the same file, and leaves nothing
+running."""
 
 from __future__ import annotations
 
@@ -32,13 +33,13 @@ def plan_for(target: Path) -> str:
 
 
 def noted(cwd: Path) -> list[dict[str, Any]]:
-    """The steps that are finished."""
+    """Return the finished steps."""
     found = list(cwd.glob("results/quick/2*/jobs/local/long/*/r1/steps.jsonl"))
     return [json.loads(line) for line in found[0].read_text().splitlines()] if found else []
 
 
 def using(target: Path) -> list[str]:
-    """Programs that have the file open."""
+    """Return the programs that have the file open."""
     found = []
     for link in Path("/proc").glob("[0-9]*/fd/*"):
         try:

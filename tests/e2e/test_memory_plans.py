@@ -1,4 +1,4 @@
-"""The memory plans that come with asct, run on this machine as they stand; only sizes and times are small."""
+"""The memory plans that come with asct, run unchanged on this machine except for smaller sizes and shorter times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`asct resume`: what was measured stays, what failed is measured, nothing twice."""
+"""`asct resume`: what was measured is kept, what failed is measured again, and nothing is measured twice."""
 
 from __future__ import annotations
 

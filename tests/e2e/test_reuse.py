@@ -1,4 +1,4 @@
-"""`--reuse AGE`: what was measured before is shown in the preview, taken, and told in every report."""
+"""`--reuse AGE`: earlier results are shown in the preview, reused, and marked as reused in every report."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ benchmarks:
 
 
 def valid(run: Path) -> bool:
-    """Whether nothing on the host invalidated a point of a run: such a point is never reused."""
+    """Return whether nothing on the host invalidated a point of a run. An invalidated point is never reused."""
     statuses = [json.loads(path.read_text()) for path in run.glob("jobs/*/*/*/r*/status.json")]
     return not any(flag.startswith("invalid") for status in statuses for flag in status["flags"])
 
@@ -34,8 +34,8 @@ def facts(run: Path) -> HostFacts:
 
 
 def both(folder: Path) -> tuple[Path, Ended] | None:
-    """The run of the first plan, and the end of the second plan, which reuses it; None if the host changed between
-    them: other work invalidated a point, or a virtual machine gained memory."""
+    """Return the run of the first plan, and the end of the second plan, which reuses it. Return None if the host
+    changed in the meantime: other work invalidated a point, or a virtual machine was given more memory."""
     first = apply(PLAN.replace("BLOCK", "4K"), folder)
     assert first.code == 0, first.err
     assert "reused" not in first.err

@@ -1,5 +1,5 @@
-"""What a run keeps and tells: no key and no passphrase, values of `inputs` as settings, and nothing that steers a
-terminal or a page, whatever a host says."""
+"""What a run stores and prints: no keys or passphrases, only the listed `inputs` as settings, and nothing that controls
+a terminal or a page, whatever a host returns."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HOSTILE = "\033[2J\033]0;owned\007<script>alert(1)</script>[x](javascript:y)|\u2
 
 
 def texts(folder: Path) -> dict[str, bytes]:
-    """Every file below a folder, by its path."""
+    """Return the content of every file below a folder, keyed by path."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
@@ -33,7 +33,7 @@ def holding(folder: Path, secret: str) -> list[str]:
 
 @pytest.fixture
 def agent(own_sshd: Sshd, tmp_path: Path) -> Iterator[dict[str, str]]:
-    """The server's key, now with a passphrase, and an agent that holds it."""
+    """Provide an agent that holds the server's key, which now has a passphrase."""
     key = own_sshd.identity
     socket = tmp_path / "agent"
     process = subprocess.Popen(["ssh-agent", "-D", "-a", str(socket)], stdout=subprocess.DEVNULL)
@@ -63,7 +63,8 @@ def test_no_key_and_no_passphrase_in_the_tree_or_the_log(own_sshd: Sshd, agent: 
 
 
 def test_values_of_inputs_are_settings_and_kept_as_such(tmp_path: Path) -> None:
-    """`${env.NAME}` becomes part of what was measured; a variable that is not listed is in no file."""
+    """The value of `${env.NAME}` becomes part of the measured settings. A variable that is not listed is not in any
+    file."""
     plan = "plan: 1\nname: quick\ninputs: [LEVELS]\nbenchmarks:\n  - {uses: noop, config: {index: '${env.LEVELS}'}}\n"
     ended = apply(plan, tmp_path, env={"LEVELS": "7731", "UNLISTED": "never-in-a-file"})
     assert ended.code == 0, ended.err

@@ -1,4 +1,4 @@
-"""The plans of published studies, measured here in their shortened profile: no table and no figure stays empty."""
+"""The plans of published studies, measured here with their shortened profile: no table and no figure is empty."""
 
 from __future__ import annotations
 

@@ -24,14 +24,14 @@ HEAD = "plan: 1\nname: quick\n"
 
 @pytest.fixture(autouse=True)
 def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """What is remembered of jobs lies in the test's own folder."""
+    """Keep the state of jobs in the test's own folder."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     return tmp_path / "state"
 
 
 @contextmanager
 def started(plan: str, cwd: Path) -> Iterator[subprocess.Popen[str]]:
-    """An `asct apply` that runs."""
+    """Provide a running `asct apply`."""
     (cwd / "plan.yaml").write_text(plan)
     argv = [sys.executable, "-m", "asct", "apply", "plan.yaml"]
     pipes: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
@@ -47,7 +47,7 @@ def records(cwd: Path, metric: str = "elapsed") -> list[dict[str, Any]]:
 
 
 def told(cwd: Path, job: str = "") -> list[str]:
-    """The events of a job, or of all, in the journal of the newest run."""
+    """Return the events of one job, or of all jobs, in the journal of the newest run."""
     try:
         return [one["t"] for one in lines(latest(cwd) / "journal.jsonl") if job in ("", one.get("id"))]
     except (OSError, ValueError):  # not there yet, or a line is being written
@@ -55,12 +55,12 @@ def told(cwd: Path, job: str = "") -> list[str]:
 
 
 def measured(cwd: Path) -> int:
-    """How many repeats the journal of the newest run tells of."""
+    """Return the number of repeats in the journal of the newest run."""
     return told(cwd).count("point-ended")
 
 
 def left(slurm: Slurm, state: Path) -> list[str]:
-    """What a run should have taken away: jobs, files on the nodes, what is remembered of jobs."""
+    """Return what a run should have removed: jobs, files on the nodes, and the stored state of jobs."""
     slurm.await_empty()
     return slurm.left() + [str(file) for file in state.rglob("*.json")]
 
@@ -92,12 +92,12 @@ def test_a_regression_is_measured_again_in_a_job_of_its_own(slurm: Slurm, tmp_pa
 
 
 def slurm_about(slurm: Slurm, job: str) -> str:
-    """The comment of a job."""
+    """Return the comment of a job."""
     return slurm.command("squeue", "--noheader", "--states=all", f"--jobs={job}", "--format=%k").strip()
 
 
 def running(slurm: Slurm, job: str) -> list[str]:
-    """Numbers of the jobs of Slurm that run a job of the plan."""
+    """Return the numbers of the Slurm jobs that run a job of the plan."""
     return [row[0] for row in slurm.jobs("RUNNING") if slurm_about(slurm, row[0]).startswith(f"asct: {job} on ")]
 
 

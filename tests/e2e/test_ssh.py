@@ -1,4 +1,4 @@
-"""The same over ssh, against a real server on loopback: measured, refused, lost and interrupted."""
+"""Runs over ssh, with a real server on loopback: measured, refused, lost and interrupted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.ssh, pytest.mark.fio, pytest.mark.ker
 
 
 def hosts(server: Sshd, **changes: object) -> str:
-    """The `hosts:` part of a plan that reaches `server`."""
+    """Return the `hosts:` section of a plan that uses `server`."""
     spec = {
         "transport": "ssh",
         "address": "127.0.0.1",
@@ -36,13 +36,13 @@ def hosts(server: Sshd, **changes: object) -> str:
 
 
 def leftovers(server: Sshd) -> list[str]:
-    """What is below the work folder after a run: nothing but empty folders."""
+    """Return what is below the work folder after a run. Only empty folders may remain."""
     work = server.folder / "account" / "work"
     return [str(path) for path in work.rglob("*") if path.is_file()] if work.exists() else []
 
 
 def running_from(server: Sshd) -> list[str]:
-    """Command lines of processes that run out of the account's folders."""
+    """Return the command lines of processes whose programs are in the account's folders."""
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -62,7 +62,7 @@ def test_a_regression_is_measured_again_over_ssh(sshd: Sshd, tmp_path: Path) -> 
 
 
 def test_the_example_plan_measures_over_ssh(sshd: Sshd, tmp_path: Path) -> None:
-    """plans/examples/ssh.yaml as it stands; only the place and the sizes are set."""
+    """The plan plans/examples/ssh.yaml is used unchanged, except for the host and the sizes."""
     values = {
         "hosts.server.port": sshd.port,
         "hosts.server.user": sshd.user,

@@ -24,7 +24,7 @@ def apply(plan: str, cwd: Path, *options: str, **settings: str) -> Ended:
 
 
 def points_of(run: Path) -> list[dict[str, Any]]:
-    """The settings of every point that has a rate."""
+    """Return the settings of every point that has a rate."""
     return [record["point"] for record in lines(run / "records.jsonl") if record["metric"] == "iops"]
 
 
@@ -83,7 +83,7 @@ def test_the_matrix_becomes_its_charts(tmp_path: Path) -> None:
 
 
 def test_the_study_has_a_curve_for_each_pattern_and_size(tmp_path: Path) -> None:
-    """With three of the eleven depths: the fewest that a curve is drawn of."""
+    """Three of the eleven depths are measured, which is the minimum for drawing a curve."""
     depths = ("--set", "load.sweep.iodepth=[1, 32, 1024]")
     ended = apply("seeds/study-storage", tmp_path, *depths, runtime="150ms", size="32M")
     run = latest(tmp_path, "study-storage")

@@ -1,4 +1,5 @@
-"""`sudo: true` over ssh: an account measures what only root can, and what root runs for it ends with the run."""
+"""`sudo: true` over ssh: an account measures what only root can measure, and everything that root runs for the account
+ends with the run."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ def loop(tmp_path: Path) -> Iterator[Loop]:
 
 
 def writing(loop: Loop, seconds: float, more: str = "") -> str:
-    """A plan that writes to a loop device."""
+    """Return a plan that writes to a loop device."""
     config = f"{{rw: randwrite, duration: {seconds}s, numjobs: 1, file_names: [{loop.path}]}}"
     return (
         f"plan: 1\nname: quick\nbenchmarks:\n  - {{uses: storage-fio, id: job, config: {config}{more}}}\n"
@@ -42,7 +43,7 @@ def writing(loop: Loop, seconds: float, more: str = "") -> str:
 
 
 def offered(text: str) -> list[str]:
-    """The lines of sudoers that a message offers."""
+    """Return the sudoers lines that a message suggests."""
     return re.findall(rf"{ACCOUNT} ALL=\(root\) NOPASSWD: sha256:[0-9a-f]{{64}} \S+", text)
 
 
@@ -115,7 +116,7 @@ def test_an_interrupt_ends_what_root_runs(own_sshd: Sshd, loop: Loop, tmp_path: 
 
 
 def test_what_root_runs_ends_by_itself_when_asct_is_killed(own_sshd: Sshd, loop: Loop, tmp_path: Path) -> None:
-    """The host works its tasks off without asct; then, as ever, nothing of root's is left, and `resume` goes on."""
+    """The host completes its tasks without asct. Afterward, no process of root remains, and `resume` continues."""
     plan = writing(loop, 4, ", repeats: 2") + hosts(own_sshd, sudo=True)
     (tmp_path / "plan.yaml").write_text(plan)
     with sudoers(f"{ACCOUNT} ALL=(root) NOPASSWD: ALL"):
@@ -133,7 +134,7 @@ def test_what_root_runs_ends_by_itself_when_asct_is_killed(own_sshd: Sshd, loop:
 
 
 def sessions(server: Sshd) -> list[int]:
-    """The processes of a server that serve a login each."""
+    """Return the processes of a server that each serve one login."""
     assert server.process is not None
     listed = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text()
     return [int(word) for word in listed.split()]

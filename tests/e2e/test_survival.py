@@ -1,4 +1,4 @@
-"""asct is killed, or meets another run: what was measured is kept, and nothing is measured twice or side by side."""
+"""asct is killed, or meets another run: results are kept, and nothing is measured twice or concurrently."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ benchmarks:
 
 
 def points_of(folder: Path, job: str, told: str) -> int:
-    """How many points of a job the run's journal tells `told` of: `point-started` or `point-ended`."""
+    """Return the number of points of a job for which the journal contains the event `told` (`point-started` or
+    `point-ended`)."""
     try:
         return sum(event["t"] == told and event["id"] == job for event in lines(latest(folder) / "journal.jsonl"))
     except (OSError, ValueError, IndexError):
@@ -43,7 +44,8 @@ def points_of(folder: Path, job: str, told: str) -> int:
 
 
 def killed_after(folder: Path, points: int, ready: Callable[[], bool] = lambda: True) -> None:
-    """Start `apply` and kill it while the point after that many points of `read` is measured, and `ready` holds."""
+    """Start `apply`, and kill it while the next point is being measured after this number of points of `read`, as soon
+    as `ready` is true."""
     process = subprocess.Popen(
         [sys.executable, "-m", "asct", "apply", "plan.yaml", "--no-progress"],
         cwd=folder, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -117,7 +119,7 @@ def test_a_host_that_another_run_has_is_refused(own_sshd: Sshd, tmp_path: Path) 
 
 @pytest.fixture
 def here(tmp_path: Path) -> Iterator[str]:
-    """`hosts` of a plan whose only host is this machine, with a work folder of its own.
+    """Return the `hosts` of a plan whose only host is this machine, with a separate work folder.
 
     A runner that a failed test left behind is ended, so that it locks no other test out.
     """
@@ -132,7 +134,7 @@ def sessions(folder: Path) -> list[Path]:
 
 
 def running_task(session: Path) -> int | None:
-    """The process of the task that the runner of a session executes."""
+    """Return the process of the task that the runner of a session is executing."""
     try:
         task = int((session / ".task").read_text().split()[0])
     except (OSError, ValueError, IndexError):
@@ -161,7 +163,7 @@ def test_a_killed_asct_leaves_this_machine_locked_while_its_point_is_measured(he
 
 
 IGNORING = ["sh", "-c", "trap '' HUP INT QUIT; exec \"$@\"", "sh"]
-"""As the background of a script and some CI runners start programs; nohup ignores SIGHUP only."""
+"""Signals are ignored in this way by background jobs of scripts and by some CI runners. nohup ignores only SIGHUP."""
 
 
 @pytest.mark.parametrize("started_by", [[], IGNORING], ids=["terminal", "ignoring"])
@@ -232,7 +234,7 @@ def test_a_run_that_is_ended_while_facts_are_read_leaves_nothing(
 def test_a_death_while_facts_are_read_loses_no_session(
     here: str, tmp_path: Path, reading: Callable[[], subprocess.Popen[bytes]]
 ) -> None:
-    """The journal names the session before the host is opened."""
+    """The journal contains the session before the host is opened."""
     (tmp_path / "plan.yaml").write_text(PLAN + here)
     process = reading()
     process.kill()

@@ -1,4 +1,5 @@
-"""A results tree proves itself: small, verified to the byte, and its records derived again, as a user does it."""
+"""A results tree is small, can be verified to the byte, and its records can be derived again, all with commands for
+users."""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def run(measured: Path, tmp_path: Path) -> Path:
-    """The folder of a copy of the run."""
+    """Return the folder of a copy of the run."""
     shutil.copytree(measured, tmp_path / "copy", symlinks=True)
     return latest(tmp_path / "copy")
 

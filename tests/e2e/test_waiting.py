@@ -1,4 +1,4 @@
-"""`apply --wait` waits for a host that another run holds."""
+"""`apply --wait` waits for a host that another run has locked."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PLAN = "plan: 1\nname: short\nbenchmarks: [noop]\n"
 
 
 def locked(host: Host) -> bool:
-    """Lock this machine, unless another test holds it."""
+    """Lock this machine, unless another test holds the lock."""
     try:
         host.open(SessionSpec("other", "run other of somebody"))
     except HostLocked:

@@ -1,4 +1,4 @@
-"""A results folder and a work folder for each test."""
+"""Fixtures: a results folder and a work folder for each test."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Lab:
         return plant.run(self.results, self.plan(*jobs), ports, **options)
 
     def leftovers(self) -> list[Path]:
-        """What a run left in the work folder besides the cache."""
+        """Return what a run left in the work folder, except the cache."""
         if not self.work.exists():
             return []
         return [path for path in self.work.iterdir() if not path.name.startswith("cache")]
@@ -37,5 +37,5 @@ def lab(tmp_path: Path) -> Lab:
 
 @pytest.fixture(autouse=True)
 def unobserved(monkeypatch: pytest.MonkeyPatch) -> None:
-    """How quiet the machine of the tests is does not matter, except in the tests of the host state."""
+    """Ignore whether the test machine is quiet. Only the tests of the host state need that information."""
     monkeypatch.setattr("asct.engine.host.READING", None)

@@ -1,4 +1,5 @@
-"""A stand-in for the kernel guard that says what a test wants, and a benchmark that writes below it to a device.
+"""A replacement for the kernel guard that prints what a test specifies, and a benchmark that writes to a device under
+it.
 
 It never opens a target: what the real one finds and does is tested in tests/kernels and tests/e2e.
 """
@@ -25,7 +26,7 @@ from asct.sdk.step import Output, Step, Tool
 from tests.engine.plant import FakeBuilt
 
 DEVICE = "/dev/loop0"
-"""A block device that every machine of the tests has, attached or not."""
+"""A block device that exists on every test machine, whether or not it is attached."""
 SERIAL = "/images/scratch.img"
 
 SCRIPT = """#!{python}
@@ -63,7 +64,7 @@ put(t="end", ok=True)
 
 
 class Guard:
-    """Makes `provide` for collaborators; afterwards tells how it was called."""
+    """A `provide` function for the services. Afterward, it shows how guard was called."""
 
     def __init__(self, folder: Path, **say: Any) -> None:
         self._calls = folder / "guard-calls"
@@ -81,13 +82,13 @@ class Guard:
 
     @property
     def calls(self) -> list[tuple[list[str], list[list[str]]]]:
-        """Arguments and targets (fields) of every call."""
+        """Return the arguments and the targets (fields) of every call."""
         lines = self._calls.read_text().splitlines() if self._calls.exists() else []
         return [tuple(json.loads(line)) for line in lines]
 
     @property
     def programs(self) -> int:
-        """How often a program was started below it."""
+        """Return how often a program was started under guard."""
         return sum("--" in arguments for arguments, _ in self.calls)
 
 
@@ -99,7 +100,7 @@ class WriterParams(Params):
 
 
 class Writer(Benchmark[WriterParams]):
-    """Writes to a device, below guard."""
+    """A benchmark that writes to a device under guard."""
 
     name = "writer"
     title = summary = "writer"
@@ -125,7 +126,7 @@ class Writer(Benchmark[WriterParams]):
 
 
 def consented(max_written: int | None = None, **changes: Any) -> Safety:
-    """A plan's `safety` that gives DEVICE up on this machine."""
+    """Return the `safety` section of a plan that allows asct to overwrite DEVICE on this machine."""
     from asct.diagnostics.model import Span
 
     fields = {"host": "local", "device": DEVICE, "serial": SERIAL, "overwrite": False, "reason": "test"}

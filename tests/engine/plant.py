@@ -1,4 +1,4 @@
-"""Plans, benchmarks and collaborators for tests of the engine: real processes on this machine, facts made up."""
+"""Plans, benchmarks and services for tests of the engine, with real processes on this machine and synthetic facts."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ class ProbeParams(Params):
 
 
 class Probe(Benchmark[ProbeParams]):
-    """Runs shell scripts; each line of the last output is a value, `noisy 3` with a flag, `detail:noisy 3` a detail."""
+    """Runs shell scripts. Each line of the last output is a value; `noisy 3` is a value with a flag, and `detail:noisy
+    3` a detail."""
 
     name = "probe"
     title = summary = "probe"
@@ -127,7 +128,7 @@ exit "$1"
 
 @dataclass
 class Shelf:
-    """A catalog of the benchmarks given."""
+    """A catalog of the given benchmarks."""
 
     benchmarks: Sequence[Benchmark[Any]] = (Probe(), KernelProbe())
 
@@ -215,7 +216,8 @@ class Done:
         self.stored = read_run(self.outcome.writer.layout.root)
 
     def codes(self) -> list[str]:
-        """Findings in order; that the machine of the tests is busy (E432) is none of the run's."""
+        """Return the codes of the findings in order. E432 is omitted, because it only means that the test machine is
+        busy."""
         return [diagnostic.code for _, diagnostic in self.outcome.events.findings if diagnostic.code != "E432"]
 
     def status(self, job_id: str = "a", number: int = 0, repeat: int = 1, host: str = "local") -> Any:

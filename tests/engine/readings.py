@@ -1,4 +1,5 @@
-"""Readings of a host as texts, for tests: what none of the machines of the tests does (heat, quota, stolen time)."""
+"""Readings of a host as text, for tests of conditions that do not occur on the test machines (heat, quotas, stolen
+time)."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ CPU = {"user": 1000, "nice": 0, "system": 200, "idle": 9000, "iowait": 50, "irq"
 
 
 def reading(uptime: float = 100.0, changes: Mapping[str, str] | None = None, **grown: int) -> str:
-    """A quiet host of 8 CPUs; `grown` adds to ticks (`steal=30`), `changes` replaces lines by their path."""
+    """Return the reading of a quiet host with 8 CPUs. `grown` increases counters of ticks (`steal=30`), and `changes`
+    replaces lines, keyed by path."""
     ticks = " ".join(str(value + grown.get(name, 0)) for name, value in CPU.items())
     lines = {
         "/proc/uptime": f"{uptime:.2f} 600.00",

@@ -1,4 +1,4 @@
-"""A test of many steps that goes on behind the last finished one, and runs of it."""
+"""A test of many steps that continues after the last finished one, and runs of this test."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ class RoundsParams(Params):
 
 
 class Rounds(Benchmark[RoundsParams]):
-    """Five steps, asked for in twos; the second of its values tells which outputs came after a pause."""
+    """A test of five steps that are requested in pairs. The second of its values shows which outputs came after an
+    interruption."""
 
     name = "rounds"
     title = summary = "rounds"

@@ -1,4 +1,5 @@
-"""Points are measured again in the same run: their repeats follow those of the plan, and nothing else is touched."""
+"""Points are measured again in the same run: the numbers of the new repeats follow those of the plan, and nothing else
+changes."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ from tests.engine.test_gate import writing
 def measured(
     lab: Lab, plan: ResolvedPlan, points: Sequence[PointKey], stop_at: int = 0, **options: Any
 ) -> tuple[RunContext, dict[PointKey, str], list[Event]]:
-    """Measure a plan, and then these points again. A signal arrives when repeat `stop_at` ends."""
+    """Measure a plan, and then measure these points again. A signal arrives when repeat `stop_at` ends."""
     events: list[Event] = []
     known: list[RunContext] = []
 
@@ -150,7 +151,7 @@ def test_the_limit_on_the_duration_holds(lab: Lab) -> None:
 def test_hosts_that_wait_for_others_count_their_time_too(
     tmp_path: Path, lab: Lab, forks: int, late: Sequence[str]
 ) -> None:
-    """`a` and `b` take 600 s each and `c` 300 s; there are about 1000 s."""
+    """`a` and `b` take 600 s each and `c` takes 300 s. About 1000 s are available."""
     repeats = {"a": 1200, "b": 1200, "c": 600}
     jobs = [job(host=host, repeats=number) for host, number in repeats.items()]
     run: Any = SimpleNamespace(

@@ -1,4 +1,5 @@
-"""What disturbs a host from the start: kept in the run, told in one line when it touches what is measured."""
+"""Disturbances that exist before a run: they are stored in the run, and reported in one line if they affect the
+measurements."""
 
 from __future__ import annotations
 
@@ -78,7 +79,7 @@ def test_a_host_that_comes_back_is_not_told_again(lab: Lab) -> None:
     lost = {"times": 0}
 
     class Losing(plant.Probe):
-        """Its host is gone once."""
+        """A host whose connection is lost once."""
 
         name = "memory-probe"
         keywords = ("memory",)
@@ -118,7 +119,7 @@ def test_the_line_names_the_worst_and_counts_the_rest() -> None:
 
 
 class Answering:
-    """A host that knows where these links lead, or raises, and counts how often it is asked."""
+    """A host that resolves these links or raises an exception, and counts how often it is asked."""
 
     work = "/var/tmp/asct/run"
 

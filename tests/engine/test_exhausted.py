@@ -1,4 +1,5 @@
-"""Runs on a machine that has no thread or no memory left. `Thread.start` fails here as it does then (RLIMIT_NPROC)."""
+"""Runs on a machine that has no threads or no memory left. `Thread.start` fails in the same way as on such a machine
+(RLIMIT_NPROC)."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from tests.engine.test_run import locked_apart
 
 
 def allow(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
-    """Let `number` threads for hosts start, and no further one."""
+    """Allow only `number` threads for hosts to start."""
     start = threading.Thread.start
 
     def limited(thread: threading.Thread) -> None:

@@ -1,4 +1,4 @@
-"""Devices are written by consent only, up to a limit, and what was found and written is kept."""
+"""Devices are written only with consent and up to a limit, and what was found and written is recorded."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def test_without_its_checks_nothing_is_written(tmp_path: Path) -> None:
 
 
 def limits(guard: Guard) -> list[int | None]:
-    """The limit that each program was given."""
+    """Return the limit that each program was given."""
     found = []
     for arguments, _ in guard.calls:
         if "--" in arguments:
@@ -198,7 +198,8 @@ def test_a_resumed_run_remembers(tmp_path: Path) -> None:
 
 
 def test_what_was_refused_is_not_of_the_run(tmp_path: Path) -> None:
-    """A program that was not started wrote nothing: what stands there when the run goes on is somebody else's."""
+    """A program that was not started wrote nothing. Any content that exists when the run is resumed therefore comes
+    from somewhere else."""
     guard = Guard(tmp_path, checks={"exclusive": [False, "busy"]}, **{"from": 3})
     done = run(tmp_path, guard, writing())
     assert done.code == 4 and [target["begun"] for target in audit(done)["targets"]] == [False]

@@ -1,4 +1,4 @@
-"""How quiet the host was, through a whole run: busy programs beside it, a CPU quota, a host that is not read."""
+"""The state of the host during whole runs: busy programs, a CPU quota, and a host that is not read."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ WORK = "i=0; while [ $i -lt 400000 ]; do i=$((i + 1)); done; echo 3"
 
 @pytest.fixture(autouse=True)
 def observed(unobserved: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The host is read, unlike in the other tests of the engine."""
+    """Read the state of the host, unlike in the other tests of the engine."""
     monkeypatch.setattr("asct.engine.host.READING", READING)
 
 
 @pytest.fixture
 def busy() -> Iterator[None]:
-    """Programs that take every CPU, as far as they get it."""
+    """Run programs that use all CPUs as far as possible."""
     running = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(os.cpu_count() or 1)]
     try:
         yield
@@ -43,7 +43,7 @@ def busy() -> Iterator[None]:
 
 @contextmanager
 def spinner(cpu: int) -> Iterator[None]:
-    """A program that takes what it gets of one CPU."""
+    """Run a program that uses as much of one CPU as it can."""
     loop = ["sh", "-c", "while :; do :; done"]
     spins = subprocess.Popen(loop)
     os.sched_setaffinity(spins.pid, {cpu})
@@ -55,7 +55,7 @@ def spinner(cpu: int) -> Iterator[None]:
 
 
 def telemetry(done: plant.Done, repeat: int = 1) -> Telemetry:
-    """Of a repeat of the only point; it fits its schema."""
+    """Return the telemetry of a repeat of the only point, after checking it against its schema."""
     (path,) = done.stored.layout.job("local", "a").glob(f"*/r{repeat}/status.json")
     body = json.loads(path.read_text())["telemetry"]
     assert violations("telemetry", body, "telemetry") == []
@@ -89,7 +89,8 @@ def test_a_noisy_host_is_told_and_flags_the_values(lab: Lab, busy: None) -> None
 
 
 def test_one_spinner_beside_short_steps_is_found(lab: Lab) -> None:
-    """On one CPU, as the neighbor of a benchmark that uses the others; each step takes a few ticks of the counters."""
+    """The program uses a CPU next to a benchmark that uses the others. Each step takes only a few ticks of the
+    counters."""
     with spinner(min(os.sched_getaffinity(0))):
         done = lab.run(job(point(script="sleep 0.06; echo 3", more=("sleep 0.06; echo 3",) * 11)))
     found = telemetry(done)
@@ -144,7 +145,7 @@ def test_the_state_of_what_was_measured_before_is_counted_again(lab: Lab) -> Non
 
 @pytest.fixture
 def quota() -> Iterator[None]:
-    """This process in a control group that may have a tenth of a CPU."""
+    """Move this process into a control group that may use a tenth of a CPU."""
     one, two = Path("/sys/fs/cgroup/cpu"), Path("/sys/fs/cgroup")
     group = (one if one.is_dir() else two) / f"asct-test-{os.getpid()}"
     home = two / _group_of(0) if not one.is_dir() else one / _group_of("cpu")
@@ -164,7 +165,7 @@ def quota() -> Iterator[None]:
 
 
 def _group_of(which: str | int) -> str:
-    """The control group of this process, relative to the root of its hierarchy."""
+    """Return the control group of this process, relative to the root of its hierarchy."""
     for line in Path("/proc/self/cgroup").read_text().splitlines():
         number, names, path = line.split(":", 2)
         if which in names.split(",") or (which == 0 and number == "0"):

@@ -1,4 +1,4 @@
-"""What guard says becomes a decision: only a whole stream in which every check passed lets a device be written."""
+"""Decisions based on guard's output: a device may be written only if the output is complete and every check passed."""
 
 from __future__ import annotations
 

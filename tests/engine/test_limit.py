@@ -1,4 +1,5 @@
-"""The limit of written bytes with the kernel guard itself, on a loop device: a benchmark that says too little."""
+"""The limit on written bytes with the real kernel guard and a loop device: a benchmark writes more than it
+announced."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ MIB = 1 << 20
 
 
 class Copier(Writer):
-    """Announces 10 bytes and writes 48 MiB."""
+    """A benchmark that announces 10 bytes and writes 48 MiB."""
 
     name = "copier"
 
@@ -38,7 +39,7 @@ class Copier(Writer):
 
 
 def test_a_job_that_writes_more_than_it_said_is_stopped(tmp_path: Path) -> None:
-    """The throttle leaves guard the time of several samples before the limit."""
+    """The throttle gives guard time for several samples before the limit is reached."""
     ports = plant.collaborators(catalog=plant.Shelf((Copier(),)), provide=provide, collect_facts=collect)
     with loop_device(tmp_path, 64) as loop, throttle(loop, wbps=24 * MIB):
         points = [point("copier", device=str(loop.path), index=number) for number in range(3)]

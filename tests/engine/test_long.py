@@ -1,4 +1,4 @@
-"""A repeat of hours goes on behind its last finished step, whatever cut it off."""
+"""A repeat that takes hours continues after its last finished step, whatever interrupted it."""
 
 from __future__ import annotations
 
@@ -27,16 +27,17 @@ from tests.engine.test_trouble import flaky, when
 ROOT = Path(__file__).parents[2]
 SUM = 10.0
 LIMITS_S = (0.5, 4.0, 32.0)
-"""Time limits, one after another: where others hold the machine up, steps that take no time pass the short ones."""
+"""Time limits that are tried one after another. If other programs delay the machine, even steps that take no time
+exceed the short limits."""
 
 
 def once(marker: Path, number: int, act: str) -> str:
-    """Shell words that do `act` in that step, unless the marker is there."""
+    """Return shell code that runs `act` in this step, unless the marker exists."""
     return f"[ $1 != {number} ] || [ -e {marker} ] || {act}"
 
 
 def ran(log: Path) -> str:
-    """The steps that were run, as digits."""
+    """Return the steps that were run, as digits."""
     return "".join(log.read_text().split())
 
 
@@ -46,7 +47,7 @@ def folder_of(done: plant.Done, repeat: int = 1) -> Path:
 
 
 class Cut:
-    """A run that was cut off in its fourth step, to be resumed."""
+    """A run that was interrupted in its fourth step and is to be resumed."""
 
     def __init__(self, lab: Lab, tmp_path: Path, repeats: int = 1, act: str = "exit 7") -> None:
         self.log, self.marker = tmp_path / "log", tmp_path / "marker"
@@ -124,7 +125,7 @@ def test_a_step_whose_files_are_not_whole_is_run_again_and_those_behind_it(lab: 
 
 
 def test_foreign_steps_are_refused(lab: Lab, tmp_path: Path) -> None:
-    """Notes that were copied from the first repeat into the second."""
+    """The notes were copied from the first repeat into the second."""
     cut = Cut(lab, tmp_path, repeats=2)
     other = folder_of(cut.first, 2)
     shutil.rmtree(other)

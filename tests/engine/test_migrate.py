@@ -1,4 +1,5 @@
-"""Documents of older versions are rewritten on disk, and are read and verified as before, even if asct is killed."""
+"""Documents of older versions are rewritten on disk. They are read and verified as before, even if asct is killed
+meanwhile."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ from tests.engine.test_rebuild import as_older, whole_run
 
 
 def older_run(lab: Lab, sealed: bool) -> StoredRun:
-    """A run of an older version; `sealed` as it is after the current version resumed it."""
+    """Return a run of an older version. If `sealed` is set, it is in the state in which the current version leaves it
+    after a resume."""
     layout = whole_run(lab).stored.layout
     as_older(layout)
     return reseal(layout) if sealed else read_run(layout.root)

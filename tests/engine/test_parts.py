@@ -1,4 +1,4 @@
-"""The small parts of the engine, each by itself."""
+"""The small parts of the engine, tested individually."""
 
 from __future__ import annotations
 

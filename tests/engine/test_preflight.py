@@ -1,4 +1,4 @@
-"""What keeps a job from running is found before anything is measured."""
+"""Obstacles that prevent a job from running are found before anything is measured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is asked of sudo on a host, how often, and what is said when it is refused."""
+"""What asct asks sudo on a host, how often, and the messages if sudo refuses."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ READ = Privilege("reads the device /dev/x", "guard")
 
 
 class Asked:
-    """A host that answers as sudo would, and counts."""
+    """A host that responds as sudo would, and counts the requests."""
 
     def __init__(self, answers: Mapping[str, CommandResult | None]) -> None:
         self.answers = answers
@@ -128,7 +128,7 @@ def test_devices_among_the_targets_want_root() -> None:
 
 
 def with_settings() -> list[tuple[str, dict[str, object]]]:
-    """Every benchmark with each of these settings that it has."""
+    """Return every benchmark with each of these settings that it has."""
     chosen: list[dict[str, object]] = [{}, {"pages": "2m"}, {"file_names": ["/dev/a"]}, {"pages": "4k"}]
     return [(name, one) for name in installed().names() for one in chosen if one.keys() <= settings_of(name)]
 
@@ -141,7 +141,7 @@ def settings_of(name: str) -> set[str]:
 
 @pytest.mark.parametrize(("name", "settings"), with_settings())
 def test_what_a_benchmark_runs_as_root_it_says(name: str, settings: dict[str, object]) -> None:
-    """Steps that want root are of kernels that the needs of their point name, and the other way round."""
+    """Steps that want root belong to kernels that the needs of their point list, and vice versa."""
     benchmark = installed().get(name)
     assert benchmark is not None
     tools = {tool: ToolFact(path=f"/bin/{tool}", features=["libaio"]) for tool in ("fio", "mpstat")}

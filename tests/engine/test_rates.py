@@ -1,4 +1,4 @@
-"""What guard's samples say of the drives while a program runs."""
+"""The transfer rates of drives, computed from guard's samples while a program runs."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_lines_that_cannot_be_read_are_passed_over(clock: list[float], broken: s
 
 
 class Watched(plant.KernelProbe):
-    """Runs a program below something that prints what guard prints."""
+    """A benchmark that runs a program under a command that prints what guard prints."""
 
     name = "watched"
 

@@ -1,4 +1,4 @@
-"""With the real collaborators: facts, tool chain, kernels, on this machine and over ssh."""
+"""Runs with the real services (facts, toolchain and kernels), on this machine and over ssh."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""records.jsonl is derived: rebuilt from the raw files to the byte, or not at all."""
+"""records.jsonl is derived data: it is rebuilt to the byte from the raw files, or not at all."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def test_another_program_rebuilds_nothing(lab: Lab, installed: tuple[Benchmark[o
 
 
 def as_older(layout: RunLayout) -> None:
-    """Write the repeats of a run as asct wrote them before the checksums."""
+    """Rewrite the repeats of a run in the form in which asct wrote them before checksums existed."""
     for path in layout.root.glob("jobs/*/*/*/*/status.json"):
         body = json.loads(path.read_text())
         files, command, telemetry = body.pop("files"), body.pop("command"), body.pop("telemetry", None)
@@ -251,7 +251,7 @@ def test_a_repeat_without_its_status_is_reported(lab: Lab, text: str | None) -> 
 
 
 def test_records_stay_if_their_raw_files_are_lost(lab: Lab) -> None:
-    """They may be all that is left of the measurement."""
+    """The records may be all that is left of the measurement."""
     layout = whole_run(lab).stored.layout
     before = layout.records.read_text()
     next(layout.root.rglob("kept")).unlink()
@@ -266,7 +266,7 @@ def test_records_stay_if_their_raw_files_are_lost(lab: Lab) -> None:
     "place", [".lock", "asct.log", "journal.jsonl", "records.jsonl", "jobs/local/d", "stdout", ".reserve"]
 )
 def test_nothing_is_written_through_a_link_in_the_tree(lab: Lab, tmp_path: Path, place: str) -> None:
-    """A tree from elsewhere may aim its links at files of the account that rebuilds or resumes it."""
+    """The links in a tree from elsewhere may point to files of the account that rebuilds or resumes the run."""
     done = whole_run(lab)
     layout = done.stored.layout
     outside = tmp_path / "outside"
@@ -286,7 +286,7 @@ def test_nothing_is_written_through_a_link_in_the_tree(lab: Lab, tmp_path: Path,
 
 
 def test_links_of_others_beside_a_run_do_not_matter(lab: Lab, tmp_path: Path) -> None:
-    """`asct run -o . --force` writes next to whatever the user keeps there."""
+    """`asct run -o . --force` writes to a folder that also contains files of the user."""
     stored = whole_run(lab).stored
     (stored.layout.root / "mine").mkdir()
     (stored.layout.root / "mine" / "link").symlink_to(tmp_path)

@@ -1,4 +1,4 @@
-"""Points that earlier runs measured under the same conditions are taken from there, whole, and told so."""
+"""Points that earlier runs measured under the same conditions are reused as a whole, and reported as reused."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ COUNTING = 'n=$(cat "{0}" 2>/dev/null || echo 0); echo $((n + 1)) >"{0}"; echo $
 
 @pytest.fixture
 def script(tmp_path: Path) -> str:
-    """Prints how often it has run."""
+    """Return a script that prints how often it has run."""
     return COUNTING.format(tmp_path / "count")
 
 
@@ -41,7 +41,7 @@ def name(done: plant.Done) -> str:
 
 
 def seen(**changed: Any) -> plant.Services:
-    """Collaborators under whose eyes the host has other facts."""
+    """Return services that report different facts for the host."""
 
     def facts(host: Host, folder: Path) -> HostFacts:
         return plant.facts(host, folder).model_copy(update=changed)

@@ -271,7 +271,7 @@ def test_a_result_that_was_not_found_is_told(lab: Lab) -> None:
 
 
 def locked_apart(lab: Lab) -> plant.Collaborators:
-    """Hosts that are this machine, each with a lock of its own."""
+    """Return services with hosts that are this machine but have separate locks."""
     return plant.collaborators(make_host=lambda spec, _folder: apart(spec, lab.results.parent))
 
 

@@ -1,4 +1,5 @@
-"""What is read around a repeat, and what is made of it: on texts, for steal, heat and drives cannot be had at will."""
+"""Readings before and after a repeat, and their evaluation. The tests use text, because stolen time, heat and drives
+are not available on demand."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ from tests.engine import readings
 from tests.engine.readings import reading
 
 SECOND = {"user": 50, "idle": 750}
-"""Ticks of one second on eight CPUs of which half a one is busy."""
+"""Ticks in one second on eight CPUs, if half of one CPU is busy."""
 
 
 def told(
@@ -69,7 +70,7 @@ def test_counters_of_a_device_that_came_anew_do_not_count() -> None:
 
 @given(st.text(max_size=200), st.text(max_size=20))
 def test_no_text_is_too_odd(text: str, value: str) -> None:
-    """Fuzzed values behind every path, and fuzzed lines: nothing raises, and nothing invalid is written."""
+    """Random values for every path, and random lines, raise no exception and never result in an invalid document."""
     paths = [line.rpartition(":")[0] for line in reading().splitlines()]
     fuzzed = "\n".join([text, *(f"{path}:{value}" for path in paths)])
     found = told(fuzzed, reading())
@@ -175,7 +176,7 @@ def test_what_was_not_read_is_unknown_with_a_reason() -> None:
 @pytest.mark.parametrize("kind", ["user", "system", "irq", "softirq", "steal"])
 @pytest.mark.parametrize("grown_by", [-1, 10**6, 10**18])
 def test_ticks_that_went_back_or_are_more_than_can_be_say_nothing(kind: str, grown_by: int) -> None:
-    """Some hypervisors let stolen time go back or jump; a torn line has a number of fewer digits."""
+    """Some hypervisors let stolen time decrease or jump, and a truncated line contains a number with fewer digits."""
     found = told(reading(), after(None, **{kind: grown_by}))
     assert (found.verdict.state, reasons(found)) == ("stable", {})
     assert "steal" not in found.shares and "more than is possible" in found.unknown["steal"]
@@ -198,7 +199,7 @@ def test_ticks_are_believed_by_the_most_cpus_that_there_were(online: str) -> Non
 
 
 def test_a_clock_that_went_back_leaves_nothing_to_compare() -> None:
-    """A virtual machine was put into an earlier state: what it counts is of another time."""
+    """A virtual machine was restored to an earlier state, so its counters belong to a different time."""
     found = told(after(steal=40), reading(50.0, {readings.THROTTLES: "9"}, user=10**4))
     assert (found.verdict.state, found.growth) == ("unknown", {})
     assert "set back" in found.unknown["after"]
@@ -226,7 +227,8 @@ def test_what_is_too_brief_for_the_clocks_of_a_host_is_unknown_and_spoils_nothin
 
 
 def short_steps(others: int) -> Telemetry:
-    """Twenty steps of 30 ms on two CPUs, one of which is busy: 2, 3 or 4 ticks a step where the exact time is 30 ms.
+    """Return the telemetry of twenty steps of 30 ms on two CPUs, one of which is busy. A step counts 2, 3 or 4 ticks,
+    whereas the exact time is 30 ms.
 
     Other programs take `others` ticks of each step."""
     output = Output(Step("s", Tool("sh")), 0, {}, 30_000_000)
@@ -239,7 +241,8 @@ def short_steps(others: int) -> Telemetry:
 
 
 def test_the_ticks_of_short_steps_are_judged_together() -> None:
-    """A tick more than the exact time, in every other step, is no other program; a spinner on the other CPU is one."""
+    """One tick more than the exact time in every other step does not indicate another program, but a busy loop on the
+    other CPU does."""
     quiet, beside = short_steps(0), short_steps(3)
     assert (quiet.verdict.state, quiet.others_cpus) == ("stable", 0.0)
     assert short_steps(1).verdict.state == "stable", "starting a program takes up to a tick"
@@ -247,7 +250,7 @@ def test_the_ticks_of_short_steps_are_judged_together() -> None:
 
 
 def health(**changes: int) -> str:
-    """A SMART / Health log page in hexadecimal."""
+    """Return a SMART / Health log page in hexadecimal."""
     log = bytearray(512)
     struct.pack_into("<BHB", log, 0, changes.get("warning", 0), 315, 100)
     struct.pack_into("<Q", log, 160, changes.get("errors", 2))

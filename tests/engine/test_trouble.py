@@ -1,4 +1,4 @@
-"""Signals, lost connections, full disks: the run ends in order and what was measured stays."""
+"""Signals, lost connections and full disks: the run ends properly, and results are kept."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def when(kind: type[events.Event], act: Callable[[], object]) -> Callable[[events.Event], None]:
-    """A listener that acts once, a little after the first event of a kind."""
+    """Return a listener that acts once, shortly after the first event of a kind."""
     done = threading.Event()
 
     def listen(event: events.Event) -> None:
@@ -89,7 +89,7 @@ def test_a_second_signal_does_not_corrupt(lab: Lab, tmp_path: Path) -> None:
 
 
 class Flaky(LocalHost):
-    """Loses its connection as often as `losses` says, before the task is run."""
+    """A host that loses its connection `losses` times before the task is run."""
 
     losses: list[bool]
     opens = 0
@@ -260,14 +260,14 @@ print(plant.run(results, plant.plan(jobs, workdir=work)).code)
 
 
 def fill(results: Path, work: Path, limit: int) -> None:
-    """Run until there is no room, in a process of its own."""
+    """Measure until the disk is full, in a separate process."""
     command = [sys.executable, "-c", FILL, str(results), str(work), str(limit)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=280, check=False)
     assert done.stdout == "3\n", done.stderr
 
 
 def kept(results: Path, work: Path) -> None:
-    """The run says why it ended, and everything measured before is there."""
+    """Check that the run states why it ended, and that everything measured before still exists."""
     (root,) = (path for path in (results / "test").iterdir() if not path.is_symlink())
     stored = read_run(root)
     assert (stored.run.status, stored.run.exit_code) == ("incomplete", 3)

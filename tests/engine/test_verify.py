@@ -1,4 +1,4 @@
-"""A run proves itself: whatever changes in it afterwards is found, and nothing outside it is read."""
+"""A run can be verified: every later change in it is found, and nothing outside it is read."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.engine.plant import job, point
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a run with a retried repeat, a failed one, a warm-up and files of several kinds."""
+    """Return the folder of a run with a retried repeat, a failed repeat, a warm-up, and files of several kinds."""
     folder = tmp_path_factory.mktemp("whole")
     lab = Lab(folder)
     once = f"[ -e {folder}/once ] || {{ touch {folder}/once; exit 1; }}; echo 5"
@@ -35,7 +35,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def errors(root: Path) -> list[str]:
-    """The codes of what is wrong with a run."""
+    """Return the codes of the errors in a run."""
     try:
         return [item.code for item in verify(read_run(root)) if item.severity == "error"]
     except StoreError as error:
@@ -122,7 +122,7 @@ def test_a_folder_that_cannot_be_read_is_told(whole: Path, tmp_path: Path) -> No
 
 
 def test_files_are_no_strangers_if_their_list_is_lost(whole: Path, tmp_path: Path) -> None:
-    """The advice would be to move the results out of the run."""
+    """Otherwise, the message would advise the user to move the results out of the run."""
     for name, code in (("SHA256SUMS", "E512"), ("r1/status.json", "E508")):
         root = tmp_path / name.replace("/", "-")
         shutil.copytree(whole, root)
@@ -179,7 +179,7 @@ def test_checksums_are_read_strictly(whole: Path) -> None:
 
 
 def test_lines_of_intact_files_are_not_compared_with_their_schema(whole: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Because that takes most of the time for a run of ten thousand points."""
+    """The comparison takes most of the time for a run of ten thousand points."""
     kinds: list[str] = []
 
     def violations(kind: str, *_: object, **__: object) -> list[object]:
@@ -192,7 +192,7 @@ def test_lines_of_intact_files_are_not_compared_with_their_schema(whole: Path, m
 
 
 def test_files_beside_a_torn_status_are_listed(whole: Path, tmp_path: Path) -> None:
-    """A power failure may cut a status; `asct resume` keeps the folder and measures the repeat again."""
+    """A power failure may truncate a status. `asct resume` keeps the folder and measures the repeat again."""
     root = tmp_path / "copy"
     shutil.copytree(whole, root)
     status = next(root.glob("jobs/local/b/*/r1.try1/status.json"))

@@ -1,4 +1,4 @@
-"""A visit that fails ends its repeat: the host does not run the visits behind it, and later repeats are measured."""
+"""A failed visit ends its repeat: the host does not run the remaining visits, and later repeats are measured."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ class VisitsParams(VisitedParams):
 
 
 class Visits(VisitedBenchmark[VisitsParams]):
-    """One process per visit, a shell; all are announced to the host because their number is set."""
+    """A benchmark with one process (a shell) per visit. All of them are announced to the host, because their number is
+    set."""
 
     name = title = summary = "visits"
     version = "1"
@@ -87,7 +88,8 @@ def test_the_announced_visits_behind_a_failed_one_are_not_run(lab: Lab, sshd: Ss
 
 
 class SpreadProbe(plant.Probe):
-    """Its value is 10 times the number of its runs, and its visits have the interval of 1 on each side."""
+    """A benchmark whose value is 10 times the number of its runs. The interval of its visits extends by 1 on each
+    side."""
 
     name = "spread"
     uses_earlier = True
@@ -128,7 +130,7 @@ def test_a_lost_record_is_rebuilt_with_the_spread_of_the_runs_before_it(lab: Lab
 
 
 class LearningProbe(plant.Probe):
-    """Its step prints the values that the earlier run had."""
+    """A benchmark whose step prints the values of the earlier run."""
 
     name = "learning"
     uses_earlier = True
