@@ -1,4 +1,4 @@
-"""Runs on disk and what reports make of them."""
+"""Fixtures: runs on disk, and the views that reports use."""
 
 from __future__ import annotations
 

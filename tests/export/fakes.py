@@ -1,4 +1,5 @@
-"""Two benchmarks for reports: their names, tables and figures are like the real ones, their values are given."""
+"""Two fake benchmarks for reports. Their names, tables and figures resemble the real ones, and their values are
+given."""
 
 from __future__ import annotations
 
@@ -185,7 +186,7 @@ def _depths(records: Sequence[Record]) -> list[int]:
 
 
 class Fakes:
-    """A catalog of the two."""
+    """A catalog of the two benchmarks."""
 
     def __init__(self) -> None:
         self._all: dict[str, Benchmark[Any]] = {item.name: item for item in (FakeLatency(), FakeDepth())}

@@ -1,4 +1,4 @@
-"""Trees in which everything that a plan, a host, a program or another hand may have written is hostile."""
+"""Trees in which all text that a plan, a host, a program or another person may have written is hostile."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _MODELS: Mapping[str, type[BaseModel]] = {
     "facts": HostFacts, "disturbances": Disturbances,
 }  # fmt: skip
 _KEPT = frozenset({"schema", "host", "hosts", "id", "benchmark", "point_id", "raw", "started_at", "version"})
-"""What holds the tree together; names that become folders are checked when a tree is read."""
+"""The fields that connect the documents of a tree. Names that become folders are checked when a tree is read."""
 _FREE = frozenset({"settings", "swept", "at", "unknown", "tools", "counts", "host_reasons", "point", "coords"})
 """Maps whose keys are words as well."""
 
 
 def spoil(root: Path, version: bool = False) -> None:
-    """Make every text of the documents below `root` hostile that their models let be one. With `version` also that of
-    the benchmarks, metrics and units: reports then show plain tables."""
+    """Make every text in the documents below `root` hostile, as far as the models allow. If `version` is set, this
+    includes the text from benchmarks, metrics and units; reports then show plain tables."""
     kept = _KEPT - {"version"} if version else _KEPT | {"metric", "unit", "level", "coords", "point", "swept"}
     for path in sorted(root.rglob("*.json")):
         model = _MODELS.get(path.name) or _MODELS.get(path.parent.name)
@@ -60,7 +60,7 @@ def _spoiled(value: Any, kept: frozenset[str], key: str = "") -> Any:
 
 
 def _settled(model: type[BaseModel], body: dict[str, Any], kept: frozenset[str]) -> dict[str, Any]:
-    """`body` spoiled, without what the model refuses."""
+    """Return `body` with hostile text, except where the model rejects it."""
     spoiled = _spoiled(body, kept)
     if model is Run:
         for entry, original in zip(spoiled["hosts"], body["hosts"], strict=True):

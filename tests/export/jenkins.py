@@ -1,5 +1,5 @@
-"""What Jenkins accepts as JUnit XML: the facts of junit-10.xsd (jenkinsci/xunit-plugin,
-src/main/resources/org/jenkinsci/plugins/xunit/types/model/xsd), as far as a writer needs them, and a check of a
+"""What Jenkins accepts as JUnit XML: the rules of junit-10.xsd (jenkinsci/xunit-plugin,
+src/main/resources/org/jenkinsci/plugins/xunit/types/model/xsd) that a writer needs, and a function that checks a
 document against them."""
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Rule:
-    """The attributes and children of an element, and whether it may contain text."""
+    """The attributes and child elements of an element, and whether it may contain text."""
 
     required: frozenset[str] = frozenset()
     optional: frozenset[str] = frozenset()
@@ -45,11 +45,11 @@ RULES = {
     "system-err": Rule(text=True),
 }
 TIME = re.compile(r"(([0-9]{0,3},)*[0-9]{3}|[0-9]{0,3})*(\.[0-9]*)?")
-"""`time` of suites; that of a case is any text."""
+"""Matches `time` of a suite. In a test case, `time` may be any text."""
 
 
 def violations(element: ET.Element, place: str = "") -> list[str]:
-    """Each deviation of an element and of everything below it."""
+    """Yield each deviation in an element and in everything below it."""
     rule, place = RULES.get(element.tag), f"{place}/{element.tag}"
     if rule is None:
         return [f"{place}: unknown element"]

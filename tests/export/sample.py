@@ -1,4 +1,5 @@
-"""Writes a whole run as the engine leaves it: two benchmarks, one or more hosts, failures and odd texts on demand."""
+"""Write a whole run as the engine leaves it: two benchmarks, one or more hosts, and, if requested, failures and unusual
+text."""
 
 from __future__ import annotations
 
@@ -57,7 +58,7 @@ expect:
 
 @dataclass(frozen=True)
 class Sample:
-    """What the run is like. `text` stands wherever a plan, a host or a program may put words of its own."""
+    """The properties of the run. `text` appears wherever a plan, a host or a program may supply text."""
 
     hosts: tuple[str, ...] = ("local",)
     repeats: int = 3
@@ -71,7 +72,7 @@ class Sample:
 
 
 def write_sample(results: Path, sample: Sample = Sample()) -> Path:
-    """A run below `results`; returns its folder."""
+    """Write a run below `results`, and return its folder."""
     run = _run(sample)
     writer = RunWriter.create(results, run, PLAN + f"# {sample.text}\n", json.dumps(_resolved(sample)))
     try:
@@ -88,7 +89,7 @@ def write_sample(results: Path, sample: Sample = Sample()) -> Path:
 
 
 def facts(host: str, text: str = "") -> HostFacts:
-    """A usual small virtual machine."""
+    """Return the facts of an ordinary small virtual machine."""
     cpus = list(range(8))
     return HostFacts(
         host=host,
@@ -122,7 +123,8 @@ def facts(host: str, text: str = "") -> HostFacts:
 
 
 def disturbances(host: str, text: str = "") -> Disturbances:
-    """One that touches both benchmarks, one that touches storage, one that may touch something."""
+    """Return three disturbances: one that affects both benchmarks, one that affects storage, and one that may affect
+    something."""
     governor = Disturbance(
         name="governor", title="governor schedutil" + text, seen="CPU 0-7: schedutil (driver acpi-cpufreq)" + text,
         effect="clocks below the highest: latency in seconds is higher, bandwidth and IOPS are lower",
@@ -260,7 +262,8 @@ def _record(host: str, job: str, point: dict[str, Any], repeat: int, metric: str
 
 
 def _curve(size: int) -> float:
-    """Seconds: steps at the level bounds, softened as TLB and replacement do."""
+    """Return a latency in seconds. The curve has steps at the level bounds, which are smoothed as TLBs and cache
+    replacement would."""
     value = LEVELS[0][4]
     for (_, _, upper, _, low, _), (_, _, _, _, high, _) in pairwise(LEVELS):
         share = 1 / (1 + math.exp(-6 * (math.log2(size) - math.log2(upper * 1.15))))
@@ -307,7 +310,8 @@ def _depths(writer: RunWriter, sample: Sample, host: str, factor: float) -> None
 
 
 def _host_verdict(which: tuple[int, int], text: str) -> HostVerdict:
-    """The first two repeats of one depth were measured while the hypervisor took CPU time away."""
+    """Return the host state. The first two repeats of one depth were measured while the hypervisor withheld CPU
+    time."""
     depth, repeat = which
     if depth != 4 or repeat > 2:
         return HostVerdict(state="stable")

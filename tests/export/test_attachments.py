@@ -1,4 +1,4 @@
-"""What leaves the results tree: pages that carry their data, archives, and copies without secrets."""
+"""Results that leave the results tree: pages that contain their data, archives, and copies without secrets."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ IDENTITIES = {
     "started_at", "ended_at", "files", "records_sha256", "code", "version", "hostname", "serial", "uuid", "mac",
     "ipv6", "aliases", "address", "command_line",
 }  # fmt: skip
-"""Fields whose values connect the documents, are words of asct, or are secrets."""
+"""Fields whose values connect the documents, are words defined by asct, or are secrets."""
 
 
 def planted(value: Any, valid: Callable[[Any], bool], whole: Any) -> None:
@@ -106,7 +106,7 @@ def secretive(host: str, facts: HostFacts) -> HostFacts:
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """A run with secrets in every field and file."""
+    """Return a run with secrets in every field and file."""
     root = write_sample(tmp_path / "results", Sample(hosts=HOSTS, fail_depth=8))
     for host in HOSTS:
         path = root / "facts" / f"{host}.json"
@@ -134,14 +134,15 @@ def tree(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def clean(tree: Path, tmp_path: Path) -> RunView:
-    """The same run without its secrets."""
+    """Return the same run without its secrets."""
     copy = tmp_path / "copy" / tree.name
     redacted_copy(tree, copy, redaction_of(open_view(tree, Fakes()), readable(tree)))
     return open_view(copy, Fakes())
 
 
 def unpacked(data: bytes) -> Iterator[str]:
-    """Yield every text in a file: that of an archive's members with their names, and the compressed parts of a page."""
+    """Yield every text in a file, including the names and contents of an archive's members and the compressed parts of
+    a page."""
     if data[:2] == b"PK":
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             for name in archive.namelist():

@@ -1,4 +1,4 @@
-"""The comment for pull requests: its order, its marker, its limit, and what it does not tell."""
+"""Comments for pull requests: their order, marker and size limit, and what they must not contain."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def compared(host: str, depth: int, change: float, reason: str) -> Verdict:
 
 
 def job(host: str, points: int) -> JobView:
-    """A job whose first point failed."""
+    """Return a job whose first point failed."""
     records = [
         Record.model_construct(
             run="r", plan="big", host=host, benchmark="storage-io-depth-sweep", id="depth", version="1",
@@ -68,7 +68,7 @@ def job(host: str, points: int) -> JobView:
 
 
 def large(hosts: int, points: int, reason: str) -> RunView:
-    """A run in which every third value became worse."""
+    """Return a run in which every third value became worse."""
     names = [f"node{number:03}" for number in range(hosts)]
     jobs = tuple(job(name, points) for name in names)
     verdicts = [
@@ -86,7 +86,7 @@ def large(hosts: int, points: int, reason: str) -> RunView:
 
 
 def require_whole(body: str) -> None:
-    """No table, section or code is cut off."""
+    """Check that no table, section or code block is truncated."""
     assert body.count("<details>") == body.count("</details>")
     cells = 0
     for line in body.splitlines():

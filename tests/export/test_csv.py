@@ -1,4 +1,4 @@
-"""Words of a host in CSV: nothing that a terminal or a spreadsheet would act on."""
+"""Text from a host in CSV: nothing in it may affect a terminal or a spreadsheet."""
 
 from __future__ import annotations
 

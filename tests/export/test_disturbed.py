@@ -1,4 +1,4 @@
-"""What disturbed a host stands beside the results that it touches, and in full with the host."""
+"""Disturbances of a host are shown next to the results that they affect, and in full in the section about the host."""
 
 from __future__ import annotations
 

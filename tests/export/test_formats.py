@@ -1,4 +1,4 @@
-"""Every format renders every sample, the same bytes each time, and lets no value out of its place."""
+"""Every format renders every sample with the same bytes each time, and no value can affect the text around it."""
 
 from __future__ import annotations
 
@@ -213,7 +213,8 @@ DEGRADATION = {
         },
     },
 }
-"""What docs.gitlab.com lists under "Code Quality report format". GitLab's own schema requires less."""
+"""The fields that docs.gitlab.com lists under "Code Quality report format". GitLab's own schema requires fewer
+fields."""
 
 
 @pytest.mark.parametrize("text_of_others", ["", HOSTILE])

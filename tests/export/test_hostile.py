@@ -1,4 +1,4 @@
-"""Reports on a tree in which every text is hostile: nothing leaves its place in any format."""
+"""Reports on a tree in which every text is hostile: no text can affect the structure of any format."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_junit_is_xml(spoiled: RunView) -> None:
 
 
 def orders(text: str) -> list[str]:
-    """The commands that GitHub's runner reads from the output of a step (actions/runner, ActionCommand.cs)."""
+    """Return the commands that GitHub's runner finds in the output of a step (actions/runner, ActionCommand.cs)."""
     found = []
     for line in re.split("\r\n|\r|\n", text):
         if match := re.match(r"\s*::([^ :]+)( [^:]*)?::", line) or re.search(r"##\[([^\] ]+)[^\]]*\]", line):
@@ -185,7 +185,7 @@ def test_names_of_jobs_lead_nowhere(view: Viewer, key: str, name: str) -> None:
 
 
 def test_a_half_of_a_character_is_shown(view: Viewer, tmp_path: Path) -> None:
-    """JSON may tell one half of a pair of UTF-16, which no file of UTF-8 can hold."""
+    """JSON may contain one half of a UTF-16 surrogate pair, which no UTF-8 file can contain."""
     run = view()
     body = json.loads((run.root / "run.json").read_text())
     body["findings"][0]["message"] = "half \ud800"

@@ -1,4 +1,4 @@
-"""What the page of a report says, and in which order."""
+"""The content of a report page, and its order."""
 
 from __future__ import annotations
 

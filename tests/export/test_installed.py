@@ -1,4 +1,4 @@
-"""The installed benchmarks, with their recorded outputs, give tables and figures that the reports can show."""
+"""The tables and figures that the installed benchmarks create from their recorded outputs can be shown in reports."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Every way in which a run may end: its words, its colours and its causes are the same in every report, and no report
-of a run that did not end well is green."""
+"""Every way in which a run may end: the wording, the colors and the causes are the same in every report, and no report
+of a run that did not succeed is green."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def test_the_baseline_and_how_it_was_chosen_are_named() -> None:
 
 @pytest.mark.parametrize("refused", [True, False])
 def test_points_that_were_not_started_say_why(refused: bool) -> None:
-    """A refused run has had 0 errors and 0 failures, and `named in the plan` as the reason."""
+    """A refused run has 0 errors and 0 failures, and states `named in the plan` as the reason."""
     view = view_of([job_of("j0", [], unstarted=2, refused=refused)], [])
     root = ET.fromstring(junit.render(view))
     [problem] = list(root.iter("error"))

@@ -31,7 +31,7 @@ def test_figures_of_each_host_end_with_its_name(view: Viewer) -> None:
 
 
 def renamed(view: RunView, *names: str) -> RunView:
-    """The latency job under each of these names."""
+    """Return the latency job under each of these names."""
     job = next(job for job in view.jobs if job.entry.benchmark == "latency-sweep")
     jobs = (replace(job, entry=job.entry.model_copy(update={"id": name})) for name in names)
     return replace(view, jobs=tuple(jobs))

@@ -1,4 +1,5 @@
-"""Tables as text, 80 columns wide: the columns of a storage sweep in one block, and what cannot be in one."""
+"""Tables as text, 80 columns wide: the columns of a storage sweep in one block, and tables that do not fit into one
+block."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ SWEEP = (
     "Read BW (MB/s)", "Write BW (MB/s)", "Total BW (MB/s)", "Read Thruput (kops)", "Write Thruput (kops)",
     "Thruput (kops)", "Read Lat. (us)", "Write Lat. (us)", "Lat. (us)", "CPU usr (%)", "CPU sys (%)", "CPU iowait (%)",
 )  # fmt: skip
-"""The columns that Arm's ASCT prints for every storage sweep."""
+"""The columns that Arm's ASCT prints for each storage sweep."""
 
 
 def sweep(axis: str, names: list[str], fast: bool, *more: str) -> TextTable:

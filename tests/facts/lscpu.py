@@ -1,4 +1,4 @@
-"""lscpu as the judge of what asct says of a machine: its answers, run on a folder or kept beside a dump."""
+"""Compare asct's facts about a machine with the output of lscpu, which is run on a folder or stored next to a dump."""
 
 from __future__ import annotations
 
@@ -21,19 +21,20 @@ _TYPES = {"d": "Data", "i": "Instruction", "": "Unified"}
 
 @dataclass
 class Answer:
-    """`summary` in the order of its lines, for machines with several kinds of cores repeat theirs; `rows` by CPU, what
-    `lscpu -p` prints in each column; `caches` as (level, type): (bytes of all, how many)."""
+    """The output of lscpu. `summary` contains the lines in order, because they are repeated for each kind of core;
+    `rows` contains, for each CPU, the columns of `lscpu -p`; `caches` maps (level, type) to (total bytes, number)."""
 
     summary: list[tuple[str, str]]
     rows: dict[int, dict[str, str]] = field(default_factory=dict)
     caches: dict[tuple[int, str], tuple[int, int]] = field(default_factory=dict)
 
     def of(self, name: str) -> list[str]:
-        """The values of the lines of this name."""
+        """Return the values of the lines with this name."""
         return [value for key, value in self.summary if key == name]
 
     def product(self, *names: str) -> int:
-        """Cores per socket times sockets per book times books: what a machine has in all, over its kinds of cores."""
+        """Return cores per socket times sockets per book times books, summed over all kinds of cores: the total number
+        in the machine."""
         values = [[int(one) for one in self.of(name)] for name in names if self.of(name)]
         total = 0
         for factors in zip(*values, strict=True):
@@ -45,13 +46,14 @@ class Answer:
 
 
 def summary(text: str) -> list[tuple[str, str]]:
-    """`Name: value` lines."""
+    """Parse lines of the form `Name: value`."""
     parted = [line.partition(":") for line in text.split("\n") if not line.startswith("#")]
     return [(name.strip(), value.strip()) for name, colon, value in parted if colon]
 
 
 def rows(text: str) -> dict[int, dict[str, str]]:
-    """The last table of `lscpu -p` (the first has logical numbers, a second physical ones): first one of the text."""
+    """Parse the first table of `lscpu -p` in the text. If there are two, the first one contains logical numbers, and
+    the second one physical numbers."""
     found: dict[int, dict[str, str]] = {}
     names: list[str] = []
     for line in text.split("\n"):
@@ -66,7 +68,7 @@ def rows(text: str) -> dict[int, dict[str, str]]:
 
 
 def kept(path: Path) -> Answer:
-    """An answer that was kept in a file: the summary and the tables of `-p` one after the other."""
+    """Read output that is stored in a file: the summary, followed by the tables of `-p`."""
     text = path.read_text()
     answer = Answer(summary(text.partition("\n# ")[0]), rows(text))
     for name, value in answer.summary:
@@ -78,7 +80,7 @@ def kept(path: Path) -> Answer:
 
 
 def run(root: Path) -> Answer:
-    """What the lscpu of this machine says of a folder with /proc and /sys."""
+    """Run the lscpu of this machine on a folder that contains /proc and /sys."""
     answer = Answer(summary(_said(root)), rows(_said(root, "-p")))
     for line in _said(root, "-B", "-C=NAME,LEVEL,TYPE,ALL-SIZE").split("\n")[1:]:
         words = line.split()
@@ -94,7 +96,8 @@ def _said(root: Path, *options: str) -> str:
 
 
 def compare(found: Processors, nodes: list[NumaNode], answer: Answer) -> None:
-    """Everything that both say: CPUs, threads, cores, sockets, nodes, caches, and where each CPU stands."""
+    """Compare everything that both report: CPUs, threads, cores, sockets, nodes, caches, and the location of each
+    CPU."""
     cpu = found.cpu
     assert cpu.cpus == int(answer.of("CPU(s)")[0])
     assert cpu.online == parse_cpulist(answer.of("On-line CPU(s) list")[0])
@@ -117,7 +120,7 @@ def compare(found: Processors, nodes: list[NumaNode], answer: Answer) -> None:
 
 
 def compare_rest(facts: HostFacts, answer: Answer) -> None:
-    """What lscpu says beside the topology: its BogoMIPS are those of the first CPU."""
+    """Compare the other values of lscpu. Its BogoMIPS are those of the first CPU."""
     for line, said in (
         ("BogoMIPS", facts.cpu.bogomips and f"{facts.cpu.bogomips:.2f}"),
         ("Byte Order", facts.system.byte_order and f"{facts.system.byte_order.title()} Endian"),
@@ -129,7 +132,7 @@ def compare_rest(facts: HostFacts, answer: Answer) -> None:
 
 
 def compare_caches(found: Processors, answer: Answer) -> None:
-    """Sizes and counts of caches; lscpu takes all of one level and type together."""
+    """Compare the sizes and numbers of caches. lscpu combines all caches of one level and type."""
     counts: dict[tuple[int, str], tuple[int, int]] = {}
     for level in found.cache_levels:
         if level.size_bytes:
@@ -142,7 +145,8 @@ def compare_caches(found: Processors, answer: Answer) -> None:
 
 
 def compare_rows(found: Processors, answer: Answer) -> None:
-    """The same CPUs are together in a core, a socket, a node, a cache; numbers of lscpu start anew in each kind."""
+    """Check that the same CPUs share a core, a socket, a node and a cache. The numbers in lscpu's output start again
+    for each kind of core."""
     logical = {one.cpu: one for one in found.cpu.logical}
     assert set(answer.rows) <= set(logical)
     kinds = {cpu: one.kind for cpu, one in logical.items()}
@@ -164,7 +168,7 @@ def compare_rows(found: Processors, answer: Answer) -> None:
 
 
 def together(keys: Mapping[int, Hashable]) -> set[frozenset[int]]:
-    """Which CPUs have the same key, whatever it is."""
+    """Return the sets of CPUs that have the same key, whatever the key is."""
     groups: dict[Hashable, set[int]] = {}
     for cpu, key in keys.items():
         groups.setdefault(key, set()).add(cpu)
@@ -172,5 +176,5 @@ def together(keys: Mapping[int, Hashable]) -> set[frozenset[int]]:
 
 
 def members(logical: Iterable[LogicalCpu], name: str) -> set[frozenset[int]]:
-    """Which CPUs are together in a core, a cluster, a die, a socket or a node."""
+    """Return the sets of CPUs that share a core, a cluster, a die, a socket or a node."""
     return together({one.cpu: getattr(one, name) for one in logical})

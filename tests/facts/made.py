@@ -1,4 +1,4 @@
-"""Trees of /proc and /sys of machines that are not at hand, as their kernels write them; made up by the tests."""
+"""Synthetic /proc and /sys trees of machines that are not available, in the format of their Linux kernels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ Share = Callable[["Made"], Hashable | None]
 
 @dataclass(frozen=True)
 class Made:
-    """A CPU: the numbers that its kernel prints. `core` is unique in the machine, `core_id` need not be."""
+    """A CPU with the numbers that its Linux kernel prints. `core` is unique in the machine, whereas `core_id` need not
+    be."""
 
     cpu: int
     core: int
@@ -32,7 +33,8 @@ class Made:
 
 @dataclass(frozen=True)
 class Cached:
-    """A level: `share` gives what the CPUs of one cache have in common, None for a CPU without it."""
+    """A level of caches. `share` returns a value that the CPUs of one cache have in common, or None for a CPU without
+    such a cache."""
 
     level: int
     type: str
@@ -43,7 +45,7 @@ class Cached:
 
 
 def mask(cpus: Iterable[int], width: int) -> str:
-    """As the kernel prints it: words of 32 bits, the highest first."""
+    """Format a CPU mask as the Linux kernel does: words of 32 bits, highest first."""
     digits = f"{sum(1 << cpu for cpu in set(cpus)):0{(width + 31) // 32 * 8}x}"
     return ",".join(digits[at : at + 8] for at in range(0, len(digits), 8))
 
@@ -52,7 +54,8 @@ def tree(
     cpus: Sequence[Made], caches: Sequence[Cached] = (), cpuinfo: str = "", *, masks_only: bool = False,
     ids: bool = True, bare_nodes: Sequence[int] = (), possible: int | None = None,
 ) -> dict[str, str]:  # fmt: skip
-    """The files. Without `ids` the firmware gave no numbers of packages; `masks_only` is a kernel before lists."""
+    """Return the files of a tree. Without `ids`, the firmware reports no package numbers. `masks_only` produces the
+    files of a Linux kernel that predates lists."""
     up = [one for one in cpus if one.online]
     width = possible or max(one.cpu for one in cpus) + 1
     files = {
@@ -106,12 +109,12 @@ def tree(
 
 
 def snapshot(files: dict[str, str]) -> Snapshot:
-    """As a loader gives it."""
+    """Return the files as a snapshot, like a loader."""
     return Snapshot({path: text.rstrip() for path, text in files.items()})
 
 
 def written(files: dict[str, str], root: Path) -> Path:
-    """The files below a folder, for programs that read such a tree."""
+    """Write the files below a folder, for programs that read such a tree."""
     for path, text in files.items():
         place = root / path.lstrip("/")
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -120,7 +123,7 @@ def written(files: dict[str, str], root: Path) -> Path:
 
 
 def blocks(cpus: Sequence[Made], fields: Mapping[str, str | Callable[[Made], str]]) -> str:
-    """/proc/cpuinfo: a block for each online CPU, the fields after its number."""
+    """Return the content of /proc/cpuinfo: a block for each online CPU, with these fields after the number."""
     texts = []
     for one in cpus:
         if one.online:

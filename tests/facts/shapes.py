@@ -1,4 +1,4 @@
-"""Machines of many shapes, made by made.py."""
+"""Machines of many shapes, created with made.py."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ X86 = {
 
 
 def power() -> dict[str, str]:
-    """2 sockets of 4 cores with 8 threads, of which 4 are switched off; caches are shared by a core."""
+    """2 sockets of 4 cores with 8 threads, of which 4 per core are offline. Two cores share a level-2 and a level-3
+    cache."""
     cpus = [Made(cpu=n, core=n // 8, socket=n // 32, node=n // 32 * 8, online=n % 8 < 4) for n in range(64)]
     caches = [
         Cached(1, "Data", "32K", lambda it: it.core, 128), Cached(1, "Instruction", "32K", lambda it: it.core, 128),
@@ -27,14 +28,14 @@ def power() -> dict[str, str]:
 
 
 def power_without_numbers() -> dict[str, str]:
-    """As older kernels of Power: no number of the package, masks alone."""
+    """As with older Linux kernels on Power: no package numbers, and only masks."""
     cpus = [Made(cpu=n, core=n // 4, socket=n // 16) for n in range(32)]
     info = blocks(cpus, {"cpu": "POWER7 (architected), altivec supported", "revision": "2.1 (pvr 003f 0201)"})
     return tree(cpus, (), info, masks_only=True, ids=False)
 
 
 def s390() -> dict[str, str]:
-    """2 drawers of 2 books of 2 sockets of 2 cores of 2 threads; numbers of sockets and books start anew."""
+    """2 drawers of 2 books of 2 sockets of 2 cores with 2 threads. Socket and book numbers are repeated."""
     cpus = [
         Made(cpu=n, core=n // 2, core_id=n // 2, socket=n // 4 % 2, book=n // 8 % 2, drawer=n // 16) for n in range(32)
     ]
@@ -58,7 +59,7 @@ def s390() -> dict[str, str]:
 
 
 def loongarch() -> dict[str, str]:
-    """2 sockets of 2 nodes of 4 cores of 2 threads."""
+    """2 sockets of 2 nodes of 4 cores with 2 threads."""
     cpus = [Made(cpu=n, core=n // 2, core_id=n // 2 % 8, socket=n // 16, node=n // 8) for n in range(32)]
     caches = [
         Cached(1, "Instruction", "64K", lambda it: it.core), Cached(1, "Data", "64K", lambda it: it.core),
@@ -75,7 +76,8 @@ def loongarch() -> dict[str, str]:
 
 
 def arm_server() -> dict[str, str]:
-    """128 cores: 2 sockets of 16 clusters of 4, a level-2 cache in each core, level 3 in each cluster."""
+    """128 cores: 2 sockets of 16 clusters of 4 cores, with a level-2 cache in each core and a level-3 cache in each
+    cluster."""
     cpus = [Made(cpu=n, core=n, core_id=n % 64, socket=n // 64, cluster=n // 4 % 16, node=n // 32) for n in range(128)]
     caches = [
         Cached(1, "Data", "64K", lambda it: it.cpu, ways=4), Cached(1, "Instruction", "64K", lambda it: it.cpu, ways=4),
@@ -93,7 +95,8 @@ def arm_server() -> dict[str, str]:
 
 
 def hybrid() -> dict[str, str]:
-    """6 performance cores of 2 threads and 8 efficient ones, 4 of which share a level-2 cache."""
+    """6 performance cores with 2 threads, and 8 efficient cores. Each group of 4 efficient cores shares a level-2
+    cache."""
     big = [Made(cpu=n, core=n // 2, core_id=n // 2 * 4, kind=0) for n in range(12)]
     little = [Made(cpu=n, core=n, core_id=n + 12, kind=1) for n in range(12, 20)]
     caches = [
@@ -110,7 +113,7 @@ def hybrid() -> dict[str, str]:
 
 
 def holes() -> dict[str, str]:
-    """2 sockets of 4 cores of 2 threads whose core numbers repeat; some are off, and room for more is left."""
+    """2 sockets of 4 cores with 2 threads, with repeated core numbers. Some CPUs are offline, and more are possible."""
     off = {3, 8, 9, 13}
     cpus = [Made(cpu=n, core=n % 8, core_id=n % 4, socket=n % 8 // 4, node=n % 8 // 4) for n in range(16)]
     caches = [
@@ -122,14 +125,14 @@ def holes() -> dict[str, str]:
 
 
 def sparse() -> dict[str, str]:
-    """Nodes with holes in their numbers, two without CPUs, old kernel."""
+    """Nodes whose numbers have gaps, two of them without CPUs, with an old Linux kernel."""
     cpus = [Made(cpu=n, core=n, core_id=n % 4, socket=n // 4, node=(0, 3, 8, 17)[n // 4]) for n in range(16)]
     return tree(cpus, [Cached(2, "Unified", "512K", lambda it: it.cpu)], blocks(cpus, X86), masks_only=True,
                 bare_nodes=(2, 40))  # fmt: skip
 
 
 def virtual() -> dict[str, str]:
-    """Each CPU a socket of its own, as hypervisors like to have it; 4 of 240 possible are there."""
+    """Each CPU is its own socket, as is common with hypervisors. 4 of 240 possible CPUs are present."""
     cpus = [Made(cpu=n, core=n, core_id=0, socket=n * 2) for n in range(4)]
     caches = [Cached(1, "Data", "32K", lambda it: it.cpu), Cached(3, "Unified", "36608K", lambda it: it.cpu, ways=11)]
     return tree(cpus, caches, blocks(cpus, X86), possible=240)
@@ -143,7 +146,8 @@ SHAPES = {
 
 @dataclass(frozen=True)
 class Size:
-    """How many of each part the one above it has; `order` is how CPUs are numbered, `off` which are switched off."""
+    """The number of each part within the part above it. `order` specifies how CPUs are numbered, and `off` which of
+    them are offline."""
 
     sockets: int
     clusters: int
@@ -157,7 +161,8 @@ class Size:
 
 
 def sized(size: Size) -> dict[str, str]:
-    """A machine of a size; the parts of a socket are numbered from 0 if ids are repeated, else over the machine."""
+    """Return a machine of this size. The parts of a socket are numbered from 0 if IDs are repeated, otherwise across
+    the machine."""
     cpus = []
     per_socket = size.clusters * size.cores * size.threads
     for position, number in enumerate(size.order):

@@ -1,4 +1,4 @@
-"""The shells that scripts for hosts must run in: the fast tier uses the first."""
+"""The shells in which scripts for hosts must run. The fast tier uses the first one."""
 
 import pytest
 

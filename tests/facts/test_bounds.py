@@ -1,4 +1,4 @@
-"""What is too long or too large: texts of facts, dictionaries of packed files; and when a snapshot was taken."""
+"""Limits on texts in facts and on the dictionaries of packed files, and the time at which a snapshot was taken."""
 
 from __future__ import annotations
 

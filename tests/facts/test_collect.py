@@ -1,4 +1,4 @@
-"""Facts of this machine, read here and over ssh, against what its own tools say."""
+"""Facts of this machine, read locally and over ssh, compared with the output of its own tools."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_this_machine(kind: str, request: pytest.FixtureRequest, tmp_path: Path)
 
 
 def test_plain_host_without_tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing of sysstat, fio or a compiler on the PATH is no error."""
+    """It is not an error if sysstat, fio and compilers are missing from the PATH."""
     monkeypatch.setattr("asct.facts.exchange.TOOLS", {})
     monkeypatch.setattr("asct.facts.exchange.PROBES", {"fio-engines": "false"})
     host = open_host(HostSpec("h", "local", workdir=str(tmp_path / "w")))

@@ -1,4 +1,4 @@
-"""Processors of made-up texts: names, counts, clocks, idle states, limits."""
+"""Processors described by synthetic files: names, counts, clocks, idle states and limits."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_dies_and_clusters_are_counted_in_each_socket() -> None:
 
 
 def test_siblings_that_contradict_the_number_of_the_package() -> None:
-    """As with Cluster-on-Die on some kernels: siblings of a node alone."""
+    """This occurs with Cluster-on-Die on some Linux kernels, which list only the siblings in the same node."""
     files = {f"{CPU}/online": "0-7"}
     for number in range(8):
         at = f"{CPU}/cpu{number}/topology"
@@ -183,7 +183,8 @@ def test_names(shape: str, expected: tuple[object, ...]) -> None:
 
 
 def test_kinds_by_the_register_that_sysfs_shows() -> None:
-    """The names do not come from /proc/cpuinfo where each CPU shows its register; revisions are told apart."""
+    """If sysfs shows the register of each CPU, names do not come from /proc/cpuinfo, and revisions are
+    distinguished."""
     files = {f"{CPU}/online": "0-3", "/proc/cpuinfo": "processor : 0\nCPU implementer : 0x41\nCPU part : 0xd05\n"}
     for number, midr in enumerate(("0x412fd050", "0x412fd050", "0x413fd0b0", "0x414fd0b1")):
         files[f"{CPU}/cpu{number}/regs/identification/midr_el1"] = f"0x00000000{midr[2:]}"

@@ -1,4 +1,4 @@
-"""What control groups allow: CPUs and time on them, from a command on hosts and from files in dumps."""
+"""The CPUs and the CPU time that control groups allow, read by a command on hosts and from files in dumps."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_quota(said: str, expected: float | None) -> None:
 def test_the_groups_of_the_account_are_read(
     cgroup: str, files: dict[str, str], expected: str, shell: str, tmp_path: Path
 ) -> None:
-    """The command of `sources`, over folders of made-up groups."""
+    """The command from `sources` is run on synthetic folders of control groups."""
     text = COMMANDS["cpu-groups"].replace("/sys/fs/cgroup", str(tmp_path)).replace("/proc/self", str(tmp_path))
     (tmp_path / "cgroup").write_text(cgroup)
     for name, value in files.items():
@@ -106,7 +106,8 @@ def test_odd_groups_allow_everything(text: str) -> None:
     [("", "", "max", "current"), ("memory", "/memory", "limit_in_bytes", "usage_in_bytes")],
 )
 def test_a_limit_of_memory_in_a_dump(names: str, root: str, limit: str, used: str) -> None:
-    """The tightest of the groups upwards, and what is left below each: the inactive file cache goes first."""
+    """The lowest limit among the group and its ancestors applies, together with what is left below each. The inactive
+    file cache counts as free."""
     above = f"/sys/fs/cgroup{root}/a"
     files = {
         "/proc/meminfo": "MemTotal: 8000000 kB\nMemAvailable: 6000000 kB",

@@ -1,4 +1,5 @@
-"""Names of cores by the numbers that they give, and instruction sets by the features that the kernel lists."""
+"""Names of cores, derived from their identification numbers, and instruction sets, derived from the features that the
+Linux kernel lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A host in one line."""
+"""One-line descriptions of hosts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Machines elsewhere, in folders and tars: links inside them, what must not be read, what is torn."""
+"""Dumps of other machines in folders and tar archives: links inside them, files that must not be read, and truncated
+archives."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ SUFFIXES = {"tar": "w", "tar.gz": "w:gz", "tar.bz2": "w:bz2", "tar.xz": "w:xz"}
 
 @pytest.fixture(autouse=True)
 def lists(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few patterns, so that the tests know what is wanted."""
+    """Use only a few patterns, so that the tests know which files are requested."""
     files = ("/proc/loadavg", "/proc/cpuinfo", f"{CPU}/online", "/sys/class/dmi/id/sys_vendor", "/sys/loop/file")
     folders = FolderSet("network.interfaces", ("/sys/class/net/*",), ("mtu", "device/uev*"), 4)
     monkeypatch.setattr(files_snapshot, "FILES", files)
@@ -32,7 +33,7 @@ def lists(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def machine(top: Path) -> Path:
-    """A small one, with links as sysfs has them."""
+    """Return the folder of a small machine, with links as in sysfs."""
     texts = {
         "proc/loadavg": "1 2 3 4/5 6\n",
         "proc/cpuinfo": "processor : 0\n\n",
@@ -251,7 +252,7 @@ def test_torn_and_garbled_tars_give_what_is_there(suffix: str, tmp_path: Path) -
 
 
 def linked(folder: Path, links: dict[str, str], content: bytes) -> Path:
-    """A tar with these links, and a file `one` with this content."""
+    """Return a tar archive with these links, and with a file `one` that has this content."""
     file = folder / "links.tar"
     with tarfile.open(file, "w") as made:
         for name, data in (("proc/loadavg", b"1\n"), ("one", content)):
@@ -283,7 +284,8 @@ def test_links_that_lead_to_the_same_again_and_again(
 
 
 def pax(records: dict[str, str]) -> bytes:
-    """The header before a member that has these attributes, as the standard of pax has it (POSIX.1-2017, pax)."""
+    """Return the header that precedes a member with these attributes, according to the pax standard (POSIX.1-2017,
+    pax)."""
     body = b""
     for name, value in records.items():
         record = f" {name}={value}\n".encode()
@@ -299,7 +301,8 @@ SPARSE = {"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.realsize
 
 @pytest.mark.parametrize("head", [pax(SPARSE), pax({"GNU.sparse.map": ",".join(["0"] * (4 << 20))})])
 def test_headers_that_never_end(head: bytes, tmp_path: Path) -> None:
-    """The map of a sparse file may have any number of entries: a small packed file would take hours and gigabytes."""
+    """The map of a sparse file may have any number of entries. A small packed file could take hours and use gigabytes
+    of memory."""
     info = tarfile.TarInfo("proc/x")
     info.size = 1 << 32
     file = tmp_path / "sparse.tar.gz"

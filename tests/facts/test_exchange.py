@@ -1,4 +1,5 @@
-"""The script on made-up machines too large to own: what it prints stays small, and nothing of it is lost unsaid."""
+"""The script on synthetic machines that are too large to own: its output stays small, and every omission is
+reported."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ def shell(request: pytest.FixtureRequest) -> list[str]:
 
 
 def look(shell: list[str], text: str, folder: Path, path: str | None = None) -> tuple[Snapshot, str]:
-    """What a shell prints of the script, with a work folder and a cache of its own."""
+    """Return the output of the script in a shell, with a separate work folder and cache."""
     for name in ("work", "cache"):
         (folder / name).mkdir(exist_ok=True)
     program = shutil.which(shell[0])
@@ -40,7 +41,7 @@ def look(shell: list[str], text: str, folder: Path, path: str | None = None) -> 
 
 
 def steady(text: str) -> str:
-    """Without the clocks of x86, which change all the time."""
+    """Remove the clocks of x86, which change constantly."""
     return re.sub(r"(?m)^(cpu MHz.*: ).*", r"\1", text).strip()
 
 
@@ -69,7 +70,8 @@ def test_hosts_without_awk_are_read_unpacked(shell: list[str], tmp_path: Path) -
 
 
 def server(folder: Path, cpus: int) -> None:
-    """Folders of CPUs, two threads a core, 96 cores a package, five caches of which the last is shared by 16."""
+    """Create folders for CPUs: two threads per core, 96 cores per package, and five caches, the last of which is shared
+    by 16 CPUs."""
     for cpu in range(cpus):
         core = cpu % (cpus // 2)
         values = {
@@ -109,7 +111,7 @@ def test_hundreds_of_cpus(tmp_path: Path) -> None:
 
 
 def test_thousands_of_devices(shell: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hardware comes first, wherever its name stands; the rest is counted."""
+    """Hardware is listed first, whatever its name is, and the rest is counted."""
     block = tmp_path / "block"
     for number in range(3000):
         (block / f"loop{number}").mkdir(parents=True)
@@ -167,7 +169,7 @@ def batched(lines: list[str], size: int) -> list[list[str]]:
 
 
 def test_long_answers_of_programs_are_cut_and_counted(shell: list[str], tmp_path: Path) -> None:
-    """What lies behind the cut is unknown for that reason and no other."""
+    """What follows the truncation is unknown only for that reason."""
     tools = tmp_path / "bin"
     tools.mkdir()
     address = "3: e0    inet 10.%d.%d.1/24 scope host e0"

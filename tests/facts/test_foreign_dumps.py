@@ -1,4 +1,4 @@
-"""Machines like those of hwloc's and lscpu's dumps that asct once misread, made up file by file."""
+"""Synthetic machines that resemble dumps of hwloc and lscpu that asct once misread."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def machine(files: dict[str, str], folder: Path) -> HostFacts:
 
 
 def server() -> dict[str, str]:
-    """2 sockets with a node each, of 2 cores with 2 threads."""
+    """Return a machine with 2 sockets, each with one node and 2 cores with 2 threads."""
     cpus = [Made(cpu=n, core=n // 2, core_id=n // 2, socket=n // 4, node=n // 4) for n in range(8)]
     caches = [Cached(1, "Data", "32K", lambda it: it.core), Cached(3, "Unified", "16M", lambda it: it.socket)]
     return tree(cpus, caches, blocks(cpus, {**X86, **FLAGS}))
 
 
 def test_values_that_end_with_a_zero_byte(tmp_path: Path) -> None:
-    """As on a Kunpeng with 128 CPUs: the list, its end of line, and a zero byte."""
+    """As on a Kunpeng with 128 CPUs: the list is followed by a line feed and a zero byte."""
     files = arm_server()
     ended = {path: f"{text}\n\0" for path, text in files.items() if path.startswith("/sys/devices/system/node")}
     facts = machine(files | ended, tmp_path)
@@ -48,7 +48,7 @@ def test_values_that_end_with_a_zero_byte(tmp_path: Path) -> None:
 
 
 def test_a_host_prints_values_that_end_with_a_zero_byte(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """grep takes such a file for binary."""
+    """grep treats such a file as binary."""
     (tmp_path / "cpulist").write_text("0-3\n\0")
     monkeypatch.setattr(exchange, "FILES", (f"{tmp_path}/cpulist",))
     words = ["sh", "-s", "asct-0123456789abcdef", str(tmp_path), ""]
@@ -68,7 +68,7 @@ def test_a_node_whose_list_is_unknown_is_not_without_cpus(tmp_path: Path, capsys
 
 
 def test_cpus_that_are_off_without_the_list_of_all(tmp_path: Path) -> None:
-    """As in hwloc's 16em64t-4s2c2t-offlines: /proc/cpuinfo still prints the CPUs that are off."""
+    """As in hwloc's 16em64t-4s2c2t-offlines: /proc/cpuinfo still contains the offline CPUs."""
     files = server()
     off = {f"{CPU}/cpu{cpu}/online": "0" for cpu in (4, 5, 6, 7)}
     del files[f"{CPU}/online"]
@@ -90,7 +90,7 @@ def test_a_cache_of_impossible_shape(tmp_path: Path) -> None:
 
 
 def test_contradictions_are_told(tmp_path: Path) -> None:
-    """As in hwloc's 64amd64-4s2n4ca2co and 8em64t-2s2ca2c-buggynuma."""
+    """The contradictions are those in hwloc's 64amd64-4s2n4ca2co and 8em64t-2s2ca2c-buggynuma."""
     assert machine(server(), tmp_path / "sound").contradictions == []
     for name, files, told in (
         ("same", {f"{NODE}/node0/cpulist": "0-7", f"{NODE}/node1/cpulist": "0-7"}, "each of the 2 NUMA nodes"),
@@ -110,7 +110,7 @@ def test_a_node_with_an_empty_list_and_a_mask_has_the_cpus_of_the_mask(tmp_path:
 
 
 def test_memory_of_several_kinds(tmp_path: Path) -> None:
-    """The class of CPUs is preferred to that of the nearest initiators, which may be a GPU."""
+    """The class of CPUs takes precedence over that of the nearest initiators, one of which may be a GPU."""
     classes = {0: "900000", 1: "200000"}
     files = {f"{NODE}/node0/access{at}/initiators/read_bandwidth": text for at, text in classes.items()}
     files |= {f"{NODE}/node1/access0/initiators/read_latency": "90"}
@@ -141,7 +141,7 @@ def test_the_architecture_of_a_dump(files: dict[str, str], arch: str | None, tmp
 
 
 def test_modules_and_drives_of_a_dump(tmp_path: Path) -> None:
-    """From one file for each structure of the firmware, and from udev's database."""
+    """The sources are one file per firmware structure, and udev's database."""
     files = server() | {
         "/sys/block/sda/dev": "8:0", "/sys/block/sda/size": "1000", "/sys/block/sda/device/model": "SHORT",
         "/run/udev/data/b8:0": "E:ID_SERIAL_SHORT=S123\nE:ID_BUS=ata\nE:ID_MODEL_ENC=LONG\\x20NAME\nE:SECRET=x",
@@ -176,7 +176,8 @@ def test_what_a_dump_does_not_contain_says_nothing_about_the_machine(tmp_path: P
 
 
 def test_of_a_dump_without_a_file_every_fact_is_absent(tmp_path: Path) -> None:
-    """Whatever field is added later: its reason must not tell of the machine what only the dump lacks."""
+    """This applies to every field that may be added later: the reason must not attribute to the machine what only the
+    dump lacks."""
     assert set(machine({"/proc/version": "x"}, tmp_path).unknown.values()) == {ABSENT}
 
 
@@ -224,12 +225,12 @@ def test_a_host_finds_control_groups_that_are_mounted_elsewhere(command: str, tm
 
 
 CLOCKS = {0: ("5000000", "64"), 1: ("3900000", "39")}
-"""Of the performance cores and the efficient ones of hwloc's 20em64t-hybrid: clock in kHz, CPPC performance."""
+"""The performance cores and the efficient cores of hwloc's 20em64t-hybrid: clock in kHz, and CPPC performance."""
 
 
 @pytest.mark.parametrize("signal", ["clock", "perf", "caches"])
 def test_kinds_of_cores_that_no_list_names(signal: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """As in hwloc's 20em64t-hybrid, and in 5intel64-lakefield, whose clocks differ by 7 % only."""
+    """As in hwloc's 20em64t-hybrid and 5intel64-lakefield. The clocks of the latter differ by only 7 %."""
     files = {path: text for path, text in hybrid().items() if "/cpu_" not in path}
     if signal != "caches":
         files = {path: text for path, text in files.items() if "/cache/" not in path}
@@ -251,7 +252,7 @@ def test_kinds_of_cores_that_no_list_names(signal: str, tmp_path: Path, capsys: 
 
 
 def test_cores_of_one_design_that_are_faster_than_others_are_of_one_kind(tmp_path: Path) -> None:
-    """Preferred cores: 166 to 236 of CPPC, in small steps."""
+    """Preferred cores have a CPPC performance of 166 to 236, in small steps."""
     files = server() | {f"{CPU}/cpu{cpu}/acpi_cppc/highest_perf": str(166 + 10 * cpu) for cpu in range(8)}
     files |= {f"{CPU}/cpu{cpu}/cpufreq/cpuinfo_max_freq": str(5000000 + 100000 * cpu) for cpu in range(8)}
     assert len(machine(files, tmp_path).cpu.kinds) == 1
@@ -264,7 +265,7 @@ def test_cores_of_a_hybrid_processor_without_efficient_ones_are_of_one_kind(tmp_
 
 
 def test_places_and_the_rest_of_lscpu_are_in_every_form(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A tree of buses, bridges and functions as text; the same as fields."""
+    """The output contains a tree of buses, bridges and functions as text, and the same information as fields."""
     sysfs = tmp_path / "sys"
     place = "devices/pci0000:60/0000:60:01.0/0000:61:00.0"
     values = {"class": "0x010802", "vendor": "0x144d", "device": "0xa80a", "numa_node": "1"}
@@ -300,7 +301,8 @@ def test_memory_side_caches_and_functions_are_compared(tmp_path: Path, capsys: p
 
 
 def interleaved() -> dict[str, str]:
-    """256 CPUs, numbered in turn over 4 sockets: long lists without ranges; level-2 caches lie across the sockets."""
+    """Return a machine with 256 CPUs that are numbered alternately over 4 sockets, which results in long lists without
+    ranges. The level-2 caches span sockets."""
     cpus = [Made(cpu=n, core=n, core_id=n // 4, socket=n % 4, node=n % 4) for n in range(256)]
     caches = [Cached(2, "Unified", "256K", lambda it: it.core // 8), Cached(3, "Unified", "24M", lambda it: it.socket)]
     side = {f"{NODE}/node1/memory_side_cache/index1/size": str(16 << 30)}

@@ -1,4 +1,4 @@
-"""Dumps that were made to do harm: tars whose headers take time or memory without bound, names that are no names."""
+"""Malicious dumps: tar archives whose headers take unlimited time or memory, and invalid names."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def member(name: str, data: bytes = b"", kind: bytes = tarfile.REGTYPE) -> bytes
 
 
 def attribute(name: str, value: str) -> bytes:
-    """The header before a member that has this attribute (POSIX.1-2017, pax)."""
+    """Return the header that precedes a member with this attribute (POSIX.1-2017, pax)."""
     record = f" {name}={value}\n"
     length = next(size for size in range(len(record), len(record) + 12) if size == len(str(size)) + len(record))
     return member("attributes", f"{length}{record}".encode(), tarfile.XHDTYPE)
 
 
 def of_size(name: str, size: int) -> bytes:
-    """A header with any size, as a number of base 256 (`star(5)`, Large files)."""
+    """Return a header with any size, as a base-256 number (`star(5)`, Large files)."""
     head = bytearray(member(name))
     head[124:136] = (size % (1 << 96)).to_bytes(12, "big")
     head[148:156] = b" " * 8
@@ -77,7 +77,7 @@ def test_a_tar_that_costs_without_bound_is_left_and_told(case: str, packed: bool
 
 
 def test_a_tar_of_many_members_is_read_as_far_as_its_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A packed archive of 4 MB may have 600,000 members, and each may lie in 60 folders."""
+    """A packed archive of 4 MB may have 600,000 members, each of them nested in 60 folders."""
     assert archive.MOST_MEMBERS <= 100_000 and archive.MOST_FOLDERS <= archive.MOST_MEMBERS
     monkeypatch.setattr(archive, "MOST_MEMBERS", 300)
     monkeypatch.setattr(archive, "MOST_FOLDERS", 200)

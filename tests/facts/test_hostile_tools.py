@@ -1,4 +1,4 @@
-"""Programs on the path of a host that never end, print without end, or print what is no text: bounds for each."""
+"""Limits for programs on a host's PATH that never end, print endlessly, or print data that is not text."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ def look(shell: str, folder: Path, name: str, body: str) -> tuple[Snapshot, str]
 
 
 def left(folder: Path) -> list[str]:
-    """Processes that still run a program of the folder, or its endless sleep, long after they were ended."""
+    """Return the processes that still run a program in the folder, or its endless sleep, long after they were
+    stopped."""
     ends = time.monotonic() + 60
     while (still := _running(folder)) and time.monotonic() < ends:
         time.sleep(0.1)

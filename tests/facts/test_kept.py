@@ -1,4 +1,4 @@
-"""Answers that stay the same while a host is up are asked for once and kept in the account's cache."""
+"""Results that do not change until a host restarts are read once and stored in the account's cache."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ esac
 
 
 class Machine:
-    """This machine with a fio of our own; `asked` are the arguments of its calls."""
+    """This machine with a fake fio. `asked` contains the arguments of its calls."""
 
     def __init__(self, folder: Path, shell: str) -> None:
         self._folder = folder
@@ -38,14 +38,14 @@ class Machine:
         self.install(FIO)
 
     def install(self, text: str) -> None:
-        """Another file of this name, as a package manager puts it there."""
+        """Replace the file with this name, as a package manager does."""
         made = self.fio.with_name("new")
         made.write_text(text)
         made.chmod(0o755)
         made.replace(self.fio)
 
     def look(self, tried: int = 0) -> Snapshot:
-        """One reading of the facts, with a token of its own."""
+        """Read the facts once, with a new token."""
         self._count += 1
         paths = f"{self.fio.parent}:{os.environ['PATH']}"
         environment = {"PATH": paths, "ASKED": str(self._folder / "asked"), "TRIED": str(tried)}
@@ -55,7 +55,7 @@ class Machine:
         return from_output(done.stdout, f"token{self._count}")
 
     def asked(self) -> int:
-        """How often fio was started since the last question."""
+        """Return how often fio was started since the last call."""
         file = self._folder / "asked"
         count = len(file.read_text().splitlines()) if file.exists() else 0
         file.unlink(missing_ok=True)
@@ -117,7 +117,7 @@ def test_a_torn_or_foreign_file_is_not_believed(machine: Machine) -> None:
 
 
 def test_a_file_put_there_meanwhile_is_not_mixed_in(machine: Machine) -> None:
-    """As by another host with the same home folder, which marks its answers with a token of its own."""
+    """Another host with the same home folder may write such a file. It marks its results with its own token."""
     first = machine.look()
     [kept] = machine.kept
     other = machine.fio.with_name("other")
@@ -137,7 +137,7 @@ def test_a_cache_that_cannot_be_written_does_no_harm(machine: Machine) -> None:
 
 
 def test_a_planted_file_runs_nothing(machine: Machine, tmp_path: Path) -> None:
-    """Its second line goes into a command of sed, which has some that run programs and write files."""
+    """The second line of the file becomes part of a sed command; some sed commands run programs and write files."""
     first = machine.look()
     [kept] = machine.kept
     key, _, rest = kept.read_text().split("\n", 2)

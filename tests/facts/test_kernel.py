@@ -1,4 +1,4 @@
-"""The kernel on made-up texts, and the command line as it leaves the host."""
+"""Facts about the Linux kernel, parsed from synthetic files, and the command line as it leaves the host."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The parsers on dumps of real machines and on made-up ones, against what lscpu and hwloc say of the same files."""
+"""The parsers on dumps of real and synthetic machines, compared with the results of lscpu and hwloc for the same
+files."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ def machine(name: str) -> HostFacts:
 
 
 def unpacked(name: str, folder: Path) -> Path:
-    """The folder of a dump that has proc/ and sys/."""
+    """Return the folder in a dump that contains proc/ and sys/."""
     with tarfile.open(DUMPS[name]) as archive:
         archive.extractall(folder, filter="data")
     [top] = folder.iterdir()
@@ -64,7 +65,7 @@ def test_a_dump_is_what_lscpu_says_here(name: str, tmp_path: Path) -> None:
 
 
 def test_masks_that_contradict_the_others() -> None:
-    """hwloc's answer: 4 packages, each with a node, a level-3 cache and 10 cores of one thread."""
+    """hwloc finds 4 packages, each with one node, one level-3 cache and 10 cores with one thread."""
     found, of_nodes = parsed(load(DUMPS["40intel64-4n10c"]))
     groups = {frozenset(range(first, 40, 4)) for first in range(4)}
     assert lscpu.members(found.cpu.logical, "socket") == groups
@@ -89,7 +90,7 @@ def test_a_made_machine_is_what_lscpu_says(shape: str, tmp_path: Path) -> None:
 
 
 def drawn(seed: int) -> shapes.Size:
-    """Up to 96 CPUs, numbered in any order and with holes, some of them switched off."""
+    """Return a machine with up to 96 CPUs, which are numbered in any order and with gaps; some are offline."""
     chance = random.Random(seed)
     counts = [chance.randint(1, most) for most in (4, 3, 4, 4)]
     total = min(math.prod(counts), 96)
@@ -113,14 +114,14 @@ def test_the_rest_of_lscpu(name: str) -> None:
 
 
 def test_functions_of_a_server() -> None:
-    """hwloc's answer: bridge 00:03.0 to bus 01, with the controller of sda behind it."""
+    """hwloc finds bridge 00:03.0 to bus 01, with the controller of sda behind it."""
     [one] = machine("40intel64-4n10c").pci
     assert (one.address, one.root, one.bridges, one.names) == ("0000:01:00.0", "0000:00", ["0000:00:03.0"], ["sda"])
     assert (one.class_code[:4], one.vendor_id, one.device_id, one.node) == ("0104", "1000", "0079", None)
 
 
 def test_contradictions_of_a_server() -> None:
-    """The two masks that hwloc's authors made wrong."""
+    """The contradictions are two masks that hwloc's authors changed."""
     contradictions = machine("40intel64-4n10c").contradictions
     assert [text.partition(" contradicts the corresponding mask")[0] for text in contradictions] == [
         "cache/index3/shared_cpu_list of CPUs 2", "topology/core_siblings_list of CPUs 3"
@@ -128,7 +129,8 @@ def test_contradictions_of_a_server() -> None:
 
 
 def test_kinds_of_a_phone() -> None:
-    """Four designs in three clusters, which its kernel calls packages; the level-3 cache of all tells that."""
+    """The phone has four designs in three clusters, which its Linux kernel calls packages. The level-3 cache, which all
+    cores share, shows that they are not packages."""
     facts = machine("arm-A510-A710-A715-X3")
     kinds = [(one.microarchitecture, one.cpus, one.capacity) for one in facts.cpu.kinds]
     assert kinds == [("Cortex-A510", [0, 1, 2], 280), ("Cortex-A715", [3, 4], 855), ("Cortex-A710", [5, 6], 855),
@@ -147,7 +149,7 @@ def test_kinds_of_a_phone() -> None:
 
 
 def test_a_phone_without_cpuinfo_is_the_same() -> None:
-    """Each of its CPUs shows the register of its identity."""
+    """Each of the phone's CPUs shows its identification register."""
     whole = load(DUMPS["arm-A510-A710-A715-X3"])
     part = Snapshot({path: text for path, text in whole.files.items() if path != "/proc/cpuinfo"})
     assert parsed(part)[0].cpu.logical == parsed(whole)[0].cpu.logical

@@ -1,4 +1,4 @@
-"""Memory and nodes on made-up texts."""
+"""Memory and nodes, parsed from synthetic files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Interfaces, addresses and routes on made-up texts."""
+"""Interfaces, addresses and routes, parsed from synthetic files."""
 
 from __future__ import annotations
 

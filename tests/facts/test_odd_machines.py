@@ -1,4 +1,5 @@
-"""Texts of a whole machine, cut, garbled and swapped: no parser raises, and what comes out is a document."""
+"""The files of a whole machine, truncated, damaged and swapped: no parser raises an exception, and the result is a
+valid document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""All parsers on files that are cut, missing or hold something else: a field may be unknown, nothing may raise."""
+"""All parsers on files that are truncated, missing or contain something else: fields may be unknown, but no exception
+is raised."""
 
 from __future__ import annotations
 
@@ -43,14 +44,15 @@ def machine(name: str) -> Snapshot:
 
 
 def valid(facts: HostFacts) -> None:
-    """It is what its schema says also after a way through JSON."""
+    """Check that the facts conform to their schema, even after conversion to JSON and back."""
     text = facts.model_dump_json(by_alias=True)
     assert json.loads(text)["schema"] == "asct.facts/1"
     assert HostFacts.model_validate_json(text) == facts
 
 
 def mutated(text: str) -> st.SearchStrategy[str]:
-    """Cut at either end, with a part taken out or something put in, or something else altogether."""
+    """Return a strategy for the text with either end removed, a part removed, something inserted, or everything
+    replaced."""
     at = st.integers(0, min(len(text), 4000))
     return st.one_of(
         st.sampled_from(ODD),
@@ -78,7 +80,7 @@ def test_odd_texts_never_raise(data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("name", ["2arm-2c.tar.bz2", "hybrid"])
 def test_every_kind_of_file_may_hold_anything(name: str) -> None:
-    """One file of a kind at a time, or all of it."""
+    """Either one file of a kind or all files of the kind are replaced."""
     base = machine(name)
     kinds: dict[str, list[str]] = {}
     for path in base.files:
@@ -92,7 +94,7 @@ def test_every_kind_of_file_may_hold_anything(name: str) -> None:
 
 @pytest.mark.parametrize("name", [*DUMPS, *SHAPES])
 def test_a_part_of_the_files_is_enough(name: str) -> None:
-    """Each tenth of them missing in turn, and each tenth alone."""
+    """Each tenth of the files is missing in turn, and then each tenth is the only one present."""
     base = machine(name)
     paths = sorted(base.files)
     for part in range(10):

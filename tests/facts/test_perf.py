@@ -1,4 +1,4 @@
-"""Monitors, sensors and meshes on made-up texts."""
+"""Performance monitors, sensors and meshes, parsed from synthetic files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is run on a host, over made-up machines, by the shells that hosts have."""
+"""The commands that run on a host, tested on synthetic machines with the shells that hosts have."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ QUEUES = {"block/nvme0n1": ("mq/0", "mq/1"), "class/net/eth0": ("queues/rx-0", "
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Path:
-    """A tree like /sys, with its links."""
+    """Return a tree like /sys, including its links."""
     for address, texts in FUNCTIONS.items():
         folder = tmp_path / PCI / address
         folder.mkdir(parents=True)
@@ -67,7 +67,7 @@ def machine(tmp_path: Path) -> Path:
 
 
 def ask(name: str, shell: str, top: Path, *, paths: str = "") -> str:
-    """What a command prints where `top` is the root of all."""
+    """Return the output of a command for which `top` is the root folder."""
     text = f"{bounds()}\n{(COMMANDS | LASTING)[name]}"
     for folder in ("/sys/", "/proc/", "/dev/nvme", "/boot/", "/lib/modules", "/run/"):
         text = text.replace(folder, f"{top}{folder}")
@@ -95,7 +95,7 @@ def test_where_devices_hang(shell: str, machine: Path) -> None:
 
 @pytest.mark.parametrize("shell", SHELLS)
 def test_functions_and_the_bridges_above_them(shell: str, machine: Path) -> None:
-    """As lspci -t and lstopo show them: what hangs where, and what nobody measures is left out."""
+    """The result shows the same tree as lspci -t and lstopo. Devices that no benchmark measures are omitted."""
     bus = machine / "sys/bus/pci/devices"
     bus.mkdir(parents=True)
     texts = {
@@ -176,7 +176,8 @@ HANGS = {
 @pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize("case", HANGS)
 def test_a_dead_drive_holds_nobody_up(case: str, shell: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The stand-in for a program that no signal ends leads a session of its own: the signal to its group misses it."""
+    """The program that replaces one that no signal can end leads a separate session, so that a signal to its group does
+    not reach it."""
     limit, body = HANGS[case]
     monkeypatch.setattr(exchange, "TOOL_S", 2)
     monkeypatch.setenv("PID", f"{tmp_path}/pid")
@@ -203,7 +204,7 @@ def test_a_dead_drive_holds_nobody_up(case: str, shell: str, tmp_path: Path, mon
 
 
 def end(noted: Path) -> None:
-    """End the process whose number stands in the file, if it is still there."""
+    """End the process whose pid is in the file, if it still exists."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(int(noted.read_text()), signal.SIGKILL)
 
@@ -286,7 +287,7 @@ def test_networks_of_their_own(shell: str) -> None:
 
 @pytest.mark.parametrize("awk", ["mawk", "busybox awk"])
 def test_only_the_names_of_this_machine_leave_the_host(awk: str, tmp_path: Path) -> None:
-    """Lines of /etc/hosts for other machines, and comments, may tell what nobody asked for."""
+    """Lines of /etc/hosts for other machines, and comments, may contain information that was not requested."""
     hosts = tmp_path / "hosts"
     hosts.write_text(
         "127.0.0.1 localhost # a comment\n#192.0.2.1 hidden\n192.0.2.1\tme.example me\r\n192.0.2.99 secret-server\n"

@@ -1,4 +1,4 @@
-"""Memory devices of SMBIOS (type 17), made up: the peak of all channels, or the reason why it is unknown."""
+"""Synthetic memory devices in SMBIOS (type 17): the peak bandwidth of all channels, or the reason why it is unknown."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ def raw(
     kind: int = 0x22, technology: int = 3, length: int = 0x5C, extended: int = 0, ranks: int = 2,
     maker: str = "Acme", part: str = "AC64G48",
 ) -> bytes:  # fmt: skip
-    """A structure as DSP0134 7.18 lays it out; a speed beyond 16 bits goes into the extended field."""
+    """Return a structure with the layout of DSP0134 7.18. A speed that does not fit into 16 bits is in the extended
+    field."""
     body = bytearray(0x5C)
     body[0], body[1] = 17, length
     body[0x08:0x0A] = (width + 16 if width < 0x1000 else width).to_bytes(2, "little")
@@ -46,7 +47,7 @@ def raw(
 
 
 def array(correction: int = 6, use: int = 3) -> bytes:
-    """A physical memory array: DSP0134 7.17."""
+    """Return a physical memory array (DSP0134 7.17)."""
     return bytes([16, 0x17, 0, 0x10, 3, use, correction, *([0] * 16), 0, 0])
 
 
@@ -228,7 +229,8 @@ def test_odd_structures_never_raise(structures: list[bytes], data: st.DataObject
 
 
 def whole_table(*structures: bytes) -> bytes:
-    """A table with a processor, structures, what must not leave the host, and its end: DSP0134 6.1, 7.45."""
+    """Return a table with a processor, memory structures, data that must not leave the host, and the end marker
+    (DSP0134 6.1, 7.45)."""
     return b"".join(
         [
             bytes([4, 8, 1, 0, 1, 3, 17, 16]) + b"CPU 1\0\0",
@@ -243,7 +245,7 @@ def whole_table(*structures: bytes) -> bytes:
 @pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize("awk", ["mawk", "busybox awk"])
 def test_the_script_prints_memory_and_nothing_else(tmp_path: Path, shell: str, awk: str) -> None:
-    """The command `memory-devices`, over a made-up table."""
+    """The command `memory-devices` is run on a synthetic table."""
     structures = [array(), *(raw(f"DIMM_{letter}1") for letter in "AB")]
     table = tmp_path / "DMI"
     text = LASTING["memory-devices"].replace("/sys/firmware/dmi/tables/DMI", str(table)).replace("| awk", f"| {awk}")

@@ -1,4 +1,5 @@
-"""What a host prints, to what parsers see: the packed form of CPUs, outputs cut anywhere, what was left out."""
+"""Converting the output of a host to what parsers see: the packed form of CPUs, outputs that are truncated anywhere,
+and omissions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs and the work folder on made-up texts."""
+"""Programs and the work folder, parsed from synthetic output."""
 
 from __future__ import annotations
 

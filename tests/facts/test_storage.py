@@ -1,4 +1,4 @@
-"""Block devices, drives and mounts on made-up texts."""
+"""Block devices, drives and mounts, parsed from synthetic files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The machine as a whole on made-up texts: maker, firmware, cloud, what it runs in, load, limits."""
+"""The machine as a whole, parsed from synthetic files: vendor, firmware, cloud, container, load and limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Facts of this machine, against programs that find them out in their own ways."""
+"""Facts of this machine, compared with programs that determine them in other ways."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def facts(tmp_path_factory: pytest.TempPathFactory) -> HostFacts:
 
 
 def look(factory: pytest.TempPathFactory, *before: str) -> HostFacts:
-    """The facts, with words before the shell that make it another account."""
+    """Return the facts. The words before the shell command switch to another account."""
     folder = factory.mktemp("account")
     folder.chmod(0o777)
     for parent in folder.parents:

@@ -1,4 +1,5 @@
-"""Comparisons as text, Markdown, HTML, CSV rows and JSON: whole documents, so that every change of them is seen."""
+"""Comparisons as text, Markdown, HTML, CSV rows and JSON. Whole documents are compared, so that every change is
+noticed."""
 
 from __future__ import annotations
 
@@ -63,7 +64,7 @@ MARKDOWN = """\
 
 
 def comparison(**changes: Any) -> Diff:
-    """A run whose DRAM became slower, compared with the label `golden`."""
+    """Return a comparison of a run whose DRAM became slower with the run labeled `golden`."""
     rate = {"metric": "rate", "unit": "B/s", "better": "neither", "stats": None}
     base = source(
         "20261121T042813Z-3f9c2a", *levels({"L1": 0.016, "L2": 0.05, "DRAM": 1.0}), value([2e9], **rate),

@@ -1,4 +1,5 @@
-"""Meshes made up for tests: a description, the registers that hardware of that description has, and an image of them.
+"""Synthetic meshes for tests: a description, the registers of hardware that matches this description, and an image of
+them.
 
 It shares nothing with what it tests. Offsets and bits stand here once more, from Linux, drivers/perf/arm-cmn.c, and the
 Technical Reference Manuals.
@@ -25,18 +26,18 @@ EXTERNAL, ISOLATED = 1 << 31, 1 << 30
 
 @dataclass(frozen=True)
 class Model:
-    """What differs between the products."""
+    """The properties that differ between the products."""
 
     part: int
     step: int
-    """From the registers of a node to those of the next one."""
+    """Distance from the registers of one node to those of the next."""
     connect: tuple[int, ...]
     info: tuple[int, ...] = ()
     domain: int | None = None
     chi_shift: int = 0
     root: int = 0
     first: int = 0x20000
-    """Where the registers of the first crosspoint are."""
+    """Offset of the registers of the first crosspoint."""
 
 
 _SIX = (0x08, 0x10, 0x18, 0x20, 0x28, 0x30)
@@ -47,24 +48,24 @@ CMN_700 = Model(0x43C, 0x10000, _SIX, _INFO_SIX, 0x960, 60)
 CI_700 = Model(0x43A, 0x10000, (0x08, 0x10, 0x28, 0x30, 0x38, 0x40), (), 0x910, 60)
 CMN_S3_R0 = Model(0x43E, 0x10000, _SIX, _INFO_SIX, 0x960, 60)
 CMN_S3 = Model(0x43E, 0x10000, _SIX, _INFO_SIX, 0x960, 56)
-"""From r2 on, where por_info_global has another layout."""
+"""Revisions since r2, in which por_info_global has a different layout."""
 
 
 @dataclass(frozen=True)
 class Plug:
-    """What hangs on a port: its device type, how many devices, and the nodes of each."""
+    """What is connected to a port: the device type, the number of devices, and the nodes of each."""
 
     port: int
     device_type: int
     nodes: tuple[int, ...] = ()
     devices: int = 1
     external: bool = False
-    """Its nodes are outside of the mesh."""
+    """Whether the nodes are outside the mesh."""
 
 
 @dataclass
 class Made:
-    """A node with its registers, by their offset from its own base."""
+    """A node and its registers, keyed by their offset from the base of the node."""
 
     code: int
     node_id: int
@@ -73,7 +74,7 @@ class Made:
     registers: dict[int, int] = field(default_factory=dict)
     children: list[int] = field(default_factory=list)
     flags: int = 0
-    """Of the pointer to it."""
+    """Flags in the pointer to the node."""
     place: tuple[int, int, int, int] | None = None
     """x, y, port, device."""
 
@@ -82,14 +83,14 @@ class Made:
         return self.registers.get(0, 0) or self.code | self.node_id << 16 | self.logical_id << 32
 
     def words(self) -> dict[int, int]:
-        """All 64-bit words of the node."""
+        """Return all 64-bit words of the node."""
         pointers = {0x100 + 8 * at: child for at, child in enumerate(self.children)}
         return {**self.registers, 0x0: self.info, 0x80: len(self.children) | 0x100 << 16, **pointers}
 
 
 @dataclass
 class Hardware:
-    """A mesh as hardware has it: the root, its crosspoints, and the devices of each."""
+    """A mesh as the hardware contains it: the root, its crosspoints, and the devices of each."""
 
     model: Model
     width: int
@@ -98,7 +99,7 @@ class Hardware:
     root: Made
     crosspoints: list[Made]
     devices: dict[int, list[Made]]
-    """By the offset of the crosspoint."""
+    """The devices, keyed by the offset of the crosspoint."""
 
     @property
     def nodes(self) -> list[Made]:
@@ -106,12 +107,12 @@ class Hardware:
         return [self.root, *below]
 
     def words(self) -> dict[int, int]:
-        """Every word of the registers that is not zero by definition, by its offset from the base."""
+        """Return every register word that is not zero by definition, keyed by its offset from the base."""
         present = [node for node in self.nodes if not node.flags]
         return {node.offset + at: value for node in present for at, value in node.words().items()}
 
     def write(self, path: Path) -> Path:
-        """An image, sparse."""
+        """Write a sparse image."""
         words = self.words()
         with path.open("wb") as file:
             for at, value in sorted(words.items()):
@@ -121,7 +122,7 @@ class Hardware:
         return path
 
     def printed(self, wanted: str, base: int = -1) -> str:
-        """What the kernel prints of it when it is asked for `wanted`."""
+        """Return what the kernel prints about the mesh if `wanted` is requested."""
         asked = {
             tuple(int(word, 16) for word in key.split("/")): offsets.split(",")
             for key, offsets in map(_halves, wanted.split(";"))
@@ -164,7 +165,8 @@ def build(
     model: Model, width: int, height: int, plugs: Callable[[int, int], Sequence[Plug]], *,
     revision: int = 1, chi: int = 5, bits: int | None = None, global_info: int = 0, home_info: int = 0x1035,
 ) -> Hardware:  # fmt: skip
-    """Hardware of a description. `bits` are those of x and of y in a node id; `home_info` is por_hnf_unit_info."""
+    """Build hardware from a description. `bits` are the numbers of bits of x and y in a node ID; `home_info` is
+    por_hnf_unit_info."""
     most = max(width, height)
     bits = bits or (2 if most <= 4 else 3 if most <= 8 else 4)
     places = {(x, y): plugs(x, y) for y in range(height) for x in range(width)}

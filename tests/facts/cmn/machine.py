@@ -1,4 +1,5 @@
-"""Machines with meshes, as a snapshot: what the kernel shows of the arm_cmn driver and of the firmware's devices."""
+"""Snapshots of machines with meshes: what the Linux kernel reports about the arm_cmn driver and the firmware's
+devices."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ FORMATS = {
     "wp_mask": "config2:0-63",
     "wp_val": "config1:0-63",
 }
-"""Of Linux 6.12, drivers/perf/arm-cmn.c: arm_cmn_format_attrs."""
+"""The formats in Linux 6.12, drivers/perf/arm-cmn.c: arm_cmn_format_attrs."""
 CPU = "/sys/devices/system/cpu"
 IOMEM = """\
 00000000-0000ffff : reserved
@@ -34,7 +35,7 @@ IOMEM = """\
 
 
 def pmu(instance: int = 0, identifier: str = "43403", **changed: str | None) -> dict[str, str]:
-    """The files of a PMU; a field of None is left out, as older drivers do."""
+    """Return the files of a PMU. A field that is None is omitted, as in older drivers."""
     at = f"/sys/bus/event_source/devices/arm_cmn_{instance}"
     files: dict[str, str | None] = {"cpumask": "0", "identifier": identifier, "type": str(20 + instance), **changed}
     files |= {f"format/{name}": text for name, text in FORMATS.items() if f"format/{name}" not in changed}
@@ -42,21 +43,21 @@ def pmu(instance: int = 0, identifier: str = "43403", **changed: str | None) -> 
 
 
 def mesh_map(places: Places | None = None, width: int = 4, height: int = 4, instance: int = 0) -> dict[str, str]:
-    """The file of the driver's map."""
+    """Return the file that contains the driver's map."""
     name = f"map_{instance}" if instance else "map"
     text = drawn(width, height, server(width, height) if places is None else places)
     return {f"/sys/kernel/debug/arm-cmn/{name}": text.rstrip()}
 
 
 def machine(*files: Mapping[str, str], cpus: int = 8, commands: Mapping[str, CommandOutput] | None = None) -> Snapshot:
-    """An Arm server with these files."""
+    """Return an Arm server with these files."""
     numbers = {f"{CPU}/online": f"0-{cpus - 1}", f"{CPU}/present": f"0-{cpus - 1}"}
     said = {"uname": CommandOutput(0, "aarch64\nmeshy\n6.12.0\n#1"), "id": CommandOutput(0, "0"), **(commands or {})}
     return Snapshot({**numbers, **{path: text for part in files for path, text in part.items()}}, said)
 
 
 def laid(snapshot: Snapshot, folder: Path) -> Path:
-    """The snapshot as a folder that `--from` takes."""
+    """Write the snapshot to a folder that `--from` accepts."""
     for path, text in snapshot.files.items():
         place = folder / path.strip("/")
         place.parent.mkdir(parents=True, exist_ok=True)

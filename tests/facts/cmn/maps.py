@@ -1,5 +1,5 @@
-"""Draws meshes as the arm_cmn driver does in /sys/kernel/debug/arm-cmn/map (drivers/perf/arm-cmn.c), in the style of
-Linux 5.16 to 6.11 (`old`) and of later ones (`new`), which pads for numbers of two and three digits."""
+"""Draw meshes as the arm_cmn driver does in /sys/kernel/debug/arm-cmn/map (drivers/perf/arm-cmn.c), in the style of
+Linux 5.16 to 6.11 (`old`) or of later versions (`new`), which add padding for numbers of two and three digits."""
 
 from __future__ import annotations
 
@@ -21,20 +21,21 @@ _CELLS = {
 
 @dataclass(frozen=True)
 class Hung:
-    """What hangs on a port, in the words of the driver, and the logical ids of its devices by number."""
+    """What is connected to a port, in the terms of the driver, and the logical IDs of the devices, keyed by number."""
 
     name: str
     ids: Mapping[int, int] = field(default_factory=dict)
 
 
 Places = Mapping[tuple[int, int], Mapping[int, Hung]]
-"""Ports by (x, y)."""
+"""Ports, keyed by (x, y)."""
 
 
 def drawn(
     width: int, height: int, places: Places, style: Style = "new", dtc: Mapping[int, int | None] | None = None
 ) -> str:
-    """The text of the map. `dtc` is the domain by the number of the crosspoint, None for one that is unclear."""
+    """Return the text of the map. `dtc` contains the domain of each crosspoint, keyed by crosspoint number; None means
+    that the domain is ambiguous."""
     ports = 1 + max((port for hung in places.values() for port in hung), default=0)
     header = "    {:d}    " if style == "old" else "    {:<2d}   "
     text = "     X" + "".join(header.format(x) for x in range(width)) + "\nY P D+"
@@ -70,8 +71,8 @@ def _logical(number: int | None, style: Style) -> str:
 def server(
     width: int, height: int, requester: str = "RN-F_D", home: str = "HN-F"
 ) -> dict[tuple[int, int], dict[int, Hung]]:
-    """A mesh as servers have it: CPUs on port 0 of the inner crosspoints, home nodes on port 1 of all, memory at the
-    western and eastern edges, I/O at the northern one."""
+    """Return a mesh as in servers: CPUs on port 0 of the inner crosspoints, home nodes on port 1 of all, memory at the
+    western and eastern edges, and I/O at the northern edge."""
     places: dict[tuple[int, int], dict[int, Hung]] = {}
     homes = memory = others = 0
     for y in range(height):
@@ -91,5 +92,5 @@ def server(
 
 
 def numbered(places: Places, kinds: Sequence[str]) -> int:
-    """How many ports have something of these kinds."""
+    """Return the number of ports to which something of these kinds is connected."""
     return sum(hung.name in kinds for ports in places.values() for hung in ports.values())

@@ -1,4 +1,4 @@
-"""Meshes of several products and shapes, as servers have them."""
+"""Meshes of several products and shapes, as found in servers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.facts.cmn.generator import Hardware, Plug, build
 
 
 def small(x: int, y: int) -> Sequence[Plug]:
-    """2 x 2: one requester, one home, one memory controller, one corner for input and output."""
+    """2 x 2: a requester, a home node, a memory controller, and a corner for input and output."""
     return {
         (0, 0): [Plug(0, hw.P_HND, (hw.HN_I, hw.DVM, hw.DTC))],
         (1, 0): [Plug(0, hw.RNF_B_ESAM, (hw.RN_SAM,)), Plug(1, hw.P_RNI, (hw.RN_I,))],
@@ -19,7 +19,8 @@ def small(x: int, y: int) -> Sequence[Plug]:
 
 
 def altra(x: int, y: int) -> Sequence[Plug]:
-    """8 x 8: two CPUs behind an aggregation layer and a home node; memory on two edges; a gateway in the corner."""
+    """8 x 8: two CPUs behind an aggregation layer and a home node on most crosspoints, memory on two edges, and a
+    gateway in the corner."""
     if (x, y) == (0, 0):
         return [Plug(0, hw.P_HND, (hw.HN_I, hw.DVM, hw.DTC)), Plug(1, hw.P_HNF, (hw.HN_F,))]
     if (x, y) == (7, 7):
@@ -30,7 +31,7 @@ def altra(x: int, y: int) -> Sequence[Plug]:
 
 
 def neoverse(x: int, y: int) -> Sequence[Plug]:
-    """CMN-700: up to four ports, several controllers for debug and trace, CCG gateways, nothing on some crosspoints."""
+    """CMN-700: up to four ports, several controllers for debug and trace, CCG gateways, and some empty crosspoints."""
     if (x, y) == (1, 1):
         return []
     if x == 0:
@@ -49,7 +50,7 @@ def neoverse(x: int, y: int) -> Sequence[Plug]:
 
 
 def two_ports(x: int, y: int) -> Sequence[Plug]:
-    """Only what meshes of two ports a crosspoint have."""
+    """Only what exists in meshes with two ports per crosspoint."""
     return (
         [Plug(0, hw.RNF_B_ESAM, (hw.RN_SAM,)), Plug(1, hw.P_HNF, (hw.HN_F,), devices=2)]
         if (x + y) % 2
@@ -58,7 +59,7 @@ def two_ports(x: int, y: int) -> Sequence[Plug]:
 
 
 def slices(x: int, y: int) -> Sequence[Plug]:
-    """CMN S3: HN-S."""
+    """CMN S3: home nodes of type HN-S."""
     if (x, y) == (0, 0):
         return [Plug(0, hw.P_HND, (hw.HN_I, hw.DTC)), Plug(1, hw.P_RNI, (hw.RN_I,))]
     return [Plug(0, hw.RNF_F, (hw.RN_SAM,), devices=4), Plug(1, hw.P_HNS, (hw.HN_S,), devices=2)]

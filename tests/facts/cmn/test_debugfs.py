@@ -1,4 +1,4 @@
-"""The maps of the arm_cmn driver, drawn by the tests as the driver draws them."""
+"""The maps of the arm_cmn driver, drawn by the tests in the same way as by the driver."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_counts_of_a_server(style: Style) -> None:
 
 
 def test_requesters_behind_one_port_are_counted_once_the_registers_report_them() -> None:
-    """The map has no number of devices without a node, so its count is one of ports."""
+    """The map does not contain the number of devices without a node, so ports are counted instead."""
     ports = [Port(port=0, kind="RN-F", devices=2), Port(port=1, kind="RN-F", devices=None)]
     mesh = read(drawn(4, 4, server(4, 4)))
     one = mesh.model_copy(update={"crosspoints": [mesh.crosspoints[0].model_copy(update={"ports": ports[:1]})]})

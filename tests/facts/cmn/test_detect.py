@@ -1,4 +1,4 @@
-"""Where CPUs enter a mesh: decided on counts that the tests make up, with noise. There is no mesh here."""
+"""Detecting where CPUs enter a mesh, based on synthetic counts with noise. No mesh is available here."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ def watch(x: int, y: int = 0, port: int = 0, mesh: int = 0, device: int | None =
 
 
 def row(cpu: int, shares: Sequence[float | None], noise: Sequence[float] = (), idle_ns: int = NS) -> RequestCounts:
-    """A CPU whose load shows with these requests for each line, above traffic of others that is there all the time."""
+    """Return the counts of a CPU whose load causes these requests per line, in addition to constant traffic from
+    others."""
     others = list(noise) or [0.0] * len(shares)
     pairs = list(zip(shares, others, strict=True))
     return RequestCounts(
@@ -90,7 +91,7 @@ def test_one_that_could_not_be_counted_does_not_hide_a_clear_one() -> None:
 
 @given(st.integers(0, 2**32))
 def test_a_whole_machine_with_noise_is_mapped_as_it_is(seed: int) -> None:
-    """Two CPUs to a port, as in a cluster; prefetchers, shared caches and other work change the counts."""
+    """There are two CPUs per port, as in a cluster. Prefetchers, shared caches and other work change the counts."""
     chance = random.Random(seed)
     ports = [watch(x, y) for x in range(6) for y in range(4)]
     truth = {cpu: cpu // 2 for cpu in range(2 * len(ports))}
@@ -153,7 +154,7 @@ def test_the_port_goes_into_wp_dev_sel_and_a_known_node_id_is_taken() -> None:
 
 
 def test_the_ports_of_a_crosspoint_are_not_watched_at_the_same_time() -> None:
-    """It has two watchpoints for what its ports upload."""
+    """A crosspoint has two watchpoints for the traffic that its ports send to the mesh."""
     ports = {port: Hung("RN-F_E") for port in range(4)}
     mesh = mesh_of_map(drawn(2, 2, {(x, y): ports for x in range(2) for y in range(2)}), 0)
     assert mesh is not None

@@ -1,4 +1,4 @@
-"""Meshes as text: readable in 80 columns, nothing lost."""
+"""Meshes as text: readable in 80 columns, and complete."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_small_mesh() -> None:
 
 
 def test_node_ids_are_drawn_where_they_are_known() -> None:
-    """A node ID is made of x, y, port and device; perf needs those of the devices (arm-cmn.rst, `nodeid`)."""
+    """A node ID consists of x, y, port and device. perf needs the IDs of the devices (arm-cmn.rst, `nodeid`)."""
     mesh = mesh_of_dump(SHAPES["CMN-600 2x2"]().printed(register_list()))
     assert diagram(mesh, 80) == [
         "     0           1",

@@ -1,4 +1,4 @@
-"""Which meshes a machine has, and what is known of each, by what its kernel shows to the account."""
+"""The meshes of a machine and what is known about each, depending on what the Linux kernel shows to the account."""
 
 from __future__ import annotations
 

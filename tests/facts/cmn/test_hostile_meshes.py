@@ -1,4 +1,5 @@
-"""What speaks of meshes may be forged: it costs no more than its length, and places nothing where nothing is."""
+"""Forged mesh data: processing it takes time proportional to its length, and it never places anything where nothing
+is."""
 
 from __future__ import annotations
 

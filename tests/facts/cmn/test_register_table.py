@@ -1,5 +1,6 @@
-"""The table of registers against documents that it was not made from: Arm's architectures of error records (RAS, DDI
-0587), of debug components (CoreSight, IHI 0029) and of power policy units (DEN 0051), and the arm_cmn driver of Linux.
+"""The table of registers, compared with documents from which it was not created: Arm's architectures for error records
+(RAS, DDI 0587), debug components (CoreSight, IHI 0029) and power policy units (DEN 0051), and the arm_cmn driver of
+Linux.
 
 No mesh is at hand: these tests compare documents, and every other test of registers reads hardware that it makes up."""
 
@@ -29,7 +30,7 @@ def named(part: int, revision: str, code: int) -> dict[str, RegisterLayout]:
 
 
 def test_every_non_secure_register_of_a_cmn_600_is_listed() -> None:
-    """Number of registers that cmn600.regdefs of cmn-tools marks as non-secure and readable, by type of node."""
+    """The numbers of registers that cmn600.regdefs in cmn-tools marks as non-secure and readable, by node type."""
     found = {code: len(registers_of(CMN_600, "r1p3", code)) for code in node_types() if code < hw.CCG_RA}
     assert {code: count for code, count in found.items() if count > 2} == {
         hw.DVM: 4, hw.CFG: 282, hw.DTC: 31, hw.HN_I: 9, hw.HN_F: 16, hw.XP: 64, hw.SBSX: 9, hw.RN_I: 4, 0xD: 4,
@@ -38,7 +39,8 @@ def test_every_non_secure_register_of_a_cmn_600_is_listed() -> None:
 
 
 def test_the_nodes_of_a_cmn_700_r3_that_are_listed_in_full() -> None:
-    """As above, of cmn700-r3.regdefs; docs/cmn-registers.md names the nodes of which only a part is listed."""
+    """Like the test above, based on cmn700-r3.regdefs. docs/cmn-registers.md lists the nodes of which only a part is
+    included."""
     defined = {
         hw.DVM: 4, hw.CFG: 325, hw.DTC: 31, hw.HN_I: 11, 0x11: 11, hw.HN_F: 26, hw.HN_S: 26, hw.XP: 193, hw.SBSX: 9,
         0x10: 10, hw.RN_I: 5, 0xD: 5, hw.RN_SAM: 4, hw.CXRA: 4, hw.CXHA: 10, hw.CXLA: 13, hw.CCG_RA: 4, hw.CCG_HA: 6,
@@ -48,7 +50,7 @@ def test_the_nodes_of_a_cmn_700_r3_that_are_listed_in_full() -> None:
 
 
 def test_the_nodes_of_a_cmn_700_r1_that_are_listed_in_full() -> None:
-    """As above, of cmn700-r1.regdefs."""
+    """Like the test above, based on cmn700-r1.regdefs."""
     defined = {hw.DVM: 4, hw.DTC: 31, hw.HN_I: 10, 0x11: 10, hw.HN_F: 26, 0x8: 14, 0x9: 35, 0x10: 10}
     assert {code: len(registers_of(CMN_700, "r1p0", code)) for code in defined} == defined
     names = {one.name for one in registers_of(CMN_700, "r1p0", 0x8)}
@@ -56,7 +58,8 @@ def test_the_nodes_of_a_cmn_700_r1_that_are_listed_in_full() -> None:
 
 
 def test_the_nodes_of_a_cmn_650_that_are_listed_in_full() -> None:
-    """As above, of cmn650.regdefs. What it shares with CMN-700 r3 is listed for the revisions between them as well."""
+    """Like the test above, based on cmn650.regdefs. Registers that it shares with CMN-700 r3 are listed for the
+    revisions between them as well."""
     defined = {
         hw.DVM: 4, hw.CFG: 323, hw.DTC: 31, hw.HN_I: 10, 0x11: 10, hw.HN_F: 26, hw.XP: 149, hw.SBSX: 9, 0x9: 35,
         hw.RN_I: 5, 0xD: 5, hw.RN_SAM: 3, hw.CXRA: 4, hw.CXHA: 10, hw.CXLA: 13,
@@ -70,7 +73,7 @@ def test_the_nodes_of_a_cmn_650_that_are_listed_in_full() -> None:
 
 
 def test_the_nodes_of_a_cmn_s3_r2_that_are_listed_in_full() -> None:
-    """As above, of cmns3-r2.regdefs."""
+    """Like the test above, based on cmns3-r2.regdefs."""
     defined = {
         hw.DVM: 4, hw.DTC: 31, hw.HN_I: 24, 0x11: 24, hw.HN_S: 40, hw.XP: 231, hw.SBSX: 22, 0x10: 24,
         hw.RN_I: 5, 0xD: 5, hw.RN_SAM: 5, hw.CXLA: 13, hw.CCG_RA: 5, 0x104: 6, 0x105: 23, 0x1000: 2,
@@ -84,7 +87,8 @@ def test_the_nodes_of_a_cmn_s3_r2_that_are_listed_in_full() -> None:
     ("part", "revision", "base", "count"), [(CMN_700, "r3p0", 0x2000, 31), (CMN_S3, "r2p0", 0xA000, 35)]
 )
 def test_a_crosspoint_has_four_monitors(part: int, revision: str, base: int, count: int) -> None:
-    """Each with the registers of the first, 0x200 further on; Linux, arm-cmn.c: CMN_DTM_UNIT_INFO, `dtm->base`."""
+    """Each monitor has the registers of the first one, at an additional offset of 0x200 (Linux, arm-cmn.c:
+    CMN_DTM_UNIT_INFO, `dtm->base`)."""
     found = named(part, revision, hw.XP)
     first = {name: one for name, one in found.items() if base + 0x100 <= one.offset < base + 0x300}
     assert len(first) == count
@@ -138,7 +142,7 @@ MASKS = {
         hw.CCLA: {"por_ccla_unit_info": 0xFF_FF80_1FFF, "por_ccla_permsg_ctl": 0x3F03},
     },
 }  # fmt: skip
-"""The bits that the definitions name as the ones of fields, which they give apart from the fields."""
+"""The bits that the definitions describe as the bits of fields. The fields themselves are listed separately."""
 
 
 def test_fields_cover_the_bits_that_the_definitions_name() -> None:
@@ -149,7 +153,7 @@ def test_fields_cover_the_bits_that_the_definitions_name() -> None:
 
 
 def test_the_reset_values_of_gateways_decode_as_powers_of_two() -> None:
-    """The depths of queues after the RESET lines of cmn650, cmn700-r1 and cmn700-r3.regdefs."""
+    """The depths of queues according to the RESET lines of cmn650, cmn700-r1 and cmn700-r3.regdefs."""
     after_reset = {
         (CMN_650, "r2p0", hw.CXRA): 0x208_0200_2100_0006,
         (CMN_650, "r2p0", hw.CXHA): 0x404_1008_0201_0100,

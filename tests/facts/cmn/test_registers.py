@@ -1,4 +1,4 @@
-"""Meshes from their registers: made up hardware of several products and shapes is found again, node by node."""
+"""Meshes read from their registers: synthetic hardware of several products and shapes is recognized node by node."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MIB = 1 << 20
 
 
 def read(hardware: Hardware, base: int = -1) -> Mesh:
-    """All registers, asked for as a user of --verbose does: the topology first, then what this mesh has."""
+    """Return all registers as --verbose requests them: first the topology, then the registers of this mesh."""
     first = mesh_of_dump(hardware.printed(register_list()))
     return mesh_of_dump(hardware.printed(register_list(first), base))
 
@@ -101,7 +101,7 @@ def test_the_build_configuration_of_a_cmn_s3_of_unknown_revision_is_unknown() ->
 
 
 def test_a_controller_has_its_domain_in_place_of_a_logical_id() -> None:
-    """From CMN-650 on: two bits of por_dt_node_info; the others do not belong to it."""
+    """Since CMN-650, two bits of por_dt_node_info contain the domain; the other bits do not belong to it."""
     hardware = SHAPES["CMN-700 3x7"]()
     controllers = [node for node in hardware.nodes if node.code == hw.DTC]
     for number, node in enumerate(controllers):

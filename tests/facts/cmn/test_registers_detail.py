@@ -1,4 +1,4 @@
-"""Registers one by one: which ones are asked for, and what they are made to mean."""
+"""Individual registers: which ones are requested, and how their values are interpreted."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ SECURE = (
 )
 """Parts of the names of registers that only secure software may read."""
 ACTING = ("_clr", "pmsrr", "err_inj", "dbgrd")
-"""Of registers that are written to make something happen."""
+"""Parts of the names of registers whose writes cause an action."""
 
 
 def test_nothing_is_listed_that_is_for_secure_software_or_acts() -> None:
@@ -145,7 +145,8 @@ def test_only_the_first_watchpoint_of_a_pair_combines_and_a_cmn_650_has_no_chann
 
 
 def test_the_address_map_of_a_cmn_700_has_its_comparison_bits_in_the_second_register() -> None:
-    """Arm, SCP-firmware, cmn700: UNIT_INFO[1]; the first register has the number of home nodes, 128 after reset."""
+    """Source: Arm, SCP-firmware, cmn700: UNIT_INFO[1]. The first register contains the number of home nodes, which is
+    128 after reset."""
     hardware = SHAPES["CMN-700 3x7"]()
     maps = [node for node in hardware.nodes if node.code == hw.RN_SAM and not node.flags]
     maps[0].registers |= {0x900: 128 | 24 << 32, 0x908: 16 | 20 << 5}

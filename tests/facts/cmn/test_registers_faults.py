@@ -1,4 +1,5 @@
-"""Registers that are odd, cut off or forged: never an exception, always a reason."""
+"""Registers that are unusual, truncated or forged: reading them never raises an exception and always yields a
+reason."""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ WORDS = (
 
 
 def sane(mesh: Mesh) -> None:
-    """It can be stored and read again, and what is lacking has a reason."""
+    """Check that the mesh can be stored and read again, and that everything missing has a reason."""
     assert Mesh.model_validate_json(mesh.model_dump_json()) == mesh
     assert all(reason for reason in mesh.unknown.values())
     if mesh.width is None:
@@ -81,7 +82,7 @@ def test_forged_values_anywhere() -> None:
 
 
 def forge(line: dict[str, Any], chance: random.Random) -> None:
-    """Something else in one place of a line."""
+    """Replace one part of a line."""
     other: list[Any] = [
         0,
         1,
@@ -197,7 +198,7 @@ def test_types_and_devices_that_are_not_known() -> None:
 
 
 def test_more_children_than_there_are() -> None:
-    """AmpereOneX counts too many; the pointers beyond are zero, and the kernel leaves them out."""
+    """AmpereOneX reports too many children. The additional pointers are zero, and the kernel omits them."""
     hardware = SHAPES["CMN-700 3x7"]()
     for line in (text := hardware.printed(register_list())).splitlines():
         if json.loads(line).get("offset") == hardware.crosspoints[0].offset:
