@@ -1,4 +1,4 @@
-"""Matrices to draw: core to core as of a machine with two nodes, node to node, and what may go wrong in one."""
+"""Matrices to draw: core-to-core values of a machine with two nodes, node-to-node values, and unusual cases."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from asct.sdk.figure import Heatmap
 
 
 def cores(count: int, **changes: Any) -> Heatmap:
-    """`count` CPUs in two nodes: 24 to 34 ns within one, about 150 ns across, nothing on the diagonal."""
+    """Return a matrix for `count` CPUs in two nodes: 24 to 34 ns within a node, about 150 ns between nodes, and no
+    value on the diagonal."""
     half, names = count // 2, tuple(str(cpu) for cpu in range(count))
 
     def value(a: int, b: int) -> float | None:
@@ -26,7 +27,7 @@ def cores(count: int, **changes: Any) -> Heatmap:
 
 
 def nodes(**changes: Any) -> Heatmap:
-    """Two nodes with CPUs and a third with memory only; one pair was not measured."""
+    """Return a matrix for two nodes with CPUs and a third node that has only memory. One pair was not measured."""
     body: dict[str, Any] = {
         "slug": "nodes", "title": "Bandwidth between nodes", "caption": "c", "x_title": "Memory node",
         "y_title": "Run node", "columns": ("Node 0", "Node 1", "Node 4"), "rows": ("Node 0", "Node 1"), "unit": "B/s",

@@ -1,4 +1,4 @@
-"""Made-up charts: with visits, states, flags, many series and hosts, narrow and wide ranges."""
+"""Synthetic charts: with visits, states and flags, many series and hosts, and narrow and wide ranges."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ DEPTHS = (1, 2, 4, 8, 16, 32, 64, 128)
 
 
 def detail(value: float, visits: int = 8, **changes: Any) -> Detail:
-    """Visits within 2 % around a value."""
+    """Return details with visits that differ from the value by at most 2 %."""
     values = tuple(value * (1 + (number - visits / 2) / 100 / visits) for number in range(visits))
     return Detail(**{"values": values, "kind": "visit", **changes})
 
 
 def sweep(names: tuple[str, ...], hosts: tuple[str, ...] = ("",), **changes: Any) -> Line:
-    """Rates over the queue depth: a line for each name and host, with intervals and eight visits for each value."""
+    """Return rates plotted against the queue depth: a line for each name and host, with intervals and eight visits for
+    each value."""
     series = []
     for host_number, host in enumerate(hosts):
         for number, name in enumerate(names):
@@ -37,7 +38,8 @@ def sweep(names: tuple[str, ...], hosts: tuple[str, ...] = ("",), **changes: Any
 
 
 def loaded(host: str = "") -> Line:
-    """Latency over bandwidth of a saturated memory, with the number of NOPs beside the marks and a knee."""
+    """Return latency plotted against the bandwidth of a saturated memory, with the number of NOPs next to the marks,
+    and a knee."""
     nops = (3000, 900, 500, 180, 100, 80, 70, 50, 40, 30, 20, 10, 0)
     x = (10.7, 35.2, 61.4, 175.3, 306.5, 385.0, 441.8, 603.9, 753.7, 912.7, 918.3, 918.3, 920.7)
     y = (115.5, 115.8, 117.6, 122.2, 129.2, 134.1, 138.3, 158.8, 193.9, 250.7, 266.5, 281.0, 305.4)
@@ -52,7 +54,7 @@ def loaded(host: str = "") -> Line:
 
 
 def steady() -> Line:
-    """Rates by round with the permitted range of a steady state."""
+    """Return rates by round, with the permitted range of a steady state."""
     rounds = tuple(range(1, 14))
     y = tuple(52e3 if number > 6 else 90e3 - 6e3 * number for number in rounds)
     series = Series("randwrite 4 KiB", rounds, y)
@@ -65,7 +67,7 @@ def steady() -> Line:
 
 
 def bars(stacked: bool = False) -> Bars:
-    """Bandwidth by traffic, useful and on the bus; the first value has two states."""
+    """Return the bandwidth by access pattern, useful and on the bus. The first value has two states."""
     kinds = ("All Reads", "3:1 Reads-Writes", "2:1 Reads-Writes", "1:1 Reads-Writes", "2:1 Rd-Wr (Non-Temporal)")
     series = []
     for number, name in enumerate(("Useful", "On the memory bus")):
@@ -87,7 +89,8 @@ sizes = st.floats(1e-9, 1e12)
 
 @st.composite
 def charts(draw: st.DrawFn) -> Line | Bars:
-    """Any chart: scales, units, few or many points and series, equal values, gaps, and values over many decades."""
+    """Draw any chart: scales, units, few or many points and series, equal values, gaps, and values over many
+    decades."""
     names = draw(st.lists(st.text("ab1 ,<&", max_size=12), min_size=1, max_size=24, unique=True))
     xs = draw(st.lists(st.integers(1, 2**30), min_size=1, max_size=20, unique=True).map(sorted))
     base, spread = draw(sizes), draw(st.sampled_from([0.0, 1e-6, 0.01, 1.0, 100.0, 1e6]))

@@ -1,4 +1,4 @@
-"""A figure as plotly JSON, as if it were the only one of its report."""
+"""Render a single figure as plotly JSON, as if it were the only one in its report."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ from asct.sdk.figure import Figure
 
 
 def render_figure(figure: Figure, hosts: Sequence[str] = ()) -> dict[str, Any]:
-    """`{"data": [...], "layout": {...}}`."""
+    """Return `{"data": [...], "layout": {...}}`."""
     return dict(render_sections([[figure]], hosts)[figure.slug])

@@ -22,7 +22,7 @@ def test_only_visible_characters_are_lacking() -> None:
 
 
 def test_a_font_that_contains_a_character_is_used() -> None:
-    """STIX is part of matplotlib, as DejaVu Sans is."""
+    """STIX is part of matplotlib, like DejaVu Sans."""
     found = next(path for path, name in fonts._installed() if name == "STIXGeneral")
     other = next(chr(one) for one in sorted(fonts._contained(found)) if fonts.lacking([chr(one)]))
     names, left = fonts.fonts_for(frozenset({other}))

@@ -1,4 +1,4 @@
-"""Heat maps: their colours, numbers and marks, one per host, and a table where there are few cells."""
+"""Heat maps: their colors, numbers and marks, one map per host, and a table if there are few cells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The places of labels beside marks."""
+"""The positions of labels beside marks."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _across(mark: float, label: Placed) -> tuple[float, float]:
 
 
 def test_no_line_crosses_a_label() -> None:
-    """On a curve of latency over bandwidth that rises steeply, the loads are beside the line."""
+    """On a curve of latency against bandwidth that rises steeply, the load is shown beside the line."""
     axis = AxisView("x", "linear", (), (), 0.0, 400.0)
     series = Series("s", (200.0, 201.0, 202.0), (100.0, 200.0, 300.0), labels=("16", "32", "64"))
     [found] = placed([series], RATE, axis, axis, (400.0, 400.0))
@@ -120,7 +120,7 @@ def test_curves_with_other_x_values_are_compared_between_their_marks() -> None:
      (200.0, 380.0, "top center"), (400.0, 0.0, "top left")],
 )  # fmt: skip
 def test_a_label_does_not_leave_the_figure(x: float, y: float, position: str) -> None:
-    """The titles of panels are above it."""
+    """The titles of panels are above the figure."""
     axis = AxisView("x", "linear", (), (), 0.0, 400.0)
     [[found]] = placed([Series("s", (x,), (y,), labels=("a",))], RATE, axis, axis, (400.0, 400.0))
     assert found == Placed("a", position)
@@ -146,7 +146,7 @@ def test_there_is_no_line_across_a_missing_value() -> None:
 
 
 def test_no_line_crosses_a_label_in_a_panel() -> None:
-    """A panel is smaller than a chart alone, so that lines rise at other angles."""
+    """A panel is smaller than a separate chart, so lines rise at different angles."""
     loads, rates = tuple(map(str, range(4))), (1e9, 2e9, 3e9, 3.2e9)
     series = tuple(
         Series(f"{size}, {mix}", rates, tuple(factor * x for x in (1e-4, 2e-4, 4e-4, 4e-3)), labels=loads)

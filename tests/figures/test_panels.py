@@ -1,4 +1,5 @@
-"""Small multiples: at most eight series in a panel, none lost, and the words that a panel shares in its title."""
+"""Small multiples: at most eight series per panel, no series is lost, and the words that all series of a panel share
+are in the panel's title."""
 
 from __future__ import annotations
 

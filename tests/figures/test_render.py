@@ -1,4 +1,4 @@
-"""Figures become plotly figures that plotly itself accepts, the same each time."""
+"""Figures are converted to plotly figures that plotly itself accepts, and the result is always the same."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def curve(**changes: Any) -> Line:
 
 
 def accepted(figure: dict[str, Any]) -> None:
-    """Plotly's own validation; raises for a property or value it does not know."""
+    """Validate a figure with plotly, which raises an exception for an unknown property or value."""
     from plotly.graph_objects import Figure
 
     Figure(figure, skip_invalid=False)

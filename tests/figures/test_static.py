@@ -1,4 +1,4 @@
-"""Pictures of figures: what is in them, that nothing is blank, and the same bytes each time."""
+"""Pictures of figures: their content, a check that nothing is blank, and equal bytes for equal figures."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def drawn(figure: Figure, form: Any = "svg") -> bytes:
 
 
 def texts(document: bytes) -> list[str]:
-    """The texts of an SVG drawing."""
+    """Return the texts in an SVG drawing."""
     root = ET.fromstring(document)
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
     return ["".join(text.itertext()) for text in root.iter("{http://www.w3.org/2000/svg}text")]

@@ -1,4 +1,4 @@
-"""Record the testdata of the storage benchmarks anew: `python -m tests.fio.record [CASE...]`.
+"""Record the testdata of the storage benchmarks again: `python -m tests.fio.record [CASE...]`.
 
 Needs fio, mpstat, O_DIRECT, root, and an otherwise idle machine: tests take `depth-32` as a run without any flag, and a
 busy CPU would flag it `host-limited`. The documents are those that fio and mpstat wrote, without their white space.
@@ -42,19 +42,19 @@ CASES: dict[str, dict[str, dict[str, Any]]] = {
 }
 ENGINES = {"psync-fallback": ["psync"]}
 LIMITS = {"depth-32": 600, "randrw": 2000}
-"""Requests per second of the loop device that these cases run on; the others run on the temporary file."""
+"""Requests per second of the loop device on which these cases run. The other cases use the temporary file."""
 
 
 def plain(measurement: Measurement) -> dict[str, Any]:
-    """A measurement as JSON; `detail` only where it holds."""
+    """Return a measurement as JSON, with `detail` only if it is set."""
     stats = measurement.stats.model_dump(mode="json") if measurement.stats else None
     body = asdict(measurement) | {"stats": stats, "flags": list(measurement.flags)}
     return {key: value for key, value in body.items() if key != "detail" or value}
 
 
 def compact(name: str, text: str) -> str:
-    """Documents without their white space, one a line. mpstat ended within its first second leaves an unfinished one,
-    which stays as it is."""
+    """Return documents without their white space, one per line. If mpstat ends within its first second, it leaves an
+    incomplete document, which remains unchanged."""
     if not name.endswith(".json"):
         return text
     decoder, lines, rest = json.JSONDecoder(), [], text.strip()
@@ -70,7 +70,7 @@ def compact(name: str, text: str) -> str:
 
 
 def recorded(benchmark: Benchmark[Any], case: str, settings: dict[str, Any]) -> dict[str, Any]:
-    """One run of a case."""
+    """Return one run of a case."""
     facts = facts_here(ENGINES.get(case, ["io_uring", "libaio", "psync"]))
     consents: dict[str, Consent] = {}
     with tempfile.TemporaryDirectory(dir="/var/tmp") as work, contextlib.ExitStack() as stack:
@@ -89,7 +89,7 @@ def recorded(benchmark: Benchmark[Any], case: str, settings: dict[str, Any]) -> 
 def document_of(
     settings: dict[str, Any], facts: HostFacts, outputs: Sequence[Output], measurements: Sequence[Measurement]
 ) -> dict[str, Any]:
-    """What is kept of one run."""
+    """Return what is stored about one run."""
     return {
         "settings": settings,
         "facts": facts.model_dump(mode="json", by_alias=True, exclude_defaults=True),
@@ -107,7 +107,7 @@ def document_of(
 
 
 def read_again(benchmark: Benchmark[Any], document: dict[str, Any]) -> dict[str, Any]:
-    """The same run with the values that are made of it now."""
+    """Return the same run with the values that the current parser returns."""
     outputs = [
         Output(Step(one["step"], Kernel("guard")), one["status"], one["files"], one["elapsed_ns"])
         for one in document["outputs"]

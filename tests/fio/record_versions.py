@@ -1,4 +1,5 @@
-"""Record what another version of fio writes: `python -m tests.fio.record_versions PATH...`, each the path of a fio.
+"""Record the output of another version of fio: `python -m tests.fio.record_versions PATH...`, where each PATH is that
+of a fio program.
 
 The files in `recorded` are what fio wrote, without the white space of its documents. They were made with the fio of
 Debian 11 to 14 (3.25, 3.33, 3.39, 3.41).

@@ -1,4 +1,4 @@
-"""Runs the steps of a benchmark on this machine, as a transport would, for tests with the real fio."""
+"""Run the steps of a benchmark on this machine, as a transport would, for tests with the real fio."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ENGINES = ["io_uring", "libaio", "psync", "posixaio"]
 
 
 def facts_here(engines: Sequence[str] = ENGINES, **changes: Any) -> HostFacts:
-    """Facts of this machine as far as the storage benchmarks look at them."""
+    """Return the facts of this machine that the storage benchmarks use."""
     tools = {
         name: ToolFact(path=path, version=_version(path), features=list(engines) if name == "fio" else [])
         for name in ("fio", "mpstat")
@@ -44,7 +44,7 @@ def _version(path: str) -> str | None:
 
 
 def run_step(step: Step, folder: Path) -> Output:
-    """One step in a folder of its own; companions before it, SIGINT to them after it."""
+    """Run one step in a separate folder. Its companions start before the step and receive SIGINT after it."""
     folder.mkdir(parents=True)
     for name, text in step.files.items():
         (folder / name).write_text(text)
@@ -86,7 +86,7 @@ def run_points(
     facts: HostFacts,
     consents: Mapping[str, Consent] | None = None,
 ) -> list[tuple[list[Output], Sequence[Measurement]]]:
-    """Settle and lay out, then run and parse every point."""
+    """Settle the settings and lay out the file, then run and parse every point."""
     points = benchmark.settle(points, facts)
     context = Context(facts, str(work), consents=consents or {})
     for step in benchmark.prepare(points, context):
@@ -104,7 +104,7 @@ def run_points(
 def records_of(
     benchmark: Benchmark[Any], measured: Sequence[tuple[dict[str, Any], Sequence[Measurement]]]
 ) -> list[Record]:
-    """Records as the engine makes them: the swept settings of each point beside its measurements."""
+    """Return records as the engine creates them: the swept settings of each point together with its measurements."""
     metrics = {metric.name: metric for metric in benchmark.metrics}
     return [
         Record(

@@ -1,4 +1,4 @@
-"""The recorded runs of the storage benchmarks, and how to change them."""
+"""The recorded runs of the storage benchmarks, and functions that change them."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ def load(package: str, case: str) -> dict[str, Any]:
 
 
 def depth_sample() -> dict[str, Any]:
-    """randread, depth 32, 2 jobs, 4.2 s on a loop device, io_uring, with mpstat."""
+    """Return the sample with randread, depth 32, 2 jobs and 4.2 s on a loop device, io_uring, and mpstat."""
     return load("storage_io_depth_sweep", "depth-32")
 
 
 def output_of(sample: dict[str, Any], fio_status: int = 0, **files: str) -> Output:
-    """The output of a sample; keyword `fio_json` replaces fio.json, and so on. `fio_status` is what guard tells."""
+    """Return the output of a sample. The keyword `fio_json` replaces fio.json, and so on. `fio_status` is the status
+    that guard reports."""
     [one] = sample["outputs"]
     changed = {name.replace("_json", ".json").replace("_stdout", ".stdout"): text for name, text in files.items()}
     if fio_status and "stdout" not in changed:
@@ -36,13 +37,13 @@ def output_of(sample: dict[str, Any], fio_status: int = 0, **files: str) -> Outp
 
 
 def watched(sample: dict[str, Any], change: Callable[[dict[str, Any]], dict[str, Any]]) -> str:
-    """The lines of guard, each after `change`."""
+    """Return the lines of guard after applying `change` to each."""
     lines = sample["outputs"][0]["files"]["stdout"].splitlines()
     return "".join(json.dumps(change(json.loads(line))) + "\n" for line in lines)
 
 
 def parse(sample: dict[str, Any], output: Output, package: str = "storage-io-depth-sweep") -> dict[str, Measurement]:
-    """The measurements of the whole point by metric."""
+    """Return the measurements of the whole point, keyed by metric."""
     benchmark = Registry().get(package)
     assert benchmark is not None
     params = benchmark.params_model(**sample["settings"])
@@ -53,7 +54,7 @@ def parse(sample: dict[str, Any], output: Output, package: str = "storage-io-dep
 
 
 def changed(sample: dict[str, Any], change: Callable[[dict[str, Any]], None]) -> str:
-    """The result of a sample, without what fio wrote before it, after `change` has altered it."""
+    """Return the result of a sample after applying `change`, without the text that fio wrote before it."""
     document = json.loads(sample["outputs"][0]["files"]["fio.json"].splitlines()[-1])
     change(document)
     return json.dumps(document)

@@ -1,4 +1,4 @@
-"""Records of points that were never run: values as a drive, or a published table, would give them."""
+"""Records of points that were never run, with values as a drive or a published table would supply them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CONTEXT: Final[dict[str, Scalar]] = {
 
 
 def record(point: Mapping[str, Any], metric: str, value: float, repeat: int = 1, **more: Any) -> Record:
-    """One record; `more` sets coords, flags or stats."""
+    """Return one record; `more` sets coords, flags or stats."""
     return Record(
         run="r", plan="p", host="local", benchmark="b", id="b", version="1", point=dict(point),
         coords=more.get("coords", {}), point_id=f"{abs(hash(repr(point))):012x}"[:12], repeat=repeat, metric=metric,
@@ -26,7 +26,8 @@ def record(point: Mapping[str, Any], metric: str, value: float, repeat: int = 1,
 def point(
     settings: Mapping[str, Any], values: Mapping[str, float], repeat: int = 1, flags: Sequence[str] = ()
 ) -> list[Record]:
-    """The records of one repeat of a point, with the context that names what was not swept."""
+    """Return the records of one repeat of a point, including the context that contains the settings that are not
+    swept."""
     context = CONTEXT | {name: value for name, value in settings.items() if name in CONTEXT}
     depth = float(context["iodepth"]) * float(context["numjobs"])
     found = [record(settings, "queue_depth", values.get("queue_depth", depth), repeat, coords=context)]
@@ -39,7 +40,7 @@ def point(
 
 
 def side(iops: float, block_size: int, latency: float, prefix: str = "read_") -> dict[str, float]:
-    """Reads (or writes) alone at a rate and a mean latency; percentiles at multiples of the mean."""
+    """Return only reads (or only writes) at a rate and a mean latency. The percentiles are multiples of the mean."""
     one = {"iops": iops, "bandwidth": iops * block_size, "ios": iops * 60, "latency": latency}
     one |= {"clat_mean": latency, "lat_mean": latency, "lat_p99": 3 * latency}
     tails = {"p1": 0.5, "p50": 0.9, "p90": 1.5, "p99": 3.0, "p99_9": 6.0, "p99_99": 9.0}
@@ -48,7 +49,8 @@ def side(iops: float, block_size: int, latency: float, prefix: str = "read_") ->
 
 
 def drive(depth: float, top: float, base: float) -> tuple[float, float]:
-    """Rate and latency of a drive that does `base` at one request and at most `top`, with `depth` in flight."""
+    """Return the rate and the latency of a drive that reaches `base` with one request and at most `top`, with `depth`
+    requests in flight."""
     rate = 1.0 / (base + depth / top) * depth if depth > 1 else 1.0 / (base + 1.0 / top)
     return rate, depth / rate
 
@@ -56,7 +58,7 @@ def drive(depth: float, top: float, base: float) -> tuple[float, float]:
 def seconds(
     settings: Mapping[str, Any], rates: Sequence[float], block_size: int = 4096, repeat: int = 1
 ) -> list[Record]:
-    """A rate for each second of a run."""
+    """Return one rate for each second of a run."""
     found = []
     for number, rate in enumerate(rates):
         at: dict[str, Scalar] = {"second": float(number)}
@@ -66,7 +68,7 @@ def seconds(
 
 
 def spread(value: float) -> Stats:
-    """The spread of a rate, 1 % wide."""
+    """Return a spread of 1 % around a rate."""
     return Stats(n=60, median=value, mad=value / 200, ci95=(value * 0.995, value * 1.005), min=value, max=value)
 
 
@@ -81,7 +83,7 @@ PROCESSES: Final = ((1, 7.0, 552.7), (2, 11.9, 655.5), (4, 11.9, 1311.3), (8, 11
 
 
 def published(name: str, table: Sequence[tuple[int, float, float]], flags: Sequence[str] = ()) -> list[Record]:
-    """One of the tables above as records of a sweep of `name`."""
+    """Return one of the tables above as records of a sweep of `name`."""
     found = []
     for value, mib_per_s, latency in table:
         size = value if name == "block_size" else 4096

@@ -1,4 +1,4 @@
-"""Options and job files of the user's own: what could reach beyond the targets is refused."""
+"""Options and job files supplied by the user: anything that could affect more than the targets is refused."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_an_option_that_reaches_further_is_refused(name: str) -> None:
 
 @pytest.mark.fio
 def test_whatever_this_fio_has_is_a_setting_or_harmless_or_refused() -> None:
-    """None of the options that take a name of a file, of a program or of a host is let through."""
+    """No option that takes the name of a file, a program or a host is permitted."""
     shown = subprocess.run(["fio", "--cmdhelp=all"], capture_output=True, text=True, check=True).stdout
     settings = FioParams.aliases()
     free = [

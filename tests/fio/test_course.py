@@ -1,4 +1,4 @@
-"""What the seconds of a run say that its mean does not."""
+"""What the seconds of a run reveal and the mean does not."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_the_point_is_flagged_and_the_change_is_told() -> None:
 
 
 def measured_course(monkeypatch: pytest.MonkeyPatch, rates: list[float]) -> list[Record]:
-    """The records of a recorded run, as if its seconds had had these rates."""
+    """Return the records of a recorded run, as if its seconds had had these rates."""
     sample = depth_sample()
     params, facts = ANY.params_model(**sample["settings"]), HostFacts(**sample["facts"])
 

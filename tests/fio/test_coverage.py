@@ -1,4 +1,4 @@
-"""Coverage between two reports: how sure it is depends on how late the host lets programs run."""
+"""Coverage between two reports. Its uncertainty depends on how late the host starts programs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ def document_at(stamps: Sequence[float]) -> Document:
 
 @pytest.mark.parametrize(("late_s", "missing"), [(0.0, True), (0.5, False)])
 def test_a_late_host_makes_it_less_sure(late_s: float, missing: bool) -> None:
-    """Nine tenths of the bytes are missing ones, unless guard itself came so late that reports may have, too."""
+    """If only nine tenths of the bytes are counted, bytes are missing, unless guard itself was so late that the reports
+    may have been late, too."""
     moments = [0.1 * step for step in range(15)] + [1.5 + late_s + 0.1 * step for step in range(20)]
     found = coverage_of(
         PARAMS, document_at([1.0, 2.0, 3.0, 3.1]), watch_at(moments, 0.9 * RATE), MeasuredWindow(1e9, 3e9, 0.0)

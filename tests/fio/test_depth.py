@@ -1,4 +1,4 @@
-"""Depths that are no powers of two: the engine that keeps them, and what is told if none does."""
+"""Queue depths that are not powers of two: the engine that supports them, and the message if none does."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.fio.samples import depth_sample, output_of, parse
 
 ENGINES = ("io_uring", "libaio", "psync")
 STUDY = [{"iodepth": depth} for depth in (4, 5, 6, 7, 8)]
-"""The first parameter study of the documents."""
+"""The first parameter study in the documentation."""
 
 
 def facts(version: str | None = "3.33", engines: Sequence[str] = ENGINES, *, io_uring: bool = True) -> HostFacts:
@@ -37,7 +37,7 @@ def benchmark(name: str = "storage-io-depth-sweep") -> Benchmark[Any]:
 def settled(
     points: Sequence[dict[str, Any]], host: HostFacts, name: str = "storage-io-depth-sweep"
 ) -> tuple[list[str], list[tuple[str, str]]]:
-    """The engines of the points, and what is told of them."""
+    """Return the engines of the points, and the messages about them."""
     tested = benchmark(name)
     params: Sequence[Params] = tested.settle([tested.params_model(**point) for point in points], host)
     return [one.engine for one in params], list(tested.cautions(params, host))  # type: ignore[attr-defined]
@@ -124,7 +124,7 @@ def planned(*depths: int, engine: str = "auto") -> Any:
 
 
 def test_the_decision_is_part_of_the_settings_that_are_reused() -> None:
-    """Values of io_uring from a job of other depths do not enter the curve."""
+    """Values measured with io_uring in a job with other depths must not become part of the curve."""
     tested = benchmark()
     (before, *_), _ = bind_points(planned(4, 8), tested, {}, facts())
     (after, *_), needs = bind_points(planned(4, 5), tested, {}, facts())

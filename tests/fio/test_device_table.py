@@ -1,4 +1,4 @@
-"""The tables of the drives below a point, and of its parts."""
+"""The tables of the drives that a point uses, and of its sections and targets."""
 
 from __future__ import annotations
 

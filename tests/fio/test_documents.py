@@ -1,4 +1,4 @@
-"""What several versions of fio write while they run, and what is made of it."""
+"""What several versions of fio write while they run, and how asct parses it."""
 
 from __future__ import annotations
 

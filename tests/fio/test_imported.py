@@ -18,17 +18,17 @@ from asct.instruments.fio.imported import FioResult, FormatError, results_in
 
 RECORDED = Path(__file__).parents[2] / "asct" / "benchmarks" / "storage_fio" / "testdata"
 UNMEASURED = ("cpu_", "used_cpu_", "host_cpu_", "iops_per_core", "coverage", "device_", "target_", "queue_depth")
-"""What comes from mpstat, guard or the settings instead of fio's output."""
+"""Values that come from mpstat, guard or the settings instead of fio's output."""
 
 
 def recorded(case: str) -> tuple[str, list[dict[str, Any]]]:
-    """The fio.json of a recorded measurement, and its values."""
+    """Return the fio.json of a recorded measurement, and the measured values."""
     found = json.loads((RECORDED / f"{case}.json").read_text())
     return found["outputs"][-1]["files"]["fio.json"], found["measurements"]
 
 
 def document(case: str = "randrw") -> dict[str, Any]:
-    """The last JSON document of a recorded measurement."""
+    """Return the last JSON document of a recorded measurement."""
     parts, _ = parts_of(recorded(case)[0])
     found: dict[str, Any] = parts[-1].content
     return found
@@ -138,7 +138,7 @@ def test_a_truncated_result_is_refused_wherever_it_ends(cut: float) -> None:
 
 
 def places(body: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The paths of all values of a JSON document."""
+    """Yield the paths of all values in a JSON document."""
     for key, inner in body.items() if isinstance(body, dict) else enumerate(body) if isinstance(body, list) else ():
         yield (*above, key)
         yield from places(inner, (*above, key))
@@ -149,7 +149,7 @@ ODD = (None, -1, 0, 10**30, 1e308, -0.5, True, "", "x", [], {})
 
 @pytest.mark.parametrize("seed", range(10))
 def test_any_damage_of_a_value_is_refused_or_read(seed: int) -> None:
-    """Neither an exception of another kind nor an impossible value comes out of it."""
+    """Parsing raises no other exception and never returns an impossible value."""
     choose = random.Random(seed)
     whole = document()
     every = [place for place in places(whole) if "bins" not in place[:-1]]
@@ -258,7 +258,7 @@ def test_runs_stay_apart_whatever_their_options(tmp_path: Path, option: str) -> 
 
 
 def report(after_s: float, *done: int) -> dict[str, Any]:
-    """A report of a run with one job per group, each of which has measured for so many seconds."""
+    """Return a report of a run with one job per group. Each job has measured for this number of seconds."""
     body = document("psync-fallback")
     [job, *_] = body["jobs"]
     side = next(name for name in ("read", "write") if job[name]["total_ios"])
@@ -273,7 +273,7 @@ def report(after_s: float, *done: int) -> dict[str, Any]:
 
 
 def test_a_run_of_less_than_a_millisecond_has_values() -> None:
-    """fio rounds the time of a job down, here to 0 ms."""
+    """fio rounds the time of a job down, in this case to 0 ms."""
     body = report(0, 1)
     [job] = body["jobs"]
     side = next(name for name in ("read", "write") if job[name]["total_ios"])

@@ -1,4 +1,5 @@
-"""Job files: what fio would misread is refused, all else arrives as it is. Checked against fio itself."""
+"""Job files: values that fio would misread are refused, and all others are passed on unchanged. Compared with fio
+itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Limits that show as equal rates, on the published tables of a limited volume and on drives of the usual kind."""
+"""Limits that appear as equal rates, in the published tables of a limited volume and on ordinary drives."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_a_host_that_is_the_limit_is_none_of_the_volume() -> None:
 
 
 def test_short_runs_are_allowed_what_was_in_flight_at_their_ends() -> None:
-    """1,500 requests, of which up to 64 were in flight when the run ended."""
+    """The run had 1,500 requests, of which up to 64 were in flight when it ended."""
     records = []
     for depth, rate in ((1, 500.0), (4, 500.0), (16, 485.0)):
         values = side(rate, 4096, 4 * depth / rate)

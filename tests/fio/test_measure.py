@@ -1,4 +1,4 @@
-"""From recorded runs to measurements: values, and every reason to distrust or refuse them."""
+"""Converting recorded runs to measurements: the values, and every reason to flag or refuse them."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_the_metrics_of_the_contract_are_declared() -> None:
 
 
 def _set(path: str, value: Any) -> Change:
-    """Set `path` (dots) in every job."""
+    """Set the value at `path` (separated by dots) in every job."""
 
     def change(document: dict[str, Any]) -> None:
         for job in document["jobs"]:
@@ -114,7 +114,7 @@ def test_doubts_become_flags(flag: str, change: Change) -> None:
 
 @pytest.mark.parametrize(("requests", "flagged"), [(640, True), (639, False)])
 def test_a_shallow_queue_is_told_from_20_requests_per_place_on(requests: int, flagged: bool) -> None:
-    """The first requests find the queue empty: of a depth of 32 fewer than 640 requests a job say nothing."""
+    """The first requests find the queue empty. At a depth of 32, fewer than 640 requests per job prove nothing."""
     sample = depth_sample()
 
     def few(document: dict[str, Any]) -> None:
@@ -168,7 +168,7 @@ def test_more_than_fio_did_is_of_others() -> None:
 
 
 def test_a_clock_of_the_day_that_was_set_is_not_believed() -> None:
-    """The window is then taken from the clock that nobody sets; mpstat's rows cannot be placed."""
+    """The window is then derived from the clock that cannot be set, and mpstat's rows cannot be assigned to it."""
     sample = depth_sample()
     lines = sample["outputs"][0]["files"]["stdout"].count('"sample"')
     jump = iter([0] * (lines // 2) + [3_600_000_000_000] * lines)
@@ -215,7 +215,8 @@ def test_a_run_that_guard_ended_is_not_short(why: str) -> None:
 
 
 def test_littles_law_tells_a_sync_engine_behind_a_depth() -> None:
-    """3046 requests a second at 1311.5 us are 4 in flight, whatever was asked (a published depth sweep)."""
+    """3046 requests per second at 1311.5 us mean that 4 requests are in flight, whatever depth was requested (a
+    published depth sweep)."""
     sample = depth_sample()
 
     def capped(document: dict[str, Any]) -> None:
@@ -233,8 +234,8 @@ def test_littles_law_tells_a_sync_engine_behind_a_depth() -> None:
     ("in_flight", "cpu", "fits"), [(60.4, 5.0, False), (60.4, 90.0, True), (66.0, 5.0, True), (68.0, 90.0, False)]
 )
 def test_a_job_is_a_request_short_while_its_cpu_makes_one(in_flight: float, cpu: float, fits: bool) -> None:
-    """Of 64 asked for by 2 jobs 2.8 may be missing or too many by the tolerances, 1.8 more may be missing if both jobs
-    are busy."""
+    """If 2 jobs request 64, the tolerances permit 2.8 requests too few or too many, and 1.8 more may be missing if both
+    jobs are busy."""
     sample = depth_sample()
 
     def fast(document: dict[str, Any]) -> None:
@@ -259,7 +260,7 @@ def test_tmpfs_and_a_lost_depth_are_flagged() -> None:
 
 
 def with_cpus(sample: dict[str, Any], first: tuple[float, float], second: tuple[float, float]) -> str:
-    """The output of mpstat with these percentages (usr, sys) of both CPUs."""
+    """Return the output of mpstat with these percentages (usr, sys) for both CPUs."""
     document = json.loads(sample["outputs"][0]["files"]["mpstat.json"])
     for row in document["sysstat"]["hosts"][0]["statistics"]:
         for cpu, (usr, system) in zip(row["cpu-load"][1:], (first, second), strict=True):

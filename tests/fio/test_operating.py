@@ -1,4 +1,4 @@
-"""Operating points read off a curve."""
+"""Operating points determined from a curve."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ STEPS = (1, 2, 4, 8, 16, 32, 64, 128)
 
 
 def curve(repeats: int = 1, top: float = 70_000.0, **changes: float) -> list[Any]:
-    """A drive of 70,000 requests a second at most; each repeat 1 % faster than the one before."""
+    """Return the curve of a drive with at most 70,000 requests per second. Each repeat is 1 % faster than the previous
+    one."""
     records = []
     for repeat in range(1, repeats + 1):
         for depth in STEPS:

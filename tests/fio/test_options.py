@@ -1,4 +1,4 @@
-"""Settings that are handed to fio as they are: each reaches the job file, and fio takes it."""
+"""Settings that are passed to fio unchanged: each appears in the job file, and fio accepts it."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_setting_reaches_fio(name: str, tmp_path: Path) -> None:
 
 
 def parsed(options: dict[str, str], folder: Path) -> None:
-    """Raises CalledProcessError, with what fio says, for a job file that it does not take."""
+    """Let fio parse a job file. Raises CalledProcessError with fio's message if fio rejects it."""
     (folder / "job.fio").write_text(job_file({"point": options}, ["/data/x"]))
     subprocess.run(["fio", "--parse-only", "job.fio"], cwd=folder, check=True, capture_output=True)
 

@@ -1,4 +1,4 @@
-"""The readers of fio's document and mpstat, and the merging of histograms."""
+"""The parsers for fio's document and for mpstat, and merging histograms."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BINS = st.dictionaries(st.integers(1, 10**9), st.integers(1, 10**6), min_size=1,
 
 
 def latency(bins: dict[int, int]) -> Latency:
-    """Exact statistics of a histogram taken as the values themselves."""
+    """Return the exact statistics of a histogram whose midpoints are taken as the values."""
     n = sum(bins.values())
     mean = sum(value * count for value, count in bins.items()) / n
     square = sum(count * (value - mean) ** 2 for value, count in bins.items())

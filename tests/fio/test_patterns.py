@@ -1,4 +1,4 @@
-"""Comparison of access patterns."""
+"""Comparisons of access patterns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Quantiles of counted values against the values written out one by one."""
+"""Quantiles of counted values, compared with those of the individual values."""
 
 from __future__ import annotations
 
@@ -57,7 +57,8 @@ def test_the_spread_adds_up_deviations_on_both_sides() -> None:
 
 @pytest.mark.parametrize(("n", "percent"), [(20, 50.0), (100, 90.0), (127, 90.0), (200, 95.0), (1000, 99.0)])
 def test_the_interval_of_a_percentile_covers_it_as_often_as_it_says(n: int, percent: float) -> None:
-    """By the binomial distribution itself, at the fewest requests that a percentile is given for and near them."""
+    """The coverage is computed from the binomial distribution itself, for the smallest number of requests for which a
+    percentile is reported, and for numbers near it."""
     latency = Latency(n, 1, n, n / 2.0, 1.0, {rank: 1 for rank in range(1, n + 1)})
     stats = latency.percentile_stats(percent, LatencyCourse(latency.quantiles, [latency.quantiles] * 8))
     assert stats is not None and stats.ci95 is not None
@@ -68,7 +69,8 @@ def test_the_interval_of_a_percentile_covers_it_as_often_as_it_says(n: int, perc
 
 
 def test_latencies_that_differ_between_the_seconds_widen_the_interval() -> None:
-    """The same requests: alike in every second, fast and slow seconds in turn, and slow seconds in a row."""
+    """The same requests are distributed in three ways: equally over all seconds, over alternating fast and slow
+    seconds, and with all slow seconds in a row."""
     alike = [Quantiles({100: 500, 300: 500})] * 24
     apart = [Quantiles({100: 1000}), Quantiles({300: 1000})] * 12
     in_a_row = [Quantiles({100: 1000})] * 12 + [Quantiles({300: 1000})] * 12

@@ -1,4 +1,4 @@
-"""A RAID set as the target: its settings, the step, the bytes on each member, and what the output of guard tells."""
+"""A RAID set as the target: its settings, its step, the bytes written to each member, and the output of guard."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_guard_gets_the_members_and_fio_the_set() -> None:
 
 
 def on_a_set(level: str = "5", sync: str = "idle") -> Output:
-    """The recorded run of a device as it would be on a RAID set of it and two others."""
+    """Return the recorded run of a device, modified as if the target were a RAID set of this device and two others."""
     sample = depth_sample()
     lines: list[dict[str, Any]] = []
     for line in map(json.loads, sample["outputs"][0]["files"]["stdout"].splitlines()):
@@ -126,7 +126,7 @@ def _record(metric: str, value: float, coords: dict[str, Any]) -> Record:
 
 
 def flagged(output: Output) -> dict[str, Measurement]:
-    """The values of the whole point by metric, without those of the drives."""
+    """Return the values of the whole point, keyed by metric, without those of the drives."""
     sample = depth_sample()
     found = BENCHMARK.parse(FioParams(**sample["settings"]), [output], HostFacts(**sample["facts"]))
     return {one.metric: one for one in found if not one.detail and one.metric != "device_size"}

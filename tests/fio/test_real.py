@@ -1,4 +1,4 @@
-"""The real fio: every pattern and engine, the layout, and what fio does when it cannot."""
+"""The real fio: every pattern and engine, the layout, and failures of fio."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_what_cannot_be_measured_says_the_way_out(settings: dict[str, Any], way_
 
 @pytest.mark.parametrize("rw", ["write", "randwrite", "rw", "randrw"])
 def test_a_named_file_keeps_its_size_when_it_is_written(rw: str, disk: Path) -> None:
-    """fio deletes the file when `size` is larger, in spite of allow_file_create=0; so no size is given."""
+    """fio deletes the file if `size` is larger, in spite of allow_file_create=0, so no size is passed."""
     name = disk / "named.dat"
     name.write_bytes(b"x" * 1_000_001)
     inode = name.stat().st_ino
@@ -156,7 +156,7 @@ def test_an_engine_fio_does_not_have(disk: Path) -> None:
 
 
 def test_a_full_file_system_fails_the_layout(disk: Path) -> None:
-    """A file larger than the file system can hold."""
+    """The file is larger than the file system."""
     [step] = ANY.prepare([FioParams(filesize=2**20)], Context(facts_here(), "/dev/full"))
     assert run_step(step, disk / "layout").status != 0
 

@@ -1,4 +1,4 @@
-"""Tables and figures made of records."""
+"""Tables and figures created from records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The settings of the storage benchmarks: names, aliases, defaults, contradictions."""
+"""The settings of the storage benchmarks: names, aliases, defaults and contradictions."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def test_needs_of_a_volume_and_of_sections() -> None:
 
 @pytest.mark.parametrize("rw", get_args(Pattern))
 def test_only_two_patterns_leave_the_target_as_it_is(rw: str) -> None:
-    """Whatever is added later counts as writing until it is named here."""
+    """Any pattern that is added later counts as writing until it is listed here."""
     params = FioParams(rw=rw)
     assert params.writes is (rw not in ("read", "randread"))
     assert params.trims is ("trim" in rw)

@@ -1,4 +1,4 @@
-"""Job files whose sections run one after the other (`stonewall`), compared with fio itself."""
+"""Job files whose sections run one after another (`stonewall`), compared with fio itself."""
 
 from __future__ import annotations
 

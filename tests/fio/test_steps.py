@@ -1,4 +1,4 @@
-"""What is run: job files, arguments, companions, the layout."""
+"""The processes that are run: job files, arguments, companions and the layout."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def test_the_layout_is_one_file_for_all_points() -> None:
 
 @pytest.mark.parametrize(("duration", "ramp"), [(0.5, 0.0), (2.0, 5.0), (3600.0, 60.0)])
 def test_mpstat_outlasts_fio_but_ends_by_itself(duration: float, ramp: float) -> None:
-    """A killed asct cannot end it."""
+    """If asct is killed, it cannot end mpstat."""
     [companion] = step_of(duration=duration, ramp_time=ramp).companions
     interval, samples = map(int, companion.arguments[4:])
     assert duration + ramp + 30 <= interval * samples <= duration + ramp + 120

@@ -1,4 +1,4 @@
-"""Sweeps with the real fio on a loop device whose limit is known to the request."""
+"""Sweeps with the real fio on a loop device whose limit is known exactly."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def loop(memory: Path) -> Iterator[Loop]:
 def swept(
     benchmark: Benchmark[Any], loop: Loop, work: Path, points: Sequence[dict[str, Any]], **shared: Any
 ) -> list[Record]:
-    """The records of the points on the loop device, in one process each."""
+    """Return the records of the points on the loop device, each point in one process."""
     common = {"file_names": str(loop.path), "numjobs": 1, "engine": "libaio", **shared}
     params = [benchmark.params_model(**{**common, **point}) for point in points]
     consents = {str(loop.path): Consent(str(loop.path), str(loop.backing))}
@@ -55,8 +55,8 @@ def table(benchmark: Benchmark[Any], records: Sequence[Record], suffix: str = ""
 
 
 def told_limit(benchmark: Benchmark[Any], loop: Loop, work: Path, points: Sequence[dict[str, Any]]) -> str:
-    """What the table says of a limit. Rates far below what the machine can do, and six attempts, since a machine
-    that is busy with something else for a second gives no equal rates."""
+    """Return what the table states about a limit. The rates are far below the capability of the machine, and there are
+    six attempts, because a machine that is busy for a second does not produce equal rates."""
     for attempt in range(6):
         records = swept(benchmark, loop, work / str(attempt), points, duration=3.0, ramp_time=0.3)
         found = [text for text in table(benchmark, records).notes if "limit" in text]
@@ -82,7 +82,7 @@ def test_limits_of_requests_and_of_bytes_over_sizes(loop: Loop, folder: Path) ->
 
 
 def in_flight(records: Sequence[Record]) -> dict[Any, float]:
-    """Requests in flight by depth."""
+    """Return the requests in flight, keyed by depth."""
     return {record.point["iodepth"]: record.value for record in records if record.metric == "in_flight"}
 
 
@@ -108,7 +108,7 @@ def writes_of(loop: Loop) -> int:
 
 
 def slow_down(loop: Loop, group: Throttle, writes: int) -> None:
-    """Limit the device to 200 writes a second once it has done so many."""
+    """Limit the device to 200 writes per second once it has processed this number of writes."""
     deadline = time.monotonic() + 60.0
     while writes_of(loop) < writes and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -116,7 +116,7 @@ def slow_down(loop: Loop, group: Throttle, writes: int) -> None:
 
 
 def test_a_cliff_in_mid_run_is_told_with_its_second(loop: Loop, folder: Path) -> None:
-    """Writes fall from 800 to 200 a second after 4,000 of them."""
+    """The rate falls from 800 to 200 writes per second after 4,000 writes."""
     with throttle(loop, wiops=800) as group:
         watcher = threading.Thread(target=slow_down, args=(loop, group, writes_of(loop) + 4000))
         watcher.start()

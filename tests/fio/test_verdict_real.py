@@ -1,4 +1,4 @@
-"""What the real fio below the real guard does on loop devices with exact limits: points that hold, and traps."""
+"""What the real fio under the real guard does on loop devices with exact limits: valid points, and pitfalls."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from tests.fio.running import facts_here, run_points, run_step
 pytestmark = [pytest.mark.fio, pytest.mark.disks, pytest.mark.rates]
 LIMIT = 2000
 DOUBTS = {"host-limited", "foreign-cpu"}
-"""Other programs of the machine may keep its CPUs busy."""
+"""Flags caused by other programs on the machine, which may keep its CPUs busy."""
 
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """On a real file system; /tmp may be memory."""
+    """Provide a folder on a real file system, because /tmp may be in memory."""
     with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
         yield Path(name)
 
@@ -130,7 +130,7 @@ def test_a_rate_is_told_apart_from_a_depth(loop: Loop, folder: Path) -> None:
 
 
 def test_a_queue_before_the_kernel(loop: Loop, folder: Path) -> None:
-    """Through the page cache libaio waits within the call, one request after the other."""
+    """With the page cache, libaio waits within the system call, one request after another."""
     point = measured(settings(loop, engine="libaio", direct=False, iodepth=32, filesize=2**24), folder, loop)
     assert {"coverage-buffered", "submission-blocks"} <= set(point.flags)
 

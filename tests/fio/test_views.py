@@ -1,4 +1,4 @@
-"""Which figures several swept settings become."""
+"""The figures that result from several swept settings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DEPTHS = (1, 32, 256, 1024)
 
 
 def matrix(**axes: tuple[Any, ...]) -> list[Any]:
-    """Reads at every point of a product, faster with depth and slower with size."""
+    """Return reads at every point of a product, which become faster with depth and slower with size."""
     records = []
     for values in product(*axes.values()):
         settings = dict(zip(axes, values, strict=True))
@@ -44,8 +44,8 @@ def line(figure: Figure) -> Line:
 
 
 def test_the_eleven_charts_of_a_matrix_of_sizes_mixes_and_depths() -> None:
-    """Latency and rate over size in a chart for each depth; latency, rate and bandwidth over depth at the largest
-    size."""
+    """The charts show latency and rate against size, one chart for each depth, and latency, rate and bandwidth against
+    depth at the largest size."""
     found = figures_of(matrix(block_size=SIZES, rwmixread=SHARES, iodepth=DEPTHS))
     shares = [f"rwmixread {share}" for share in sorted(SHARES)]
     for slug in ("latency", "io-rate"):
@@ -61,7 +61,8 @@ def test_the_eleven_charts_of_a_matrix_of_sizes_mixes_and_depths() -> None:
 
 
 def test_the_number_of_figures_does_not_grow_with_the_points() -> None:
-    """Whatever is swept: one figure per quantity and numeric axis, with at most twelve charts of eight lines."""
+    """Whatever is swept, there is one figure per quantity and numeric axis, with at most twelve charts of eight
+    lines."""
     patterns = ("read", "write", "randread", "randwrite", "rw", "randrw")
     sizes, depths = tuple(4096 << power for power in range(5)), tuple(1 << power for power in range(8))
     found = figures_of(matrix(rw=patterns, block_size=sizes, iodepth=depths))
@@ -108,7 +109,7 @@ def test_of_many_rows_of_a_map_some_are_shown_and_told() -> None:
 
 
 def test_latency_over_bandwidth_for_patterns_and_sizes() -> None:
-    """Six curves of eleven depths, as one figure."""
+    """The figure contains six curves with eleven depths."""
     depths = tuple(2**power for power in range(11))
     found = figures_of(matrix(rw=("randread", "randwrite", "randrw"), block_size=(4096, 32768), iodepth=depths))
     for slug, factor in (("latency-bandwidth", 4096), ("latency-iops", 1)):

@@ -1,4 +1,4 @@
-"""An open host of each transport, with a folder for fetched files."""
+"""Fixtures: an open host for each transport, with a folder for fetched files."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Bench:
         return f"{self.host.work}/t{self._count}"
 
     def seen(self, path: str) -> Path:
-        """The local path of a file of the host."""
+        """Return the local path of a file on the host."""
         return Path(path.replace("/var/tmp/", f"{self.tmp}/", 1))
 
     def run(self, *argv: str, **fields: object) -> TaskResult:
@@ -48,7 +48,7 @@ class Bench:
 
 
 def spec_of(kind: str, request: pytest.FixtureRequest, folder: Path) -> HostSpec:
-    """The host as a plan describes it."""
+    """Return the host as a plan describes it."""
     if kind == "ssh":
         server: Sshd = request.getfixturevalue("sshd")
         return server.spec()
@@ -74,7 +74,7 @@ def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
 
 @pytest.fixture(scope="module")
 def slurm_host(slurm_cluster: Slurm) -> Iterator[Host]:
-    """A node that the tests of a file share."""
+    """Provide a node that the tests of a file share."""
     with pytest.MonkeyPatch.context() as patch:
         for name, value in slurm_cluster.environment.items():
             patch.setenv(name, value)

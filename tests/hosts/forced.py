@@ -24,13 +24,14 @@ def force(server: Sshd, script: str, *, files: bool = True) -> None:
 
 
 def through(*filters: str) -> str:
-    """A script that runs the requested command and changes its output by sed expressions."""
+    """Return a script that runs the requested command and modifies its output with sed expressions."""
     words = " ".join(f"-e '{one}'" for one in filters)
     return f'sh -c "$SSH_ORIGINAL_COMMAND" | sed -u {words}\n'
 
 
 def with_programs(folder: Path, programs: dict[str, str]) -> str:
-    """A script that runs the requested command with `programs` (name to sh text) first on the PATH."""
+    """Return a script that runs the requested command with `programs` (a mapping from names to sh code) first on the
+    PATH."""
     folder.mkdir(exist_ok=True)
     for name, text in programs.items():
         (folder / name).write_text(f"#!/bin/sh\n{text}\n")
@@ -39,7 +40,7 @@ def with_programs(folder: Path, programs: dict[str, str]) -> str:
 
 
 def end(server: Sshd) -> None:
-    """Kill the processes on a host that could not be told to stop them, by pid."""
+    """Kill the processes on a host that did not respond to a request to stop, by their pids."""
     place = str(server.folder).encode()
     for entry in Path("/proc").iterdir():
         with suppress(OSError):

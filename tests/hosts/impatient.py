@@ -1,4 +1,4 @@
-"""The asct command with short limits for silent hosts: ping after 3 s, give up 6 s later."""
+"""The asct command with short limits for silent hosts: it pings a host after 3 s, and gives up 6 s later."""
 
 from __future__ import annotations
 

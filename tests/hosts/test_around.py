@@ -1,4 +1,4 @@
-"""Readings before and after each task: on every transport, and while the connection is down."""
+"""Readings before and after each task, on every transport and while the connection is down."""
 
 from __future__ import annotations
 
@@ -81,14 +81,14 @@ def test_brief_tasks_have_what_was_read_last_before_them() -> None:
 
 
 def test_the_time_of_brief_tasks_counts_in_the_window_they_share() -> None:
-    """Otherwise the window from before d to after f would show the time of d and e as that of other programs."""
+    """Otherwise, the window from before d to after f would attribute the time of d and e to other programs."""
     log = ReadingLog()
     log.take(LOG.encode())
     assert log.of("f") == HostReadings("/proc/uptime:4.00 1.50", "/proc/uptime:5.00 1.50", (202 + 10 + 11) * 1_000_000)
 
 
 def test_ticks_rounded_down_are_counted_as_their_mean() -> None:
-    """dash prints 0.01 s for anything below 0.02 s; bash prints milliseconds."""
+    """dash prints 0.01 s for anything below 0.02 s, whereas bash prints milliseconds."""
     log = ReadingLog()
     log.take(b"= a before\n/x:1\n= a used\n0m0.00s 0m0.00s\n0m0.11s 0m0.02s\n= a after\n/x:2\n= a over\n")
     log.take(b"= b again\n= b used\n0m0.001s 0m0.00s\n0m0.110s 0m0.020s\n= b after\n/x:3\n= b over\n")
@@ -165,7 +165,7 @@ def test_a_task_that_is_too_late_or_missing_is_read_around_as_well(bench: Bench)
 @pytest.mark.ssh
 @pytest.mark.parametrize("reading", [None, READING])
 def test_brief_tasks_in_a_row_are_read_about_together(sshd: Sshd, tmp_path: Path, reading: object) -> None:
-    """Nothing is read after short tasks, and before them only if the last reading is not recent."""
+    """No reading follows a short task, and a reading precedes it only if the last reading is not recent."""
     host = make_host(sshd.spec())
     host.open(SessionSpec("r", "the tests", reading=reading))  # type: ignore[arg-type]
     try:

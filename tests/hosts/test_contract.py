@@ -30,7 +30,7 @@ def code(error: pytest.ExceptionInfo[HostError]) -> str:
 
 
 def processes_in(folder: str) -> list[str]:
-    """Command lines of the processes whose current folder is in `folder`."""
+    """Return the command lines of processes whose current folder is in `folder`."""
     found = []
     for entry in Path("/proc").iterdir():
         try:
@@ -42,13 +42,13 @@ def processes_in(folder: str) -> list[str]:
 
 
 def gone(folder: str) -> bool:
-    """Wait until all of them have ended (a killed process leaves /proc with a delay)."""
+    """Wait until all of these processes have ended (a killed process disappears from /proc with a delay)."""
     until(lambda: not processes_in(folder), f"processes go on in {folder}")
     return True
 
 
 def late(bench: Bench, script: str, begun: str, cwd: str = "") -> TaskResult:
-    """Run a script that reaches its time limit; retry with more time if it has not printed `begun` by then."""
+    """Run a script that reaches its time limit. If it has not printed `begun` by then, try again with more time."""
     for limit_s in (1.5, 6.0, 24.0):
         done = bench.run("sh", "-c", script, cwd=cwd or bench.folder(), timeout_s=limit_s)
         if begun in bench.text():
@@ -373,7 +373,7 @@ def test_names_cannot_escape(bench: Bench, name: str) -> None:
 
 @pytest.fixture
 def elsewhere() -> Iterator[Path]:
-    """A folder outside those of asct that the host's account can change."""
+    """Provide a folder that is not one of asct's and that the host's account can change."""
     folder = Path(tempfile.mkdtemp(prefix="asct-elsewhere-"))
     folder.chmod(0o777)
     (folder / "keep").mkdir(mode=0o777)
@@ -472,7 +472,7 @@ def test_setup_that_fails_is_a_finding(bench: Bench) -> None:
 
 
 def test_the_end_of_the_session_ends_its_short_commands(bench: Bench) -> None:
-    """asct does not know all of them any more; this one puts the folder back again and again, as long as it runs."""
+    """asct no longer knows all of these commands. This one recreates the folder repeatedly as long as it runs."""
     host = bench.host
     assert isinstance(host, RemoteHost)
     work = host.work

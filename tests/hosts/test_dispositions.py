@@ -20,7 +20,7 @@ TELL = "grep SigIgn: /proc/self/status"
 
 @contextmanager
 def ignored() -> Iterator[None]:
-    """As under nohup, and in the background of a script."""
+    """Ignore the signals, as under nohup and in the background of a script."""
     before = {number: signal.signal(number, signal.SIG_IGN) for number in NUMBERS}
     try:
         yield
@@ -31,7 +31,7 @@ def ignored() -> Iterator[None]:
 
 @pytest.fixture(params=["local", pytest.param("ssh", marks=pytest.mark.ssh)])
 def started_so(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
-    """An open host; asct, and the ssh server, were started with the signals ignored."""
+    """Provide an open host. asct and the ssh server were started with the signals ignored."""
     with ignored():
         if request.param == "ssh":
             server: Sshd = request.getfixturevalue("own_sshd")
@@ -49,7 +49,7 @@ def started_so(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench
 
 
 def names(text: str) -> set[str]:
-    """The signals of `NUMBERS` in a line of /proc/PID/status."""
+    """Return the signals of `NUMBERS` that a line of /proc/PID/status contains."""
     mask = int(text.split()[-1], 16)
     return {number.name for number in NUMBERS if mask >> (number - 1) & 1}
 

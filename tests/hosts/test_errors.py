@@ -1,4 +1,4 @@
-"""The diagnostics of transports: calls and texts agree, which no type checker sees."""
+"""The diagnostics of transports: the calls match the entries, which no type checker can verify."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PLACES = sorted(FOLDER.rglob("errors.yaml"))
 
 
 def called(path: Path) -> Iterator[tuple[str, set[str], str]]:
-    """Yield the name, the keywords and the place of each call of `problem` in a module."""
+    """Yield the name, the keywords and the location of each call of `problem` in a module."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         name = node.func if isinstance(node, ast.Call) else None
         if isinstance(name, ast.Attribute | ast.Name) and getattr(name, "attr", getattr(name, "id", "")) == "problem":

@@ -1,4 +1,4 @@
-"""Transports by name."""
+"""Finding transports by name."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_transport_that_is_not_there(name: str, code: str, hint: str) -> None:
 
 
 def test_many_threads_make_hosts_of_one_ssh_config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As for a fleet: the threads share the content of the file, and nothing that making a connection changes."""
+    """As in a fleet, the threads share the content of the file, but nothing that changes when a connection is made."""
     from asct.hosts.ssh.link import Hop
 
     (tmp_path / ".ssh").mkdir()

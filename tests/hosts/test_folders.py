@@ -72,7 +72,7 @@ def test_a_folder_others_may_write_is_not_used(make: Maker, tmp_path: Path) -> N
 
 
 def test_a_sticky_folder_is_not_used_itself(make: Maker, tmp_path: Path) -> None:
-    """Others could plant something there under the name of a session that they have seen."""
+    """Other accounts could place something there under the name of a session that they have seen."""
     (tmp_path / "w").mkdir()
     (tmp_path / "w").chmod(0o1777)
     assert make(tmp_path / "w")[0].parent == tmp_path / f"w-{os.getuid()}"
@@ -91,7 +91,8 @@ def test_no_place(make: Maker) -> None:
 
 
 def test_abandoned_folders_go_and_others_stay(make: Maker, tmp_path: Path) -> None:
-    """What decides is the lock, then the boot, the results and the age; an old `.owner` of any content says nothing."""
+    """The decision depends on the lock, then on the boot, the results and the age. The content of an old `.owner` file
+    is irrelevant."""
     base = tmp_path / "w"
     living, _ = make(base)
     boot = Path("/proc/sys/kernel/random/boot_id").read_text()

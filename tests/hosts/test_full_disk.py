@@ -21,7 +21,7 @@ SIZE = 256 << 10
 
 @pytest.fixture
 def small(own_sshd: Sshd) -> Iterator[RemoteHost]:
-    """A host whose work folder is on a disk of 256 KiB, which only the ssh server sees."""
+    """Provide a host whose work folder is on a disk of 256 KiB that only the ssh server can see."""
     script = 'mount -t tmpfs -o "size=$1,mode=1777" tmpfs "$2" || exit 99; shift 2; exec "$@"'
     spaces = ["--mount"] if os.geteuid() == 0 else ["--map-root-user", "--mount"]
     own_sshd.stop()

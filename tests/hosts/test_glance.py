@@ -1,4 +1,4 @@
-"""`probe`: one connection, one exchange, nothing left on the host."""
+"""`probe`: one connection, one exchange, and nothing left on the host."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_the_facts_take_one_connection_and_one_exchange(sshd: Sshd, monkeypatch:
 
 @pytest.mark.ssh
 def test_a_shell_that_says_something_else(sshd: Sshd) -> None:
-    """An account whose key allows only one program."""
+    """The account's key permits only one program."""
     keys = sshd.folder / "authorized_keys"
     before = keys.read_text()
     keys.write_text(f'command="echo only backups" {before}')
@@ -111,7 +111,8 @@ def test_nobody_there(sshd: Sshd) -> None:
 
 
 def test_a_work_folder_that_is_not_there_yet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Free space is that of the parent folder; tool versions are cached in the account's cache if it can be created."""
+    """The free space is that of the parent folder. Tool versions are stored in the account's cache if it can be
+    created."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "c"))
     host = make_host(HostSpec("here", "local"))
     found = probe(host, str(tmp_path / "not" / "there"))

@@ -1,4 +1,5 @@
-"""Hostile texts in every part of a plan that reaches a host: they arrive unchanged or are refused; none is run."""
+"""Hostile text in every part of a plan that reaches a host: it arrives unchanged or is refused, and is never
+executed."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ QUICK = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCh
 
 @pytest.fixture(autouse=True)
 def nothing_ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Assert that no text was executed, neither locally nor on the host."""
+    """Assert that no text was executed, neither on this machine nor on the host."""
     monkeypatch.chdir(tmp_path)
     places = [tmp_path, Path("/"), Path.home(), Path("/home/asct-bench")]
     yield
@@ -49,7 +50,8 @@ def plain(name: str) -> bool:
     name=NAME, text=TEXT | HOSTILE, value=TEXT | HOSTILE, key=TEXT | HOSTILE, words=st.lists(TEXT | HOSTILE, max_size=4)
 )
 def test_names_values_and_keys(bench: Bench, name: str, text: str, value: str, key: str, words: list[str]) -> None:
-    """File and folder names, contents, environment variables, task keys and arguments at the same time."""
+    """The test uses file and folder names, contents, environment variables, task keys and arguments at the same
+    time."""
     folder = f"{bench.host.work}/{name or 'x'}"
     process = Process(("sh", "-c", 'printf "%s\\0" "$V" "$PWD" "$@"', "sh", *words), folder, {"V": value})
     task = Task(process, bench.into, {name: text}, collect=(name,), key=f"{key}{next(NUMBERS)}")
@@ -95,7 +97,7 @@ def fields(spec: HostSpec) -> dict[str, object]:
 
 @pytest.mark.ssh
 def test_a_work_folder_of_several_lines(sshd: Sshd) -> None:
-    """The plan rejects it; a host that gets it anyway makes exactly that folder or none."""
+    """The plan rejects such a folder. A host that receives it nevertheless creates exactly this folder or none."""
     base = f"{sshd.folder}/account/a\nasct:work /etc\nb"
     host = make_host(sshd.spec(workdir=base))
     try:
@@ -123,7 +125,7 @@ def test_owners(sshd: Sshd, owner: str) -> None:
 def test_addresses_users_and_jumps(
     sshd: Sshd, field: str, text: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """None of them becomes an option or a command; an unreachable one gets a diagnostic."""
+    """None of these values becomes an option or a command, and an unreachable host results in a diagnostic."""
 
     def unknown(*_: object, **__: object) -> None:
         raise socket.gaierror(socket.EAI_NONAME, "unknown")

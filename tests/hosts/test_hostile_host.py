@@ -1,4 +1,4 @@
-"""Hostile hosts: any response ends in a diagnostic, soon and without exhausting local memory."""
+"""Hostile hosts: any response results in a diagnostic, quickly and without exhausting local memory."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ LIES = {
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shorten the limits of exchanges; only that they apply matters."""
+    """Shorten the limits of exchanges, because the test only checks that they apply."""
     for name in ("SHORT_S", "PING_S", "PONG_S", "STOP_S", "KILL_S"):
         monkeypatch.setattr(runner_session, name, SHORT_S)
     monkeypatch.setattr(runner_session, "RECONNECT_S", SHORT_S)
 
 
 def ends(server: Sshd, tmp_path: Path) -> AsctError | None:
-    """Open the host and run a task: it must not take long or much memory, and must raise an error for users."""
+    """Open the host and run a task. This must not take much time or memory, and must raise an error meant for users."""
     before, began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.monotonic()
     host = make_host(server.spec(options={"connect_timeout": 10.0, "reconnect_timeout": SHORT_S}))
     try:
@@ -106,7 +106,7 @@ def test_a_host_that_answers_file_transfer_with_words(own_sshd: Sshd, tmp_path: 
 
 
 class Node:
-    """The channel to the files of a host, with replies of the test."""
+    """The channel to the files of a host, with replies chosen by the test."""
 
     def __init__(self, *answers: bytes) -> None:
         self.answers = [b"asct:ready\n", *answers]

@@ -1,4 +1,4 @@
-"""The runner's events and damaged ones: only valid ones count, up to a limit."""
+"""Valid and damaged events of the runner: only valid events count, up to a limit."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_a_time_before_the_start_of_the_host_is_not_believed() -> None:
 def test_the_clock_here_counts_unless_what_was_told_came_late(
     heard: float, elapsed_s: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The host's clock has hundredths of a second; a lost connection delays events."""
+    """The host's clock has a resolution of a hundredth of a second, and a lost connection delays events."""
     now = iter([100.0, 100.0 + heard])
     monkeypatch.setattr(journal.time, "monotonic", lambda: next(now))
     found = RunnerJournal()

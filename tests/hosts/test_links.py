@@ -44,13 +44,13 @@ benchmarks:
 """
 POINTS = {"before": 1, "long": 2, "after": 1}
 READING = "--readonly"
-"""Identifies the fio that measures, not the one that prepared its file."""
+"""Identifies the fio process that measures, as opposed to the one that prepared its file."""
 IMPATIENT = Path(__file__).with_name("impatient.py")
 PATIENCE_S = 60
 BRIEF = {"reconnect_timeout": "10s", "connect_timeout": "10s"}
-"""Limit for hosts that do not come back, so that the test does not wait longer than necessary."""
+"""Limits for hosts that do not come back, so that the test does not wait longer than necessary."""
 LONGER = LONG.replace("duration: 3s", "duration: 8s")
-"""For tests in which a late fault would find the run finished."""
+"""A plan for tests in which a late fault would otherwise occur after the end of the run."""
 
 
 @dataclass
@@ -62,7 +62,7 @@ class Run:
     process: subprocess.Popen[str]
 
     def end(self, seconds: float = 300) -> Ended:
-        """Wait for it; if it hangs, stop it and fail the test."""
+        """Wait for the command to end. If it hangs, stop it and fail the test."""
         try:
             out, err = self.process.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
@@ -78,7 +78,7 @@ class Run:
 
 @pytest.fixture
 def start(tmp_path: Path, cache: Path) -> Iterator[Callable[..., Run]]:
-    """Apply a plan to all hosts of a network, or to the given entries; stop remaining processes afterwards."""
+    """Apply a plan to all hosts of a network, or to the given entries. Stop the remaining processes afterward."""
     begun: list[Run] = []
 
     def begin(net: Net, benchmarks: str, **changes: dict[str, Any]) -> Run:
@@ -103,25 +103,26 @@ def start(tmp_path: Path, cache: Path) -> Iterator[Callable[..., Run]]:
 
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Kernels are built once for all tests of this file."""
+    """Return a cache in which kernels are built once for all tests of this file."""
     return tmp_path_factory.mktemp("cache")
 
 
 @pytest.fixture
 def three() -> Iterator[Net]:
-    """Three hosts that a test may disturb."""
+    """Provide three hosts that a test may disturb."""
     with network(3) as net:
         yield net
 
 
 def measuring(host: NetHost) -> None:
-    """Wait until it measures its long point, and a moment longer; on a busy machine others may be done by then."""
+    """Wait until the host measures its long point, and a moment longer. On a busy machine, other points may be finished
+    by then."""
     until(lambda: any(READING in line for line in host.running()), f"{host.name} does not measure")
     time.sleep(0.5)
 
 
 def measured(run: Run) -> dict[str, dict[str, int]]:
-    """Points with results by job and host; fails if a point is listed twice."""
+    """Return the number of points with results, keyed by job and host. Fails if a point is listed twice."""
     records = lines(run.tree / "records.jsonl")
     values = Counter(
         (one["host"], one["id"], one["point_id"], one["metric"], one["repeat"], json.dumps(one["coords"]))
@@ -152,7 +153,7 @@ def clean(net: Net, *names: str) -> None:
 
 
 def status(run: Run) -> dict[str, str]:
-    """The state of each host in run.json."""
+    """Return the state of each host in run.json."""
     return {one["name"]: one["status"] for one in json.loads((run.tree / "run.json").read_text())["hosts"]}
 
 
@@ -201,7 +202,7 @@ def test_a_link_that_stays_down_ends_its_host_alone(three: Net, start: Callable[
 
 
 def resumed(run: Run, net: Net) -> None:
-    """`asct resume` measures the missing points; afterwards each point exists once."""
+    """Check that `asct resume` measures the missing points, and that each point exists once afterward."""
     done = subprocess.run(
         [*net.prefix, sys.executable, str(IMPATIENT), "resume", str(run.tree)],
         cwd=run.cwd, env=run.env, text=True, stdin=subprocess.DEVNULL, capture_output=True, timeout=300,

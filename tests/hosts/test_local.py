@@ -1,4 +1,4 @@
-"""Conditions of local hosts: threads of this process start processes while another thread stores a program."""
+"""Conditions specific to local hosts: threads of this process start processes while another thread stores a program."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_runner_that_was_killed_is_replaced_and_repeats_its_task(here: Bench, 
 
 
 def test_a_runner_whose_listener_was_killed_is_replaced(here: Bench) -> None:
-    """Nobody pings a runner on this machine, so the runner itself ends."""
+    """Nothing pings a runner on this machine, so the runner itself ends."""
     assert here.run("true").status == 0
     listener = int(Path(here.host.work, ".hear").read_text().split()[0])
     os.kill(listener, signal.SIGKILL)
@@ -79,7 +79,7 @@ LOCK = Path("/var/tmp/asct.lock")
 
 
 def stand_in(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, script: str) -> None:
-    """Let the runner's shell run `script`, then the real program with the same arguments."""
+    """Make the runner's shell run `script` first, and then the real program with the same arguments."""
     real = shutil.which(name)
     folder.mkdir(exist_ok=True)
     program = folder / name
@@ -89,7 +89,8 @@ def stand_in(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, script: s
 
 
 def test_a_lock_without_a_card_is_awaited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A session that begins or ends holds the lock for a moment without a card; here until the fourth attempt."""
+    """While a session begins or ends, it briefly holds the lock without a card; in this test, until the fourth
+    attempt."""
     LOCK.touch()
     held, attempts = tmp_path / "held", tmp_path / "attempts"
     keep = f"touch {held}; while [ -e {held} ]; do sleep 0.05; done"
@@ -107,7 +108,7 @@ def test_a_lock_without_a_card_is_awaited(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_the_card_goes_between_the_folder_and_the_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those who find the host locked are told by whom until the folder is gone."""
+    """Processes that find the host locked can see who holds the lock until the folder has been removed."""
     log = tmp_path / "log"
     host = make_host(HostSpec("here", "local", workdir=str(tmp_path / "work")))
     for name in ("rm", "flock"):
@@ -141,7 +142,7 @@ def plant(kind: str, path: Path) -> None:
 
 @pytest.fixture
 def lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The lock of hosts in a folder of the test."""
+    """Return the lock of hosts, which is in a folder of the test."""
     path = tmp_path / "shared" / "asct.lock"
     path.parent.mkdir()
     text = script.runner().replace(f"LOCK={LOCK}", f"LOCK={path}")
@@ -178,7 +179,7 @@ def test_what_others_planted_in_place_of_cards_is_not_opened(tmp_path: Path, loc
 
 @pytest.mark.parametrize("card", ["1 08 x", "1 a[$(>{mark})] x", "1 99999999999999999999 x", "", "1", "1 -5 x"])
 def test_hostile_cards_are_only_text(tmp_path: Path, lock: Path, card: str) -> None:
-    """Another account holds the host, and the card of its process says anything."""
+    """Another account holds the host's lock, and the card of its process may contain anything."""
     lock.touch()
     with lock.open() as held:
         fcntl.flock(held, fcntl.LOCK_EX)

@@ -26,12 +26,12 @@ SESSION = SessionSpec("r1", "run r1 of the tests", "5e" * 16)
 
 
 def session_of(host: Host) -> int:
-    """The process of the ssh server that serves the connection."""
+    """Return the process of the ssh server that serves the connection."""
     return int(host.execute(["sh", "-c", "echo $PPID"]).stdout)
 
 
 def noted(host: Host, name: str) -> int:
-    """The process that the runner recorded as `name`."""
+    """Return the process that the runner recorded as `name`."""
     return int(Path(host.work, name).read_text().split()[0])
 
 
@@ -52,7 +52,8 @@ def host(own_sshd: Sshd) -> Iterator[RemoteHost]:
 
 
 def counting(host: Host, into: Path, number: int, seconds: float = 0.0, after: Path | None = None) -> Task:
-    """A task that adds a line to a file of the session each time it runs, and waits until `after` exists."""
+    """Return a task that adds a line to a file of the session each time it runs, and then waits until `after`
+    exists."""
     log = f"{host.work}/log"
     gate = f"until [ -e {after} ]; do sleep 0.05; done; " if after else ""
     script = f"echo {number} >>{log}; {gate}sleep {seconds}; echo {number}"
@@ -81,7 +82,7 @@ def said(into: Path, number: int) -> str:
 
 
 def ended(pid: int) -> bool:
-    """Whether a process has ended, including zombies."""
+    """Return whether a process has ended. Zombies count as ended."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] == "Z"
     except OSError:
@@ -155,7 +156,8 @@ def test_a_frozen_connection_is_noticed(host: RemoteHost, tmp_path: Path, monkey
 def test_a_connection_that_takes_nothing_holds_nothing_up(
     host: RemoteHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """More events than the pipe to a stopped server holds: the host continues, and all results arrive in the end."""
+    """There are more events than fit into the pipe to a stopped server. The host continues, and all results arrive in
+    the end."""
     monkeypatch.setattr(runner_session, "PONG_S", PATIENCE_S)
     number = 500
     tasks = [
@@ -178,8 +180,8 @@ def test_a_connection_that_takes_nothing_holds_nothing_up(
 def test_steps_after_a_broken_connection_are_heard_of_soon(
     host: RemoteHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing is told through the new connection: after a word the journal is looked at soon again, and then more and
-    more seldom."""
+    """No events arrive through the new connection. After each message, the journal is read again soon, and then less
+    and less often."""
     os.kill(session_of(host), signal.SIGKILL)
     assert host.run(counting(host, tmp_path, 0)).status == 0 and host.resumed
     enough, course = Path(host.work, "enough"), list[float | str]()
@@ -223,7 +225,8 @@ def test_a_runner_that_was_killed_is_started_again(
 
 @pytest.mark.parametrize("who", ["program", "shell"])
 def test_a_task_that_was_killed_is_told(host: RemoteHost, tmp_path: Path, who: str) -> None:
-    """The program with its group is killed, or the shell that would report it: then the program is killed as well."""
+    """Either the program and its group are killed, or the shell that would report it; in the latter case, the program
+    is killed as well."""
     tasks = [counting(host, tmp_path, number, 60.0 * (number == 0)) for number in range(2)]
     host.announce(tasks)
     until(lambda: runs(host))
@@ -267,7 +270,8 @@ def test_another_part_of_the_run_takes_what_was_finished(own_sshd: Sshd, tmp_pat
 
 
 def test_what_lost_its_shells_does_not_hold_the_session(own_sshd: Sshd, tmp_path: Path) -> None:
-    """All processes that record remaining ones were killed: these are found because they have the session file open."""
+    """All processes that record remaining ones were killed. The remaining ones are found because they have the session
+    file open."""
     first = opened(own_sshd)
     work = first.work
     first.announce([counting(first, tmp_path, 1, 120.0)])
@@ -284,7 +288,7 @@ def test_what_lost_its_shells_does_not_hold_the_session(own_sshd: Sshd, tmp_path
 
 
 def test_a_folder_goes_although_a_shell_of_the_runner_still_writes_into_it(own_sshd: Sshd) -> None:
-    """A task that has just started when asct leaves; a thread simulates it."""
+    """A task has just started when asct leaves the session, which a thread simulates."""
     host = opened(own_sshd)
     work = Path(host.work)
 
@@ -307,7 +311,7 @@ def test_a_folder_goes_although_a_shell_of_the_runner_still_writes_into_it(own_s
 def test_a_runner_that_was_told_nothing_is_reminded(
     host: RemoteHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The message about a job is lost: the runner reports that it is idle and is notified again."""
+    """The message about a job is lost. The runner reports that it is idle, and is notified again."""
     monkeypatch.setattr(runner_session, "PING_S", 0.5)
     assert host.run(counting(host, tmp_path, 0)).status == 0
     host.wait_until_idle()  # until then it looks for the next job without being told
@@ -328,7 +332,7 @@ def test_a_runner_that_was_told_nothing_is_reminded(
 def test_a_task_that_the_runner_passes_over_is_refused(
     host: RemoteHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The job file is missing: the runner is reminded once, then the task fails."""
+    """The job file is missing. The runner is reminded once, and then the task fails."""
     monkeypatch.setattr(runner_session, "PING_S", 0.5)
     monkeypatch.setattr(host._link.files, "write", lambda *_: None)
     with pytest.raises(HostError) as error:
@@ -381,7 +385,7 @@ def test_a_host_that_was_started_anew_is_told(host: RemoteHost, tmp_path: Path) 
 
 
 def alone(host: Host, into: Path, script: str) -> tuple[Task, Path]:
-    """A task that leaves a process in a separate session, and the file with its pid."""
+    """Return a task that leaves a process in a separate session, and the file that contains the pid of this process."""
     note = Path(host.work, "stray")
     stray = f"setsid sh -c 'echo $$ >{note}; exec sleep 300' </dev/null >/dev/null 2>&1 &"
     text = f"{stray} while [ ! -s {note} ]; do sleep 0.02; done; {script}"
@@ -457,7 +461,7 @@ def test_cancel_ends_what_runs_and_forgets_the_rest(host: RemoteHost, tmp_path: 
 def test_an_idle_runner_without_a_connection_lets_the_host_go(
     own_sshd: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, used: bool
 ) -> None:
-    """The folder stays for `asct resume` if it contains results."""
+    """The folder remains for `asct resume` if it contains results."""
     from asct.hosts import script
 
     text = script.runner().replace("LINGER_S=30", "LINGER_S=1")

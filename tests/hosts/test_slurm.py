@@ -1,4 +1,4 @@
-"""The transport `slurm` on a real cluster of two nodes: its jobs, their order, their ends."""
+"""The transport `slurm` on a real cluster of two nodes: its jobs, their order, and how they end."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def into(tmp_path: Path) -> Into:
 
 
 def shell(host: SlurmHost, into: Path, text: str, key: str = "") -> str:
-    """The output of a task."""
+    """Return the output of a task."""
     task = Task(Process(("sh", "-c", text), f"{host.work}/{into.name}"), into, key=key)
     assert host.run(task).status == 0
     return (into / "stdout").read_text().strip()
@@ -66,7 +66,7 @@ def code_of(error: pytest.ExceptionInfo[ConnectError] | pytest.ExceptionInfo[Hos
 
 
 def states(slurm: Slurm) -> dict[str, str]:
-    """State by job number."""
+    """Return the state of each job, keyed by job number."""
     return {job: state for job, _, state, _, _ in slurm.jobs()}
 
 
@@ -115,7 +115,7 @@ def test_a_node_is_measured_on_alone_and_two_hosts_have_two(slurm: Slurm) -> Non
 
 
 def test_two_hosts_do_not_share_a_node_that_is_free_again(slurm: Slurm) -> None:
-    """The second host is opened while the first one, between two jobs, holds no node."""
+    """The second host is opened while the first one, between two jobs, does not hold a node."""
     blocker = _occupy(slurm, "n2")
     with opened(host_of("lab-1")) as one:
         with ThreadPoolExecutor(1) as pool:
@@ -131,7 +131,7 @@ def test_two_hosts_do_not_share_a_node_that_is_free_again(slurm: Slurm) -> None:
 
 
 def test_a_run_interrupted_between_two_jobs_cleans_up(slurm: Slurm) -> None:
-    """Somebody else's job takes the node, a job of the run still waits, and the engine keeps interrupting the host."""
+    """Another user's job takes the node, a job of the run still waits, and the engine keeps interrupting the host."""
     host = host_of("lab-1")
     host.open(SESSION)
     assert any(Path(host.work).name in left for left in slurm.left())
@@ -253,7 +253,7 @@ def test_a_node_that_is_looked_at_has_no_session(slurm: Slurm) -> None:
 
 
 def test_another_asct_takes_the_work_up(slurm: Slurm, into: Into, own_state: Path) -> None:
-    """As after `kill -9`: the connection breaks, the node continues, and the resumed session finds all results."""
+    """As after `kill -9`, the connection breaks, the node continues, and the resumed session finds all results."""
     host = host_of()
     host.open(SESSION)
     host.plan_jobs([JobRequest("a", 60), JobRequest("b", 60)])

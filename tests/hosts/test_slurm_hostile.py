@@ -1,4 +1,4 @@
-"""Hostile input from Slurm: reused job numbers, folders of others, endless messages, invalid rows."""
+"""Hostile input from Slurm: reused job numbers, folders of other accounts, endless messages, and invalid rows."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ RUN = "20260101T000000Z-abc123"
 
 
 def program(folder: Path, name: str, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Put a program of this name first on the PATH."""
+    """Put a program with this name first on the PATH."""
     folder.mkdir(exist_ok=True)
     (folder / name).write_text(f"#!/bin/sh\n{text}\n")
     (folder / name).chmod(0o755)
@@ -82,7 +82,7 @@ def test_a_job_of_another_name_is_not_ours(tmp_path: Path, monkeypatch: pytest.M
 
 @pytest.fixture
 def foreign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The folder of a job was made by another account: `id` reports a different user."""
+    """Provide a job folder that another account created: `id` reports a different user."""
     program(tmp_path / "bin", "id", "echo 64999", monkeypatch)
     door = tmp_path / "door"
     door.mkdir()

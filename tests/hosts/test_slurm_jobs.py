@@ -1,4 +1,4 @@
-"""The use of Slurm's commands and their output, without a cluster."""
+"""How asct uses Slurm's commands and parses their output, tested without a cluster."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.ssh
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home folder without keys, agent or ssh configuration."""
+    """Provide a home folder without keys, an agent or an ssh configuration."""
     folder = tmp_path / "home"
     (folder / ".ssh").mkdir(parents=True)
     monkeypatch.setenv("HOME", str(folder))
@@ -131,7 +131,7 @@ def test_agent(sshd: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_received_data_is_acknowledged_at_once(sshd: Sshd, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A socket that answers what it receives delays acknowledgments (TCP_QUICKACK is 0) unless told otherwise."""
+    """A socket that replies to what it receives delays acknowledgments (TCP_QUICKACK is 0) unless told otherwise."""
     prompt: list[int] = []
 
     class Seen(PromptSocket):
@@ -254,7 +254,7 @@ def test_login_script_that_talks(own_sshd: Sshd) -> None:
 
 @pytest.fixture(params=["bash", "busybox", "dash"])
 def other_shell(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """A search path on which `sh` is another shell."""
+    """Return a search path on which `sh` is a different shell."""
     folder = tmp_path / "bin"
     folder.mkdir()
     found = shutil.which(request.param)
@@ -264,7 +264,7 @@ def other_shell(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 def test_other_shells_run_the_runner(other_shell: str, tmp_path: Path) -> None:
-    """A complete session without asct's classes: open, job file, leave."""
+    """The test runs a complete session without asct's classes: it opens the session, submits a job file and leaves."""
     environment = {**os.environ, "PATH": other_shell, "HOME": str(tmp_path)}
     text = script.open_script("x", str(tmp_path / "w"), "0" * 32, SessionSpec("r", "a test"))
     streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "env": environment}

@@ -1,4 +1,4 @@
-"""Routes to a host: several jump hosts, ~/.ssh/config, known hosts of a plan and of a host."""
+"""Routes to a host: several jump hosts, ~/.ssh/config, and known hosts for a plan or for a single host."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def three() -> Iterator[Fleet]:
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home folder without keys, agent or ssh configuration."""
+    """Provide a home folder without keys, an agent or an ssh configuration."""
     folder = tmp_path / "home"
     (folder / ".ssh").mkdir(parents=True)
     monkeypatch.setenv("HOME", str(folder))
@@ -44,13 +44,13 @@ def place(server: Sshd) -> str:
 
 
 def spec_of(made: Fleet, **changes: object) -> HostSpec:
-    """The third host; the others are before it."""
+    """Return the third host; the other hosts are in front of it."""
     files = {"identity_file": str(made.identity), "known_hosts": str(made.known_hosts)}
     return made.servers["n003"].spec("n003", **{**files, "workdir": "/var/tmp/asct", **changes})
 
 
 def reached_by(made: Fleet, spec: HostSpec) -> list[int]:
-    """The number of logins on each host of the route to `spec`."""
+    """Return the number of logins on each host of the route to `spec`."""
     before = logins(made)
     host = open_host(spec)
     try:
@@ -69,7 +69,8 @@ def test_two_jump_hosts_of_the_plan(three: Fleet, home: Path) -> None:
 
 @pytest.mark.parametrize("way", ["list", "nested"])
 def test_two_jump_hosts_of_ssh_config(three: Fleet, home: Path, way: str) -> None:
-    """ProxyJump as a list, and a jump host that is itself behind one; users and ports come from ~/.ssh/config, too."""
+    """ProxyJump may be a list, or the jump host may itself be behind another one. Users and ports come from
+    ~/.ssh/config, too."""
     first, second, third = three.servers.values()
     jumps = {"list": ("", "a,b"), "nested": ("ProxyJump a", "b")}[way]
     (home / ".ssh" / "config").write_text(
@@ -89,7 +90,7 @@ def test_jump_hosts_in_a_circle(three: Fleet, home: Path) -> None:
 
 
 def test_a_jump_host_has_a_key_of_its_own(three: Fleet, home: Path, tmp_path: Path) -> None:
-    """`identity_file` of the plan is for the host; the jump host uses the key from ~/.ssh/config."""
+    """The plan's `identity_file` is for the host, whereas the jump host uses the key from ~/.ssh/config."""
     first = three.servers["n001"]
     keygen(tmp_path / "other")
     keys = first.folder / "authorized_keys"
@@ -103,7 +104,8 @@ def test_a_jump_host_has_a_key_of_its_own(three: Fleet, home: Path, tmp_path: Pa
 
 
 def test_known_hosts_of_the_plan_and_of_a_host(three: Fleet, home: Path, tmp_path: Path) -> None:
-    """One file for all hosts of the plan and another one for a single host; a host missing in its file is refused."""
+    """One file contains the keys of all hosts in the plan, and another one those of a single host. A host that is
+    missing from its file is refused."""
     hosts = three.hosts()
     first, second, third = three.servers.values()
     (tmp_path / "lab").mkdir()

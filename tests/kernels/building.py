@@ -1,4 +1,4 @@
-"""How kernels are built and run in these tests: by the one command that every builder uses."""
+"""Building and running kernels in these tests, with the one command that every builder uses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COMPILERS = {"x86_64": "gcc", "aarch64": "aarch64-linux-gnu-gcc"}
 CLANG = {"x86_64": ("clang",), "aarch64": ("clang", "--target=aarch64-linux-gnu")}
 NAMES = tuple(sorted(path.stem for path in KERNELS.glob("*/*.c") if path.stem == path.parent.name))
 CMN_IMAGE = Path(__file__).parent / "data" / "cmn-600-1x1.image"
-"""Registers of a mesh of one crosspoint, made up by tests/facts/cmn/generator.py."""
+"""Registers of a mesh with one crosspoint, created by tests/facts/cmn/generator.py."""
 _CPUS = sorted(os.sched_getaffinity(0))[:2]
 _BOTH = ",".join(map(str, _CPUS))
 SMALL: Mapping[str, tuple[str, ...]] = {
@@ -55,7 +55,7 @@ SMALL: Mapping[str, tuple[str, ...]] = {
         "5",
     ),
 }
-"""Arguments with which each kernel takes well below a second, also under an emulator."""
+"""Arguments with which each kernel takes well below a second, even in an emulator."""
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,8 @@ class Ran:
 
 
 class Builds:
-    """Static kernels of an architecture by name, each built when it is first asked for; processes side by side wait for
-    the one that does."""
+    """Static kernels for one architecture by name. Each is built when it is first requested; concurrent processes wait
+    for the one that builds it."""
 
     def __init__(self, folder: Path, arch: str) -> None:
         self._folder = folder
@@ -102,7 +102,7 @@ def compile_sources(
     flags: Sequence[str] = ("-static",),
     compiler: Sequence[str] = (),
 ) -> Path:
-    """Compiles with all warnings as errors, from within kernels/; by the architecture's gcc unless told otherwise."""
+    """Compile with all warnings as errors, from within kernels/. By default, the gcc of the architecture is used."""
     command = [
         *(compiler or (COMPILERS[arch],)),
         *CHECKED,
@@ -123,7 +123,7 @@ def sources_of(name: str) -> list[Path]:
 
 
 def run(program: Path | list[str], *arguments: str, timeout: float = 120, **options: Any) -> Ran:
-    """Runs a kernel; every line of its standard output must be JSON."""
+    """Run a kernel. Every line of its standard output must be JSON."""
     prefix = [str(program)] if isinstance(program, Path) else program
     done = subprocess.run(
         [*prefix, *arguments], capture_output=True, text=True, timeout=timeout, check=False, **options

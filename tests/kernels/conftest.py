@@ -1,4 +1,4 @@
-"""Kernels built once for all tests of this folder, whichever process runs them."""
+"""Fixtures: kernels that are built once for all tests in this folder, whichever process runs the tests."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def built_arm(tmp_path_factory: pytest.TempPathFactory) -> Builds:
 
 
 def _shared(factory: pytest.TempPathFactory, name: str) -> Path:
-    """A folder of this test run that all of its processes share."""
+    """Return a folder of this test run that all of its processes share."""
     base = factory.getbasetemp()
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / name
     folder.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""The kernel guard in tests: run over targets in a folder of its own, and what it wrote."""
+"""Running the kernel guard in tests: on targets in a separate folder, with its output."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from tests.disks.loop import Loop
 
 @dataclass(frozen=True)
 class Guard:
-    """The program, and the folder it runs in."""
+    """The program, and the folder in which it runs."""
 
     program: Path
     folder: Path
 
     def step(self, targets: Sequence[Target], command: Sequence[str], **orders: Any) -> Step:
-        """A look at the targets, or a command below guard; what is needed for it is in the folder."""
+        """Return a step that inspects the targets or runs a command under guard. The files that it needs are written to
+        the folder."""
         inside = Step("point", Tool("any"), tuple(command[1:]))
         step = guarded(inside, command[0], targets, **orders) if command else inspection(targets)
         for name, text in step.files.items():
@@ -31,14 +32,14 @@ class Guard:
         return step
 
     def start(self, targets: Sequence[Target], command: Sequence[str], **orders: Any) -> subprocess.Popen[str]:
-        """In the background; its standard output is a pipe."""
+        """Start guard in the background. Its standard output is a pipe."""
         step = self.step(targets, command, **orders)
         return subprocess.Popen(
             [self.program, *step.arguments], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
 
     def run(self, targets: Sequence[Target], *command: str, more: Sequence[str] = (), **orders: Any) -> Guarded:
-        """To its end."""
+        """Run guard until it ends."""
         step = self.step(targets, command, **orders)
         done = subprocess.run(
             [self.program, *more, *step.arguments],
@@ -67,24 +68,24 @@ class Guarded:
 
     @property
     def refusal(self) -> str:
-        """The check that refused; empty if none did."""
+        """The check that refused the target, or an empty string if none did."""
         end = self.lines[-1]
         assert end["t"] == "end" and self.output.status == (0 if end["ok"] else 4), self.output
         return "" if end["ok"] else str(end["error"].split(": ")[1])
 
     @property
     def failed(self) -> dict[str, str]:
-        """Detail of each check that did not pass."""
+        """The details of each check that did not pass, keyed by name."""
         return {line["name"]: line["detail"] for line in self.lines if line["t"] == "check" and line["ok"] is not True}
 
     def detail(self, name: str) -> str:
-        """Of the only check of this name."""
+        """Return the details of the only check with this name."""
         (line,) = [line for line in self.lines if line["t"] == "check" and line["name"] == name]
         return str(line["detail"])
 
 
 def owned(loop: Loop, **changes: Any) -> Target:
-    """A loop device to be written, with consent to it as it is."""
+    """Return a loop device to be written, with consent for its current state."""
     return Target(**{"path": str(loop.path), "access": "write", "serial": str(loop.backing), **changes})
 
 

@@ -1,4 +1,4 @@
-"""Arguments for quick runs of the kernel load, and what its README says of its lines."""
+"""Arguments for quick runs of the kernel `load`, and the description of its output lines in its README."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TRAFFIC = (
 
 
 def documented() -> dict[str, set[str]]:
-    """The keys of each line in the example of the kernel's README, so that the text cannot fall behind."""
+    """Return the keys of each line in the example in the kernel's README, so that the README stays up to date."""
     text = (KERNELS / "load" / "README.md").read_text()
     block = text.split("```json\n", 1)[1].split("```", 1)[0]
     decoder, keys = json.JSONDecoder(), {}

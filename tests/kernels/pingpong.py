@@ -1,4 +1,4 @@
-"""What the tests of the pingpong kernel share."""
+"""Helpers shared by the tests of the `pingpong` kernel."""
 
 from __future__ import annotations
 
@@ -15,6 +15,6 @@ QUICK = ("--turns", "20", "--batches", "24", "--addresses", "2", "--time-cap-ms"
 
 
 def pretending(cpus: int, folder: Path, flags: Sequence[str] = ("-static",)) -> Path:
-    """The kernel, made to believe that there are so many CPUs."""
+    """Return a kernel that assumes that this number of CPUs exists."""
     pretend = (f"-DPRETEND={cpus}", "-include", str(HERE / "pretend_cpus.h"))
     return compile_sources(sources_of("pingpong"), folder / "pingpong", flags=(*flags, *pretend))

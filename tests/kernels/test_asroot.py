@@ -1,4 +1,5 @@
-"""Kernels that start themselves again through sudo: what they leave, and that nothing of root outlives who asked."""
+"""Kernels that restart themselves through sudo: what they leave behind, and that no process of root outlives the
+process that requested it."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ PROGRAM = "id -u; echo result >told.json; sleep 300"
 
 @pytest.fixture
 def place(built: Builds) -> Iterator[Path]:
-    """A folder of the account with kernels that it may run as root."""
+    """Provide a folder of the account with kernels that it may run as root."""
     folder = Path(tempfile.mkdtemp(prefix="asct-sudo-"))
     try:
         folder.chmod(0o755)
@@ -50,7 +51,7 @@ def start(place: Path, kernel: str, *arguments: str, prefix: Sequence[str] = ())
 
 
 def guarding(place: Path, *arguments: str, prefix: Sequence[str] = ()) -> subprocess.Popen[str]:
-    """guard as root over a program that sleeps, once that has begun."""
+    """Start guard as root with a program that sleeps, and wait until the program has begun."""
     files = ["--sudo", "told.json,program.stdout,never.json"]
     process = start(place, "guard", *files, "--targets", "targets", "--", "/bin/sh", "-c", PROGRAM, prefix=prefix)
     told = place / "work" / "told.json"
@@ -78,7 +79,7 @@ def test_the_death_of_the_accounts_process_ends_root(place: Path) -> None:
 
 
 def test_the_death_of_who_started_it_ends_root(place: Path) -> None:
-    """A parent that is killed takes the account's process with it, and that what root runs."""
+    """If the parent is killed, the account's process ends as well, and so does everything that root runs for it."""
     process = guarding(place, prefix=("/bin/sh", "-c", '"$@"; exit "$?"', "sh"))
     process.kill()
     process.communicate(timeout=60)

@@ -1,4 +1,4 @@
-"""What the compiler made of the timed loops: the loads and adds that are meant, and nothing else."""
+"""What the compiler generated for the timed loops: the intended loads and adds, and nothing else."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def disassembly(request: pytest.FixtureRequest) -> tuple[str, Path]:
 
 
 def instructions(program: tuple[str, Path], function: str) -> list[tuple[int, str]]:
-    """Address and text of each instruction of a function."""
+    """Return the address and the text of each instruction of a function."""
     arch, path = program
     command = [OBJDUMP[arch], "-d", "--no-show-raw-insn", f"--disassemble={function}", str(path)]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
@@ -30,7 +30,7 @@ def instructions(program: tuple[str, Path], function: str) -> list[tuple[int, st
 
 
 def loop(program: tuple[str, Path], function: str) -> list[str]:
-    """The body of the only loop: from the target of the backward branch to the branch."""
+    """Return the body of the only loop, from the target of the backward branch to the branch."""
     listing = instructions(program, function)
     backward = []
     for address, text in listing:

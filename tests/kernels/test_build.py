@@ -1,4 +1,4 @@
-"""Kernels build by make and under sanitizers, for both architectures."""
+"""Kernels can be built with make and with sanitizers, for both architectures."""
 
 from __future__ import annotations
 
@@ -54,7 +54,8 @@ def test_every_kernel_has_arguments_for_a_quick_run() -> None:
 
 
 def whole_stream(command: list[str], name: str) -> None:
-    """A kernel's quick run: begins, measures, and ends well; nothing on standard error."""
+    """Check a quick run of a kernel: it begins, measures and ends successfully, and prints nothing to standard
+    error."""
     ran = run(command, *SMALL[name])
     assert (ran.status, ran.stderr) == (0, "")
     assert [line["t"] for line in ran.lines][:2] == ["meta", "ready"]
@@ -98,7 +99,7 @@ def test_every_page_kind_and_sparse_chains_are_clean_under_sanitizers(tmp_path: 
 @pytest.mark.parametrize("cpu", ["neoverse-n1", "max,sve-max-vq=1", "max,sve-max-vq=16,sve-default-vector-length=256"])
 @pytest.mark.parametrize("name", NAMES)
 def test_the_aarch64_kernels_write_a_whole_stream(name: str, cpu: str, built_arm: Builds) -> None:
-    """Without SVE, and with vectors of 128 and of 2048 bits."""
+    """The test runs without SVE, and with vectors of 128 and 2048 bits."""
     command = ["qemu-aarch64", "-cpu", cpu, str(built_arm[name])]
     whole_stream(command, name)
     assert run(command, *SMALL[name]).meta["arch"] == "aarch64"

@@ -1,4 +1,4 @@
-"""The chain is one cycle for every length, stride and seed, and all cycles are equally likely."""
+"""The chain is a single cycle for every length, stride and seed, and all cycles are equally likely."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stream of the chase kernel: sizes, statistics, pages, interruption."""
+"""The output of the `chase` kernel: sizes, statistics, pages and interruption."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ QUICK = ("--time-cap-ms", "5", "--patience-ms", "0")
 
 
 def documented() -> dict[str, set[str]]:
-    """The keys of each line in the example of the kernel's README, so that the text cannot fall behind."""
+    """Return the keys of each line in the example in the kernel's README, so that the README stays up to date."""
     text = (KERNELS / "chase" / "README.md").read_text()
     block = text.split("```json\n", 1)[1].split("```", 1)[0]
     decoder, keys = json.JSONDecoder(), {}
@@ -35,7 +35,7 @@ def documented() -> dict[str, set[str]]:
 
 @pytest.fixture(scope="module")
 def swept(chase: Path) -> Ran:
-    """A sweep over the first caches with some refining."""
+    """Return a sweep over the first caches with some refinement."""
     ran = run(chase, "--max-size", "1048576", "--refine-max", "12", "--seed", "7", *QUICK)
     assert ran.status == 0, ran.stderr
     return ran
@@ -117,7 +117,8 @@ def test_the_statistics_are_those_of_the_listed_batches(swept: Ran) -> None:
 
 
 def interval_rank(count: int, effective: float) -> int:
-    """From 0: the lower end of the interval of the median of `count` values that are worth `effective` ones."""
+    """Return the lower end, counted from 0, of the interval for the median of `count` values that are worth `effective`
+    independent ones."""
     return max(0, int((count - 1.96 * count / min(count, effective) ** 0.5) / 2) - 1)
 
 
@@ -138,7 +139,7 @@ def test_the_number_of_batches_is_that_asked_for_whatever_they_show(chase: Path)
 
 
 def test_a_further_look_adds_its_batches(chase: Path) -> None:
-    """The neighbors of the CPU decide whether a size is measured again; in either case no batch is lost."""
+    """The load on neighboring CPUs decides whether a size is measured again. In either case, no batch is lost."""
     for _ in range(3):
         ran = run(chase, "--sizes", "8192,16384,24576,32768", "--batches", "30", "--time-cap-ms", "60000")
         assert ran.status == 0, ran.stderr
@@ -198,7 +199,7 @@ def test_windows_keep_a_chain_dense_and_local(chase: Path) -> None:
 
 @pytest.mark.parametrize("stride", [64, 4096])
 def test_the_longest_dense_chain_has_the_same_lines_with_every_stride(stride: int, chase: Path) -> None:
-    """A cache holds lines, not strides: with fewer of them, memory would never be read."""
+    """A cache holds lines, not strides. With fewer lines, memory would never be read."""
     ran = run(chase, "--sizes", "1048576", "--stride", str(stride), *QUICK)
     assert ran.meta["max_lines"] == 1 << 21
 
@@ -222,7 +223,7 @@ def test_auto_takes_the_largest_that_is_to_be_had(chase: Path) -> None:
 
 
 def test_auto_takes_the_same_kind_for_memory_of_any_size(chase: Path) -> None:
-    """Pages of 1 GiB would be used for the largest memory only, and the system takes seconds to make one."""
+    """Pages of 1 GiB could be used only for the largest sizes, and the system takes seconds to provide one."""
     kinds = {run(chase, "--sizes", f"4194304,{size}", *QUICK).meta["pages"] for size in (8 << 20, 1 << 30)}
     assert "1g" not in kinds
 
@@ -248,7 +249,8 @@ def test_a_killed_run_leaves_whole_lines_and_no_end(number: signal.Signals, chas
 
 
 def test_a_cpu_that_leaves_hardly_a_batch_alone_is_waited_for(chase: Path) -> None:
-    """Stopped again and again after a part of a millisecond, each time for longer than all sizes may take."""
+    """The kernel is stopped repeatedly after a fraction of a millisecond, each time for longer than all sizes may
+    take."""
     command = [str(chase), "--max-size", "1048576", "--refine-to", "0", "--time-cap-ms", "1", "--patience-ms", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None and process.stderr is not None

@@ -1,4 +1,5 @@
-"""cmn: walks the registers of made up meshes, bounded whatever they hold, in images and through /dev/mem."""
+"""cmn reads the registers of synthetic meshes, in images and through /dev/mem. Whatever they contain, its work is
+bounded."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ def arguments(hardware: Hardware, image: Path, registers: str | None = None) -> 
 
 
 def told(ran: Ran) -> list[dict[str, object]]:
-    """All lines but those of every kernel."""
+    """Return all lines except those that every kernel prints."""
     return [line for line in ran.lines if line["t"] not in ("meta", "ready")]
 
 
@@ -86,7 +87,7 @@ def test_a_register_of_32_bits_is_read_as_one(cmn: Path, tmp_path: Path) -> None
 
 
 def test_external_and_isolated_nodes_are_not_touched(cmn: Path, tmp_path: Path) -> None:
-    """They have no registers in the image: the kernel would print zeros had it looked."""
+    """These nodes have no registers in the image. If the kernel read them, it would print zeros."""
     hardware = build(hw.CMN_S3, 2, 2, slices, revision=3, chi=6)
     for flag, xp in zip((hw.EXTERNAL, hw.ISOLATED), hardware.crosspoints[1:], strict=False):
         hardware.devices[xp.offset][0].flags = flag
@@ -105,7 +106,8 @@ def test_device_isolation_keeps_it_off_all_devices(cmn: Path, tmp_path: Path) ->
 
 
 def test_pointers_of_zero_are_left_out_but_in_a_cmn_600(cmn: Path, tmp_path: Path) -> None:
-    """AmpereOneX counts more devices than it has. In a CMN-600 the root is elsewhere, so that a node may be at 0."""
+    """AmpereOneX reports more devices than it has. In a CMN-600, the root is elsewhere, so a node may be at offset
+    0."""
     for model, most in ((hw.CMN_700, 0), (hw.CMN_600, 1)):
         hardware = build(model, 2, 2, neoverse if most == 0 else lambda x, y: [Plug(0, hw.P_HNF, (hw.HN_F,))], chi=2)
         hardware.crosspoints[0].children.append(0)
@@ -149,7 +151,8 @@ def test_a_tree_that_bites_its_tail_ends(cmn: Path, tmp_path: Path) -> None:
 
 
 def test_nothing_outside_is_read(cmn: Path, tmp_path: Path) -> None:
-    """Every size of a small image, and every end of the file: what lies beyond cannot be read, and is not."""
+    """The test uses every size of a small image, and every position of the end of the file. What lies beyond cannot be
+    read and is not read."""
     hardware = build(TINY, 1, 1, lambda x, y: [Plug(0, hw.P_HNF, (hw.HN_F,))], chi=2)
     whole = hardware.write(tmp_path / "image").read_bytes()
     for size in (0x908, 0x1000, 0x1008, 0x1088, 0x1108, 0x2000, 0x2088, 0x2900, 0x2904, 0x2908):
@@ -246,7 +249,7 @@ def test_files_that_are_no_images_are_refused(cmn: Path, tmp_path: Path) -> None
 
 @pytest.fixture
 def public(cmn: Path) -> Iterator[Path]:
-    """The kernel where every account finds it."""
+    """Provide the kernel in a place that every account can access."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
         yield Path(shutil.copy(cmn, folder))
@@ -260,7 +263,7 @@ def test_without_root_it_says_so(public: Path) -> None:
 
 
 def through_memory(cmn: Path, image: Path, *options: str) -> Ran:
-    """With the image as /dev/mem, in a mount namespace of its own."""
+    """Run the kernel with the image as /dev/mem, in a separate mount namespace."""
     script = 'mount -t tmpfs none /dev && cp --sparse=always "$0" /dev/mem && exec "$@"'
     command = ["unshare", "--mount", "--propagation", "private", "sh", "-c", script, str(image), str(cmn), *options]
     return run(command)
@@ -282,7 +285,7 @@ def test_reads_through_dev_mem_from_the_base(cmn: Path, tmp_path: Path) -> None:
 
 @as_root
 def test_reads_that_the_bus_answers_with_an_error_are_null(cmn: Path, tmp_path: Path) -> None:
-    """Made by a file that ends before its mapping does: the same signal."""
+    """The test uses a file that ends before its mapping does, which causes the same signal."""
     hardware = build(TINY, 1, 1, lambda x, y: [Plug(0, hw.P_HNF, (hw.HN_F,))], chi=2)
     whole = hardware.write(tmp_path / "image").read_bytes()
     (tmp_path / "memory").write_bytes(whole[:0x2000])

@@ -1,4 +1,4 @@
-"""cmnwatch: loads, counts and ends. There is no mesh here: software events stand in for watchpoints."""
+"""cmnwatch: load, counts and how it ends. No mesh is available here, so software events replace watchpoints."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from tests.kernels.building import Builds, Ran, run
 pytestmark = pytest.mark.kernels
 
 CPU_CLOCK = "1 {on} 0 0 0"
-"""PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK: ns that a CPU was busy or not, so it counts on every machine."""
+"""PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK: the time in ns, whether the CPU is busy or not, so it counts on every
+machine."""
 CONTEXT_SWITCHES = "1 {on} 3 0 0"
 NO_SUCH = "1 {on} 0xffff 0 0"
 CPUS = sorted(os.sched_getaffinity(0))[:2]
@@ -89,7 +90,7 @@ def test_without_the_right_to_watch_it_says_the_way_out(watch: Path, tmp_path: P
 @root
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_it_ends_at_once_and_leaves_whole_lines(watch: Path, tmp_path: Path, number: signal.Signals) -> None:
-    """Before its first line, which takes two windows of 10 s."""
+    """The kernel is stopped before its first line, which takes two windows of 10 s."""
     place = events(tmp_path, CPU_CLOCK)
     command = [watch, "--events", place, "--cpus", ",".join(map(str, CPUS)), "--window-us", "10000000"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:

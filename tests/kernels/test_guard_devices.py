@@ -1,4 +1,4 @@
-"""guard and block devices: what may be written, and by which check everything else is refused."""
+"""guard and block devices: what may be written, and which check refuses everything else."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def swapping(device: str) -> Iterator[None]:
 
 
 def partition(loop: Loop) -> str:
-    """A table with one partition; its device."""
+    """Create a partition table with one partition, and return the device of the partition."""
     sh("sfdisk", "--wipe=always", "--no-tell-kernel", str(loop.path), given="label: gpt\n2048,8192\n")
     sh("partx", "--add", str(loop.path))  # not each kernel knows the format itself
     return f"{loop.path}p1"
@@ -134,7 +134,7 @@ def test_another_loop_device_upon_it_is_refused(guard: Guard, loop: Loop) -> Non
 
 
 def test_a_second_loop_device_over_its_file_is_refused(guard: Guard, loop: Loop, tmp_path: Path) -> None:
-    """What is mounted by the one is destroyed by the other."""
+    """A write through one device would destroy what is mounted through the other."""
     sh("mkfs.ext4", "-q", str(loop.path))
     other = tmp_path / "other.img"
     other.hardlink_to(loop.backing)
@@ -252,7 +252,7 @@ def test_the_disk_of_the_system_is_refused_by_each_name(guard: Guard, tmp_path: 
 
 
 def test_a_name_that_changes_while_the_program_runs_does_no_harm(guard: Guard, loop: Loop, tmp_path: Path) -> None:
-    """The name leads elsewhere; the handle does not."""
+    """The name then refers to a different device, but the handle does not."""
     with loop_device(tmp_path, 8, name="other.img") as other:
         link = tmp_path / "link"
         link.symlink_to(loop.path)

@@ -1,4 +1,4 @@
-"""guard and regular files: what may be written, and what lies in them."""
+"""guard and regular files: which files may be written, and what they contain."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def put(file: Path, *pieces: tuple[int, bytes]) -> None:
-    """Bytes at offsets of a blank file; negative ones count from its end."""
+    """Write bytes at offsets of an empty file. Negative offsets count from the end."""
     content = bytearray(4 * MIB)
     for offset, piece in pieces:
         place = offset % len(content)
@@ -122,7 +122,8 @@ def test_files_in_use_are_refused(guard: Guard, file: Path) -> None:
 
 
 def unprivileged(program: Path, place: Path, mode: int, *more_names: str) -> Guarded:
-    """The look of an ordinary account, which cannot see the open files of others, at its dirty file in `place`."""
+    """Return the inspection by an ordinary account, which cannot see the open files of others, of its dirty file in
+    `place`."""
     place.mkdir()
     target = place / "scratch.dat"
     target.write_bytes(b"XFSB" + bytes(4 * MIB))
@@ -208,17 +209,17 @@ CONFIRMED = {
     "zfs": (256 * 1024 + 129 * 1024, bytes.fromhex("0cb1ba0000000000")),
     "zfs at the end": (-256 * 1024 + 130 * 1024, bytes.fromhex("0000000000bab10c")),
 }
-"""Signatures that ask for more than their magic, from each format's own description."""
+"""Signatures that require more than their magic number, based on the description of each format."""
 
 
 def literal(text: str) -> bytes:
-    """A C string."""
+    """Convert a C string literal."""
     parts = re.findall(r"\\x([0-9a-f]{2})|\\([0-7])|([^\\])", text)
     return b"".join(bytes.fromhex(a) if a else bytes([int(b)]) if b else c.encode() for a, b, c in parts)
 
 
 def table() -> list[tuple[str, int, bytes]]:
-    """Name, offset and bytes of each simple line of magics.h."""
+    """Return the name, offset and bytes of each simple line in magics.h."""
     found = []
     text = (KERNELS / "guard" / "magics.h").read_text()
     for name, offset, magic in re.findall(r'FRONT\("([^"]+)", ([0-9a-fx +*<]+), "((?:[^"\\]|\\.)*)"\)', text):

@@ -1,4 +1,4 @@
-"""guard and its program: handles, signals, ends of every kind, samples, and orders to stop."""
+"""guard and its program: handles, signals, all ways in which the program may end, samples, and orders to stop."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def guard(built: Builds, tmp_path: Path) -> Guard:
 
 @pytest.fixture
 def target(tmp_path: Path) -> Target:
-    """A blank file to be written."""
+    """Return an empty file to be written."""
     file = tmp_path / "file"
     file.write_bytes(bytes(1 << 20))
     return Target(str(file), "write")
 
 
 def until(found: Path) -> str:
-    """Its text once it is there."""
+    """Wait until the file exists, and return its text."""
     deadline = time.monotonic() + 60
     while not found.exists() or not found.read_text().endswith("\n"):
         assert time.monotonic() < deadline
@@ -44,7 +44,7 @@ def until(found: Path) -> str:
 
 
 def alive(pid: int) -> bool:
-    """Whether it runs; one that only waits to be reaped does not."""
+    """Return whether the process is running. A zombie does not count."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     except OSError:
@@ -59,7 +59,7 @@ def gone(pids: list[int]) -> bool:
 
 
 def groups() -> set[str]:
-    """Control groups of guards."""
+    """Return guard's control groups."""
     return {
         str(path) for root in ("cpuacct", "unified", ".") for path in Path("/sys/fs/cgroup", root).glob("asct-guard-*")
     }
@@ -150,7 +150,7 @@ def test_the_cpu_time_of_all_that_the_program_starts_is_counted(guard: Guard, ta
 
 
 def ticks(pid: int) -> int:
-    """Processor time that a process has used."""
+    """Return the processor time that a process has used, in ticks."""
     return sum(map(int, Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13]))
 
 

@@ -1,4 +1,4 @@
-"""The rule by which guard stops a program, on series whose truth is known."""
+"""The rule by which guard stops a program, applied to series for which the right result is known."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ Settled = Callable[..., float | None]
 
 @pytest.fixture(scope="module")
 def settled(tmp_path_factory: pytest.TempPathFactory) -> Settled:
-    """Seconds after which a series of requests per 100 ms had settled; None if it never did."""
+    """Return a function that computes after how many seconds a series of requests per 100 ms had settled, or None if it
+    never did."""
     parts = [path for path in sources_of("guard") if path.stem == "settle"]
     flags = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
     made = tmp_path_factory.mktemp("settle") / "settle"
@@ -92,7 +93,8 @@ def test_the_start_is_left_out(settled: Settled) -> None:
 
 @pytest.mark.parametrize("start", [0.25, 2.0])
 def test_a_run_goes_on_until_its_start_no_longer_moves_its_mean(start: float, settled: Settled) -> None:
-    """What fio tells is the mean of all of it: 2 s at another rate are 2 % of it after half a minute at the least."""
+    """fio reports the mean of the whole run: 2 s at a different rate still account for 2 % of the mean after half a
+    minute or more."""
     series = [400.0 * start] * 20 + noise(0.01, 120)
     when = settled(series)
     assert when is not None and when > 30.0

@@ -1,4 +1,5 @@
-"""Pools of huge pages: what a kernel adds is there while it runs, and gone after it, however it ended.
+"""Pools of huge pages: what a kernel adds exists while the kernel runs, and is gone afterward, however the kernel
+ended.
 
 The pools belong to the whole machine: other tests that measure are kept away meanwhile, and counts are waited for
 rather than read once.
@@ -47,7 +48,7 @@ def eventually(holds: Callable[[], bool]) -> bool:
 
 
 def lacking() -> int:
-    """Bytes of a range that needs four pages more than are free."""
+    """Return the size of a range, in bytes, that needs four pages more than are free."""
     free = int(POOL.with_name("free_hugepages").read_text()) - int(POOL.with_name("resv_hugepages").read_text())
     return (free + 4) * 2 * MIB
 
@@ -58,7 +59,7 @@ def quick(chase: Path, *arguments: str) -> Ran:
 
 @contextmanager
 def measuring(chase: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
-    """A kernel that has its memory and goes on for a minute."""
+    """Start a kernel that has its memory and continues for a minute."""
     command = [str(chase), *ENDLESS, "--pages", "2m", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -69,7 +70,7 @@ def measuring(chase: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
 
 
 def guardians(program: Path) -> list[int]:
-    """Processes that run the program."""
+    """Return the processes that run the program."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -91,7 +92,7 @@ def test_what_the_pool_lacks_is_added_told_and_put_back(chase: Path) -> None:
 
 
 def test_the_guardian_has_ended_with_the_kernel(chase: Path) -> None:
-    """Its CPU time is then part of that of the kernel: nobody else waits for it."""
+    """The CPU time of the guardian is then part of the kernel's, because no other process waits for the guardian."""
     assert quick(chase, "--pages", "2m", "--sizes", str(lacking())).meta["pool_pages_added"] == 4
     assert guardians(chase) == []
 
@@ -118,7 +119,7 @@ def test_a_signal_puts_the_pool_back(number: signal.Signals, chase: Path) -> Non
 
 
 def test_the_host_stays_locked_until_the_pages_are_back(chase: Path, tmp_path: Path) -> None:
-    """The guardian keeps what the kernel has inherited: the locks of the session and of the host."""
+    """The guardian keeps what the kernel inherited: the locks of the session and of the host."""
     before = pool()
     with (tmp_path / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -180,7 +181,8 @@ def test_two_kernels_add_and_put_back_their_own(chase: Path) -> None:
 
 
 def test_pages_that_were_taken_out_while_in_use_are_not_left_behind(chase: Path) -> None:
-    """Growing a pool makes them lasting again: who grows it owes them too."""
+    """If a pool grows, these pages become permanent again, so the process that enlarges the pool must also remove
+    them."""
     before = pool()
     POOL.write_text(f"{before + 4}\n")
     with measuring(chase, "--sizes", str(lacking() - 8 * MIB)):
@@ -234,7 +236,7 @@ def test_an_eighth_of_the_free_memory_stays_free(chase: Path) -> None:
 
 
 def aside(chase: Path, tmp_path: Path, *arguments: str) -> Ran:
-    """The kernel as an account without rights."""
+    """Run the kernel under an account without privileges."""
     program = Path("/tmp") / f"asct-{os.getpid()}-{tmp_path.name}"
     program.write_bytes(chase.read_bytes())
     program.chmod(0o755)

@@ -1,4 +1,4 @@
-"""The stream of the kernel load: levels, targets, bandwidth alone, workloads, self-checks."""
+"""The output of the `load` kernel: levels, targets, bandwidth without latency, workloads and self-checks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ def load(built: Builds) -> Path:
 
 @pytest.fixture(scope="module")
 def curve(load: Path) -> Ran:
-    """A run in which every level has windows without a preempted thread; beside other tests, that may take several."""
+    """Return a run in which every level has windows without a preempted thread. If other tests run at the same time,
+    this may take several attempts."""
     for _ in range(20):
         ran = run(load, *QUICK, "--delays", "100000,300,0", "--seed", "7")
         assert ran.status == 0, ran.stderr
@@ -73,7 +74,7 @@ def test_idle_threads_move_nothing_and_each_level_does(curve: Ran) -> None:
 
 
 def test_many_nops_make_less_traffic(curve: Ran) -> None:
-    """By a factor of a thousand and more, which no neighbour hides: the fastest window of each level."""
+    """The factor is a thousand or more, which no neighbor can hide. The fastest window of each level is compared."""
     many, some, none = [level["max_bps"] for level in curve.of("sample")[1:]]
     assert many * 10 < min(some, none)
 
@@ -191,14 +192,14 @@ def test_what_a_workload_leaves_behind_ends_with_it(load: Path, tmp_path: Path) 
 
 
 def sleepers(parent: int) -> list[int]:
-    """Descendants that sleep."""
+    """Return the descendants that are sleeping."""
     children = [int(word) for word in of_process(parent, f"task/{parent}/children").split()]
     found = [child for child in children if of_process(child, "comm") == "sleep\n"]
     return found + [one for child in children for one in sleepers(child)]
 
 
 def of_process(process: int, name: str) -> str:
-    """A file of a process; nothing of one that has ended."""
+    """Return the content of a file of a process, or an empty string if the process has ended."""
     try:
         return Path(f"/proc/{process}/{name}").read_text()
     except (FileNotFoundError, ProcessLookupError):

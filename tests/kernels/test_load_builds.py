@@ -1,4 +1,5 @@
-"""load: exactly so many NOPs, true accesses in its loops, and self-checks that find a loop that does less."""
+"""load: the exact number of NOPs, the intended accesses in its loops, and self-checks that detect a loop that does
+less."""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ def program(request: pytest.FixtureRequest) -> tuple[str, Path]:
 
 
 def instructions(program: tuple[str, Path], function: str) -> list[tuple[int, str]]:
-    """Address and text of each instruction of a function."""
+    """Return the address and the text of each instruction of a function."""
     arch, path = program
     command = [OBJDUMP[arch], "-d", "--no-show-raw-insn", f"--disassemble={function}", str(path)]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
@@ -42,7 +43,7 @@ def instructions(program: tuple[str, Path], function: str) -> list[tuple[int, st
 
 
 def sled(listing: list[tuple[int, str]]) -> list[int]:
-    """Addresses of the 64 NOPs that stand together at last."""
+    """Return the addresses of the last 64 NOPs in the longest sequence of adjacent NOPs."""
     runs: list[list[int]] = [[]]
     size = 1 if listing and any(text.startswith("jmp *") for _, text in listing) else 4
     for address, text in listing:
@@ -54,7 +55,8 @@ def sled(listing: list[tuple[int, str]]) -> list[int]:
 
 
 def test_the_nops_executed_are_those_asked_for(tmp_path: Path) -> None:
-    """Counted by single steps: no other instruction depends on the number but two a round of 64."""
+    """The NOPs are counted by single-stepping. Apart from two instructions per round of 64, no other instruction
+    depends on the number."""
     program = compile_sources([HERE / "nops_count.c"], tmp_path / "count")
     done = subprocess.run([str(program)], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "ok\n")
@@ -83,7 +85,7 @@ def test_on_arm_each_landing_pad_leaves_as_many_nops_as_its_number(built_arm: Bu
 
 @pytest.mark.parametrize("kind", ["steps", "turns"])
 def test_loops_store_whole_lines_in_the_way_named(kind: str, program: tuple[str, Path]) -> None:
-    """Copy: as many stores as a line has vectors, of the normal or of the non-temporal kind and of no other."""
+    """For a copy, there are as many stores as a line has vectors, all of the normal or all of the non-temporal kind."""
     units = 8 if kind == "turns" else 1
     for isa in ISAS[program[0]]:
         normal, streaming = STORES[isa]
@@ -95,7 +97,8 @@ def test_loops_store_whole_lines_in_the_way_named(kind: str, program: tuple[str,
 
 
 def stores_vector(text: str) -> bool:
-    """Of a vector register, not of those that a function saves on the stack."""
+    """Return whether an instruction stores a vector register, excluding registers that a function saves on the
+    stack."""
     if re.match(r"(stp|stnp) q", text) or text.startswith(("st1d", "stnt1d")):
         return "sp" not in text
     return re.match(r"v?mov(dqa|dqa64|ntdq) %[xyz]mm\d+,.*\(", text) is not None
@@ -113,7 +116,8 @@ def test_reads_load_every_line_and_store_none(program: tuple[str, Path]) -> None
 @pytest.mark.arm
 @pytest.mark.parametrize("vector", [0, 16, 32, 48, 64, 128, 256])
 def test_every_traffic_is_right_with_vectors_of_every_length(vector: int, built_arm: Builds) -> None:
-    """Bytes of an SVE register, 0 without SVE. The emulator starts programs with 64 at most unless told otherwise."""
+    """The parameter is the number of bytes in an SVE register, or 0 without SVE. By default, the emulator starts
+    programs with at most 64."""
     sve = f"sve-max-vq={vector // 16},sve-default-vector-length={vector}" if vector else "sve=off"
     for traffic, touch in zip(TRAFFIC, ("64", "128", "256") * len(TRAFFIC), strict=False):
         arguments = (*QUICK, "--traffic", traffic, "--touch", touch, "--delays", "3,0")

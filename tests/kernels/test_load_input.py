@@ -1,4 +1,4 @@
-"""What load refuses, with what status and in which words."""
+"""What load refuses, with which exit status and which message."""
 
 from __future__ import annotations
 

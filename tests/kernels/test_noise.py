@@ -1,4 +1,4 @@
-"""What a kernel tells of the noise around it: the truth where the system tells it, null where it does not."""
+"""What a kernel reports about the noise around it: the actual values if the system provides them, otherwise null."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def noise(chase: Path, *arguments: str, through: tuple[str, ...] = ()) -> dict[s
 
 @contextmanager
 def spinning(cpu: int) -> Iterator[None]:
-    """Another program that wants the CPU all the time."""
+    """Run another program that always wants the CPU."""
     process = subprocess.Popen(["taskset", "-c", str(cpu), "sh", "-c", "while :; do :; done"])
     try:
         while not used_ticks(process.pid):
@@ -45,7 +45,7 @@ def spinning(cpu: int) -> Iterator[None]:
 
 
 def used_ticks(process: int) -> int:
-    """Of processor time in user mode."""
+    """Return the processor time used in user mode, in ticks."""
     return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11])
 
 
@@ -66,7 +66,8 @@ def test_another_program_on_the_cpu_is_seen_and_told(chase: Path) -> None:
 
 
 def test_the_extremes_of_the_clock_are_those_of_samples_and_not_of_single_probes(built: Builds) -> None:
-    """What interrupts adds, or shares the core with them, makes them longer: a sample tells its shortest cycle."""
+    """Interruptions, and other programs on the same core, lengthen cycles. A sample therefore reports its shortest
+    cycle."""
     with spinning(LAST):
         stream = run(built["stream"], "--cpus", str(LAST), "--variants", "all", "--sizes", "16384", "--pages", "4k")
         chase = run(built["chase"], *STEADY, *SHORT)

@@ -1,4 +1,4 @@
-"""Options, their description, and the exit status of everything that cannot be done."""
+"""Options, their description, and the exit status for everything that cannot be done."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ WRONG_USE = {
 
 
 WITHOUT_CHANCE = {"cmn", "cmnwatch"}
-"""Kernels that draw no random numbers: they read registers and count events."""
+"""Kernels that use no random numbers, because they read registers and count events."""
 
 
 @pytest.mark.parametrize("case", WRONG_USE)

@@ -1,4 +1,4 @@
-"""The stream of the pingpong kernel: pairs, methods, statistics, and how a run ends when something goes wrong."""
+"""The output of the `pingpong` kernel: pairs, methods and statistics, and how a run ends after a failure."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def pingpong(built: Builds) -> Path:
 
 @pytest.fixture(scope="module")
 def measured(pingpong: Path) -> Ran:
-    """One pair, all methods."""
+    """Return the run of one pair with all methods."""
     ran = run(pingpong, "--cpus", BOTH, "--seed", "7", "--addresses", "4", "--batches", "256", "--time-cap-ms", "1000")
     assert ran.status == 0, ran.stderr
     return ran
 
 
 def documented() -> dict[str, set[str]]:
-    """The keys of each line in the example of the kernel's README, so that the text cannot fall behind."""
+    """Return the keys of each line in the example in the kernel's README, so that the README stays up to date."""
     text = (KERNELS / "pingpong" / "README.md").read_text()
     block = text.split("```json\n", 1)[1].split("```", 1)[0]
     decoder, keys = json.JSONDecoder(), {}

@@ -1,4 +1,4 @@
-"""pingpong from every compiler, on both architectures, and what they made of its timed loops."""
+"""pingpong built by every compiler for both architectures, and the code that they generate for its timed loops."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def program(
 
 
 def instructions(program: tuple[str, Path], function: str) -> list[str]:
-    """The text of each instruction of a function."""
+    """Return the text of each instruction of a function."""
     arch, path = program
     command = [OBJDUMP[arch], "-d", "--no-show-raw-insn", f"--disassemble={function}", str(path)]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout

@@ -1,4 +1,5 @@
-"""How pingpong ends when a thread, a CPU, its memory or its reader fails: bounded in time, with a reason."""
+"""How pingpong ends if a thread, a CPU, its memory or the reader of its output fails: within a limited time, and with a
+reason."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ def out_of(process: subprocess.Popen[str]) -> IO[str]:
 
 @contextmanager
 def started(program: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, Any]]]:
-    """A kernel that measures, and its meta line."""
+    """Start a kernel, and provide its process and its meta line."""
     command = [str(program), *LONG, *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
@@ -53,7 +54,7 @@ def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
 
 
 def thread_on(process: subprocess.Popen[str], cpu: int) -> int:
-    """The thread that is bound to a CPU."""
+    """Return the thread that is bound to a CPU."""
     for task in Path(f"/proc/{process.pid}/task").iterdir():
         if int(task.name) != process.pid and os.sched_getaffinity(int(task.name)) == {cpu}:
             return int(task.name)
@@ -61,8 +62,8 @@ def thread_on(process: subprocess.Popen[str], cpu: int) -> int:
 
 
 def harmed(program: Path, harm: Callable[[subprocess.Popen[str]], None], *arguments: str) -> tuple[int, int, str]:
-    """How a run of one method ended that was done harm while it measured, behind the ms that it had: more of them when
-    it was over before."""
+    """Run one method, do harm to the run while it measures, and return how the run ended, preceded by the time limit in
+    ms. If the run ended before the harm, try again with more time."""
     for cap in (500, 2000, 8000):
         with started(program, "--time-cap-ms", str(cap), *arguments) as (process, _):
             with suppress(LookupError, OSError):
@@ -104,7 +105,7 @@ def test_a_thread_that_was_moved_ends_the_run_with_3(pingpong: Path) -> None:
 
 
 def arena_of(process: subprocess.Popen[str], bytes_: int) -> int:
-    """Where the mapping of that size begins."""
+    """Return the address at which the mapping of this size begins."""
     for line in Path(f"/proc/{process.pid}/maps").read_text().splitlines():
         low, high = (int(number, 16) for number in line.split()[0].split("-"))
         if high - low == bytes_:
@@ -114,7 +115,7 @@ def arena_of(process: subprocess.Popen[str], bytes_: int) -> int:
 
 @contextmanager
 def opened(memory: str) -> Iterator[int]:
-    """A process's memory, until the process ends: then it cannot be written any more."""
+    """Open the memory of a process. Once the process has ended, its memory can no longer be written."""
     descriptor = os.open(memory, os.O_RDWR)
     try:
         yield descriptor
@@ -135,7 +136,7 @@ def test_a_word_that_was_overwritten_fails_the_self_check(pingpong: Path) -> Non
 
 
 def test_a_line_that_was_overwritten_fails_the_self_check(pingpong: Path) -> None:
-    """The stamps, which stand behind the addresses of the next lines; the two write them anew all the time."""
+    """The stamps, which follow the addresses of the next lines, are overwritten. Both CPUs rewrite them constantly."""
     arguments = ("--time-cap-ms", "20000", "--methods", "chain", "--addresses", "1", "--chain-bytes", "4096")
     with started(pingpong, *arguments) as (process, meta):
         ring = arena_of(process, meta["arena_bytes"]) + 8192

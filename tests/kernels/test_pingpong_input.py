@@ -1,4 +1,4 @@
-"""What pingpong refuses, and how it says so."""
+"""What pingpong refuses, and with which message."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_wrong_use_ends_with_2_and_says_what_is_wrong(case: str, pingpong: Path)
 
 
 def rest(stderr: str, message: str) -> str:
-    """What an option's suggestion adds."""
+    """Return the text that the suggestion of an option adds."""
     return stderr.rstrip("\n").partition(message)[2]
 
 

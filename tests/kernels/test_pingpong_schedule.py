@@ -1,4 +1,5 @@
-"""The rounds of pairs: every pair once, no core in two pairs of a round, as few rounds as there can be."""
+"""The rounds of pairs: every pair occurs once, no core is in two pairs of a round, and the number of rounds is
+minimal."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ def listed(pingpong: Path, cpus: list[int], cores: list[int] | None = None, *opt
 
 
 def rounds_of(ran: Ran) -> list[Round]:
-    """The pairs of each round; their numbers count up from 0."""
+    """Return the pairs of each round. The rounds are numbered consecutively from 0."""
     lines = ran.of("round")
     assert [line["round"] for line in lines] == list(range(len(lines)))
     assert len(lines) == ran.end["rounds"] == ran.meta["rounds"]
@@ -37,7 +38,7 @@ def rounds_of(ran: Ran) -> list[Round]:
 
 
 def check(rounds: list[Round], cpus: list[int], cores: list[int]) -> None:
-    """What holds for every schedule."""
+    """Check what must hold for every schedule."""
     core_of = dict(zip(cpus, cores, strict=True))
     place = {cpu: i for i, cpu in enumerate(cpus)}
     played = [pair for pairs in rounds for pair in pairs]
@@ -66,7 +67,7 @@ def test_cpus_of_their_own_cores_play_in_the_fewest_rounds(counts: range | tuple
 def test_siblings_play_with_one_another_and_never_beside_one_another(
     cores: int, neighbours: bool, pingpong: Path
 ) -> None:
-    """Two CPUs a core, numbered side by side or by halves."""
+    """Each core has two CPUs, which are numbered consecutively or by halves."""
     cpus = list(range(2 * cores))
     of = [cpu // 2 if neighbours else cpu % cores for cpu in cpus]
     rounds = rounds_of(listed(pingpong, cpus, of))

@@ -1,4 +1,4 @@
-"""The stream of the kernel of that name: keys, windows, bytes, variants, threads, and what it refuses."""
+"""The output of the `stream` kernel: keys, windows, bytes, variants and threads, and the arguments that it refuses."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def stream(built: Builds) -> Path:
 
 @pytest.fixture(scope="module")
 def measured(stream: Path) -> Ran:
-    """Every traffic at two sizes on all CPUs, every variant in full."""
+    """Return the results of every access pattern at two sizes on all CPUs, with every variant measured in full."""
     traffic = ("--traffic", ",".join(WORDS), "--sizes", "24576,393216", "--variants", "all")
     ran = run(stream, "--cpus", BOTH, *traffic, "--seed", "7", *QUICK)
     assert ran.status == 0, ran.stderr
@@ -59,7 +59,7 @@ def measured(stream: Path) -> Ran:
 
 
 def documented() -> dict[str, set[str]]:
-    """The keys of each line in the example of the kernel's README, so that the text cannot fall behind."""
+    """Return the keys of each line in the example in the kernel's README, so that the README stays up to date."""
     block = (KERNELS / "stream" / "README.md").read_text().split("```json\n", 1)[1].split("```", 1)[0]
     decoder, keys = json.JSONDecoder(), {}
     while block := block.lstrip():
@@ -198,7 +198,7 @@ def test_one_process_measures_sets_of_several_widths_in_a_random_order(stream: P
 
 @pytest.mark.parametrize("pages", ["4k", "thp", "auto"])
 def test_every_thread_populates_its_own_part(pages: str, stream: Path) -> None:
-    """The contents are verified after each loop: a part without them would end the kernel with 4."""
+    """The contents are verified after each loop. If a part were not populated, the kernel would exit with status 4."""
     ran = run(stream, "--cpus", BOTH, "--sizes", "5242880", "--traffic", "triad,all-reads", "--pages", pages)
     if ran.status == 3:
         assert pages == "thp" and "pages are not available" in ran.stderr

@@ -1,4 +1,4 @@
-"""stream for every vector length, what the assembler made of its loops, and loops that are broken."""
+"""stream for every vector length, the code that the assembler generates for its loops, and broken loops."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ BODIES = {
     "SET": (0, 1), "COPY": (1, 1), "SCALE": (1, 1), "ADD": (2, 1), "TRIAD": (2, 1), "NT_SET": (0, 1), "NT_COPY": (1, 1),
     "NT_TRIAD": (2, 1),
 }  # fmt: skip
-"""Lines loaded and stored for each line of an array, by the name of the loop."""
+"""Lines loaded and stored for each line of an array, keyed by loop name."""
 STREAMING = {"READ_2_STREAM_1", "NT_SET", "NT_COPY", "NT_TRIAD"}
 SETS = {
     "SSE2": ("x86_64", 4, "xmm", r"movdqa|movapd|addpd|pxor", r"movdqa", r"movntdq"),
@@ -39,11 +39,12 @@ SETS = {
     "NEON": ("aarch64", 2, "q", r"ldp", r"stp", r"stnp"),
     "SVE": ("aarch64", 1, "z", r"ld1d", r"st1d", r"stnt1d"),
 }
-"""Architecture, accesses a unit, kind of register, and the instructions that load, store and store non-temporally."""
+"""The architecture, the accesses per unit, the kind of register, and the instructions for loads, stores and
+non-temporal stores."""
 
 
 def sources(folder: Path, old: str, new: str) -> Path:
-    """A copy of the kernels with one change of the file that has `old`."""
+    """Return a copy of the kernels with one change in the file that contains `old`."""
     copy = folder / "kernels"
     shutil.copytree(KERNELS, copy)
     changed = [path for path in [*copy.glob("stream/*.c"), *copy.glob("arch/*/*.h")] if old in path.read_text()]
@@ -75,7 +76,7 @@ SEEN_BY = dict.fromkeys(BROKEN, ("write", *LOADING)) | {
     "the pages were never written": LOADING,
     "more is written than asked": ("write", "nt-copy", "triad"),
 }
-"""The traffic whose result each fault changes."""
+"""The access patterns whose results each fault changes."""
 
 
 @pytest.mark.parametrize("fault", BROKEN)
@@ -115,7 +116,7 @@ def test_every_loop_holds_at_every_vector_length(cpu: str, isa: str, vector: int
 
 
 def hot_loop(program: Path, arch: str, function: str) -> list[str]:
-    """The instructions from the target of the first backward branch to the branch."""
+    """Return the instructions from the target of the first backward branch to the branch."""
     command = [OBJDUMP[arch], "-d", "--no-show-raw-insn", f"--disassemble={function}", str(program)]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     comment = r"(?:[#<].*)?$" if arch == "x86_64" else r"(?:(?://|<).*)?$"
@@ -129,7 +130,7 @@ def hot_loop(program: Path, arch: str, function: str) -> list[str]:
 
 
 def count(lines: list[str], mnemonics: str, register: str, *, store: bool, arch: str) -> int:
-    """Instructions of these names that access memory, in one direction."""
+    """Count the instructions with these names that access memory in one direction."""
     memory = r"\(%r\w+\)" if arch == "x86_64" else r"\["
     found = [line for line in lines if re.match(rf"(?:{mnemonics})\b", line) and re.search(memory, line)]
     assert all(re.search(rf"[%{{ ]{register}\d+", line) for line in found), found

@@ -1,4 +1,4 @@
-"""Which vector registers are found, and which of them a width names."""
+"""Which vector registers are found, and which of them a width selects."""
 
 from __future__ import annotations
 
