@@ -1,5 +1,5 @@
-"""Grant sudo rights to the account of the tests, with a file in sudoers.d that exists only during a test. One test at a
-time uses it."""
+"""Grant sudo rights to the account of the tests, with a file in sudoers.d that exists only during a test. Only one test
+at a time uses it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Guests, started once for all tests of this folder and ended with them: those with several nodes all at the same time,
-the lab apart."""
+"""Fixtures: guests that are started once for all tests in this folder. Those with several nodes run at the same time,
+and the lab runs separately."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ MACHINES = (
 
 @contextmanager
 def running(machines: Sequence[Machine]) -> Iterator[dict[str, Guest]]:
-    """These machines by name, ready for logins, booted at the same time."""
+    """Provide these machines by name, booted at the same time and ready for logins."""
     folder = Path(tempfile.mkdtemp(prefix="asct-guests-"))
     started = {}
     try:
@@ -60,37 +60,39 @@ def running(machines: Sequence[Machine]) -> Iterator[dict[str, Guest]]:
 
 @pytest.fixture(scope="package")
 def guests() -> Iterator[dict[str, Guest]]:
-    """All machines with several nodes by name."""
+    """Provide all machines with several nodes by name."""
     with running(MACHINES) as started:
         yield started
 
 
 @pytest.fixture(scope="module")
 def lab() -> Iterator[Guest]:
-    """The machine with drives in all states; each module has its own, because tests leave data on the drives."""
+    """Provide the machine with drives in all states. Each module has its own, because tests leave data on the
+    drives."""
     with running([LAB_MACHINE]) as started:
         yield started["lab"]
 
 
 @pytest.fixture(scope="package")
 def pair(guests: dict[str, Guest]) -> Guest:
-    """x86-64, two nodes of a CPU each."""
+    """x86-64, two nodes with one CPU each."""
     return guests["pair"]
 
 
 @pytest.fixture(scope="package")
 def three(guests: dict[str, Guest]) -> Guest:
-    """x86-64, two nodes of two CPUs, and one of memory alone."""
+    """x86-64, two nodes with two CPUs each, and one that has only memory."""
     return guests["three"]
 
 
 @pytest.fixture(scope="package")
 def arm(guests: dict[str, Guest]) -> Guest:
-    """aarch64 with SVE, two nodes of a CPU each."""
+    """aarch64 with SVE, two nodes with one CPU each."""
     return guests["arm"]
 
 
 @pytest.fixture(scope="package")
 def narrow(guests: dict[str, Guest]) -> Guest:
-    """x86-64 with a plain account, little memory, no huge pages, CPU 1 offline and CPU 4 outside of the mask."""
+    """x86-64 with an ordinary account, little memory, no huge pages, CPU 1 offline, and CPU 4 outside the affinity
+    mask."""
     return guests["narrow"]

@@ -1,4 +1,4 @@
-"""NVMe drives of a guest, described as data: qemu's emulated controllers over sparse files."""
+"""NVMe drives of a guest, described as data: qemu's emulated controllers with sparse files."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Drive:
-    """A controller with `namespaces` of `mib` MiB each. `node` puts it below a host bridge of that NUMA node;
-    `throttle` is qemu's, as `iops-write=500,iops-write-max=3000,iops-write-max-length=4`."""
+    """A controller with `namespaces` namespaces of `mib` MiB each. `node` places it below a host bridge of this NUMA
+    node; `throttle` is in qemu's notation, such as `iops-write=500,iops-write-max=3000,iops-write-max-length=4`."""
 
     serial: str
     mib: int = 64
@@ -20,13 +20,14 @@ class Drive:
     throttle: str = ""
 
     def disk(self, namespace: int = 1) -> str:
-        """The name that udev gives it in /dev/disk/by-id (60-persistent-storage.rules: nvme-MODEL_SERIAL)."""
+        """Return the name that udev gives the drive in /dev/disk/by-id (60-persistent-storage.rules:
+        nvme-MODEL_SERIAL)."""
         name = f"nvme-QEMU_NVMe_Ctrl_{self.serial}"
         return f"/dev/disk/by-id/{name}" if namespace == 1 else f"/dev/disk/by-id/{name}_{namespace}"
 
 
 def attached(drives: Sequence[Drive], folder: Path) -> list[str]:
-    """qemu's arguments for them; their files are made anew in `folder`."""
+    """Return qemu's arguments for the drives, whose files are created in `folder`."""
     command = []
     for node in sorted({drive.node for drive in drives if drive.node is not None}):
         command += ["-device", f"pxb-pcie,id=bridge{node},bus=pcie.0,bus_nr={(node + 1) * 32},numa_node={node}"]

@@ -1,4 +1,4 @@
-"""Guests under qemu without hardware help: described as data, started, waited for, ended by their pid.
+"""Guests under qemu without hardware virtualization: described as data, started, awaited, and ended by their pids.
 
 Emulated nodes have the right numbers, CPUs, distances and policies, and no latency of their own: what is measured on a
 guest shows that it works, never how fast something is.
@@ -27,12 +27,13 @@ WORK = "/var/tmp/asct"
 
 _LOGINS = 4
 _NO_LOGIN = 255
-"""What ssh ends with when it could not run anything: its server gives up a login that takes too long."""
+"""The exit status of ssh if it could not run the command, for example because the server gives up on a login that takes
+too long."""
 
 
 @dataclass(frozen=True)
 class Node:
-    """A NUMA node: its CPUs as qemu spells them (none for memory alone), its memory in MiB."""
+    """A NUMA node: its CPUs in qemu's notation (empty if it has only memory), and its memory in MiB."""
 
     cpus: str
     mib: int
@@ -40,7 +41,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Machine:
-    """A guest as it is wished for."""
+    """The description of a guest."""
 
     name: str
     recipe: Recipe
@@ -58,7 +59,7 @@ class Machine:
         return self.recipe.arch
 
     def command(self) -> list[str]:
-        """qemu with its CPUs, nodes and distances; without drives and network."""
+        """Return the qemu command with its CPUs, nodes and distances, but without drives and network."""
         accelerated = {
             "x86_64": ["qemu-system-x86_64", "-machine", "q35", "-cpu", "max"],
             "aarch64": [
@@ -82,7 +83,7 @@ class Machine:
 
 @dataclass
 class Guest:
-    """A guest that was started; `folder` has its console and the keys."""
+    """A guest that was started. `folder` contains its console output and its keys."""
 
     machine: Machine
     folder: Path
@@ -102,7 +103,7 @@ class Guest:
         return self.folder / "known_hosts"
 
     def start(self) -> None:
-        """Begin booting; ends with this process, whatever happens."""
+        """Begin to boot. The guest ends with this process, whatever happens."""
         made = image(self.machine.recipe)
         self.port = free_port()
         self.console.unlink(missing_ok=True)
@@ -125,7 +126,7 @@ class Guest:
             )
 
     def _initial_files(self, made: Image) -> Path:
-        """The shared files with what this guest alone has behind them."""
+        """Return the shared files, followed by those that only this guest has."""
         own = self.folder / "own"
         shutil.rmtree(own, ignore_errors=True)
         (own / "guest").mkdir(parents=True)
@@ -143,8 +144,8 @@ class Guest:
         return whole
 
     def wait(self) -> None:
-        """Until it takes logins; now and then an emulated kernel hangs in its start, and is started again.
-        Raises RuntimeError."""
+        """Wait until the guest accepts logins. Occasionally, an emulated Linux kernel hangs during its start and is
+        started again. Raises RuntimeError."""
         for _ in range(BOOTS - 1):
             with suppress(RuntimeError):
                 self._ready()
@@ -154,7 +155,7 @@ class Guest:
         self._ready()
 
     def _ready(self) -> None:
-        """Its key, told on the console, is known then."""
+        """Return whether the guest is ready. Its key, which is printed on the console, is then known."""
         deadline = time.monotonic() + READY_S
         text = ""
         while "guest ready" not in text:
@@ -169,14 +170,14 @@ class Guest:
         self.known_hosts.write_text(f"[127.0.0.1]:{self.port} {key.group(1)}\n")
 
     def stop(self) -> None:
-        """End it, at once."""
+        """End the guest immediately."""
         if self.process is not None:
             self.process.kill()
             self.process.wait(30)
             self.process = None
 
     def host(self, **changes: object) -> dict[str, object]:
-        """The entry of a plan that reaches it."""
+        """Return the entry of a plan for this guest."""
         return {
             "transport": "ssh",
             "address": "127.0.0.1",
@@ -190,7 +191,8 @@ class Guest:
         }
 
     def sh(self, script: str, user: str = "root", given: bytes = b"") -> str:
-        """What a shell script prints there, by OpenSSH's client with the same strict key; `given` is what it reads."""
+        """Return the output of a shell script on the guest, run by OpenSSH's client with the same strict key checking.
+        `given` is the standard input of the script."""
         command = [
             *("ssh", "-F", "none", "-i", str(self.identity), "-p", str(self.port)),
             *("-o", f"UserKnownHostsFile={self.known_hosts}", "-o", "StrictHostKeyChecking=yes"),
@@ -209,5 +211,5 @@ class Guest:
 
 
 def hosts(*guests: Guest, **changes: object) -> str:
-    """The `hosts:` part of a plan, by the names of the machines."""
+    """Return the `hosts:` section of a plan, with the names of the machines."""
     return f"hosts: {json.dumps({guest.machine.name: guest.host(**changes) for guest in guests})}\n"

@@ -1,4 +1,5 @@
-"""What the guests boot: a Debian kernel, and an initial file system with the programs and modules of a recipe.
+"""The images that the guests boot: a Debian kernel, and an initial file system with the programs and modules of a
+recipe.
 
 `python -m tests.machines.image` makes those of all recipes (`.ci/setup test` does). The packages come from the sources
 of this machine's apt, for any architecture, through a package state of their own: nothing is installed, no root is
@@ -43,8 +44,8 @@ FOLDERS = (
 
 @dataclass(frozen=True)
 class Image:
-    """A kernel and the parts of the initial file system that guests of a recipe share (cpio archives): all of them, and
-    those with drives."""
+    """A Linux kernel, and the parts of the initial file system that all guests of a recipe share (cpio archives): one
+    part for all guests, and one for those with drives."""
 
     kernel: Path
     base: Path
@@ -52,13 +53,14 @@ class Image:
 
 
 def cache_folder() -> Path:
-    """$XDG_CACHE_HOME/asct-guests, else ~/.cache/asct-guests: apart from asct's own cache, which is private."""
+    """Return $XDG_CACHE_HOME/asct-guests, or ~/.cache/asct-guests if the variable is not set. This is not asct's own
+    cache, which is private."""
     given = os.environ.get("XDG_CACHE_HOME", "")
     return (Path(given) if given.startswith("/") else Path.home() / ".cache") / "asct-guests"
 
 
 def image(recipe: Recipe) -> Image:
-    """The image of a recipe, made when it is not there yet. Raises ImageError."""
+    """Return the image of a recipe, which is created if it does not exist. Raises ImageError."""
     code = b"".join(Path(one).read_bytes() for one in (__file__, commands.__file__, stand_ins.__file__))
     made_by = hashlib.sha256(code + repr(recipe).encode()).hexdigest()[:16]
     folder = cache_folder() / f"{recipe.name}-{made_by}"
@@ -74,7 +76,7 @@ def image(recipe: Recipe) -> Image:
 
 
 def make(recipe: Recipe, scratch: Path, target: Path) -> None:
-    """Fetch, unpack, choose, and pack into `target`."""
+    """Fetch and unpack the packages, select files, and pack them into `target`."""
     apt = Apt(recipe.debian_arch, scratch / "apt")
     unpacked = scratch / "unpacked"
     for package in apt.fetch(recipe):
@@ -94,7 +96,7 @@ def make(recipe: Recipe, scratch: Path, target: Path) -> None:
 
 
 class Apt:
-    """apt-get with a state of its own in `folder`, in which nothing is installed, for one Debian architecture."""
+    """apt-get with its own state in `folder`, in which nothing is installed, for one Debian architecture."""
 
     def __init__(self, debian_arch: str, folder: Path) -> None:
         self._folder = folder
@@ -113,7 +115,7 @@ class Apt:
         self._options = ["-qq", *(word for name, value in settings.items() for word in ("-o", f"{name}={value}"))]
 
     def fetch(self, recipe: Recipe) -> list[Path]:
-        """The kernel, and the packages with all they depend on, as files."""
+        """Return the files of the Linux kernel and of the packages, including all dependencies."""
         ran(["apt-get", *self._options, "update"])
         wanted = ["install", "-y", "--no-install-recommends", "--download-only", *recipe.packages]
         ran(["apt-get", *self._options, *wanted])
@@ -129,8 +131,8 @@ class Apt:
 
 
 def add_program(unpacked: Path, program: str, root: Path, arch: str) -> None:
-    """A program with the loader and libraries that it needs, and those that they need; one that is a link to another
-    (mkfs.ext4) is a link there too."""
+    """Add a program with the loader and the libraries that it needs directly or indirectly. A program that is a link to
+    another one (mkfs.ext4) is also a link in the image."""
     source = (unpacked / program).resolve(strict=True)
     copy = root / source.relative_to(unpacked.resolve())
     add_file(source, copy)
@@ -156,8 +158,8 @@ def add_file(source: Path, target: Path) -> None:
 
 
 def add_modules(unpacked: Path, modules: Sequence[str], root: Path) -> None:
-    """Kernel modules, and before each what it depends on; `modules/order` has their files with their parameters in the
-    order of loading."""
+    """Add kernel modules, each after the modules that it depends on. `modules/order` contains their files and
+    parameters in loading order."""
     order: dict[str, str] = {}
 
     def visit(name: str, *parameters: str) -> None:
@@ -179,7 +181,8 @@ def add_modules(unpacked: Path, modules: Sequence[str], root: Path) -> None:
 
 
 def pack(root: Path, archive: Path) -> None:
-    """A folder as the kernel reads it (cpio, `newc`). Several archives behind one another are one file system."""
+    """Pack a folder in the format that the Linux kernel reads (cpio, `newc`). Several concatenated archives form one
+    file system."""
     names = [".", *sorted(str(path.relative_to(root)) for path in root.rglob("*"))]
     with archive.open("wb") as out:
         done = subprocess.run(
@@ -192,7 +195,7 @@ def pack(root: Path, archive: Path) -> None:
 
 
 def only(root: Path, pattern: str) -> Path:
-    """The first file of that pattern."""
+    """Return the first file that matches the pattern."""
     for path in sorted(root.glob(pattern)):
         if path.is_file():
             return path
@@ -201,19 +204,19 @@ def only(root: Path, pattern: str) -> Path:
 
 @cache
 def files_by_name(root: Path) -> dict[str, Path]:
-    """Every file below a folder, by the last part of its path."""
+    """Return every file below a folder, keyed by the last component of its path."""
     return {name: Path(folder) / name for folder, _, names in os.walk(root) for name in names}
 
 
 def named(root: Path, name: str) -> Path:
-    """The file of that name."""
+    """Return the file with this name."""
     if name not in files_by_name(root):
         raise ImageError(f"no {name} in the packages")
     return files_by_name(root)[name]
 
 
 def main() -> int:
-    """Make what is missing; older recipes' images go."""
+    """Create missing images, and remove those of older recipes."""
     try:
         kept = {image(recipe).kernel.parent.name for recipe in RECIPES}
     except ImageError as problem:

@@ -1,5 +1,5 @@
-"""The lab: an emulated machine whose drives are in every state in which one must not be written, and in some in which
-one may. lab.sh makes the states when it boots."""
+"""The lab: an emulated machine with drives in every state in which a drive must not be written, and in some states in
+which it may be. lab.sh creates these states at boot."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from tests.machines.guest import Guest, Machine, Node
 from tests.machines.recipes import LAB
 
 GOOD = Drive("LABGOOD", 64, node=1)
-"""Blank; below a host bridge of node 1."""
+"""An empty drive below a host bridge of node 1."""
 BURST = Drive("LABBURST", 64, throttle="iops-write=100,iops-write-max=1000,iops-write-max-length=2")
-"""1000 writes a second for 2 s, then 100, as a drive with a fast cache. An emulator on a busy machine reaches hardly
-more, and must, for what the cache may take to be used up."""
+"""A drive with 1000 writes per second for 2 s and then 100, as if it had a fast cache. On a busy machine, an emulator
+barely reaches this rate, but must do so for the cache to be used up."""
 PAIR = Drive("LABPAIR", 32, namespaces=2)
 LARGE_SECTORS = Drive("LAB4K", 64, sector=4096)
 HOME = Drive("LABHOME", 256)
-"""Holds the work folder: mounted on /var/tmp."""
+"""The drive that contains the work folder, mounted on /var/tmp."""
 
 SCSI_STATES = (
     "slow",
@@ -35,11 +35,12 @@ SCSI_STATES = (
     "data",
     "old",
 )
-"""What lab.sh makes of the disks of scsi_debug, in the order of their hosts."""
+"""The states that lab.sh creates on the disks of scsi_debug, in the order of their hosts."""
 
 
 def scsi_serial(state: str) -> str:
-    """The serial number that scsi_debug gives the disk of a host: 2000 for the first, 4000 for the second ..."""
+    """Return the serial number that scsi_debug assigns to the disk of a host: 2000 for the first, 4000 for the second,
+    and so on."""
     return str((SCSI_STATES.index(state) + 1) * 2000)
 
 
@@ -73,12 +74,12 @@ IN_USE = {
     "readonly": "read-only",
     "data": "data",
 }
-"""The check that names each state; others may fail beside it."""
+"""The check that reports each state. Other checks may fail as well."""
 
 
 def contents(lab: Guest) -> str:
-    """Checksums of the disks that hold something and are in no use, and of each disk without the work folder how much
-    was ever written, by the kernel's count."""
+    """Return the checksums of the disks that have content and are not in use and, for each disk except the one with the
+    work folder, how much was ever written according to the Linux kernel."""
     dormant = " ".join(map(scsi_disk, ("signature", "backup", "data")))
     home = f"$(basename $(readlink {HOME.disk()}))"
     return lab.sh(
@@ -88,5 +89,5 @@ def contents(lab: Guest) -> str:
 
 
 def link(device: str, name: str) -> str:
-    """The shell command that lets a name in /dev/disk/by-id lead elsewhere."""
+    """Return the shell command that makes a name in /dev/disk/by-id point to a different device."""
     return f"ln -sfn {device} {name}"

@@ -1,4 +1,4 @@
-"""What the guests are made of: Debian's kernel, packages, and of these the programs and modules that are taken."""
+"""The components of the guests: Debian's kernel, packages, and the programs and modules that are taken from them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Recipe:
-    """`kernel` is Debian's meta package; a module may have parameters behind its name. Machines without drives lack
-    `drive_programs`: three quarters of the files that a guest unpacks when it boots."""
+    """A recipe. `kernel` is Debian's meta package. The parameters of a module follow its name. Machines without drives
+    omit `drive_programs`, which make up three quarters of the files that a guest unpacks at boot."""
 
     name: str
     arch: str

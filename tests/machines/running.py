@@ -1,4 +1,4 @@
-"""Measuring on guests with the asct command, and looking at what came back."""
+"""Measure on guests with the asct command, and examine the results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.machines.guest import Guest, hosts
 def measured(
     benchmarks: str, guests: Sequence[Guest], cwd: Path, *options: str, **changes: object
 ) -> tuple[Ended, Path]:
-    """How `asct apply` of these benchmarks on these guests ended, and its run."""
+    """Apply a plan with these benchmarks to these guests. Return how the command ended, and its run."""
     (cwd / "plan.yaml").write_text(f"plan: 1\nname: guests\n{benchmarks}{hosts(*guests, **changes)}")
     ended = asct("apply", "plan.yaml", *options, cwd=cwd, timeout=700)
     assert (cwd / "results").is_dir(), ended.err
@@ -22,20 +22,20 @@ def measured(
 
 
 def applied(benchmarks: str, guests: Sequence[Guest], cwd: Path, *options: str, **changes: object) -> Path:
-    """The run of a plan all of whose points must have values."""
+    """Return the run of a plan, all of whose points must have values."""
     ended, run = measured(benchmarks, guests, cwd, *options, **changes)
     require_measured(ended, run)
     return run
 
 
 def of(run: Path, metric: str, benchmark: str | None = None) -> list[dict[str, Any]]:
-    """The records of a metric."""
+    """Return the records of a metric."""
     records = lines(run / "records.jsonl")
     return [record for record in records if record["metric"] == metric and benchmark in (None, record["benchmark"])]
 
 
 def streams(run: Path, host: str, job: str) -> list[list[dict[str, Any]]]:
-    """What the kernels of a job wrote, one list of lines for each that ran."""
+    """Return the output of the kernels of a job, as one list of lines for each kernel that ran."""
     folder = run / "jobs" / host / job
     found = [
         lines(path) for path in sorted(folder.glob("*/r*/**/stdout")) if path.read_text().startswith('{"t":"meta"')
@@ -45,10 +45,10 @@ def streams(run: Path, host: str, job: str) -> list[list[dict[str, Any]]]:
 
 
 def meta_of(run: Path, host: str, job: str) -> dict[str, Any]:
-    """The first line of the first kernel of a job."""
+    """Return the first line of the first kernel of a job."""
     return dict(streams(run, host, job)[0][0])
 
 
 def facts_of(run: Path, host: str) -> dict[str, Any]:
-    """What was found out about a host before."""
+    """Return the facts of a host that were read before the run."""
     return dict(json.loads((run / "facts" / f"{host}.json").read_text()))

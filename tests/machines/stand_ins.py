@@ -1,4 +1,4 @@
-"""Small libraries in the place of those that fio is linked with for storage that no guest has: Ceph, Gluster, RDMA ...
+"""Small libraries that replace those to which fio is linked for storage that no guest has: Ceph, Gluster, RDMA, ...
 
 With them an emulated processor starts fio in a quarter of the time, and a guest with drives unpacks a quarter as much.
 """
@@ -19,8 +19,8 @@ COMPILERS = {"x86_64": "gcc", "aarch64": "aarch64-linux-gnu-gcc"}
 
 
 def make(library: Path, program: Path, arch: str, target: Path) -> None:
-    """A library with the functions of `library` that `program` names, of the same versions; a call ends the program.
-    Raises ImageError."""
+    """Create a library with the functions of `library` that `program` uses, in the same versions. A call ends the
+    program. Raises ImageError."""
     wanted = {name for name, _, defined in _symbols(program) if not defined}
     versions: dict[str, list[str]] = {}
     for name, version, defined in _symbols(library):
@@ -40,8 +40,8 @@ def make(library: Path, program: Path, arch: str, target: Path) -> None:
 
 
 def _symbols(file: Path) -> list[tuple[str, str, bool]]:
-    """The dynamic symbols: name, version, and whether it is defined here; one that is there in several versions is of
-    the default one."""
+    """Return the dynamic symbols: the name, the version, and whether the symbol is defined in the file. A symbol with
+    several versions has the default one."""
     found: dict[str, tuple[str, str, bool]] = {}
     for line in ran(["readelf", "--dyn-syms", "--wide", str(file)]).splitlines():
         columns = line.split()

@@ -1,5 +1,5 @@
-"""Drives of the lab through the asct command: what is refused, by which check, with nothing written; and what is
-measured, with the drive's own word for it."""
+"""Drives of the lab through the asct command: which are refused, by which check, and without any write; and which are
+measured, with the data that the drive itself reports."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ READING = {"rw": "randread", "numjobs": 1, "duration": "1s"}
 
 
 def entry(identifier: str, target: str, benchmark: str = "storage-fio", **config: Any) -> str:
-    """A job on one target."""
+    """Return a job with one target."""
     return json.dumps({"id": identifier, "uses": benchmark, "config": {"file_names": target, **config}})
 
 
@@ -49,12 +49,12 @@ def consent(device: str, serial: str, **more: Any) -> dict[str, Any]:
 
 
 def plan(entries: Sequence[str], consents: Sequence[dict[str, Any]] = ()) -> str:
-    """The part of a plan that says what to measure and what may be destroyed."""
+    """Return the part of a plan that says what to measure and what may be overwritten."""
     return f"benchmarks: [{', '.join(entries)}]\nsafety: {{destroys: {json.dumps(list(consents))}}}\n"
 
 
 def refused(ended: Ended, device: str, check: str) -> None:
-    """It ended with 4 and says of this device that this check did not pass."""
+    """Check that the command ended with exit code 4 and reports this failed check for this device."""
     text = " ".join(ended.err.split())
     assert ended.code == 4, ended.err
     assert f"refused to use {device}: check `{check}` failed" in text, ended.err
@@ -85,14 +85,14 @@ def test_what_is_in_use_is_refused_all_at_once_and_not_touched(lab: Guest, tmp_p
 
 
 def begun(cwd: Path, identifier: str) -> bool:
-    """Whether the run in this folder has begun to measure a point of that job."""
+    """Return whether the run in this folder has begun to measure a point of this job."""
     texts = [path.read_text() for path in cwd.glob("results/guests/2*/journal.jsonl")]
     events = [json.loads(line) for text in texts for line in text.splitlines(keepends=True) if line.endswith("\n")]
     return any(event["t"] == "point-started" and event["id"] == identifier for event in events)
 
 
 def meddle(lab: Guest, cwd: Path, identifier: str, script: str) -> None:
-    """Run a script on the lab while fio measures a point of that job."""
+    """Run a script on the lab while fio measures a point of this job."""
     until(lambda: begun(cwd, identifier), f"{identifier} did not begin", 600)
     lab.sh(f"until pidof fio >/dev/null; do sleep 0.1; done; sleep 1; {script}")
 
@@ -119,12 +119,13 @@ HOUR_BEFORE = "date -s @$(($(date +%s) - 3600)) >/dev/null"
 SLOW_MS = 2
 STEADY_MS = 1
 LEVELS = {"md": "/dev/md7", "dm": "/dev/mapper/delayed", "slow": scsi_disk("slow"), "steady": "/dev/steady"}
-"""Read without consent: what stands on other drives, and what takes a known time."""
+"""Targets that are read without consent: devices that are built on other drives, and a drive whose response time is
+known."""
 
 
 @pytest.fixture(scope="module")
 def good(lab: Guest, tmp_path_factory: pytest.TempPathFactory) -> Measured:
-    """A run of all that may be measured, during which the clock is set."""
+    """Run everything that may be measured, and set the clock during the run."""
     cwd = tmp_path_factory.mktemp("good")
     entries = [
         entry("nvme", GOOD.disk(), **WRITING),
@@ -203,7 +204,7 @@ def test_a_clock_that_is_set_changes_no_time(good: Measured) -> None:
 
 @pytest.fixture(scope="module")
 def trouble(lab: Guest, tmp_path_factory: pytest.TempPathFactory) -> Measured:
-    """A run while which a name is led to another drive, and a drive is pulled."""
+    """Provide a run during which a name is redirected to another drive, and a drive is removed."""
     cwd = tmp_path_factory.mktemp("trouble")
     first, second = (lab.sh(f"readlink -f {drive.disk()}").strip() for drive in (LARGE_SECTORS, PAIR))
     entries = [

@@ -1,4 +1,4 @@
-"""What is found out about guests: their drives, modules, firmware and interfaces, as qemu was told to make them."""
+"""The facts of guests: their drives, modules, firmware and interfaces, as specified in qemu's arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The kernel `guard` alone, on the drives of the lab: which may be written, and what each other is refused for."""
+"""The kernel `guard` by itself, on the drives of the lab: which may be written, and why each of the others is
+refused."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ GUARD = f"{WORK}-guard"
 
 @dataclass(frozen=True)
 class Guarded:
-    """What guard wrote."""
+    """The output of guard."""
 
     lines: Sequence[dict[str, Any]]
 
@@ -42,25 +43,25 @@ class Guarded:
 
     @property
     def refusal(self) -> str:
-        """The name of the check that refused; empty when none did."""
+        """The name of the check that refused, or an empty string if none did."""
         (end,) = self.of("end")
         text = str(end.get("error", ""))
         assert end["ok"] is (text == "")
         return text.removeprefix("refused: ").split(":")[0]
 
     def failed(self, path: str) -> set[str]:
-        """The checks of a target that were not passed."""
+        """Return the checks of a target that did not pass."""
         return {line["name"] for line in self.of("check") if line["path"] == path and line["ok"] is not True}
 
     def device(self, when: str = "before") -> dict[str, Any]:
-        """The only target as it was found."""
+        """Return the only target as guard found it."""
         (device,) = [line for line in self.of("device") if line["when"] == when]
         return device
 
 
 @pytest.fixture(scope="module")
 def guard(lab: Guest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guest]:
-    """The lab with a guard in GUARD; drives that other tests may have written are blank."""
+    """Provide the lab with a guard in GUARD. The drives that other tests may have written are erased."""
     for drive in (GOOD, BURST, LARGE_SECTORS):
         lab.sh(f"blkdiscard -f {drive.disk()} && head -c 1M {drive.disk()} | tr -d '\\0' | wc -c | grep -qx 0")
     made = compile_sources(sources_of("guard"), tmp_path_factory.mktemp("guard") / "guard")
@@ -70,7 +71,7 @@ def guard(lab: Guest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gues
 
 
 def guarded(lab: Guest, targets: Sequence[Target], command: str = "", *options: str) -> Guarded:
-    """guard run with these targets and a shell command below it."""
+    """Run guard with these targets and a shell command."""
     listed = "".join(target.line() + "\n" for target in targets)
     below = f"-- /bin/sh -c '{command}'" if command else ""
     script = f"cd {GUARD} && cat >targets && ./guard --targets targets {' '.join(options)} {below} || true"
@@ -78,12 +79,12 @@ def guarded(lab: Guest, targets: Sequence[Target], command: str = "", *options: 
 
 
 def scsi(state: str, *, overwrite: bool = False) -> Target:
-    """A disk of scsi_debug, to be written, with its right serial."""
+    """Return a disk of scsi_debug as a target to be written, with its correct serial number."""
     return Target(scsi_disk(state), "write", scsi_serial(state), overwrite)
 
 
 def nvme(drive: Any, namespace: int = 1, **changes: Any) -> Target:
-    """An NVMe drive, to be written, with its right serial."""
+    """Return an NVMe drive as a target to be written, with its correct serial number."""
     return Target(drive.disk(namespace), "write", **{"serial": drive.serial, **changes})
 
 
@@ -94,7 +95,7 @@ EXACTLY = {
     "readonly": {"read-only"},
     "data": {"data"},
 }
-"""All that fails for states that nothing else goes along with."""
+"""All failed checks of the states that cause no further failures."""
 
 
 def test_each_disk_in_use_is_refused_by_name_and_the_program_not_started(guard: Guest) -> None:

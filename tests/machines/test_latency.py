@@ -1,4 +1,5 @@
-"""Latency on machines with several nodes: kernels pushed, memory bound where it was asked for."""
+"""Latency on machines with several nodes: kernels are copied to the guest, and memory is bound to the requested
+node."""
 
 from __future__ import annotations
 

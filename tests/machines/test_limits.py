@@ -1,4 +1,5 @@
-"""A machine that gives little: CPUs offline or outside of the mask, a plain account, little memory, no huge pages."""
+"""A machine with limited resources: CPUs that are offline or outside the mask, an ordinary account, little memory, and
+no huge pages."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ USABLE = {0, 2, 3, 5}
 
 
 def sweep(identifier: str, **settings: object) -> str:
-    """An entry of a latency sweep over two small sizes."""
+    """Return an entry with a latency sweep over two small sizes."""
     more = "".join(f", {name}: {value}" for name, value in settings.items())
     return f"  - {{id: {identifier}, uses: latency-sweep, config: {{{SMALL}{more}}}}}\n"
 

@@ -1,4 +1,5 @@
-"""All CPUs of all nodes at once: bandwidth by kind of traffic, by size, and latency beside it; with SVE on aarch64."""
+"""Measurements that use all CPUs of all nodes at once: bandwidth by access pattern and by size, and latency under load;
+with SVE on aarch64."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Benchmarks over nodes: every node that has CPUs against every node that has memory, bound where they say."""
+"""Benchmarks of several nodes: every node that has CPUs is combined with every node that has memory, and memory is
+bound as stated."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from tests.machines.running import applied, of, streams
 pytestmark = [pytest.mark.machines, pytest.mark.timeout(900)]
 
 NODES = {"pair": ((0, 1), (0, 1)), "three": ((0, 1), (0, 1, 2)), "arm": ((0, 1), (0, 1)), "narrow": ((0, 1), (0, 1))}
-"""Of each machine: nodes with CPUs, nodes with memory."""
+"""The nodes with CPUs and the nodes with memory of each machine."""
 
 
 def pairs_of(machine: str) -> set[tuple[int, int]]:
@@ -61,6 +62,7 @@ def test_core_to_core_latency_is_taken_with_local_and_remote_memory(three: Guest
 
 
 def missing(run: Path, method: str, node: int) -> int:
-    """Pairs that were played, and left without a value since the emulator put their CPUs off all the time."""
+    """Return the number of pairs that were measured but have no value, because the emulator constantly interrupted
+    their CPUs."""
     found = [record for record in of(run, "missing") if record["coords"] == {"method": method, "memory_node": node}]
     return sum(int(record["value"]) for record in found)

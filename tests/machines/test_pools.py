@@ -1,4 +1,4 @@
-"""Huge pages: root's runs reserve them on the node that is measured, and the pools are as before afterwards."""
+"""Huge pages: runs as root reserve them on the measured node, and afterward, the pools are as before."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ CHASE = "for it in /proc/[0-9]*; do case $(readlink $it/exe) in *chase*) echo ${
 
 
 def pages_of_2m(guest: Guest) -> int:
-    """How many pages the pool of 2 MiB has on all nodes."""
+    """Return the number of pages in the pools of 2 MiB pages of all nodes."""
     return int(guest.sh("cat /sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages"))
 
 
 def until(guest: Guest, true: bool, seconds: float = 300) -> None:
-    """Wait until the pool of 2 MiB pages has some (or none)."""
+    """Wait until the pool of 2 MiB pages contains some pages (or none)."""
     deadline = time.monotonic() + seconds
     while (pages_of_2m(guest) > 0) is not true:
         assert time.monotonic() < deadline, guest.sh(POOLS)

@@ -1,4 +1,4 @@
-"""Purges on the emulated drives of the lab: formats of NVMe namespaces, and a disk that cannot be purged."""
+"""Purges of the emulated drives in the lab: formats of NVMe namespaces, and a disk that cannot be purged."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ SHORT: dict[str, Any] = {
     "steady_volume": 0, "numjobs": 1, "iodepth": 4, "precondition": 1, "active_range": "4M",
 }  # fmt: skip
 SIZES = {"good": ["4K", "512"], "large": ["4K", "512"]}
-"""Of blocks; the others have one of 4 KiB alone."""
+"""Block sizes of the drives. The others support only 4 KiB."""
 NVME = {"good": GOOD, "pair": PAIR, "large": LARGE_SECTORS}
 
 
 @pytest.fixture(scope="module")
 def purged(lab: Guest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run that purges by what each drive allows."""
+    """Return a run that purges each drive with a method that the drive supports."""
     blank = scsi_disk("slow")
     disks = {name: drive.disk() for name, drive in NVME.items()} | {"scsi": blank}
     entries = [

@@ -1,4 +1,5 @@
-"""RAID sets of emulated drives: created for each process with the members' consent, and gone when it has ended."""
+"""RAID sets of emulated drives: each is created for one process with the consent of its members, and is gone when the
+process has ended."""
 
 from __future__ import annotations
 
@@ -23,17 +24,17 @@ OF_GUARD = """
 for pid in $(pidof guard); do for child in $(cat /proc/$pid/task/$pid/children); do
     [ "$(cat /proc/$child/comm)" != fio ] || parent=$pid
 done; done"""
-"""Lets $parent be the process of guard that started fio."""
+"""Shell code that sets $parent to the guard process that started fio."""
 
 
 def raid(identifier: str, level: int, *disks: str, **config: Any) -> str:
-    """A job on a set of these devices, by default of MEMBERS."""
+    """Return a job on a set of these devices (default: MEMBERS)."""
     names = disks or tuple(drive.disk() for drive in MEMBERS)
     return entry(identifier, names[0], **{**WRITING, "raid_level": level, "file_names": list(names), **config})
 
 
 def left_over(lab: Guest) -> str:
-    """Arrays other than the lab's own, and the superblocks on the drives."""
+    """Return the arrays other than the lab's own, and the superblocks on the drives."""
     drives = " ".join(drive.disk() for drive in (*MEMBERS, LARGE_SECTORS, PAIR))
     return lab.sh(f"grep ^md /proc/mdstat | grep -v ^md7 || true; for disk in {drives}; do wipefs $disk; done").strip()
 

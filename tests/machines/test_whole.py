@@ -1,4 +1,4 @@
-"""Everything at once: one plan with all benchmarks of memory and storage, on two architectures in one run."""
+"""Everything in one run: a plan with all memory and storage benchmarks, on two architectures."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ UNLOCKED = "[ ! -e /var/tmp/asct.lock ] || flock -n /var/tmp/asct.lock true"
 
 @dataclass(frozen=True)
 class Whole:
-    """How the run, or its last resume, ended, its folder and records, and the huge pages of each guest before."""
+    """How the run (or its last resume) ended, its folder and records, and the huge pages of each guest before the
+    run."""
 
     ended: Ended
     run: Path
@@ -37,7 +38,7 @@ class Whole:
 
 @pytest.fixture(scope="module")
 def whole(pair: Guest, arm: Guest, tmp_path_factory: pytest.TempPathFactory) -> Whole:
-    """The plan applied to both guests by one command."""
+    """Apply the plan to both guests with one command."""
     folder = tmp_path_factory.mktemp("whole")
     pools = {guest.machine.name: guest.sh(POOLS) for guest in (pair, arm)}
     (folder / "plan.yaml").write_text(PLAN + hosts(pair, arm))

@@ -111,7 +111,7 @@ class Asct(Protocol):
 
 @dataclass(frozen=True)
 class Score:
-    """What a message says of a mistake: one point each for place, cause and fix."""
+    """The score of a message about a mistake: one point each for the place, the cause and a fix."""
 
     place: bool
     cause: bool

@@ -1,4 +1,4 @@
-"""The fixture `asct` runs commands as in tests/cli."""
+"""The fixture `asct`, which runs commands as in tests/cli."""
 
 from tests.cli.conftest import asct
 

@@ -47,7 +47,7 @@ def test_the_message_leads_from_the_mistake_to_a_fix_that_works(
 
 @contextmanager
 def _held(plan: str, folder: Path) -> Iterator[None]:
-    """Run `plan`, if there is one, from another folder. It holds the host by the time that the context is entered."""
+    """Run `plan`, if there is one, from another folder. When the context is entered, the run already holds the host."""
     if not plan:
         yield
         return

@@ -1,4 +1,4 @@
-"""Typical mistakes in plans and options: each message names the place, the cause and a fix, and the fix works."""
+"""Typical mistakes in plans and options: each message states the place, the cause and a fix, and the fix works."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Inventories of Ansible as people have them: what its variables say, what asct cannot take, and what the plan says
-above them."""
+"""Typical Ansible inventories: the meaning of their variables, what asct does not support, and keys of the plan that
+take precedence."""
 
 from __future__ import annotations
 

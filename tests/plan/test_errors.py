@@ -1,4 +1,4 @@
-"""Every code of a plan, at its exact place."""
+"""Every error code of plans, at its exact location."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def test_the_shortest_plan() -> None:
 
 @pytest.fixture
 def key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The key that whole.yaml names in the home folder."""
+    """Return the key that whole.yaml refers to in the home folder."""
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / ".ssh").mkdir()
     (tmp_path / ".ssh" / "lab").touch()

@@ -20,7 +20,7 @@ from tests.plan.loading import BODY, HEAD
 
 ROOT = Path(__file__).parents[2]
 PARTS = {"base", "common"}
-"""Files in plans/platforms that are no plan of their own."""
+"""Files in plans/platforms that are not complete plans."""
 SCHEMA = plan_schema([item for item in installed().all() if not item.hidden])
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 CONFIG = HEAD + "benchmarks: [{{uses: {}, config: {{{}}}}}]"

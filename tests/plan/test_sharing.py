@@ -1,4 +1,4 @@
-"""What plans share: `extends` at the top, and the files that `include` names."""
+"""Parts that plans share: `extends` at the top level, and the files listed under `include`."""
 
 from __future__ import annotations
 

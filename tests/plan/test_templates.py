@@ -33,7 +33,8 @@ SCOPE = Scope(VARS, HOST, ("cache",), {"name": "lab"}, ("HOME",), {"HOME": "/h",
 
 
 def evaluated(node: Node, scope: Scope = SCOPE) -> Node:
-    """The node with its templates evaluated. Raises PlanError with the errors, of which each rejects its text."""
+    """Return the node with its templates evaluated. Raises PlanError with all errors. Each text with an error is
+    rejected."""
     findings = Findings()
     found = evaluate(node, scope, findings)
     assert found.sound is not findings.failed

@@ -1,4 +1,4 @@
-"""Plans from YAML text to their resolution with the fake catalog."""
+"""Resolve plans from YAML text with the fake catalog."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FILE = "plan.yaml"
 
 
 def load(text: str, sets: Sequence[str] = (), profile: str | None = None) -> Plan:
-    """The plan that `text` describes; the version is added, and a name if there is none."""
+    """Load the plan in `text`. The version is added, and so is a name if there is none."""
     head = "" if "\nname:" in text else "\nname: test"
     loaded = load_plan(Path(FILE), text=f"{text.rstrip()}{head}\nplan: 1\n", profile=profile, sets=sets)
     assert loaded.plan is not None, loaded.diagnostics
@@ -26,7 +26,7 @@ def load(text: str, sets: Sequence[str] = (), profile: str | None = None) -> Pla
 
 
 def run(text: str, sets: Sequence[str] = (), profile: str | None = None, **selection: tuple[str, ...]) -> Resolution:
-    """Load and resolve."""
+    """Load and resolve a plan."""
     plan = load(text, sets, profile)
     return resolve(plan, CATALOG, Selection(**selection), partial(variants, plan))
 
@@ -34,14 +34,14 @@ def run(text: str, sets: Sequence[str] = (), profile: str | None = None, **selec
 def resolved(
     text: str, sets: Sequence[str] = (), profile: str | None = None, **selection: tuple[str, ...]
 ) -> ResolvedPlan:
-    """The plan, which must have no error."""
+    """Return the resolved plan, which must have no errors."""
     found = run(text, sets, profile, **selection)
     assert found.plan is not None, found.diagnostics
     return found.plan
 
 
 def job(text: str, name: str | None = None, sets: Sequence[str] = ()) -> Job:
-    """The last job, or the last one with the id `name`."""
+    """Return the last job, or the last one with the id `name`."""
     jobs = resolved(text, sets).jobs
     return next(item for item in reversed(jobs) if name in (None, item.id))
 
@@ -49,14 +49,14 @@ def job(text: str, name: str | None = None, sets: Sequence[str] = ()) -> Job:
 def refused(
     text: str, sets: Sequence[str] = (), profile: str | None = None, **selection: tuple[str, ...]
 ) -> list[Diagnostic]:
-    """The errors of a plan that must not resolve."""
+    """Return the errors of a plan that must not be resolved."""
     found = run(text, sets, profile, **selection)
     assert found.plan is None
     return errors(found.diagnostics)
 
 
 def at(text: str, word: str, occurrence: int = 0) -> tuple[int, int]:
-    """Line and column of the nth occurrence of a word, counted from 1."""
+    """Return the line and column of the nth occurrence of a word, counted from 1."""
     position = -1
     for _ in range(occurrence + 1):
         position = text.index(word, position + 1)

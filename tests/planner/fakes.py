@@ -1,4 +1,4 @@
-"""Small benchmarks that have everything the planner looks at, and a catalog of them."""
+"""Small benchmarks with everything that the planner uses, and a catalog of these benchmarks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from asct.sdk.step import Output, Step
 
 
 class LevelsParams(Params):
-    """Of a latency curve."""
+    """The settings of a latency curve."""
 
     stride: Size = setting(64, "Bytes between loads")
     pages: Literal["auto", "4K", "2M"] = setting("auto", "Kind of pages")
@@ -23,7 +23,7 @@ class LevelsParams(Params):
 
 
 class DiskParams(Params):
-    """Of one point of fio."""
+    """The settings of one fio point."""
 
     rw: Literal["read", "write", "randread", "randwrite", "randrw"] = setting(
         "randread", "Pattern", aliases=("readwrite",)
@@ -38,7 +38,7 @@ class DiskParams(Params):
 
 
 class DepthParams(DiskParams):
-    """Of a sweep over depths."""
+    """The settings of a sweep over depths."""
 
     step_settings: ClassVar[dict[str, str]] = {"iodepth_sweep_steps": "iodepth"}
 
@@ -46,14 +46,14 @@ class DepthParams(DiskParams):
 
 
 class PeakParams(Params):
-    """Of a bandwidth that needs a size."""
+    """The settings of a bandwidth benchmark that needs a size."""
 
     data_size: Size | Literal["auto"] = setting("auto", "Bytes to read")
     time_cap: Duration = setting(1.0, "Longest time")
 
 
 class _Fake(Benchmark[Any]):
-    """Runs nothing."""
+    """A benchmark that runs nothing."""
 
     summary = "a fake"
     version = "1"
@@ -66,7 +66,7 @@ class _Fake(Benchmark[Any]):
 
 
 class Levels(_Fake):
-    """Gives sizes that others need."""
+    """Provides sizes that other benchmarks need."""
 
     name = "levels"
     title = "Levels"
@@ -87,7 +87,7 @@ class Levels(_Fake):
 
 
 class Disk(_Fake):
-    """Sweeps in all directions."""
+    """A benchmark that can be swept over all of its settings."""
 
     name = "disk"
     title = "Disk"
@@ -113,7 +113,7 @@ class Disk(_Fake):
 
 
 class Depth(Disk):
-    """Its points come from a list of steps."""
+    """A benchmark whose points come from a list of steps."""
 
     name = "depth"
     title = "Depth"
@@ -121,7 +121,7 @@ class Depth(Disk):
 
 
 class Peak(_Fake):
-    """Depends on levels."""
+    """A benchmark that depends on levels."""
 
     name = "peak"
     title = "Peak"

@@ -1,4 +1,5 @@
-"""One pass finds every mistake of a plan, whatever else is wrong, and nothing that only follows from another one."""
+"""A single pass finds every mistake in a plan, whatever else is wrong, and reports no consequences of other
+mistakes."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from tests.planner.fakes import CATALOG
 
 
 class Mistake(NamedTuple):
-    """One line of the plan below, the mistake in its place, and the code of its error."""
+    """A line of the plan below, the same line with a mistake, and the code of its error."""
 
     right: str
     wrong: str
@@ -174,11 +175,11 @@ MISTAKES = [
 ]
 
 Error = tuple[str, int, str]
-"""Code, line and message of an error."""
+"""The code, line and message of an error."""
 
 
 def found(text: str) -> list[Error]:
-    """The errors of a plan."""
+    """Return the errors of a plan."""
     loaded = load_plan(Path("plan.yaml"), text=text)
     assert loaded.partial is not None
     items = dict.fromkeys([*loaded.diagnostics, *resolve(loaded.partial, CATALOG).diagnostics])
@@ -187,7 +188,7 @@ def found(text: str) -> list[Error]:
 
 
 def with_mistakes(*mistakes: Mistake) -> str:
-    """The plan with mistakes. The lines of the others keep their numbers."""
+    """Return the plan with these mistakes. The other lines keep their numbers."""
     text = PLAN
     for mistake in mistakes:
         assert text.count(mistake.right) == 1, mistake.right
@@ -221,7 +222,7 @@ def test_all_mistakes_at_once() -> None:
 
 
 def errors_of(mistakes: Sequence[Mistake]) -> list[Error]:
-    """The errors of plans with one of the mistakes each."""
+    """Return the errors of plans that each contain one of the mistakes."""
     return sorted(error for mistake in mistakes for error in _alone(mistake))
 
 

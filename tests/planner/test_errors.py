@@ -1,4 +1,4 @@
-"""Every error of the planner, at its place: the word in the plan that the caret must stand under."""
+"""Every error of the planner, at its location: the word in the plan below which the caret must appear."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.planner.building import at, refused
 
 @dataclass(frozen=True)
 class Case:
-    """`word` (its nth occurrence) is where the error points; "" means it has no place."""
+    """A case. The error points to the nth occurrence of `word`; "" means that the error has no location."""
 
     code: str
     text: str
@@ -215,8 +215,8 @@ CASES = [
     Case("E252", "benchmarks: [{uses: disk, config: {filename: [/boot/x]}}]", "[/boot/x]", ""),
 ]
 ELSEWHERE = {"E207", "E226", "E242", "E250", "E253", "E260", "E261", "E262"}
-"""Raised by the selection, by `bind`, by consents that the loader lets pass, by frozen plans, or warnings: in their own
-tests."""
+"""Errors raised by the selection, by `bind`, by consents that the loader accepts, or by frozen plans, and warnings. All
+of them have their own tests."""
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.code}-{case.word[:12]}")

@@ -1,4 +1,4 @@
-"""Expectations become checks in base units, at canonical places, for the right hosts."""
+"""Expectations are resolved to checks in base units, with canonical coordinates, for the right hosts."""
 
 from __future__ import annotations
 

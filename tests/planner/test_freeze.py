@@ -1,4 +1,4 @@
-"""A frozen plan comes back as it was, and is refused when it is not what was written."""
+"""A frozen plan is restored unchanged, and is refused if it was modified."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_warnings_come_back_with_all_their_parts() -> None:
 
 @st.composite
 def plans(draw: st.DrawFn) -> str:
-    """Small plans with every way to give a setting."""
+    """Draw small plans that use every way to set a setting."""
     sweep = draw(st.dictionaries(st.sampled_from(["bs", "iodepth", "numjobs"]), _distinct(), max_size=3))
     zipped = draw(st.booleans())
     config = draw(st.dictionaries(st.sampled_from(["rwmixread", "duration"]), st.integers(1, 100), max_size=2))

@@ -1,4 +1,4 @@
-"""Points and plans are known by their content: on every host, in every order of writing."""
+"""Points and plans are identified by their content, on every host and whatever the order in the file."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_a_point_has_the_same_id_on_every_host_however_it_was_written() -> None:
 
 
 def test_an_id_is_pinned() -> None:
-    """A change of it would part new results from old ones without a word."""
+    """If the id changed, new results would silently no longer match old ones."""
     text = '["levels","1",{"pages":"auto","stride":64,"time_cap":2.0}]'
     assert job("benchmarks: [levels]").points[0].id == hashlib.sha256(text.encode()).hexdigest()[:12] == "480a4ec45d65"
 

@@ -1,4 +1,4 @@
-"""`select` in a plan: benchmarks by name, alias and keyword, beside those that `benchmarks` lists."""
+"""`select` in a plan: benchmarks by name, alias or keyword, in addition to those listed under `benchmarks`."""
 
 from __future__ import annotations
 

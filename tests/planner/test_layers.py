@@ -1,4 +1,4 @@
-"""Which layer wins, and what it says of itself."""
+"""Which layer takes precedence, and how the origin of a value is described."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ VALUES = {layer: 10 + number for number, layer in enumerate(ORDER)}
 
 
 def plan_with(layers: set[str]) -> tuple[str, tuple[str, ...]]:
-    """A plan whose layers each give iodepth a value of their own."""
+    """Return a plan whose layers each set iodepth to a different value."""
 
     def config(layer: str) -> str:
         return f"config: {{iodepth: {VALUES[layer]}}}" if layer in layers else "config: {}"

@@ -1,4 +1,5 @@
-"""Dependencies: added, reused, left out, ordered; their results typed while planning and bound while running."""
+"""Dependencies: added, reused, omitted and ordered. Their results have example values during planning, and are bound
+during the run."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ SIZE = 553_648_128
 
 
 def named(text: str) -> list[tuple[str, str, dict[str, str]]]:
-    """(key, reason, needs) of all jobs."""
+    """Return (key, reason, needs) for all jobs."""
     return [(item.key, item.reason, dict(item.needs)) for item in resolved(text).jobs]
 
 

@@ -1,4 +1,4 @@
-"""The plans in plans/platforms resolve, and their points fit made-up facts of such a machine."""
+"""The plans in plans/platforms can be resolved, and their points fit the synthetic facts of such a machine."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from asct.sdk.facts import Cache, Cpu, HostFacts, Load, Memory, NumaNode, System
 
 FOLDER = plans() / "platforms"
 PARTS = {"base", "common"}
-"""Files that are no plan of their own."""
+"""Files that are not complete plans."""
 WITHOUT_BANDWIDTH = {"generic", "ampereone", "axion", "cobalt"}
-"""Plans that know no theoretical bandwidth."""
+"""Plans that contain no theoretical bandwidth."""
 PRODUCT = re.compile(r"# (\d+) \w+ x ([\d.]+e\d+) \S+(?: x (\d+) bytes)? = ([\d.]+e9) B/s")
 """Matches the arithmetic behind a bandwidth, such as `# 8 channels x 3200e6 transfers/s x 8 bytes = 204.8e9 B/s`."""
 SOURCE = re.compile(r"# Source: .+, .*[\w-]+\.\w{2,3}\b.* \(accessed \d{4}-\d\d-\d\d\)")
@@ -142,7 +142,7 @@ def _theoretical(plan: ResolvedPlan) -> float:
 
 
 def test_each_expectation_and_bandwidth_of_a_platform_names_its_source() -> None:
-    """A source has a title, an address and the day on which it was read."""
+    """A source has a title, an address and the date on which it was read."""
     found = 0
     for path in FOLDER.glob("*.yaml"):
         lines = path.read_text(encoding="utf-8").splitlines()

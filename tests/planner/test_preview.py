@@ -1,4 +1,4 @@
-"""What a plan would cost, and the limits on it."""
+"""The estimated cost of a plan, and the limits on the cost."""
 
 from __future__ import annotations
 

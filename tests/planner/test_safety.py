@@ -83,7 +83,7 @@ DEVICES = st.from_regex(r"/dev/(loop[0-9]+|disk/by-id/[a-zA-Z0-9:.-]+)", fullmat
 
 @given(st.one_of(DEVICES, st.text()), st.one_of(st.text(), st.text().map("/{}".format)))
 def test_no_hostile_text_becomes_a_consent(device: str, serial: str) -> None:
-    """Whatever is let through makes one line of the targets file, which says just that."""
+    """Whatever is accepted results in one line of the targets file that contains exactly this text."""
     findings = Findings()
     check_consent(plan_with(GOOD._replace(device=device, serial=serial)), findings)
     if findings.all():

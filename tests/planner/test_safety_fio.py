@@ -1,4 +1,4 @@
-"""No way to write to a device with fio goes past the question for consent."""
+"""fio can never write to a device without a check for consent."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _fields(name: str) -> Any:
 
 @pytest.mark.parametrize("name", [name for name in installed().names() if "file_names" in _fields(name)])
 def test_no_benchmark_writes_unasked(name: str) -> None:
-    """With its own defaults: it reads, or it asks."""
+    """With its default settings, a benchmark either only reads or requires consent."""
     found = set(codes("", name))
     assert found <= {"E251"}
     rw = _fields(name).get("rw")

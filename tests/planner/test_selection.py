@@ -1,4 +1,4 @@
-"""What a selection takes, and that one which takes nothing is an error of usage."""
+"""What a selection includes. A selection that includes nothing is a usage error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading settings through the models of benchmarks, also such as look across settings."""
+"""Reading settings with the models of benchmarks, including models that validate several settings together."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class RequiredParams(Params):
 
 
 class AcrossParams(Params):
-    """A setting that follows from another, and a rule about two."""
+    """A setting that depends on another one, and a rule that involves two settings."""
 
     size: Size = setting(4096, "Bytes")
     half: Size | None = setting(None, "Follows from size")
@@ -64,7 +64,7 @@ class Across(Levels):
 
 
 class Required(Across):
-    """A benchmark that must be told something."""
+    """A benchmark with a required setting."""
 
     name = "required"
     params_model = RequiredParams

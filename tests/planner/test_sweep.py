@@ -1,4 +1,4 @@
-"""Sweep algebra against a model that takes no short cuts."""
+"""The algebra of sweeps, compared with a simple model that does not optimize anything."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ values = st.integers(0, 4)
 
 @st.composite
 def sweeps(draw: st.DrawFn) -> tuple[list[SweepAxis], list[dict[str, int]], int]:
-    """Axes and zips over some names, excludes over the same names, and a bound for `where`."""
+    """Draw axes and zips over some names, excludes over the same names, and a bound for `where`."""
     axes = []
     free = list(NAMES[: draw(st.integers(1, 4))])
     while free:
@@ -30,7 +30,8 @@ def sweeps(draw: st.DrawFn) -> tuple[list[SweepAxis], list[dict[str, int]], int]
 
 
 def brute_force(axes: list[SweepAxis], excludes: list[dict[str, int]], bound: int) -> list[dict[str, int]]:
-    """Every assignment of every name, kept when each axis has it, `where` holds and no exclude equals it."""
+    """Return every assignment of values to names for which each axis has the values, `where` holds, and no exclude
+    matches."""
     names = names_of(axes)
     found = []
     for row in itertools.product(range(5), repeat=len(names)):

@@ -1,4 +1,4 @@
-"""The time limit of a point: what the plan says of it, or what the benchmark says the point may take."""
+"""The time limit of a point: the one in the plan or, if there is none, the one that follows from the benchmark."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.planner.fakes import Disk, DiskParams, FakeCatalog
 
 
 class Steady(Disk):
-    """Goes on until a state is steady, at most fifty times its duration."""
+    """A benchmark that continues until a state is steady, at most for fifty times its duration."""
 
     name = "steady"
 

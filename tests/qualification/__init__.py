@@ -1,1 +1,1 @@
-"""Tests of the qualification of drives."""
+"""Tests of drive qualifications."""

@@ -1,4 +1,4 @@
-"""Record the testdata of the qualification benchmarks anew: `python -m tests.qualification.record [CASE...]`.
+"""Record the testdata of the qualification benchmarks again: `python -m tests.qualification.record [CASE...]`.
 
 Needs root, for a loop device with the limits of the kernel's block throttle. The limits are low so that few requests,
 with short histograms, show all that there is to read.
@@ -74,7 +74,7 @@ def main(wanted: list[str]) -> None:
 
 
 def record(benchmark_name: str, case: str, settings: dict[str, Any]) -> None:
-    """One repeat on a device of its own."""
+    """Record one repeat on a separate device."""
     benchmark = Registry().get(benchmark_name)
     assert benchmark is not None
     with tempfile.TemporaryDirectory(dir="/var/tmp") as name, loop_device(Path(name), 8) as loop, throttle(loop, **LOW):

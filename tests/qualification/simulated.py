@@ -1,4 +1,4 @@
-"""A drive that is made up: it answers each step of a test at once, with the rate that a function gives."""
+"""A simulated drive, which answers each step of a test immediately, at the rate that a function returns."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from asct.sdk.step import Kernel, Output, Step
 
 MIB = 2**20
 Rate = Callable[[int], float]
-"""Requests a second, by the bytes that the rounds have written until then."""
+"""Requests per second as a function of the number of bytes that the rounds have written so far."""
 _PARTS = 20
-"""Samples of guard during a pass of preconditioning."""
+"""Number of guard samples during a preconditioning pass."""
 FACTS = HostFacts(host="h", collected_at="2026-11-21T00:00:00Z")
 CONTEXT = Context(FACTS, "/work")
 
 
 def steady_fill(written: int) -> float:
-    """Bytes a second during preconditioning, by the bytes that it has written until then."""
+    """Return the bytes per second during preconditioning, given the number of bytes written so far."""
     return 100.0 * MIB
 
 
 class Simulated(StepJournal):
-    """A journal whose steps were carried out by a drive of `target_bytes` with that rate."""
+    """A journal whose steps were run by a drive with `target_bytes` and this rate."""
 
     def __init__(
         self, params: QualificationParams, outputs: Sequence[Output], rate: Rate, fill: Rate = steady_fill
@@ -48,7 +48,7 @@ class Simulated(StepJournal):
         return GuardOutput((GuardTarget("/f", fields),), (), (), (), None, "", 0, 0)
 
     def point(self, name: str, params: FioParams) -> FioPoint:
-        """Everything at the rate of the moment when the step began."""
+        """Return a result whose rate is that of the moment at which the step began."""
         before = self.written_before(name)
         if params.io_size is not None:
             number = int(name.rpartition("-")[2]) - 1 if "precondition" in name else 0
@@ -57,7 +57,8 @@ class Simulated(StepJournal):
         return _point(params, round(self.rate(before) * params.duration), params.duration)
 
     def written_before(self, name: str) -> int:
-        """What the rounds wrote until a step; steps stand in the order in which they were done."""
+        """Return the number of bytes that the rounds wrote before a step. The steps are in the order in which they were
+        run."""
         if name not in self._before:
             total = 0
             for other, output in self.outputs.items():
@@ -74,7 +75,7 @@ def _volume(output: Output, rate: float) -> int:
 
 
 def _pass(volume: int, number: int, fill: Rate) -> list[CounterSample]:
-    """What guard sees of the drive during a pass behind `number` others."""
+    """Return guard's samples of the drive during a pass that follows `number` other passes."""
     now, part, found = 0.0, volume // _PARTS, []
     for index in range(_PARTS + 1):
         found.append(CounterSample(0, round(now * 1e9), None, None, ((0, 0, 0, index * part, 0, 0, 0),)))
@@ -107,7 +108,7 @@ def _point(params: FioParams, ios: int, seconds: float, course: Sequence[Counter
 
 
 class Run:
-    """A test that runs on such a drive, and can be cut off behind any step."""
+    """A test that runs on such a drive and can be interrupted after any step."""
 
     def __init__(self, params: QualificationParams, rate: Rate, fill: Rate = steady_fill) -> None:
         self.params = params
@@ -118,20 +119,21 @@ class Run:
 
     @property
     def journal(self) -> Simulated:
-        """What is done so far."""
+        """Return the results so far."""
         return Simulated(self.params, self.outputs, self.rate, self.fill)
 
     @property
     def names(self) -> list[str]:
-        """The steps in the order in which they were done."""
+        """Return the names of the steps in the order in which they were run."""
         return [output.step.name for output in self.outputs]
 
     def pause(self) -> None:
-        """The next step is the first after a pause."""
+        """Make the next step the first one after an interruption."""
         self._pause = True
 
     def go(self, steps: Callable[[Simulated, Context], Sequence[Step]], most: int = 100_000) -> bool:
-        """Until there are no more steps, or `most` are done in all. True when the test is over."""
+        """Run steps until there are no more, or until `most` have been run in total. Return True if the test is
+        over."""
         while wanted := steps(self.journal, CONTEXT):
             for step in wanted:
                 if len(self.outputs) >= most:
@@ -146,7 +148,7 @@ class Run:
 
 
 def _params_of(step: Step, params: QualificationParams) -> FioParams | None:
-    """What the job file of a step says, as far as the drive needs it."""
+    """Return the settings in the job file of a step, as far as the drive needs them."""
     job = step.files.get("job.fio")
     if job is None or not isinstance(step.program, Kernel):
         return None

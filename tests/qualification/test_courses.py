@@ -1,4 +1,5 @@
-"""Write saturation, recovery, throughput and zones with the real fio on loop devices whose limits change in mid-run."""
+"""Write saturation, recovery, throughput and zones with the real fio on loop devices whose limits change during the
+run."""
 
 from __future__ import annotations
 
@@ -30,13 +31,13 @@ SHORT: dict[str, Any] = {"round_time": 0.5, "window": 2, "numjobs": 1, "iodepth"
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """A folder on a real file system; /tmp may be memory."""
+    """Provide a folder on a real file system, because /tmp may be in memory."""
     with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
         yield Path(name)
 
 
 def value(measured: Sequence[Measurement], metric: str, **coords: Scalar) -> Measurement:
-    """The one value of a metric at a place."""
+    """Return the only value of a metric at these coordinates."""
     [found] = [
         one
         for one in measured
@@ -46,7 +47,7 @@ def value(measured: Sequence[Measurement], metric: str, **coords: Scalar) -> Mea
 
 
 def option(output: Output, name: str) -> int | None:
-    """A number in the job file of a step."""
+    """Return a number in the job file of a step."""
     found = re.search(rf"^{name}=([0-9]+)", output.step.files[JOB_FILE], re.MULTILINE)
     return int(found[1]) if found else None
 
@@ -148,7 +149,8 @@ def test_operating_points_keep_the_bound_of_latency(folder: Path, memory: Path) 
 
 
 def test_the_composite_workload_has_its_sizes_and_ranges(folder: Path, memory: Path) -> None:
-    """Requests of the mix, most of which go to the first parts of a device that held nothing but zeros."""
+    """The mix issues requests of several sizes, most of them to the first parts of a device that contained only
+    zeros."""
     with loop_device(memory, 64) as loop, throttle(loop, wiops=400, riops=800):
         params = COMPOSITE.params_model(
             file_names=str(loop.path), profile="fast", threads="1,2", depths="1,4", prewrite_time=0.3, settle_time=0.3,
@@ -169,7 +171,8 @@ def test_the_composite_workload_has_its_sizes_and_ranges(folder: Path, memory: P
 
 
 def test_streams_share_the_drive_that_each_has_alone(folder: Path, memory: Path) -> None:
-    """400 writes a second, of any size: alone, each stream has them all; together, both wait in the same queue."""
+    """The limit is 400 writes per second, whatever their size. A stream that runs alone gets all of them; together,
+    both streams wait in the same queue."""
     with loop_device(memory, 64) as loop, throttle(loop, wiops=400):
         params = STREAMS.params_model(
             file_names=str(loop.path), streams="SEQ 64K W Q4, RND 4K W Q12", precondition=0, steady_volume=0,

@@ -1,4 +1,4 @@
-"""Tests of drives with the real fio on loop devices whose limits are exact."""
+"""Drive tests with the real fio on loop devices with exact limits."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Found = dict[tuple[str, Any, Any], Measurement]
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """A folder on a real file system; /tmp may be memory."""
+    """Provide a folder on a real file system, because /tmp may be in memory."""
     with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
         yield Path(name)
 
@@ -50,7 +50,8 @@ def run(
     *,
     written: bool = False,
 ) -> tuple[list[Output], list[Measurement]]:
-    """All steps of a repeat; `before` is called with the name of each. `written`: not the first on the device."""
+    """Run all steps of a repeat. `before` is called with the name of each step. `written` is true unless the repeat is
+    the first one on the device."""
     assert list(benchmark.check(params)) == []
     consents = {str(loop.path): Consent(str(loop.path), str(loop.backing))} if loop else {}
     own = frozenset(consents) if written else frozenset()
@@ -79,7 +80,8 @@ def sectors_written(loop: Loop) -> int:
 
 @pytest.mark.parametrize("jobs", [1, 2, 3])
 def test_preconditioning_writes_the_range_exactly_twice(jobs: int, folder: Path, memory: Path) -> None:
-    """Whatever the number of jobs; two that walked the same offsets would write it four times."""
+    """This must not depend on the number of jobs. Two jobs that used the same offsets would write the range four
+    times."""
     with loop_device(memory, 24) as loop:
         counts: dict[str, int] = {}
 
@@ -99,7 +101,8 @@ def test_preconditioning_writes_the_range_exactly_twice(jobs: int, folder: Path,
 
 @pytest.mark.parametrize(("second", "falls"), [(12, True), (48, False)])
 def test_a_fall_during_preconditioning_ends_the_doubt(second: int, falls: bool, folder: Path, memory: Path) -> None:
-    """The second pass writes a quarter of the bytes a second, or as many as the first; then the rounds are steady."""
+    """The second pass writes a quarter of the bytes per second, or as many as the first. After that, the rounds are
+    steady."""
     with loop_device(memory, 48) as loop, throttle(loop, wbps=48 * MIB) as limit:
 
         def change(name: str) -> None:
@@ -115,7 +118,7 @@ def test_a_fall_during_preconditioning_ends_the_doubt(second: int, falls: bool, 
 
 
 def test_the_plateau_of_a_burst_is_left_behind(folder: Path, memory: Path) -> None:
-    """8,000 requests a second fall to 1,000 in the middle of a round."""
+    """The rate falls from 8,000 to 1,000 requests per second in the middle of a round."""
     with loop_device(memory, 48) as loop, throttle(loop, wiops=8000) as limit:
         timers = []
 

@@ -1,4 +1,4 @@
-"""The figures of a qualification, from the records of a drive that slows down and then stays steady."""
+"""The figures of a qualification, drawn from the records of a drive that slows down and then remains steady."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def qualified(
     tracked: tuple[tuple[int, int], ...] = ((4096, 0),),
     quantity: str = "iops",
 ) -> list[Record]:
-    """The records of one phase whose workloads all follow FADING."""
+    """Return the records of one phase whose workloads all follow FADING."""
     run = {"phase": "test", "profile": "pts", "window": WINDOW, "excursion": 20.0}
     found = [record(POINT, "rounds", float(ROUNDS), coords=run), record(POINT, "steady", 1.0, coords={"phase": "test"})]
     for size, reads in product(sizes, mixes):
@@ -58,7 +58,7 @@ def line(figure: Figure) -> Line:
 
 
 def charts(figure: Figure) -> dict[str, list[str]]:
-    """The names of the lines by their first words, which a report draws as one chart each."""
+    """Return the names of the lines, keyed by their first words, for which a report draws one chart each."""
     found: dict[str, list[str]] = {}
     for series in line(figure).series:
         chart, _, name = series.name.partition(", ")
@@ -144,7 +144,7 @@ def test_without_rounds_of_the_quantity_there_are_no_courses() -> None:
 
 
 def two_drives(metric: str = "iops") -> list[Record]:
-    """The same records twice, as points of two drives, of which the second reaches half as much."""
+    """Return the same records twice, as points of two drives, the second of which reaches half of the values."""
     first, second = ({"file_names": f"/dev/{name}"} for name in ("fast", "slow"))
     factor = {metric: 0.5}
     return [

@@ -1,4 +1,4 @@
-"""Which purge is chosen, its commands below guard, and what is made of their outcome."""
+"""Which purge method is chosen, its commands under guard, and how the result is judged."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ CELL = Workload(4096, 0)
 PHASE = Phase("", (CELL,), (TrackedMetric(CELL, "iops"),), SEQUENTIAL_BLOCK, 1.0)
 GUARD = (Path(__file__).parents[2] / "kernels/guard/nvme.c").read_text()
 ALONE = next(text for text in re.findall(r'"namespaces", SAFE, "([^"]+)"', GUARD) if "of its drive" in text)
-"""What guard prints about the only namespace of a drive, read from its source: a purge depends on these words."""
+"""What guard prints about the only namespace of a drive, read from guard's source, because a purge depends on this
+wording."""
 ALL_TOOLS = ("fio", "nvme", "blkdiscard", "hdparm", "sg_format", "sg_sanitize")
 ERASABLE = """
 /dev/sda:
@@ -51,13 +52,13 @@ Logical Unit WWN Device Identifier: 5000000000000001
 
 @cache
 def recorded() -> str:
-    """What guard wrote of a purge that went well."""
+    """Return guard's output for a successful purge."""
     document = json.loads(RECORDED.read_text(encoding="utf-8"))
     return str(next(one["files"]["stdout"] for one in document["outputs"] if one["step"] == "purge-blkdiscard-run"))
 
 
 def stream(status: int, after: dict[str, Any] | None = None) -> str:
-    """The same with another status of the program, and the drive as it is afterwards."""
+    """Return the same output with a different exit status of the program, and with the drive as it is afterward."""
     lines = []
     for text in recorded().splitlines():
         line = json.loads(text)
@@ -70,7 +71,7 @@ def stream(status: int, after: dict[str, Any] | None = None) -> str:
 
 
 def nvme(*, formats: bool = True, fna: int = 0, used: int = 1000) -> dict[str, str]:
-    """Identify Controller and Identify Namespace; block format 1 of 4 KiB is in use."""
+    """Return Identify Controller and Identify Namespace data. Block format 1 with 4 KiB is in use."""
     controller, namespace = bytearray(4096), bytearray(4096)
     controller[256] = 2 if formats else 0
     controller[524] = fna
@@ -82,8 +83,8 @@ def nvme(*, formats: bool = True, fna: int = 0, used: int = 1000) -> dict[str, s
 
 @dataclass
 class Drive:
-    """A drive, or the alike `members` of a RAID set, that answer commands: `answers` has status and text by the name of
-    the step; others end well."""
+    """A drive (or the identical `members` of a RAID set) that responds to commands. `answers` contains the status and
+    output for step names; all other steps succeed."""
 
     fields: dict[str, Any] = field(default_factory=dict)
     alone: bool = True
@@ -110,7 +111,7 @@ class Drive:
         return journal
 
     def purge(self, **settings: Any) -> Purge:
-        """All steps of a purge."""
+        """Run all steps of a purge."""
         while steps := purge_steps(journal := self.journal(**settings), PHASE, Context(journal.facts, "/work")):
             self.done += [self._answer(step) for step in steps]
         return purge_of(self.journal(**settings), PHASE)
@@ -123,7 +124,7 @@ class Drive:
 
     @property
     def commands(self) -> list[str]:
-        """What guard was told to run."""
+        """Return the commands that guard was told to run."""
         return [" ".join(one.step.arguments[one.step.arguments.index("--") + 1 :]) for one in self.done]
 
 
@@ -173,7 +174,7 @@ def test_what_fails_is_said_and_the_next_is_tried() -> None:
 
 
 def test_a_format_whose_device_is_still_held_did_its_work() -> None:
-    """nvme cannot tell the kernel to read the partitions again while guard holds the device."""
+    """While guard holds the device, nvme cannot make the Linux kernel read the partitions again."""
     said = "Success formatting namespace:1\nfailed to re-read partition table\n"
     assert Drive(nvme(), answers={"purge-nvme-format-format": (16, said)}).purge().method == "nvme-format"
 

@@ -1,4 +1,5 @@
-"""The course of a test, on drives that are made up: when it ends, with what, and how it goes on after a pause."""
+"""The course of a test on simulated drives: when it ends, with which result, and how it continues after an
+interruption."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ from tests.qualification.simulated import MIB, Run, Simulated
 WRITE, MIXED, READ = Workload(4096, 0), Workload(65536, 65), Workload(4096, 100)
 PHASE = Phase("", (READ, MIXED, WRITE), (TrackedMetric(WRITE, "iops"),), SEQUENTIAL_BLOCK, 1.0)
 WRITES = Phase("", (WRITE,), PHASE.tracked, SEQUENTIAL_BLOCK, 1.0)
-"""4 MB a round at 1,000 requests a second."""
+"""Each round writes 4 MB at 1,000 requests per second."""
 COMMON: dict[str, Any] = {"file_names": "/f", "round_time": 1.0, "numjobs": 1, "iodepth": 1}
 
 
@@ -119,8 +120,8 @@ def test_a_fall_while_the_drive_was_preconditioned_is_seen(cache: float, after: 
 
 @pytest.mark.parametrize(("steady_volume", "level"), [(0, 8000.0), (2.0, 8000.0), (3.3, 1000.0), (100, 1000.0)])
 def test_a_burst_is_not_taken_for_the_steady_state(steady_volume: float, level: float) -> None:
-    """The cache is full after ten rounds. The plain rule takes the plateau after five; the volume since the purge
-    (preconditioning is 2 of it) or the cliff show that it is none."""
+    """The cache is full after ten rounds. The plain rule accepts the plateau after five. The volume since the purge (of
+    which preconditioning contributes 2) or the cliff shows that the plateau is not the steady state."""
     run = Run(
         QualificationParams(**COMMON, steady_volume=steady_volume),
         lambda written: 8000.0 if written < 312 * MIB else 1000.0,
@@ -193,7 +194,7 @@ def test_fast_measures_each_cell_once_behind_the_tracked_ones() -> None:
 
 
 def test_fast_measures_again_when_the_tracked_cells_moved() -> None:
-    """The cells of the pass bring the drive down; then it stays there."""
+    """The workloads of the pass slow the drive down, and it then stays slow."""
 
     def rate(written: int) -> float:
         return 1000.0 if written < 22 * MIB else 800.0

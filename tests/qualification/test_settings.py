@@ -1,4 +1,4 @@
-"""Settings of a qualification: the active range, cells, what contradicts, and what it may cost."""
+"""The settings of a qualification: the active range, workloads, contradictions, and the estimated cost."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_defaults_hold() -> None:
 
 
 def test_what_it_may_cost() -> None:
-    """56 cells of a minute, 5 rounds at least and 25 at most; the volume is that of a fast drive."""
+    """There are 56 workloads of one minute each, with 5 to 25 rounds. The volume is that of a fast drive."""
     device: dict[str, Any] = {"file_names": "/dev/disk/by-id/nvme-x", "active_range": 256 * GB}
     needs = IOPS.needs(IopsParams(**device), None)
     assert 4.6 < needs.seconds / 3600 < 5.2

@@ -1,4 +1,4 @@
-"""What a figure shows about one value beside the value itself."""
+"""Details that a figure shows about a value."""
 
 from __future__ import annotations
 

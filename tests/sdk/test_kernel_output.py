@@ -1,4 +1,4 @@
-"""Reading what a kernel wrote: whole streams are read, everything else is refused with the reason."""
+"""Parsing the output of a kernel: complete output is accepted, and anything else is refused with the reason."""
 
 from __future__ import annotations
 

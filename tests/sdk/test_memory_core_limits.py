@@ -1,4 +1,4 @@
-"""Limits of the load and store units, and the flags of bandwidths above and below them."""
+"""The limits of load and store units, and the flags of bandwidths above or below them."""
 
 from __future__ import annotations
 

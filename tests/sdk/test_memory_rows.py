@@ -1,4 +1,5 @@
-"""Records as rows: medians over the repeats, the spread, flags; and which pairs of a node matrix are told apart."""
+"""Converting records to rows: medians over the repeats, the spread and flags, and which pairs of a node matrix are
+distinguished."""
 
 from __future__ import annotations
 

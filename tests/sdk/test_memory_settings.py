@@ -1,4 +1,4 @@
-"""Settings that several memory benchmarks have, in every spelling."""
+"""Settings that several memory benchmarks share, in every notation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Command lines of the kernel stream, and sizes of its threads that lie outside the caches and fit the memory."""
+"""Command lines of the kernel `stream`, and sizes per thread that exceed the caches and fit into memory."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ MIB = 1 << 20
 
 
 def host(cpus: int, l3_sharers: int, free: int, l3: int = 32 * MIB) -> HostFacts:
-    """CPUs on one node, an L2 of 1 MiB each, an L3 for the first so many."""
+    """Return facts of a host with CPUs on one node, an L2 cache of 1 MiB per CPU, and an L3 cache shared by this number
+    of CPUs."""
     numbers = list(range(cpus))
     caches = [
         Cache(level=2, type="Unified", size_bytes=MIB, shared_cpus=[0]),
@@ -83,7 +84,8 @@ def test_caches_of_cpus_that_the_facts_do_not_list_are_taken_to_be_alike() -> No
 
 
 def test_many_threads_do_not_take_their_part_of_memory_into_their_caches() -> None:
-    """An even part of 600 MiB would be 4.7 MiB each here, most of which stays in caches of 1.25 MiB a thread."""
+    """An equal share of 600 MiB would be 4.7 MiB per thread, most of which would stay in caches of 1.25 MiB per
+    thread."""
     facts = host(128, 128, 1 << 36)
     assert memory_size(facts, range(128), 600 * MIB) == 5 * MIB
     assert memory_size(facts, [1], 600 * MIB) == 600 * MIB

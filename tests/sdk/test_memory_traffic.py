@@ -1,4 +1,4 @@
-"""Words of traffic and width, in every spelling; which widths a host has."""
+"""Names of access patterns and widths, in every notation, and the widths that a host supports."""
 
 from __future__ import annotations
 

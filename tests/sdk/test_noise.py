@@ -1,4 +1,4 @@
-"""Signs of noise, and what they make of a value."""
+"""Signs of noise, and their effect on a value."""
 
 from __future__ import annotations
 

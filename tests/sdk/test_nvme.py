@@ -1,4 +1,4 @@
-"""What an NVMe drive says of itself, from bytes at the places of the specification."""
+"""The data that an NVMe drive reports about itself, parsed from bytes at the offsets in the specification."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from asct.instruments.nvme import controller_of, health_of, namespace_of, thrott
 
 
 def put(size: int, **places: tuple[int, int, int]) -> str:
-    """Hexadecimal text with numbers (offset, bytes, value)."""
+    """Return hexadecimal text that contains these numbers (offset, bytes, value)."""
     data = bytearray(size)
     for offset, length, value in places.values():
         data[offset : offset + length] = value.to_bytes(length, "little")

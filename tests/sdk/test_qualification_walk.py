@@ -1,4 +1,4 @@
-"""Rounds of a sequential stream pass over the whole span, one after another."""
+"""The rounds of a sequential stream cover the whole range, one after another."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MIB = 2**20
 
 
 def passed(span: int, block: int, per_round: int, rounds: int) -> list[tuple[int, int]]:
-    """Offset and volume of each round of a drive that does `per_round` bytes in one."""
+    """Return the offset and the volume of each round, on a drive that processes `per_round` bytes per round."""
     done: list[tuple[int, int]] = []
     for _ in range(rounds):
         walk = next_position(span, [volume for _, volume in done], block)

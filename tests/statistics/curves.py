@@ -1,4 +1,4 @@
-"""Synthetic latency curves: staircases with blurred edges, noise and bad sizes."""
+"""Synthetic latency curves: staircases with blurred edges, noise, and sizes with wrong values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 
 @dataclass(frozen=True)
 class Staircase:
-    """`latencies[i]` up to `edges[i]` bytes, then a rise over `blur` octaves to the next; DRAM drifts per octave."""
+    """The latency is `latencies[i]` up to `edges[i]` bytes, and then rises over `blur` octaves to the next one. The
+    latency of DRAM drifts by a share per octave."""
 
     edges: Sequence[int]
     latencies: Sequence[float]
@@ -41,7 +42,8 @@ def grid(low: int = 128, high: int = GIB, per_octave: float = 4) -> list[int]:
 
 
 def refined(stairs: Staircase, sizes: Sequence[int]) -> list[int]:
-    """The grid plus sizes 2 % apart wherever the true curve changes between two grid sizes."""
+    """Return the grid and additional sizes that are 2 % apart wherever the true curve changes between two sizes of the
+    grid."""
     extra: set[int] = set()
     for low, high in itertools.pairwise(sizes):
         if abs(math.log(stairs.at(high) / stairs.at(low))) > 0.1:

@@ -1,4 +1,4 @@
-"""Changes of level in a series."""
+"""Level changes in a series."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def noisy(level: float, count: int, share: float, seed: int) -> list[float]:
 
 
 def test_a_cliff_of_an_emulated_drive() -> None:
-    """Per-second rates of a drive with a burst of 3,000 a second for 5 s and 500 after it."""
+    """The values are the rates per second of a drive with a burst of 3,000 for 5 s, followed by 500."""
     values = [3337, 3002, 3000, 3000, 2520, 501, 499, 501, 500, 499, 501]
     [change] = changes([float(value) for value in values])
     assert change.index == 5
@@ -37,7 +37,8 @@ def test_levels_in_noise(seed: int) -> None:
 
 
 def test_a_small_step_is_seen_in_noise_of_its_size() -> None:
-    """A step of 1.6 standard deviations amid 100 values; the noise estimated twice as large would hide it."""
+    """The step is 1.6 standard deviations amid 100 values. If the noise were overestimated by a factor of two, the step
+    would go unnoticed."""
     for seed in range(8):
         chance = random.Random(seed)
         values = [100 + chance.gauss(0, 1) + 1.6 * (index >= 50) for index in range(100)]

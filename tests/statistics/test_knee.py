@@ -1,4 +1,4 @@
-"""The knee of a curve of response over throughput, and what holds between its points."""
+"""The knee of a curve of response time against throughput, and interpolation between its points."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ SEEDS: list[Point] = [
     (10.7, 115.5), (35.2, 115.8), (61.4, 117.6), (175.3, 122.2), (306.5, 129.2), (385.0, 134.1), (441.8, 138.3),
     (603.9, 158.8), (753.7, 193.9), (912.7, 250.7), (918.3, 266.5), (918.3, 281.0), (920.7, 305.4),
 ]  # fmt: skip
-"""A published curve of 13 delays on a server with two nodes: GB/s and ns."""
+"""A published curve with 13 delays on a server with two nodes, in GB/s and ns."""
 
 
 def queue(service: float, idle: float, loads: list[float]) -> list[Point]:
-    """A latency that does not depend on load and a queue (M/M/1) behind it."""
+    """Return the latencies of an M/M/1 queue in addition to a latency that does not depend on load."""
     return [(load, idle + service * load / (1.0 - load)) for load in loads]
 
 
@@ -27,7 +27,7 @@ def fine(count: int = 2000) -> list[float]:
 
 
 def test_the_knee_of_a_queue_is_at_half_load() -> None:
-    """M/M/1: the power is (1 - load) * load / service, greatest at 1/2."""
+    """For M/M/1, the power is (1 - load) * load / service, which is greatest at 1/2."""
     loads = fine()
     found = knee_index(queue(1.0, 1.0, loads))
     assert found is not None
@@ -36,7 +36,7 @@ def test_the_knee_of_a_queue_is_at_half_load() -> None:
 
 @pytest.mark.parametrize("share", [0.01, 0.05, 0.3])
 def test_the_knee_where_most_of_the_latency_is_no_queue(share: float) -> None:
-    """With d(load / response) = 0: load / (1 - load) = 1 / sqrt(share)."""
+    """From d(load / response) = 0 follows load / (1 - load) = 1 / sqrt(share)."""
     loads = fine()
     found = knee_index(queue(share, 1.0, loads))
     assert found is not None
@@ -96,6 +96,6 @@ def test_one_slow_point_under_little_load_does_not_count() -> None:
 
 
 def test_the_response_is_that_of_the_way_up() -> None:
-    """Past saturation throughput may fall back; the first time counts."""
+    """After saturation, throughput may decrease. The first point with this throughput counts."""
     points = [(1.0, 100.0), (10.0, 120.0), (7.0, 300.0), (10.0, 400.0)]
     assert response_at(points, 8.0) == pytest.approx(100.0 + 20.0 * 7.0 / 9.0)

@@ -1,4 +1,5 @@
-"""Ends of caches and of the TLB from two chains: simulated curves of known machines, and one recorded in a guest."""
+"""The ends of caches and of the TLB, found from two chains: simulated curves of known machines, and one recorded in a
+guest."""
 
 from __future__ import annotations
 
@@ -16,13 +17,14 @@ GRID = [round(128 * 2 ** (step / 4) / 64) * 64 for step in range(93)]
 
 
 def zen3(size: int, *, local: bool, first_tlb: int, second_tlb: int, llc: int) -> float:
-    """Nanoseconds of a load: 32K, 512K and `llc`; random loads beyond a TLB wait for the next one or for a page walk.
+    """Return the time of a load in ns. The caches have 32K, 512K and `llc`. Beyond the reach of a TLB, random loads
+    wait for the next TLB or for a page walk.
 
     A chain with windows misses the TLB once per page, and finds half of its lines in the second-level cache beyond it.
     """
 
     def beyond(cache: int) -> float:
-        """The share of loads that a cache of this size does not serve."""
+        """Return the share of loads that a cache of this size does not serve."""
         return 0.0 if size <= cache else min(1.0, 2.0 * (1.0 - cache / size))
 
     far = 0.5 if local else 1.0
@@ -38,7 +40,7 @@ def curves(noise: float, seed: int = 1, **machine: int) -> tuple[dict[int, float
 
 
 def ends(main: dict[int, float], local: dict[int, float]) -> dict[str, tuple[LevelEnd, int]]:
-    """The ends of each level, with the bound that the main chain shows."""
+    """Return the ends of each level, with the bound that the main chain shows."""
     hints = [CacheHint(1, 32 * KIB), CacheHint(2, 512 * KIB), CacheHint(3, 32 * MIB, True)]
     levels = find_levels(main, hints=hints).levels
     following = [*(level.lower for level in levels[1:]), None]
@@ -51,7 +53,8 @@ def ends(main: dict[int, float], local: dict[int, float]) -> dict[str, tuple[Lev
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_cache_beyond_the_reach_of_the_first_tlb(seed: int) -> None:
-    """64 pages of 4K: random loads become slower at 256K of a second-level cache of 512K."""
+    """The TLB covers 64 pages of 4K, so random loads become slower at 256K, although the second-level cache has
+    512K."""
     found, main = ends(*curves(0.004, seed, first_tlb=256 * KIB, second_tlb=8 * MIB, llc=16 * MIB))["L2"]
     assert main < 400 * KIB, "the main chain ends at the TLB"
     assert 480 * KIB <= found.cache <= 600 * KIB
@@ -94,7 +97,8 @@ GUEST = {  # cycles of (random loads, windows of 128K) in a guest whose host has
 
 
 def test_a_recorded_guest() -> None:
-    """Random loads become slower beyond 96 pages of 4K, the first TLB of the core, although the cache holds more."""
+    """Random loads become slower beyond 96 pages of 4K, the reach of the core's first TLB, although the cache holds
+    more."""
     near = {size: 5.0 for size in GRID if size <= 48 * KIB}
     main = near | {size: pair[0] for size, pair in GUEST.items()}
     found = ends(main, {size: pair[1] for size, pair in GUEST.items()})

@@ -1,4 +1,4 @@
-"""Levels on synthetic curves: as many as there are, where they are, and none where there is none."""
+"""Levels on synthetic curves: the right number of levels at the right places, and no levels where there are none."""
 
 from __future__ import annotations
 

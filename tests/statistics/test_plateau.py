@@ -1,4 +1,4 @@
-"""Where a curve runs level at its top."""
+"""Where the top of a curve is level."""
 
 from __future__ import annotations
 

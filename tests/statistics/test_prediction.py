@@ -1,4 +1,4 @@
-"""The next value of a series, checked against scipy and by simulation."""
+"""The test of the next value in a series, compared with scipy and checked by simulation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Mann-Whitney test against scipy and against counting, and the error rate of many tests at once."""
+"""The Mann-Whitney test, compared with scipy and with counting, and the error rate of many tests at once."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ DISTRIBUTIONS = {
 
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
 def test_at_most_1_percent_of_unchanged_gates_fail(name: str) -> None:
-    """Of 2,000 gates of eight metrics each; the seed is fixed."""
+    """The test simulates 2,000 gates of eight metrics each, with a fixed seed."""
     rng, draw, failed = random.Random(name), DISTRIBUTIONS[name], 0
     for _ in range(2000):
         tests = [greater_p([draw(rng) for _ in range(8)], [draw(rng) for _ in range(8)]) for _ in range(8)]

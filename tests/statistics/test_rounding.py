@@ -1,4 +1,4 @@
-"""The resolution of printed values, seen from their digits."""
+"""The resolution of printed values, derived from their digits."""
 
 from __future__ import annotations
 

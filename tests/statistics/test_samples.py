@@ -1,4 +1,5 @@
-"""Robust location, order-statistic intervals, logarithmic tools: against known values and definitions."""
+"""Robust location, intervals from order statistics, and logarithmic functions, compared with known values and
+definitions."""
 
 from __future__ import annotations
 

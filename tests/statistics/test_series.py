@@ -1,4 +1,5 @@
-"""The interval of a ratio over the parts of a run: how often it holds for the next run, whatever the correlation."""
+"""The interval for a ratio over the parts of a run: how often it contains the value of the next run, whatever the
+correlation."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ TRIALS = 1000
 
 
 def correlated(rng: random.Random, count: int, correlation: float) -> list[float]:
-    """An autoregressive series of order 1 around 1,000, with standard deviation 50."""
+    """Return an autoregressive series of order 1 around 1,000 with a standard deviation of 50."""
     found, state = [], rng.gauss(0, 1)
     for _ in range(count):
         found.append(1000.0 + 50.0 * state)
@@ -22,7 +23,8 @@ def correlated(rng: random.Random, count: int, correlation: float) -> list[float
 
 
 def shares(count: int, correlation: float) -> tuple[float, float]:
-    """The share of runs of `count` seconds with an interval, and the share of those that holds for the next run."""
+    """Return the share of runs of `count` seconds that have an interval, and the share of these intervals that contain
+    the next run's value."""
     rng = random.Random(f"{count} {correlation}")
     given = held = 0
     for _ in range(TRIALS):
@@ -59,7 +61,7 @@ def test_fewer_than_six_independent_parts_have_no_interval() -> None:
 
 
 def test_parts_count_by_their_size() -> None:
-    """A short part with few requests hardly matters, and the unit of the size scales the interval."""
+    """A short part with few requests has little effect, and the interval scales with the unit of the size."""
     amounts, sizes = [1000.0, 990.0, 1010.0, 1005.0, 995.0, 1002.0, 998.0, 1001.0], [1.0] * 8
     half = ratio_half_width(amounts, sizes)
     assert half is not None

@@ -73,7 +73,7 @@ def test_the_bootstrap_of_single_visits_is_near_that_of_scipy() -> None:
 
 
 def test_repeats_that_differ_widen_the_interval() -> None:
-    """Visits within a repeat agree to 0.1 %, repeats to 5 %."""
+    """Visits within a repeat agree to 0.1 %, whereas repeats agree only to 5 %."""
     rng = random.Random(4)
     sides = []
     for _ in range(2):

@@ -1,4 +1,4 @@
-"""Steady state: the values of a published report, synthetic series, and what must not be taken for steady."""
+"""Steady state: the values of a published report, synthetic series, and series that must not be accepted as steady."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_enough_counts_from_the_begin_of_a_round() -> None:
 
 
 def test_a_burst_is_left_behind() -> None:
-    """8,000 requests a second until the cache is full, then 1,000: the plain rule stops at round 5."""
+    """The rate is 8,000 requests per second until the cache is full, and then 1,000. The plain rule accepts round 5."""
     values = [8000.0] * 8 + [1000.0] * 8
     plain = last_window(values[:5], RULE)
     assert isinstance(plain, SteadyWindow)

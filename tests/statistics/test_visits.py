@@ -1,4 +1,5 @@
-"""Visits combined: how often the next run lies in the interval, drift, two states, and the number of visits."""
+"""Combining visits: how often the interval contains the next run's value, drift, two states, and the number of
+visits."""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ def skewed(rng: random.Random, count: int) -> list[float]:
 
 
 def correlated(rng: random.Random, count: int) -> list[float]:
-    """Neighbors have a correlation of 0.5."""
+    """Return values whose neighbors have a correlation of 0.5."""
     found = [rng.gauss(0, 1)]
     while len(found) < count:
         found.append(0.5 * found[-1] + math.sqrt(0.75) * rng.gauss(0, 1))
@@ -84,7 +85,7 @@ def test_the_spread_between_runs_holds_for_the_next_run(runs: int) -> None:
 
 
 def test_positive_values_have_a_positive_interval_however_much_runs_differ() -> None:
-    """Memory bandwidth of a guest whose neighbors used more of it in one run, in GB/s."""
+    """The values are the memory bandwidth, in GB/s, of a guest whose neighbors used more of it during one run."""
     low, high = next_run_interval(39.9, (39.0, 41.0), [66.1, 55.6])
     assert 0.0 < low < 20.0 and 66.1 < high < 400.0
     assert low * high == pytest.approx(39.9**2)
@@ -187,7 +188,7 @@ def test_other_clocks_are_no_other_state(after: list[float], slowdown: float, ex
 
 
 def variation(between: float, within: float = 0.0, *, samples: float = 63.0, middle: float = 100.0) -> Variation:
-    """Of six visits; standard deviations."""
+    """Return the variation of six visits, given standard deviations."""
     return Variation(middle, 6, samples, between**2, within**2)
 
 

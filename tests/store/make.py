@@ -10,7 +10,7 @@ from asct.store.model import Run
 
 
 def head(**fields: Any) -> Run:
-    """run.json as a run begins."""
+    """Return run.json as it is at the start of a run."""
     body: dict[str, Any] = {
         "run": "20261121T042813Z-3f9c2a",
         "plan": "gate",
@@ -23,7 +23,7 @@ def head(**fields: Any) -> Run:
 
 
 def record(**fields: Any) -> Record:
-    """One line of records.jsonl."""
+    """Return one line of records.jsonl."""
     body: dict[str, Any] = {
         "run": "20261121T042813Z-3f9c2a",
         "plan": "gate",
@@ -45,5 +45,5 @@ def record(**fields: Any) -> Record:
 
 
 def facts(host: str = "h") -> HostFacts:
-    """Facts of a host that gave few."""
+    """Return the facts of a host that reported little."""
     return HostFacts(host=host, collected_at="2026-11-21T04:28:13Z")

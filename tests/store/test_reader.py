@@ -1,4 +1,4 @@
-"""Reading runs: what is whole is given, what is not is reported, nothing is guessed."""
+"""Reading runs: intact data is returned, damage is reported, and nothing is guessed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.store.make import facts, head, record
 
 
 def written(results: Path, **fields: Any) -> StoredRun:
-    """A whole run with one host, one repeat and one record."""
+    """Return a complete run with one host, one repeat and one record."""
     writer = RunWriter.create(results, head(**fields), "plan: 1\n", "{}")
     writer.document(writer.layout.facts("h"), facts())
     folder = writer.repeat_folder(writer.layout.repeat("h", "a", "p1", 1))

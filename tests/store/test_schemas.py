@@ -1,4 +1,4 @@
-"""results_schema/ is what the models say, and documents of every shape keep to it."""
+"""results_schema/ corresponds to the models, and all kinds of documents conform to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writing a run: whole files, appended lines, one writer, clear errors."""
+"""Writing a run: complete files, appended lines, one writer, and clear errors."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_force_does_not_remove_a_run_in_progress(tmp_path: Path) -> None:
 
 
 def refused(folder: Path, code: str = "E516") -> None:
-    """The run in the folder is not replaced, and its folder keeps every file."""
+    """Check that the run in the folder is not replaced, and that the folder keeps every file."""
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.name != ".lock"}
     with pytest.raises(AsctError) as caught:
         clear_run(folder, unwritten)
@@ -264,7 +264,7 @@ def test_atomic_files_leave_no_part_behind(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_a_line_that_does_not_fit_is_taken_back(tmp_path: Path) -> None:
-    """The file size limit stands for a full disk: the line is cut in the middle by the system."""
+    """The limit on the file size simulates a full disk: the system truncates the line."""
     path = tmp_path / "lines"
     code = (
         "import resource, signal, sys; from pathlib import Path; from asct.store.files import LineFile\n"

@@ -1,4 +1,4 @@
-"""A tree of small kernels, and a cache of its own for every test."""
+"""Fixtures: a tree of small kernels, and a separate cache for every test."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ int main(void) { printf("%s %d\\n", ARCH, ANSWER); return 0; }
 
 @pytest.fixture
 def kernels(tmp_path: Path) -> Path:
-    """kernels/ with one kernel, `tiny`, that says its architecture and 42."""
+    """Return the folder kernels/ with one kernel, `tiny`, which prints its architecture and 42."""
     root = tmp_path / "kernels"
     for path, text in {
         "tiny/tiny.c": MAIN,
@@ -38,7 +38,7 @@ def kernels(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """XDG_CACHE_HOME of this machine, for the local transport and cross builds."""
+    """Return XDG_CACHE_HOME of this machine, for the local transport and for cross builds."""
     folder = tmp_path / "xdg"
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
     return folder
@@ -58,11 +58,11 @@ def facts(local: Host, tmp_path: Path) -> HostFacts:
 
 
 def without_compiler(facts: HostFacts, arch: str | None = None) -> HostFacts:
-    """The same host, but nothing there compiles."""
+    """Return the same host, on which no compiler works."""
     system = facts.system.model_copy(update={"arch": arch or facts.system.arch})
     return facts.model_copy(update={"tools": {}, "system": system})
 
 
 def with_compiler(facts: HostFacts, path: str) -> HostFacts:
-    """The same host with this compiler as its only one."""
+    """Return the same host with this compiler as its only one."""
     return facts.model_copy(update={"tools": {"gcc": ToolFact(path=path)}})

@@ -1,4 +1,4 @@
-"""Kernels on hosts, by real compilers."""
+"""Kernels on hosts, built with real compilers."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_cross_compiled_for_aarch64(local: Host, facts: HostFacts, kernels: Path
 def test_a_compiler_that_fails_there_is_replaced_by_one_here(
     local: Host, facts: HostFacts, kernels: Path, tmp_path: Path
 ) -> None:
-    """A host without the static C library, for instance."""
+    """An example is a host without the static C library."""
     fake = tmp_path / "gcc"
     fake.write_text(
         '#!/bin/sh\n[ "$1" = --version ] && { echo "gcc (Fake) 1.0"; exit 0; }\n'
@@ -240,7 +240,7 @@ def test_the_kernels_of_asct_on_aarch64(
 
 
 def test_a_copy_that_does_not_fit_leaves_no_part(local: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A full disk, here a cp that stores the first byte only."""
+    """A full disk is simulated by a cp that stores only the first byte."""
     cp, target = tmp_path / "bin" / "cp", tmp_path / "cache" / "k" / "kernel"
     cp.parent.mkdir()
     cp.write_text('#!/bin/sh\nhead -c 1 "$2" >"$3"; exit 1\n')

@@ -1,4 +1,4 @@
-"""Hosts side by side whose account has one cache: a kernel is built or pushed once."""
+"""Concurrent hosts whose accounts share a cache: a kernel is built or copied only once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HOSTS = 6
 
 
 def side_by_side(kernels: Path, facts: HostFacts, folder: Path) -> list[BuiltKernel]:
-    """`tiny` on as many hosts at once, each with a work folder and a build folder of its own."""
+    """Provide `tiny` on this number of hosts at once, each with its own work folder and build folder."""
     everyone = threading.Barrier(HOSTS)
 
     def one(number: int) -> BuiltKernel:
@@ -38,7 +38,7 @@ def side_by_side(kernels: Path, facts: HostFacts, folder: Path) -> list[BuiltKer
 
 
 def counting(monkeypatch: pytest.MonkeyPatch, module: object, name: str) -> list[str]:
-    """The hosts for which a function of a module is called from now on."""
+    """Return a list of the hosts for which a function of a module is called from now on."""
     called: list[str] = []
     real: Callable[..., object] = getattr(module, name)
 

@@ -1,4 +1,4 @@
-"""Counts with their noun, text without control characters, and columns as wide as a terminal shows them."""
+"""Counts with their nouns, text without control characters, and columns that have the same width as on a terminal."""
 
 from __future__ import annotations
 
