@@ -1,8 +1,8 @@
 """Many hosts on one machine: an sshd on each of 127.0.1.1, 127.0.1.2, ..., each with its own key and its own /var/tmp.
 
-Because each has a private /var/tmp, which contains the lock, asct treats them as separate hosts. `Fleet.left` shows
-what a run leaves behind. They share the account and therefore its cache of kernels, as the nodes of a cluster share a
-home folder.
+Because each host has a private /var/tmp, which contains the lock, asct treats them as separate hosts. `Fleet.left`
+shows what a run leaves behind. The hosts share the account and therefore its cache of kernels, just as the nodes of a
+cluster share a home folder.
 """
 
 from __future__ import annotations

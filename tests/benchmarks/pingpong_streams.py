@@ -1,7 +1,7 @@
 """Synthetic output of the kernel `pingpong`, and the facts of the synthetic machine that it describes: nodes, cores and
 caches.
 
-`python -m tests.benchmarks.pingpong_streams` writes the made-up testdata of core-to-core-latency anew.
+`python -m tests.benchmarks.pingpong_streams` writes the synthetic testdata of core-to-core-latency again.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Record the testdata of asct's own kernels again: `python -m tests.benchmarks.record [BENCHMARK[/CASE]...]`.
 
-The outputs are what the real kernels wrote on this machine; the measurements are what the parser makes of them, to be
-looked over before they are committed. A benchmark without cases below is recorded with its default settings.
+The outputs come from the real kernels on this machine. The measurements are those that the parser returns for these
+outputs, and should be reviewed before they are committed. A benchmark without cases below is recorded with its default
+settings.
 """
 
 from __future__ import annotations

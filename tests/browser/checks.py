@@ -1,6 +1,7 @@
 """The rules that every page of a report obeys: `python -m tests.browser.checks NAME|RUN...` prints all violations.
 
-NAME is a made-up tree, RUN the folder of a run. A page is opened once, read in both themes, on a phone and on paper.
+NAME is a synthetic tree, and RUN is the folder of a run. Each page is opened once, and checked in both themes, on a
+phone and on paper.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Save pictures of the report on a synthetic run for visual inspection: `python -m tests.browser.look NAME FOLDER
 [WORD]`.
 
-Writes the tree, its report.html, and pictures of it below FOLDER: `1280-light-00.png` is the first screen, `-01` and
-on the page from top to bottom, the same in dark and 390 wide, and `paper-1.png` and on the pages of its PDF. WORD
-selects one kind (`paper`, `390`). With a run's folder in place of NAME, that run is shown.
+The program writes the tree, its report.html, and pictures of the report below FOLDER: `1280-light-00.png` shows the
+first screen, `-01` and higher numbers show the page from top to bottom. There are also pictures of the dark theme and
+of pages 390 pixels wide. `paper-1.png` and higher numbers show the pages of the PDF. WORD selects one kind of picture
+(`paper`, `390`). If NAME is the folder of a run, that run is shown.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Write results trees of synthetic runs within seconds, without measuring: `python -m tests.browser.trees NAME FOLDER`.
 
-A tree comes from a real plan, which the real planner resolves. The values of its points are made up, or parsed from
-recorded outputs; the real code turns them into records and judges them. The same name gives the same files.
+A tree comes from a real plan, which the real planner resolves. The values of its points are synthetic or parsed from
+recorded outputs; the real code converts them to records and judges them. The same name always results in the same
+files.
 """
 
 from __future__ import annotations
@@ -67,10 +68,10 @@ _FLEET = 'hosts:\n  defaults: {{transport: ssh, user: bench}}\n  "n[{first}:{las
 class Tree:
     """The properties of a run: its plan, its machines, and what goes wrong.
 
-    `lost` has the reason why a host gave nothing, by host; `refused` why a job was not started, by `host/id`. `fails`
-    has the diagnostic of the repeats that failed, by job id and the setting in which they differ. `busy` are the hosts
-    on which other programs ran, and `slow` those that take this many times as long as others. `base` is written before
-    the run, as a baseline with that label.
+    `lost` contains the reason why a host supplied no results, keyed by host, and `refused` the reason why a job was not
+    started, keyed by `host/id`. `fails` contains the diagnostic of the failed repeats, keyed by job id and the setting
+    in which they differ. `busy` contains the hosts on which other programs ran, and `slow` the hosts that take longer
+    than others by these factors. `base` is written before the run, as a baseline with this label.
     """
 
     about: str

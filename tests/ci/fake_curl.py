@@ -1,7 +1,7 @@
 """A fake curl for tests, which implements the part of GitLab's API that the job in docs/ci.md uses. It needs no
 network.
 
-FAKE_GITLAB names a file with the notes of the merge request.
+FAKE_GITLAB is the path of a file that contains the notes of the merge request.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """A fake of GitHub's program `gh` for tests, which implements only the calls that the workflows make. It needs no
 network.
 
-FAKE_GH names a folder: comments.json holds the comments of the pull request, pulls.json the open pull requests, and
-artifacts/<name>/ the artifacts. With FAKE_GH_READ_ONLY, it refuses to write as GitHub does for a token of a fork.
+FAKE_GH is the path of a folder: comments.json contains the comments of the pull request, pulls.json the open pull
+requests, and artifacts/<name>/ the artifacts. If FAKE_GH_READ_ONLY is set, the program refuses to write, as GitHub does
+for the token of a fork.
 """
 
 from __future__ import annotations

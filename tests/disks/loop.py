@@ -1,7 +1,7 @@
 """A loop device backed by its own file, and limits on what a program may do to the device.
 
-Loop devices need root and Linux 5.8. The limits are those of the kernel's block throttle: exact to a fraction of a
-percent, and they can be changed while a program runs, which makes a cliff, a knee or a cap on demand.
+Loop devices require root and Linux 5.8. The limits are enforced by the Linux kernel's block throttle. They are exact to
+a fraction of a percent, and can be changed while a program runs, which produces a cliff, a knee or a limit on demand.
 """
 
 from __future__ import annotations
@@ -70,8 +70,9 @@ def attached(backing: Path, *, sector: int = 512, flags: int = 0) -> Iterator[Pa
     """Provide a loop device backed by a file or a device. The Linux kernel detaches it when its last user ends, in
     whatever way.
 
-    As long as it is wanted, one open file description is that user. It lies in a socket that nobody reads: closed with
-    the process of the test, and not among the open files of any process, where guard would find it.
+    As long as the device is needed, one open file description is its user. This description is queued in a socket that
+    no process reads. It is therefore closed with the process of the test, and is not among the open files of any
+    process, where guard would find it.
     """
     kept, sent = socket.socketpair()
     with kept, sent:

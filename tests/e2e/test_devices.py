@@ -1,7 +1,7 @@
 """Loop devices through `asct apply`: with consent, they are measured; without it, they are refused by name and not a
 byte changes.
 
-`asct doctor` tries every device of the machine for a moment, so what runs it runs alone.
+`asct doctor` briefly tries every device of the machine, so tests that run it need the machine alone.
 """
 
 from __future__ import annotations

@@ -121,7 +121,8 @@ def test_a_host_that_another_run_has_is_refused(own_sshd: Sshd, tmp_path: Path) 
 def here(tmp_path: Path) -> Iterator[str]:
     """Return the `hosts` of a plan whose only host is this machine, with a separate work folder.
 
-    A runner that a failed test left behind is ended, so that it locks no other test out.
+    If a failed test leaves a runner behind, the runner is ended, so that it does not keep other tests from using the
+    machine.
     """
     yield json.dumps({"hosts": {"local": {"transport": "local", "workdir": str(tmp_path / "work")}}})[1:-1] + "\n"
     for session in sessions(tmp_path):

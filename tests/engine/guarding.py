@@ -1,7 +1,7 @@
 """A replacement for the kernel guard that prints what a test specifies, and a benchmark that writes to a device under
 it.
 
-It never opens a target: what the real one finds and does is tested in tests/kernels and tests/e2e.
+The replacement never opens a target. The real guard is tested in tests/kernels and tests/e2e.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Record the testdata of the storage benchmarks again: `python -m tests.fio.record [CASE...]`.
 
-Needs fio, mpstat, O_DIRECT, root, and an otherwise idle machine: tests take `depth-32` as a run without any flag, and a
-busy CPU would flag it `host-limited`. The documents are those that fio and mpstat wrote, without their white space.
-With `--again` before the cases nothing is run: the values are read anew from what is recorded.
+This requires fio, mpstat, O_DIRECT, root, and an otherwise idle machine: tests expect `depth-32` to be a run without
+flags, and a busy CPU would cause the flag `host-limited`. The documents are those that fio and mpstat wrote, without
+their white space. If `--again` precedes the cases, nothing is run, and the recorded documents are parsed again.
 """
 
 from __future__ import annotations

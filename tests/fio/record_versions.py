@@ -1,8 +1,8 @@
 """Record the output of another version of fio: `python -m tests.fio.record_versions PATH...`, where each PATH is that
 of a fio program.
 
-The files in `recorded` are what fio wrote, without the white space of its documents. They were made with the fio of
-Debian 11 to 14 (3.25, 3.33, 3.39, 3.41).
+The files in `recorded` contain the output of fio, without the white space in its documents. They were recorded with the
+fio versions of Debian 11 to 14 (3.25, 3.33, 3.39, 3.41).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Runs whose connections fail: the asct command with hosts in separate networks.
 
-A point of these plans takes three seconds, so that a fault meets it while it is measured. What counts is what is in the
-results tree, and what the hosts themselves say was run on them.
+Each point of these plans takes three seconds, so that faults occur while it is being measured. The tests check the
+content of the results tree, and which programs were run according to the hosts themselves.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Pools of huge pages: what a kernel adds exists while the kernel runs, and is gone afterward, however the kernel
 ended.
 
-The pools belong to the whole machine: other tests that measure are kept away meanwhile, and counts are waited for
-rather than read once.
+The pools belong to the whole machine, so these tests run without other tests that measure, and wait for the expected
+counts instead of reading them once.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Guests under qemu without hardware virtualization: described as data, started, awaited, and ended by their pids.
 
-Emulated nodes have the right numbers, CPUs, distances and policies, and no latency of their own: what is measured on a
-guest shows that it works, never how fast something is.
+Emulated nodes have the right numbers, CPUs, distances and policies, but no latency of their own. A measurement on a
+guest therefore shows that something works, but never how fast it is.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The images that the guests boot: a Debian kernel, and an initial file system with the programs and modules of a
 recipe.
 
-`python -m tests.machines.image` makes those of all recipes (`.ci/setup test` does). The packages come from the sources
-of this machine's apt, for any architecture, through a package state of their own: nothing is installed, no root is
-needed, and the version of the kernel is whatever Debian's meta package depends on.
+`python -m tests.machines.image` creates the images of all recipes (`.ci/setup test` runs this command). The packages
+for any architecture come from the apt sources of this machine, but with a separate package state: nothing is installed,
+and root is not required. The version of the Linux kernel is the one on which Debian's meta package depends.
 """
 
 from __future__ import annotations

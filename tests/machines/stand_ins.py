@@ -1,6 +1,7 @@
 """Small libraries that replace those to which fio is linked for storage that no guest has: Ceph, Gluster, RDMA, ...
 
-With them an emulated processor starts fio in a quarter of the time, and a guest with drives unpacks a quarter as much.
+With these libraries, an emulated processor starts fio in a quarter of the time, and a guest with drives has to unpack
+only a quarter of the data.
 """
 
 from __future__ import annotations

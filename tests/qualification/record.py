@@ -1,7 +1,7 @@
 """Record the testdata of the qualification benchmarks again: `python -m tests.qualification.record [CASE...]`.
 
-Needs root, for a loop device with the limits of the kernel's block throttle. The limits are low so that few requests,
-with short histograms, show all that there is to read.
+This requires root, for a loop device that is limited by the Linux kernel's block throttle. The limits are low, so that
+a few requests with short histograms are sufficient as testdata.
 """
 
 from __future__ import annotations

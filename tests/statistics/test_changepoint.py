@@ -46,7 +46,8 @@ def test_a_small_step_is_seen_in_noise_of_its_size() -> None:
 
 
 def test_noise_alone_has_no_levels() -> None:
-    """At most two in a hundred: 5 % are seen in noise of 8 % only when the noise happens to look like it."""
+    """At most two in a hundred series may show a change: in noise of 8 %, a change by 5 % is found only if the noise
+    happens to look like one."""
     assert sum(bool(changes(noisy(50_000, 60, 0.08, seed))) for seed in range(100)) <= 2
 
 

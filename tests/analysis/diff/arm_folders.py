@@ -1,7 +1,8 @@
 """Write folders in the format of Arm's ASCT 0.5 and 0.6, for tests.
 
-They are written by hand: names of files, columns and keys, their nesting and their units follow the published source
-code of ASCT (`save_benchmark_result` and the recipes), but no program recorded them, and all numbers are invented.
+The folders are written by hand, not recorded by a program. The names of files, columns and keys, their nesting and
+their units follow the published source code of ASCT (`save_benchmark_result` and the recipes). All numbers are
+invented.
 """
 
 from __future__ import annotations

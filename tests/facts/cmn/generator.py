@@ -1,8 +1,8 @@
 """Synthetic meshes for tests: a description, the registers of hardware that matches this description, and an image of
 them.
 
-It shares nothing with what it tests. Offsets and bits stand here once more, from Linux, drivers/perf/arm-cmn.c, and the
-Technical Reference Manuals.
+This module shares no code or data with what it tests. It repeats the offsets and bits from Linux
+(drivers/perf/arm-cmn.c) and from the Technical Reference Manuals.
 """
 
 from __future__ import annotations

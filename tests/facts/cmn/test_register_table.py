@@ -2,7 +2,7 @@
 (RAS, DDI 0587), debug components (CoreSight, IHI 0029) and power policy units (DEN 0051), and the arm_cmn driver of
 Linux.
 
-No mesh is at hand: these tests compare documents, and every other test of registers reads hardware that it makes up."""
+No mesh is available: these tests compare documents, and every other test of registers reads synthetic hardware."""
 
 from __future__ import annotations
 
