@@ -109,7 +109,7 @@ def test_a_shallow_clone_has_its_turn_as_well(repository: Path, tmp_path_factory
         (repository / f"file{number}").touch()
         commit(repository)
     subprocess.run(["git", "clone", "-q", "--depth=1", f"file://{repository}", str(folder)], check=True)
-    changed.ROOT = folder  # put back by the fixture
+    changed.ROOT = folder  # restored by the fixture
     assert changed.number() > SLICES
 
 

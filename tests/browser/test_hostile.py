@@ -82,7 +82,7 @@ def spoiled(results: Path, version: bool) -> RunView:
 def test_hostile_words_do_nothing(tmp_path: Path, opened: Any, version: bool) -> None:
     view = spoiled(tmp_path, version)
     [path] = write(view, "html", view.root)
-    if version:  # no figures, so nothing says that they are drawn
+    if version:  # there are no figures, so no event reports that they are drawn
         path.write_text(path.read_text().replace('<html lang="en">', '<html lang="en" data-figures="drawn">'))
     with opened(path) as (page, seen):
         dialogs: list[str] = []

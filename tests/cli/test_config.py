@@ -20,7 +20,7 @@ def test_saved_settings_are_accepted_again(capsys: pytest.CaptureFixture[str]) -
     saved = json.loads(Path("config.json").read_text())
     assert saved["storage-io-depth-sweep"]["duration"] == "1m"
     assert saved["storage-io-depth-sweep"]["block_size"] == "4K"
-    assert "max_size" not in saved["latency-sweep"]  # automatic: it has no value to write
+    assert "max_size" not in saved["latency-sweep"]  # automatic settings have no value to write
     assert run(["config", "check"]) == 0
     assert "config.json: ok" in capsys.readouterr().out
     assert run(["run", "all", "--config-file", "config.json", "--dry-run"]) == 0

@@ -127,7 +127,7 @@ def test_a_duration_without_a_unit_is_echoed_as_written(asct: Asct, plan_file: P
 @pytest.mark.parametrize("arguments", [["list", "metrics", "sids"], ["schema", "plan"], ["explain", "sids"]])
 def test_a_closed_pipe_ends_quietly_and_not_with_the_code_of_a_failed_expectation(arguments: list[str]) -> None:
     reader, writer = os.pipe()
-    os.close(reader)  # nobody will read
+    os.close(reader)  # no process will read
     try:
         ended = subprocess.run(
             [sys.executable, "-m", "asct", *arguments], stdout=writer, stderr=subprocess.PIPE, text=True, check=False

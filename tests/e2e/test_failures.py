@@ -232,7 +232,7 @@ def test_a_signal_outside_of_a_measurement_ends_the_command_by_its_own_way_out(
         try:
             _, err = process.communicate(timeout=PATIENCE_S)
         finally:
-            os.close(writer)  # it reads an end then, whatever it made of the signal
+            os.close(writer)  # it then reads the end of the file, whatever it did with the signal
     assert (process.returncode, err.strip()) == (code, "interrupted")
 
 
@@ -278,7 +278,7 @@ def test_a_closed_terminal_ends_the_run_with_143_after_cleaning_up(tmp_path: Pat
 
         def measuring() -> bool:
             with suppress(BlockingIOError):
-                os.read(ours, 1 << 16)  # a full terminal would hold the run up
+                os.read(ours, 1 << 16)  # a full terminal would block the run
             return any(tmp_path.glob("results/quick/2*/jobs/*/*/*/r1"))
 
         until(measuring, "no point was begun")

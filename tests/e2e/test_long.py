@@ -65,7 +65,7 @@ def test_a_killed_test_goes_on_at_its_round(tmp_path: Path) -> None:
     finally:
         process.send_signal(signal.SIGKILL)
         process.communicate()
-    until(lambda: not using(target))  # nothing goes on writing for nobody
+    until(lambda: not using(target))  # nothing continues to write
     before = noted(tmp_path)
     ended = asct("apply", "plan.yaml", "--resume", cwd=tmp_path)
     assert ended.code == 0, ended.err

@@ -145,7 +145,7 @@ def test_a_killed_asct_is_followed_by_one_that_takes_all_up(slurm: Slurm, tmp_pa
     assert "E625" in ended.err
     _all_once(tmp_path)
     states = {row[0]: row[2] for row in slurm.jobs()}
-    assert states[job] == "COMPLETED"  # it was taken up, not replaced
+    assert states[job] == "COMPLETED"  # the job was resumed, not replaced
     assert left(slurm, own_state) == []
 
 

@@ -83,7 +83,7 @@ def test_the_host_measures_what_it_was_given_while_nobody_is_there(own_sshd: Ssh
     (tmp_path / "plan.yaml").write_text(PLAN + hosts(own_sshd))
     killed_after(tmp_path, 1)
     (journal,) = (path for path in leftovers(own_sshd) if path.endswith("/.journal"))
-    told = Path(journal)  # three of before, the layout of the file, three of read
+    told = Path(journal)  # three points of `before`, the layout of the file, and three points of `read`
     until(lambda: told.read_text().count("asct:done") >= 7, "the host has not done all of it")
     assert points_of(tmp_path, "read", "point-ended") < 3
     assert asct("resume", cwd=tmp_path).code == 0

@@ -146,7 +146,7 @@ def test_without_its_checks_nothing_is_written(tmp_path: Path) -> None:
     assert done.codes() == ["E401"]
 
 
-# ---- how much ----
+# ---- limits ----
 
 
 def limits(guard: Guard) -> list[int | None]:
@@ -209,7 +209,7 @@ def test_what_was_refused_is_not_of_the_run(tmp_path: Path) -> None:
     assert {targets[0][2] for _, targets in guard.calls} == {"0"}, "never dirty"
 
 
-# ---- words ----
+# ---- messages ----
 
 
 def failure(stdout: str, status: int) -> Diagnostic | None:

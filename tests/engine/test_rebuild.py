@@ -152,7 +152,7 @@ def test_another_program_rebuilds_nothing(lab: Lab, installed: tuple[Benchmark[o
     found = rebuild(stored, plant.Shelf(installed))
     (finding,) = found.findings
     assert finding.code == "E519" and reason in finding.message
-    assert len(found.done) == 4  # what is intact is kept, no matter which version is installed
+    assert len(found.done) == 4  # intact repeats are kept, no matter which version is installed
     assert set(stored.layout.records.read_text().splitlines(keepends=True)) <= set(lines[:-1])
     assert "E517" in [item.code for item in verify(read_run(stored.layout.root))]
 

@@ -67,7 +67,7 @@ def test_what_was_measured_is_taken_with_all_that_belongs_to_it(lab: Lab, script
     assert (status.reused_from, status.flags) == (name(first), ["reused"])
     assert status.started_at == first.status(number=1, repeat=2).started_at
     assert status.reuse_key == first.status(number=1, repeat=2).reuse_key != ""
-    assert lab.run(job).values() == [9.0, 10.0, 11.0, 12.0]  # nothing is taken unasked
+    assert lab.run(job).values() == [9.0, 10.0, 11.0, 12.0]  # nothing is reused unless requested
 
 
 def test_a_job_that_is_taken_whole_asks_for_no_machine(lab: Lab, script: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,8 +124,8 @@ def test_a_host_that_changed_is_measured_again(lab: Lab, script: str, change: di
     assert name(first) in message
     fact = next(iter(change))
     assert fact == "tools" or f"{fact}." in message
-    assert lab.run(job, ports=seen(**change), reuse_s=HOUR).values() == [2.0]  # the newest run is looked at first
-    assert lab.run(job, reuse_s=HOUR).values() == [1.0]  # and behind it, older ones
+    assert lab.run(job, ports=seen(**change), reuse_s=HOUR).values() == [2.0]  # the newest run is examined first
+    assert lab.run(job, reuse_s=HOUR).values() == [1.0]  # and then older ones
 
 
 def test_facts_that_always_move_do_not_count(lab: Lab, script: str) -> None:
@@ -242,7 +242,7 @@ def test_jobs_that_need_a_taken_result_get_it(lab: Lab, script: str) -> None:
     done = lab.run(first, second, reuse_s=HOUR)
     assert (done.values(), reused(done)) == ([1.0, 2.0], {name(before): 1})
     assert lab.run(first, second, reuse_s=HOUR).values() == [1.0, 2.0]
-    lab.run(first)  # with another result the job that reads it is another one
+    lab.run(first)  # if the result differs, the job that reads it is a different job
     assert lab.run(first, second, reuse_s=HOUR).values() == [3.0, 4.0]
 
 

@@ -347,7 +347,7 @@ def test_fail_fast_stops_after_the_first_failure(lab: Lab) -> None:
 
 
 def test_the_limit_of_the_run_ends_it(lab: Lab) -> None:
-    for limit_s in (2.0, 8.0, 64.0):  # a host that others hold up is not open within the short ones
+    for limit_s in (2.0, 8.0, 64.0):  # a host that other programs delay does not open within the short limits
         done = lab.run(job(point(script="sleep 600"), point()), timeout_s=limit_s)
         if "interrupted" in done.stored.run.counts:
             break

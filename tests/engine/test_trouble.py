@@ -77,7 +77,8 @@ def test_a_second_signal_does_not_corrupt(lab: Lab, tmp_path: Path) -> None:
     def twice() -> None:
         until(deaf.exists)
         for number in (signal.SIGINT, signal.SIGINT, signal.SIGTERM):
-            if signal.getsignal(signal.SIGINT) is not handled:  # else the run is over: it would end the tests
+            # If the run is over, the signal would end the tests.
+            if signal.getsignal(signal.SIGINT) is not handled:
                 os.kill(os.getpid(), number)
             time.sleep(0.05)
 

@@ -38,7 +38,7 @@ def spoiled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     root = write_sample(tmp_path_factory.mktemp("hostile"), SAMPLE)
     spoil(root, version=request.param)
     view = open_view(root, Fakes())
-    assert [note.message for note in view.notes] == []  # all of it is a tree as asct writes them
+    assert [note.message for note in view.notes] == []  # the whole tree is as asct writes it
     assert TEXT in view.run.title and TEXT in view.facts["b"].cpu.model
     return view
 
@@ -100,11 +100,11 @@ def test_markdown_is_text(spoiled: RunView, tmp_path: Path) -> None:
     assert not {"link_open", "image", "s_open", "hr", "softbreak", "hardbreak", "fence", "code_block"} & set(count)
     assert count["heading_open"] <= Counter(one.type for one in clean)["heading_open"] + 2
     for one in tokens:
-        if one.type == "text":  # as GitHub sees it: what a backslash was before is a mention all the same
+        if one.type == "text":  # as GitHub sees it: a mention counts even if a backslash preceded it
             assert not re.search(r"@\w|#\d|GH-\d", one.content)
     apart = MarkdownIt("commonmark").enable("table").disable("text_join")
     for one in inline(apart.parse(str(render(spoiled, "markdown")))):
-        if one.type == "text":  # addresses are looked for while backslashes are still there
+        if one.type == "text":  # the search for addresses comes before backslashes are removed
             assert not re.search(r"(?i)www\.|https?://|ftp://", one.content)
 
 

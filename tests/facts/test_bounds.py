@@ -63,7 +63,7 @@ def test_a_dictionary_that_would_take_all_memory_is_refused(tmp_path: Path) -> N
     size = (data[12] + 1) * 4
     data[DICTIONARY] = 36  # 1 GiB
     data[12 + size - 4 : 12 + size] = zlib.crc32(data[12 : 12 + size - 4]).to_bytes(4, "little")
-    assert len(lzma.decompress(data)) > 512  # it is whole otherwise
+    assert len(lzma.decompress(data)) > 512  # otherwise, it is intact
     (tmp_path / "x.tar.xz").write_bytes(data)
     with pytest.raises(Exception, match=r"[Mm]emory usage limit"):
         load(tmp_path / "x.tar.xz")
@@ -77,7 +77,7 @@ def test_xz_is_read_like_by_others() -> None:
         XzReader(io.BytesIO(packed[:500])).readall()
     with pytest.raises(lzma.LZMAError):
         XzReader(io.BytesIO(packed + b"x" * 20)).readall()
-    assert archive.MOST_MEMORY > 80 << 20  # of xz -9, which was taken above
+    assert archive.MOST_MEMORY > 80 << 20  # `xz -9` needs this much, and was accepted above
 
 
 def test_a_kept_exchange_says_when_it_was_asked(tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ def test_a_made_machine_is_what_lscpu_says(shape: str, tmp_path: Path) -> None:
     written(files, tmp_path)
     found = parsed(load(tmp_path))
     assert found == parsed(snapshot(files))
-    if shape == "loongarch":  # of its fields lscpu 2.38 knows none, and says nothing more then
+    if shape == "loongarch":  # lscpu 2.38 knows none of its fields, and then reports nothing else
         (tmp_path / "proc" / "cpuinfo").write_text(files["/proc/cpuinfo"].replace("Model Name", "model name"))
     lscpu.compare(*found, lscpu.run(tmp_path))
 

@@ -301,7 +301,8 @@ def test_an_answer_that_is_interrupted(bench: Bench) -> None:
     over = threading.Event()
 
     def interrupt() -> None:
-        while not over.wait(0.5):  # a command that asct does not know yet to run ends with the session only
+        # If asct does not know yet that a command is running, the command ends only with the session.
+        while not over.wait(0.5):
             if any(line.startswith("sleep") for line in processes_in(bench.host.work)):  # not while a shell starts it
                 bench.host.interrupt()
 

@@ -431,7 +431,7 @@ def test_one_run_at_a_time(host: RemoteHost, own_sshd: Sshd) -> None:
     found = error.value
     assert (found.owner, found.exit_code, found.diagnostics[0].code) == (SESSION.owner, 4, "E334")
     assert f"(process {noted(host, '.pid')})" in found.diagnostics[0].message
-    assert list(Path(host.work).parent.glob("run-*")) == [Path(host.work)]  # the one that was refused left none
+    assert list(Path(host.work).parent.glob("run-*")) == [Path(host.work)]  # the refused one left none
     host.close()
     opened(own_sshd, SessionSpec("r2", "run r2 of the tests")).close()
 

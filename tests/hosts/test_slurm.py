@@ -271,7 +271,7 @@ def test_another_asct_takes_the_work_up(slurm: Slurm, into: Into, own_state: Pat
         assert (again.resumed, again.work) == (True, work)
         again.wait_until_idle()
         job = again.execute(["sh", "-c", "echo $SLURM_JOB_ID"]).stdout.strip()
-        assert [row[0] for row in slurm.waiting()] == [job]  # what waited is planned anew
+        assert [row[0] for row in slurm.waiting()] == [job]  # waiting jobs are planned again
         again.plan_jobs([JobRequest("a", 60), JobRequest("b", 60)])
         again.begin_job("a")
         for task in tasks:

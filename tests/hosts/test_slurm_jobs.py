@@ -143,7 +143,7 @@ def test_one_call_for_all_jobs_and_none_when_nobody_waits() -> None:
     for job in (1, 2, 3):
         queue.follow(job)
     assert [queue.fresh("lab", job).state for job in (1, 2, 3)] == ["RUNNING", "PENDING", "GONE"]
-    assert cluster.asked[-1] in ([1, 2, 3], [1, 2])  # one that is over is not asked for again
+    assert cluster.asked[-1] in ([1, 2, 3], [1, 2])  # a job that has ended is not queried again
     for job in (1, 2, 3):
         queue.forget(job)
     until(lambda: not [one for one in threading.enumerate() if one is queue._thread])
@@ -204,4 +204,4 @@ def test_a_memory_of_another_version_or_none_at_all_is_no_trouble(tmp_path: Path
         assert slurm_host.load_state(file) is None
     slurm_host.save_state(
         tmp_path / "asct.json" / "below" / "x.json", SlurmState()
-    )  # no folder there: nothing is raised
+    )  # the folder does not exist, but no exception is raised

@@ -97,7 +97,7 @@ def test_each_size_and_traffic_has_one_best_variant(measured: Ran) -> None:
         variants = [one["variant"] for one in measured.of("sample") if (one["size"], one["traffic"]) == (size, word)]
         assert "plain" in variants and len(set(variants)) == len(variants)
         assert ("fold" in variants) == (word == "all-reads")
-        # The processor may choose how it does a string instruction: no ratio can be promised.
+        # The processor may choose how it executes a string instruction, so no ratio is guaranteed.
         assert "string" not in variants or word in ("write", "copy")
 
 
