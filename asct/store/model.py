@@ -305,8 +305,8 @@ class Moment(_Document):
     """One reading of the host state. Unknown values are null, or missing from their map.
 
     `counters` only increase. `ticks_*` are hundredths of a second, summed over all CPUs (proc(5)). `pressure_*_us` is
-    the time for which a task waited (psi.rst), `quota_*` counts throttling by control groups, and `heat_throttles`
-    counts thermal throttling.
+    the time, in microseconds, during which at least one task waited (psi.rst), `quota_*` counts throttling by control
+    groups, and `heat_throttles` counts thermal throttling.
     """
 
     uptime_s: float | None = None

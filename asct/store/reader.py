@@ -86,8 +86,8 @@ class StoredRun:
     def status(self, repeat: Path) -> Status | None:
         """Return the status.json in a repeat's folder, or None if the repeat has not ended.
 
-        Runs recorded by older asct versions keep the command lines and the host state in separate files; their content
-        is included.
+        Runs recorded by older asct versions keep the command lines and the host state in separate files. The content of
+        these files is included.
         """
         path = self.layout.status(repeat)
         place = self.inside(path)

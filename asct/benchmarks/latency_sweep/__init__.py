@@ -176,8 +176,8 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
 
     def steps(self, params: LatencySweepParams, context: Context) -> Sequence[Step]:
         """Return the processes in this order: the curve, additional sizes near the bounds of the levels, the local
-        chain, and then further visits, which measure the curve and the levels again. If sizes are set, only those are
-        measured."""
+        chain, and then further visits, which measure the curve and the levels again. If sizes are set, only these sizes
+        are measured."""
         from asct.benchmarks.latency_sweep.survey import survey_of
 
         done, (whole,) = context.done, self.processes(params, context)

@@ -60,8 +60,8 @@ CORES: Final[dict[str, Core]] = {
 
 
 def limit(core: Core, traffic: str, vector_bytes: int) -> float:
-    """Return the largest number of useful bytes per cycle that accesses of `vector_bytes` each can move at the first
-    cache level."""
+    """Return the largest number of useful bytes per cycle that accesses of `vector_bytes` bytes each can move at the
+    first cache level."""
     loads, stores = LOADS_STORES[traffic]
     loaded = min(core.load_bytes, core.loads * vector_bytes)
     stored = min(core.store_bytes, core.stores * vector_bytes)
