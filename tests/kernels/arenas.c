@@ -1,4 +1,4 @@
-/* Threads that map arenas of 2 MiB pages at the same time, with fewer in the pool than they need together. */
+/* Threads map arenas of 2 MiB pages at the same time, although the pool contains fewer pages than they need together. */
 #include <pthread.h>
 #include <stdio.h>
 

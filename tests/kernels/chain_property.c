@@ -1,5 +1,6 @@
-/* Grows and shrinks chains over many lengths, strides, cells, windows and seeds, and walks each by a plain count with a map of what was
- * visited: another way than the kernel's own check, which is run beside it and must also find the faults put in here. */
+/* Grows and shrinks chains with many lengths, strides, cells, windows and seeds. Each chain is walked with a plain count and a
+ * map of the visited lines, which differs from the kernel's own check. That check is run as well, and must also find the faults
+ * that this test introduces. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +41,7 @@ static void check_one_cycle(const struct chain *chain)
     require(chain_check(chain), "refused by the self-check", chain);
 }
 
-/* Every window is walked to its end before the next one begins: the walk enters as many windows as there are. */
+/* Every window is walked to its end before the next one begins, so the walk enters as many windows as there are. */
 static void check_windows(const struct chain *chain)
 {
     const struct node *first = chain_line(chain, 0), *node = first;
@@ -63,11 +64,11 @@ static void check_faults(struct chain *chain)
         return;
     struct node *a = chain_line(chain, chain->lines / 2), *b = chain_line(chain, chain->lines - 1);
     struct node *next = a->next;
-    a->next = b->next; /* two cycles, of both of which no line is lost */
+    a->next = b->next; /* two cycles that together contain all lines */
     b->next = next;
     require(!chain_check(chain), "two cycles pass", chain);
     b->next = a->next;
-    a->next = a; /* the walk never comes back */
+    a->next = a; /* the walk never returns to its start */
     require(!chain_check(chain), "a dead end passes", chain);
     a->next = (struct node *)(chain->start + chain->lines * chain->cell * chain->stride); /* a stray pointer */
     require(!chain_check(chain), "a stray pointer passes", chain);

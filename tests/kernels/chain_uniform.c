@@ -1,5 +1,5 @@
-/* Of five lines there are 24 cycles. Over many seeds each must come up equally often: chi-squared with 23 degrees of freedom is
- * below 49.7 in 999 of 1000 cases, and the seeds are fixed, so that the outcome is too. */
+/* Five lines can form 24 cycles. Over many seeds, each cycle must occur equally often: chi-squared with 23 degrees of freedom is
+ * below 49.7 in 999 of 1000 cases. The seeds are fixed, so the result is always the same. */
 #include <stdio.h>
 
 #include "kit/chain.h"

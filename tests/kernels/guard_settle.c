@@ -1,4 +1,5 @@
-/* The stop rule on a series of its own: `ppm least_ms least_count`, then lines `ns done`; prints at which line it had settled, or -1. */
+/* Applies the stop rule to a series on standard input: `ppm least_ms least_count`, followed by lines `ns done`. Prints the line
+ * at which the series had settled, or -1. */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -20,7 +20,7 @@ __attribute__((noinline)) static void stepped(uint64_t count)
                      : "cc", "memory");
 }
 
-/* NOPs of one byte that the child executes between two stops of its own. */
+/* Returns the number of one-byte NOPs that the child executes between two of its own stops. */
 static uint64_t count_nops(uint64_t count, uint64_t *others)
 {
     int status;

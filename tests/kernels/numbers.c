@@ -1,4 +1,4 @@
-/* Arithmetic of the kit against known values. */
+/* Compares the arithmetic of the kit with known values. */
 #include <stdio.h>
 
 #include "kit/numbers.h"
@@ -16,7 +16,7 @@ static void expect(double got, double wanted, double within, const char *what)
     failures++;
 }
 
-/* Roughly normal: twelve uniform numbers. */
+/* Approximately normal: the sum of twelve uniform numbers. */
 static double normal(uint64_t seed, uint64_t index)
 {
     double sum = -6;
@@ -25,7 +25,7 @@ static double normal(uint64_t seed, uint64_t index)
     return sum;
 }
 
-/* A series in which a share `memory` of each value is that of the one before. */
+/* A series in which each value contains the share `memory` of the previous one. */
 static void series(double *values, size_t count, double memory, uint64_t seed)
 {
     double value = 0, fresh = geometric_mean(1, 1 - memory * memory);
@@ -53,7 +53,7 @@ static void correlated(void)
     expect(stats_effective(values, 1, values[0]), 1, 0, "one value");
 }
 
-/* The interval takes in the true median, 0, in about 95 of 100 series, whether neighbours are alike or not. */
+/* The interval contains the true median, 0, in about 95 of 100 series, whether neighbors are correlated or not. */
 static void covered(void)
 {
     static const double memories[] = {0, 0.5, 0.8};
@@ -96,7 +96,7 @@ int main(void)
     expect((double)stats_interval_index(6, 6), 0, 0, "6 samples");
     expect((double)stats_interval_index(21, 21), 5, 0, "21 samples");
     expect((double)stats_interval_index(100, 100), 39, 0, "100 samples");
-    /* Four times the values, each told four times: the same quantiles. */
+    /* Four times as many values, each repeated four times, have the same quantiles. */
     expect((double)stats_interval_index(400, 100) / 400, 0.39, 0.02, "400 samples worth 100");
     expect((double)stats_interval_index(21, 1), 0, 0, "21 samples worth one");
     correlated();

@@ -1,4 +1,5 @@
-/* What pingpong measures with: every walk sees each line once, whatever is wrong is seen, and figures are those of the batches. */
+/* Tests what pingpong measures with: every walk visits each line once, every fault is detected, and the results are those of the
+ * batches. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,7 +78,8 @@ static void a_message_out_of_order_is_returned(void)
     assert(exchange_cas_lead(&word, 6, 1) == 8 && atomic_load(&word) == 7);
 }
 
-/* Batches of 100 at one address and 300 at the other, 5000000 in one that lost the CPU unseen. */
+/* Batches take 100 at one address and 300 at the other. One batch takes 5000000, because its CPU was taken away without being
+ * noticed. */
 static void figures_are_those_of_the_batches(void)
 {
     struct timer timer = {.ns_per_tick = 0.5};
@@ -96,7 +98,7 @@ static void figures_are_those_of_the_batches(void)
     assert(figures.address_p25[0] == 100 && figures.address_p25[1] == 301 && figures.address_p25[2] < 0);
     assert(figures.stats.median == 100 && figures.stats.min == 100 && figures.stats.max == 301 && figures.p25 == 100);
     assert(figures.ps_per_tick == 50 && !figures.capped);
-    assert(figures.stats.effective == 17); /* addresses that alternate are no disturbance */
+    assert(figures.stats.effective == 17); /* alternating addresses are not a disturbance */
     series_close(&series);
 }
 

@@ -1,5 +1,5 @@
-/* How pingpong spreads its methods over time: the leader alone, with exchanges that only note who called them and take the time of a
- * distance that the test sets. */
+/* Tests how pingpong spreads its methods over time. Only the leader runs, with exchanges that only record which method called
+ * them, and that take as long as the distance set by the test. */
 #include <assert.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 
 static char calls[CALLS_MOST]; /* one character for each timed exchange: t, c, or p for a probe */
 static size_t count;
-static bool moves, measured; /* the CPUs are far from one another once a method was measured */
+static bool moves, measured; /* the CPUs are far from one another once a method has been measured */
 
 static uint64_t exchanged(char name, uint64_t at, uint64_t turns)
 {
@@ -72,7 +72,7 @@ static double middle_ns(const struct probe *probe)
     return stats_median(ns, probe->count);
 }
 
-/* Measures a pair; the calls are then in `calls`. */
+/* Measures a pair. Afterward, `calls` contains the calls. */
 static void measure(struct game *game, struct player *player, uint64_t seed, bool move)
 {
     static struct timer timer;
@@ -101,7 +101,7 @@ static void measure(struct game *game, struct player *player, uint64_t seed, boo
     free(memory);
 }
 
-/* The slices between the probes, as one character each. */
+/* Stores one character for each slice between the probes. */
 static void slices(char *found, size_t size)
 {
     size_t first = strspn(calls, "p"), last = strcspn(calls + first, "p"), length = 0;
@@ -123,7 +123,7 @@ static void methods_alternate_in_a_random_order(void)
     assert(strlen(one) >= 32);
     for (size_t i = 0; one[i]; i += 2)
         assert(strncmp(one + i, "tc", 2) == 0 || strncmp(one + i, "ct", 2) == 0); /* each method once in a round */
-    assert(strstr(one, "tt") && strstr(one, "cc")); /* not always the same one first */
+    assert(strstr(one, "tt") && strstr(one, "cc")); /* the first one varies */
     measure(&game, &player, 1, false);
     slices(again, sizeof again);
     measure(&game, &player, 2, false);

@@ -1,4 +1,4 @@
-/* A part of a mapping is populated and filled exactly once, by CPUs of the affinity mask only. */
+/* Checks that a part of a mapping is populated and filled exactly once, and only by CPUs in the affinity mask. */
 #include <stdio.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@ static void fill(void *context, char *start, size_t bytes)
         start[i]++;
 }
 
-/* Whether the bytes of the part are 1 and all others 0. */
+/* Returns whether the bytes of the part are 1 and all others are 0. */
 static bool filled_once(const char *start, size_t first, size_t last)
 {
     for (size_t i = 0; i < BYTES; i++)
@@ -26,7 +26,7 @@ static bool filled_once(const char *start, size_t first, size_t last)
     return true;
 }
 
-/* Populates with the first `allowed` CPUs of the mask; 0, or the number of the check that failed. */
+/* Populates with the first `allowed` CPUs of the mask. Returns 0, or the number of the check that failed. */
 static int check(const cpu_set_t *mask, int allowed, size_t first, size_t last)
 {
     cpu_set_t some;

@@ -1,5 +1,5 @@
-/* Included before a kernel's sources in tests: as many CPUs as PRETEND says, none of which any thread is really bound to. So that
- * rounds of several pairs run on a machine with two CPUs. */
+/* Included before a kernel's sources in tests. The kernel then finds PRETEND CPUs, but no thread is really bound to any of them.
+ * This allows rounds of several pairs on a machine with two CPUs. */
 #include <sched.h>
 #include <sys/types.h>
 
