@@ -23,7 +23,7 @@ from asct.values.quantity import format_quantity
 @dataclass(frozen=True, slots=True)
 class Suspect:
     """A value that seems to have regressed. Its verdict fails the run unless a second measurement refutes the
-    regression. `index` is its position among the verdicts."""
+    regression. `index` is the position of this verdict among all verdicts."""
 
     index: int
     place: MetricGroup
