@@ -72,7 +72,7 @@ def top_plateau(values: Sequence[float], tolerance: float = LEVEL) -> range:
     """Return the indices of the longest run of adjacent values within `tolerance` (a share) of each other and of the
     maximum.
 
-    The range is empty if no value is positive.
+    If several runs have the same length, the first is returned. The range is empty if no value is positive.
     """
     highest = max(values, default=0.0)
     best = range(0)

@@ -22,6 +22,10 @@ def test_slow_growth_is_level_only_as_far_as_the_tolerance() -> None:
     assert len(top_plateau([100.0, 100.5, 101.0], tolerance=0.001)) == 1
 
 
+def test_the_first_of_equally_long_runs_counts() -> None:
+    assert top_plateau([100.0, 100.0, 50.0, 100.0, 100.0]) == range(2)
+
+
 def test_nothing_is_level_without_a_rate() -> None:
     assert top_plateau([]) == range(0)
     assert top_plateau([0.0, 0.0, 0.0]) == range(0)
