@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from asct.errors import StoreError
 from asct.plan.model import Retry
-from asct.store.checksums import evidence, is_evidence, read_sums, scan, sums_text
+from asct.store.checksums import checksum, evidence, is_evidence, is_intact, read_sums, scan, sums_text
 from asct.store.reader import read_run
 from asct.store.verify import verify
 from tests.engine.conftest import Lab
@@ -149,6 +149,28 @@ def test_a_missing_file_is_one_finding(whole: Path, tmp_path: Path, name: str, c
     next(root.glob(name)).unlink()
     findings = verify(read_run(root))
     assert [item.code for item in findings] == codes and all(item.hint for item in findings)
+
+
+def test_a_changed_record_is_found_without_the_checksums_of_the_run(whole: Path, tmp_path: Path) -> None:
+    root = tmp_path / "copy"
+    shutil.copytree(whole, root)
+    (root / "SHA256SUMS").unlink()
+    records = root / "records.jsonl"
+    text = records.read_text()
+    assert text.count('"value":5') == 1
+    records.write_text(text.replace('"value":5', '"value":6'))
+    findings = verify(read_run(root))
+    assert [item.code for item in findings] == ["E512", "E517"]
+    assert "the records of jobs/local/b/" in findings[1].message
+
+
+def test_no_checksum_is_read_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / "raw").write_text("5\n")
+    (tmp_path / "link").symlink_to("raw")
+    expected = checksum(tmp_path / "raw")
+    assert is_intact(tmp_path, "raw", expected) and not is_intact(tmp_path, "link", expected)
+    with pytest.raises(OSError, match="symbolic links"):
+        checksum(tmp_path / "link")
 
 
 def test_a_damaged_line_of_the_checksums_makes_no_file_a_stranger(whole: Path, tmp_path: Path) -> None:
