@@ -167,7 +167,7 @@ def test_the_limit_holds_over_repeats_and_jobs(tmp_path: Path) -> None:
     assert limits(guard) == [1000, 600, 200]
     assert (done.code, done.stored.run.counts) == (4, {"ok": 2, "refused": 2})
     diagnostic = done.status("b").diagnostic
-    assert (diagnostic["code"], "of a program to 1000 B" in diagnostic["message"]) == ("E446", True)
+    assert (diagnostic["code"], "permits 1000 B for all targets" in diagnostic["message"]) == ("E446", True)
     assert audit(done, "b")["targets"][0]["written_bytes"] == 200
 
 

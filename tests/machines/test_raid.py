@@ -89,7 +89,7 @@ def test_the_limit_counts_what_the_members_write(lab: Guest, tmp_path: Path) -> 
     config = {"io_size": "4M", "block_size": "64K", "duration": "60s"}
     limited = plan([raid("mirror", 1, **config)], CONSENTS).replace("destroys:", "max_written: 6MiB, destroys:")
     ended, _ = measured(limited, [lab], tmp_path)
-    assert ended.code == 4 and "of a program to 6 MiB" in " ".join(ended.err.split())
+    assert ended.code == 4 and "permits 6 MiB for all targets" in " ".join(ended.err.split())
     assert left_over(lab) == ""
 
 
