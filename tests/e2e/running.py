@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -12,7 +13,10 @@ from pathlib import Path
 from typing import Any
 
 COMPILERS = ("gcc", "gcc-[0-9]*", "cc", "clang*", "tcc", "*-linux-gnu*-gcc*")
-QUICK_STORAGE = "{duration: 1s, filesize: 16M, numjobs: 1, iodepth_sweep_steps: [1, 4]}"
+PACE = 1000
+"""Requests per second of a paced job. The values of a job that is not paced are invalid if a busy machine leaves fewer
+requests in flight than the job asks for (Little's law)."""
+QUICK_STORAGE = f"{{duration: 1s, filesize: 16M, numjobs: 1, rate_iops: {PACE}, iodepth_sweep_steps: [1, 4]}}"
 QUICK_LATENCY = "{max_size: 4M, points_per_octave: 2, visits: 2}"
 QUICK = f"""\
 plan: 1
@@ -21,6 +25,11 @@ benchmarks:
   - {{id: sweep, uses: latency-sweep, config: {QUICK_LATENCY}}}
   - {{id: depth, uses: storage-io-depth-sweep, config: {QUICK_STORAGE}}}
 """
+ENOUGH_RUNS = 10
+"""Number of unchanged runs that determine the spread of a value. With so many, asct uses the interval of the median of
+a run's repeats instead of their range."""
+ENOUGH_REPEATS = 12
+"""With so many repeats, two disturbed ones do not widen the interval of their median."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +83,27 @@ def apply(
 def latest(cwd: Path, plan: str = "quick") -> Path:
     """Return the folder of the newest run."""
     return (cwd / "results" / plan / "latest").resolve(strict=True)
+
+
+def steady(run: Path, metric: str, value: float) -> None:
+    """Replace the values of a metric in a run, so that other tests on this machine do not disturb them: about `value`,
+    and a thousandth more in each further repeat."""
+    path = run / "records.jsonl"
+    records = lines(path)
+    for record in records:
+        if record["metric"] == metric:
+            record["value"] = value * (1.0 + record["repeat"] / 1000.0)
+            record["flags"] = []
+    path.write_text("".join(f"{json.dumps(record)}\n" for record in records))
+
+
+def add_unchanged(run: Path, number: int) -> None:
+    """Add earlier runs of the plan with the values of this one, as if nothing had disturbed them either."""
+    for second in range(number):
+        copy = run.with_name(f"20200101T0000{second:02}Z-abcdef")
+        shutil.copytree(run, copy)
+        for path in (copy / "run.json", copy / "records.jsonl"):
+            path.write_text(path.read_text().replace(run.name, copy.name))
 
 
 def lines(path: Path) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.running import QUICK, apply, asct, latest, lines, work_folders
+from tests.e2e.running import PACE, QUICK, apply, asct, latest, lines, work_folders
 
 pytestmark = [pytest.mark.e2e, pytest.mark.fio, pytest.mark.kernels]
 
@@ -126,7 +126,7 @@ def test_json_prints_events_only(tmp_path: Path) -> None:
 def test_an_ad_hoc_run_writes_the_same_tree_and_the_known_files(tmp_path: Path) -> None:
     ended = asct(
         "run", "sids", "--format", "csv", "-o", "out", "--user-config", "sids.duration=1", "sids.filesize=16M",
-        "sids.numjobs=1", "sids.iodepth_sweep_steps=1,2", cwd=tmp_path,
+        "sids.numjobs=1", f"sids.rate_iops={PACE}", "sids.iodepth_sweep_steps=1,2", cwd=tmp_path,
     )  # fmt: skip
     assert ended.code == 0, ended.err
     for name in ("run.json", "records.jsonl", "storage-io-depth-sweep.csv", "system_info.csv"):

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from tests.awaiting import PATIENCE_S, until
-from tests.e2e.running import COMPILERS, apply, asct, environment, hiding, latest, lines
+from tests.e2e.running import COMPILERS, PACE, apply, asct, environment, hiding, latest, lines
 from tests.e2e.test_baseline import check_second_measurement
 from tests.sshd import Sshd, keygen
 
@@ -74,6 +74,7 @@ def test_the_example_plan_measures_over_ssh(sshd: Sshd, tmp_path: Path) -> None:
         "storage-io-depth-sweep.duration": "1s",
         "storage-io-depth-sweep.filesize": "16M",
         "storage-io-depth-sweep.iodepth_sweep_steps": "[1, 4]",
+        "storage-io-depth-sweep.rate_iops": PACE,
     }
     sets = [word for path, value in values.items() for word in ("--set", f"{path}={value}")]
     example = Path(__file__).parents[2] / "plans" / "examples" / "ssh.yaml"
