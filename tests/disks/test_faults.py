@@ -20,7 +20,7 @@ import pytest
 
 from tests.disks.loop import Loop, loop_device
 from tests.disks.running import JOB, Applying, applying, left, until
-from tests.e2e.running import Ended, apply, latest, lines
+from tests.e2e.running import PACE, Ended, apply, latest, lines
 
 pytestmark = [pytest.mark.disks, pytest.mark.fio, pytest.mark.e2e]
 
@@ -175,7 +175,7 @@ def test_a_target_that_shrinks_while_it_is_read_makes_no_valid_figure(disk: Path
 
 def test_a_target_whose_name_goes_is_measured_to_the_end(disk: Path, tmp_path: Path) -> None:
     path = target(disk)
-    config = {"file_names": str(path), "duration": "4s"}
+    config = {"file_names": str(path), "duration": "4s", "rate_iops": PACE}
     with applying(plan_of(disk / "work", config), tmp_path) as running:
         working(running)
         path.unlink()

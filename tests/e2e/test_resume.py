@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.running import apply, asct, latest, lines
+from tests.e2e.running import PACE, apply, asct, latest, lines
 
 pytestmark = [pytest.mark.e2e, pytest.mark.fio]
 
@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.fio]
 def test_a_failed_point_is_measured_and_the_good_ones_are_kept(tmp_path: Path) -> None:
     target = tmp_path / "data"
     sweep = "sweep: {index: [1, 2, 3]}"
-    config = f"{{duration: 1s, numjobs: 1, file_names: {target}}}"
+    config = f"{{duration: 1s, numjobs: 1, rate_iops: {PACE}, file_names: {target}}}"
     plan = f"""plan: 1
 name: quick
 benchmarks:

@@ -11,15 +11,17 @@ import pytest
 from asct.engine.reuse_key import changes
 from asct.sdk.facts import HostFacts
 from tests.awaiting import until
-from tests.e2e.running import Ended, apply, asct, latest, lines
+from tests.e2e.running import PACE, Ended, apply, asct, latest, lines
 
 pytestmark = [pytest.mark.e2e, pytest.mark.fio, pytest.mark.kernels]
 
-PLAN = """plan: 1
+PLAN = f"""plan: 1
 name: quick
 benchmarks:
-  - {uses: noop, id: noop, sweep: {index: [1, 2, 3]}, repeats: 2}
-  - {uses: storage-fio, id: read, config: {duration: 1s, numjobs: 1, filesize: 4M, block_size: BLOCK}}
+  - {{uses: noop, id: noop, sweep: {{index: [1, 2, 3]}}, repeats: 2}}
+  - uses: storage-fio
+    id: read
+    config: {{duration: 1s, numjobs: 1, rate_iops: {PACE}, filesize: 4M, block_size: BLOCK}}
 """
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.e2e.running import Ended, asct, latest, lines, require_measured
 
-pytestmark = [pytest.mark.e2e, pytest.mark.fio]
+pytestmark = [pytest.mark.e2e, pytest.mark.fio, pytest.mark.timeout(600)]
 
 PLANS = Path(__file__).parents[2] / "plans"
 SEED_COLUMNS = (

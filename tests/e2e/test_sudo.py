@@ -16,7 +16,7 @@ import pytest
 
 from tests.awaiting import until
 from tests.disks.loop import Loop, loop_device
-from tests.e2e.running import apply, asct, environment, latest, lines
+from tests.e2e.running import PACE, apply, asct, environment, latest, lines
 from tests.e2e.test_ssh import hosts, leftovers, running_from
 from tests.sshd import Sshd
 from tests.sudo import ACCOUNT, as_root, grant, of_root, sudoers
@@ -35,7 +35,7 @@ def loop(tmp_path: Path) -> Iterator[Loop]:
 
 def writing(loop: Loop, seconds: float, more: str = "") -> str:
     """Return a plan that writes to a loop device."""
-    config = f"{{rw: randwrite, duration: {seconds}s, numjobs: 1, file_names: [{loop.path}]}}"
+    config = f"{{rw: randwrite, duration: {seconds}s, numjobs: 1, rate_iops: {PACE}, file_names: [{loop.path}]}}"
     return (
         f"plan: 1\nname: quick\nbenchmarks:\n  - {{uses: storage-fio, id: job, config: {config}{more}}}\n"
         f"safety: {{destroys: [{{host: server, device: {loop.path}, serial: {loop.backing}}}]}}\n"

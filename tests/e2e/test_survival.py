@@ -19,12 +19,12 @@ import yaml
 from asct.hosts.base import SessionSpec
 from asct.hosts.factory import make_host
 from tests.awaiting import until
-from tests.e2e.running import apply, asct, environment, latest, lines
+from tests.e2e.running import PACE, apply, asct, environment, latest, lines
 from tests.e2e.test_ssh import hosts, leftovers, running_from
 from tests.sshd import Sshd
 
 pytestmark = [pytest.mark.e2e, pytest.mark.ssh, pytest.mark.fio, pytest.mark.kernels]
-CONFIG = "{duration: 2s, filesize: 16M, numjobs: 1, rw: randread}"
+CONFIG = f"{{duration: 2s, filesize: 16M, numjobs: 1, rate_iops: {PACE}, rw: randread}}"
 PLAN = f"""plan: 1
 name: quick
 benchmarks:

@@ -45,7 +45,7 @@ def test_the_layout_has_no_holes_and_no_zeros(disk: Path) -> None:
     [
         {"rw": "read"}, {"rw": "write"}, {"rw": "randread"}, {"rw": "randwrite"}, {"rw": "rw"}, {"rw": "randrw"},
         {"engine": "libaio", "block_size": 65536}, {"engine": "posixaio"}, {"engine": "psync", "iodepth": 1},
-        {"direct": False}, {"iodepth_batch": 4}, {"ramp_time": 0.2}, {"rw": "write", "numjobs": 3},
+        {"direct": False}, {"iodepth_batch": 4}, {"ramp_time": 0.2, "rate_iops": 1000}, {"rw": "write", "numjobs": 3},
     ],
     ids=str,
 )  # fmt: skip
