@@ -69,10 +69,15 @@ static inline int64_t hugepool_number(const char *file, int64_t page_bytes, int6
  * pages. */
 static inline int64_t hugepool_free(int64_t page_bytes, int64_t node)
 {
-    int64_t pages = hugepool_number("free_hugepages", page_bytes, -1);
+    int64_t pages, reserved, again = hugepool_number("free_hugepages", page_bytes, -1);
+    do { /* a page that is populated between both readings would be counted as free, but no longer as reserved */
+        pages = again;
+        reserved = hugepool_number("resv_hugepages", page_bytes, -1);
+        again = hugepool_number("free_hugepages", page_bytes, -1);
+    } while (again != pages);
     if (pages < 0)
         return -1;
-    pages -= hugepool_number("resv_hugepages", page_bytes, -1);
+    pages -= reserved;
     int64_t there = node < 0 ? pages : hugepool_number("free_hugepages", page_bytes, node);
     return there < pages ? there : pages;
 }
