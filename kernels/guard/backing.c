@@ -4,11 +4,15 @@
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "backing.h"
 #include "check.h"
 #include "target.h"
+
+#define LOOKS 20 /* a device that is being detached still has a backing file in /sys */
+#define PAUSE_NS 50000000
 
 /* Decodes a device number of the Linux kernel (include/linux/kdev_t.h, new_encode_dev). */
 static dev_t unpacked(uint64_t packed)
@@ -39,10 +43,25 @@ static enum verdict compare(const char *name, const struct backing *own)
     return other.device == own->device && other.inode == own->inode ? UNSAFE : SAFE;
 }
 
+/* The same once the device is no longer being detached; SAFE if it has no backing file. */
+static enum verdict compare_settled(const char *name, const struct backing *own)
+{
+    char path[PATH_MAX];
+    for (int i = 0; i < LOOKS; i++) {
+        if (!*blockdev_backing(name, path, sizeof path))
+            return SAFE;
+        enum verdict verdict = compare(name, own);
+        if (verdict != UNKNOWN)
+            return verdict;
+        nanosleep(&(struct timespec){0, PAUSE_NS}, NULL);
+    }
+    return UNKNOWN;
+}
+
 void backing_check(const struct target *target)
 {
     static struct devset all;
-    char name[BLOCKDEV_NAME_MAX], path[PATH_MAX];
+    char name[BLOCKDEV_NAME_MAX];
     dev_t disk = blockdev_disk(target->device);
     const struct backing *own = &target->backing;
     if (own->inode == 0) {
@@ -59,10 +78,9 @@ void backing_check(const struct target *target)
         blockdev_all(&all);
     for (size_t i = 0; i < all.count; i++) {
         dev_t device = all.devices[i];
-        if (device == disk || major(device) != LOOP_MAJOR || blockdev_disk(device) != device ||
-            !*blockdev_backing(blockdev_name(device, name), path, sizeof path))
+        if (device == disk || major(device) != LOOP_MAJOR || blockdev_disk(device) != device)
             continue;
-        enum verdict verdict = compare(name, own);
+        enum verdict verdict = compare_settled(blockdev_name(device, name), own);
         if (verdict != SAFE) {
             check(target, "multipath", verdict, verdict == UNSAFE ? "%s uses the same file; detach it (losetup -d)"
                   : "the backing file of %s is not visible", name);

@@ -6,7 +6,6 @@ a fraction of a percent, and can be changed while a program runs, which produces
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import os
 import socket
@@ -85,21 +84,25 @@ def attached(backing: Path, *, sector: int = 512, flags: int = 0) -> Iterator[Pa
 
 
 def _configured(backing: Path, sector: int, flags: int) -> int:
-    """Return an open loop device that was free. If concurrent tests find the same device, the second one is refused."""
+    """Return an open loop device that was free."""
     info = struct.pack(_INFO, *(0,) * 8, flags, b"", b"", b"", 0, 0)
-    with Path("/dev/loop-control").open("rb") as control, backing.open("r+b") as file:
-        deadline = time.monotonic() + 60
-        while True:
-            device = os.open(f"/dev/loop{fcntl.ioctl(control, _GET_FREE)}", os.O_RDWR)
-            try:
-                fcntl.ioctl(device, _CONFIGURE, struct.pack(f"=II{len(info)}s64x", file.fileno(), sector, info))
-            except OSError as error:
-                os.close(device)
-                if error.errno != errno.EBUSY or time.monotonic() > deadline:
-                    raise
-                time.sleep(0.1)
-            else:
-                return device
+    with _control() as control, backing.open("r+b") as file:
+        device = os.open(f"/dev/loop{fcntl.ioctl(control, _GET_FREE)}", os.O_RDWR)
+        try:
+            fcntl.ioctl(device, _CONFIGURE, struct.pack(f"=II{len(info)}s64x", file.fileno(), sector, info))
+        except OSError:
+            os.close(device)
+            raise
+        return device
+
+
+@contextmanager
+def _control() -> Iterator[int]:
+    """Provide the device that assigns loop devices to one test at a time, because concurrent tests would find the same
+    free device."""
+    with Path("/dev/loop-control").open("rb") as control:
+        fcntl.flock(control, fcntl.LOCK_EX)
+        yield control.fileno()
 
 
 def _await_detached(path: Path, backing: Path) -> None:
@@ -122,10 +125,9 @@ def behind(path: Path) -> str:
 
 @contextmanager
 def unattached() -> Iterator[Path]:
-    """Provide a loop device that has no file and will not get one from other programs, which search for the free device
-    with the lowest number."""
+    """Provide a loop device that has no file. Meanwhile, no other test gets a loop device, which might be this one."""
     number = 1000 + os.getpid() % 100_000
-    with Path("/dev/loop-control").open("rb") as control:
+    with _control() as control:
         fcntl.ioctl(control, _ADD, number)
         try:
             yield Path(f"/dev/loop{number}")

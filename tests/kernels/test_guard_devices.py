@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import subprocess
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -176,6 +178,26 @@ def test_a_device_that_another_program_claims_or_locks_is_refused(guard: Guard, 
 
 def test_a_device_named_twice_cannot_be_claimed_twice(guard: Guard, loop: Loop) -> None:
     assert guard.run([owned(loop), owned(loop)]).refusal == "exclusive"
+
+
+def test_loop_devices_of_others_come_and_go(guard: Guard, loop: Loop, tmp_path: Path) -> None:
+    other = tmp_path / "other.img"
+    other.write_bytes(bytes(1 << 20))
+    over = threading.Event()
+
+    def come_and_go() -> None:
+        while not over.is_set():
+            with attached(other):
+                pass
+
+    with ThreadPoolExecutor(1) as pool:
+        going = pool.submit(come_and_go)
+        try:
+            refusals = [guard.run([owned(loop)]).refusal for _ in range(20)]
+        finally:
+            over.set()
+        going.result()
+    assert set(refusals) == {""}
 
 
 def test_while_a_program_runs_nobody_else_takes_the_device(guard: Guard, loop: Loop) -> None:
