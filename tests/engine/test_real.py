@@ -26,10 +26,16 @@ def noop(count: int, host: str = "local") -> plant.Job:
     return plant.job(*points, benchmark="noop", name="noop", host=host)
 
 
+def all_measured(done: plant.Done, number: int) -> bool:
+    """Whether each of so many repeats has values. Other programs on this machine may make them noisy."""
+    counts = done.stored.run.counts
+    return (done.code, done.codes(), sum(counts.values())) == (0, [], number) and counts.keys() <= {"ok", "noisy"}
+
+
 @pytest.mark.kernels
 def test_the_noop_kernel_on_this_machine(lab: Lab) -> None:
     done = lab.run(noop(20), ports=default_services())
-    assert (done.code, done.codes(), done.stored.run.counts) == (0, [], {"ok": 20})
+    assert all_measured(done, 20)
     assert verify(done.stored) == []
     facts = done.stored.facts()["local"]
     assert facts.cpu.cpus == os.cpu_count()
@@ -44,7 +50,7 @@ def test_the_noop_kernel_over_ssh_beside_this_machine(lab: Lab, sshd: Sshd) -> N
     hosts = {"local": HostSpec("local", workdir=str(lab.work)), "peer": sshd.spec()}
     resolved = plant.plan(noop(5), noop(5, "peer"), workdir=lab.work, hosts=hosts)
     done = plant.run(lab.results, resolved, default_services())
-    assert (done.code, done.codes(), done.stored.run.counts) == (0, [], {"ok": 10})
+    assert all_measured(done, 10)
     assert verify(done.stored) == []
     assert {record.host for record in done.stored.records()} == {"local", "peer"}
 
