@@ -172,10 +172,11 @@ def test_the_composite_workload_has_its_sizes_and_ranges(folder: Path, memory: P
 
 def test_streams_share_the_drive_that_each_has_alone(folder: Path, memory: Path) -> None:
     """The limit is 400 writes per second, whatever their size. A stream that runs alone gets all of them; together,
-    both streams wait in the same queue."""
+    both streams wait in the same queue. There are so many requests that the queue is never empty while fio waits for a
+    processor."""
     with loop_device(memory, 64) as loop, throttle(loop, wiops=400):
         params = STREAMS.params_model(
-            file_names=str(loop.path), streams="SEQ 64K W Q4, RND 4K W Q12", precondition=0, steady_volume=0,
+            file_names=str(loop.path), streams="SEQ 64K W Q16, RND 4K W Q48", precondition=0, steady_volume=0,
             excursion=100, slope=100, **SHORT | {"round_time": 1.0},
         )  # fmt: skip
         outputs, measured = run(STREAMS, params, folder / "work", loop)
