@@ -200,6 +200,17 @@ def test_failures_and_doubtful_results_are_not_taken(lab: Lab, script: str) -> N
     assert lab.run(noisy, reuse_s=HOUR).status().flags == ["noisy", "reused"]
 
 
+def test_an_invalid_result_that_an_older_version_counted_as_measured_is_not_reused(lab: Lab, script: str) -> None:
+    """Since then, the status of such a repeat is `invalid`. Before, it was `ok`."""
+    job = plant.job(plant.point(script=script))
+    first = lab.run(job)
+    [path] = first.stored.layout.root.rglob("r1/status.json")
+    status = json.loads(path.read_text())
+    assert status["status"] == "ok"
+    path.write_text(json.dumps({**status, "flags": ["invalid-x"]}))
+    assert reused(lab.run(job, reuse_s=HOUR)) == {}
+
+
 def test_what_writes_to_a_named_file_is_measured_each_time(lab: Lab, script: str, tmp_path: Path) -> None:
     point = plant.point(script=script, writes=str(tmp_path / "target"), overwrite=True)
     first = lab.run(plant.job(point))

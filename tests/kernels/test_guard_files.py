@@ -121,12 +121,12 @@ def test_files_in_use_are_refused(guard: Guard, file: Path) -> None:
         subprocess.run(["pkill", "-P", str(other.pid)], check=True)
 
 
-def unprivileged(program: Path, place: Path, mode: int, *more_names: str) -> Guarded:
+def unprivileged(program: Path, place: Path, mode: int, *more_names: str, start: bytes = b"XFSB") -> Guarded:
     """Return the inspection by an ordinary account, which cannot see the open files of others, of its dirty file in
-    `place`."""
+    `place`, which contains only zeros after `start`."""
     place.mkdir()
     target = place / "scratch.dat"
-    target.write_bytes(b"XFSB" + bytes(4 * MIB))
+    target.write_bytes(start + bytes(4 * MIB))
     for name in more_names:
         os.link(target, place / name)
     guard = Guard(program, place)
@@ -153,6 +153,8 @@ def test_an_ordinary_account_may_write_what_only_it_can_reach(built: Builds) -> 
             unprivileged(program, folder / "linked", 0o700, "second"),
         ):
             assert {"open-elsewhere", "signature"} <= set(open_to_all.failed)
+        blank = unprivileged(program, folder / "blank", 0o755, start=b"")
+        assert set(blank.failed) == {"open-elsewhere"} and "open-elsewhere" in blank.refusal
 
 
 @pytest.mark.disks
