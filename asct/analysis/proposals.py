@@ -18,7 +18,8 @@ from asct.values.text import counted
 _DIGITS = 4
 """Number of digits to which bounds are rounded. This changes a bound by far less than any useful margin."""
 Place = tuple[str, str, tuple[tuple[str, str], ...]]
-"""The key that identifies a value in every run of a plan and on every host: id, metric, and coordinates as text."""
+"""The key that identifies the same value in all runs of a plan and on all hosts: id, metric, and coordinates as
+text."""
 
 
 @dataclass(frozen=True, slots=True)

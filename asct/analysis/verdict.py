@@ -126,7 +126,7 @@ def _doubts(view: RunView) -> Iterator[Problem]:
         yield "doubt", f"{counted(number, 'regression was', 'regressions were')} not confirmed by a second measurement"
     if number := sum(map(is_inconclusive, run.verdicts)):
         worse = counted(number, "value is", "values are")
-        yield "doubt", f"{worse} worse than the limit allows, which may be due to chance"
+        yield "doubt", f"{worse} worse than the limit allows, but this may be due to chance"
 
 
 def _could_not(part: int, whole: int, noun: str, verb: str) -> str:

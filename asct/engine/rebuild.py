@@ -81,7 +81,7 @@ class Survey:
 
 
 def survey(stored: StoredRun, catalog: Catalog) -> Survey:
-    """Read all repeats that ended with values according to their status. Writes nothing.
+    """Read all repeats whose status says that they ended with values. Writes nothing.
 
     Raises StoreError if the journal cannot be read.
     """

@@ -19,7 +19,7 @@ from asct.diagnostics.render import Level
 
 NAME = "codequality"
 FILE = "gl-code-quality-report.json"
-SUMMARY = "a GitLab Code Quality report that links each problem of the run to a line of the plan"
+SUMMARY = "a GitLab Code Quality report that links each problem in the run to a line in the plan"
 
 _SEVERITIES: Final[dict[Level, str]] = {"error": "critical", "warning": "minor", "notice": "info"}
 

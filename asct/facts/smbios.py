@@ -104,7 +104,7 @@ def _raw(line: str) -> bytes:
     try:
         return bytes.fromhex(line)
     except ValueError:
-        raise ValueError(f"a memory device is not printed in hexadecimal: {line[:40]!r}") from None
+        raise ValueError(f"the record of a memory device is not hexadecimal: {line[:40]!r}") from None
 
 
 def device(raw: bytes) -> MemoryDevice:
@@ -112,7 +112,7 @@ def device(raw: bytes) -> MemoryDevice:
     truncated."""
     length = raw[1] if len(raw) > 1 else 0
     if len(raw) < _SHORTEST or raw[0] != _DEVICE or not _SHORTEST <= length <= len(raw):
-        raise ValueError("a memory device (SMBIOS type 17) is truncated or of a different type")
+        raise ValueError("the record of a memory device is truncated, or is not of SMBIOS type 17")
     body, strings = raw[:length], raw[length:].split(b"\0")
     return MemoryDevice(
         locator=_string(strings, body[0x10]),

@@ -279,7 +279,7 @@ def _container(snapshot: Snapshot, gaps: UnknownFacts) -> str | None:
             "system.container", f"{named.strip()} identifiers were found, but the process is in the initial namespaces"
         )
     else:
-        gaps.note("system.container", "systemd-detect-virt is missing, and no container manager reports it")
+        gaps.note("system.container", "systemd-detect-virt is missing, and no container manager reports a container")
     return None
 
 

@@ -31,7 +31,7 @@ _MARKS_UP_TO: Final = 60
 _WIDER: Final = 2.0
 """Extra width, in pixels, of a line and its marks for each following line that would conceal it."""
 _WIDEST: Final = 6.0
-"""Maximum extra width, in pixels. In panels, the extra width is half as large."""
+"""Maximum extra width, in pixels. Panels get half of it."""
 _PALE: Final = 0.3
 """Opacity of the comparison values of a series."""
 _MOST_POINTS: Final = 2000

@@ -203,7 +203,7 @@ def test_what_may_be_chance_far_beyond_the_limit_is_a_warning_everywhere(tmp_pat
     assert (verdict.outcome, word_of(verdict), is_blocking(verdict)) == ("pass", "inconclusive", False)
     view = open_view(write_sample(tmp_path, Sample(verdicts=False, quiet=True)), Fakes())
     found = replace(view, run=view.run.model_copy(update={"verdicts": [verdict]}))
-    assert summarize(found).sentence == "1 value is worse than the limit allows, which may be due to chance"
+    assert summarize(found).sentence == "1 value is worse than the limit allows, but this may be due to chance"
     assert summarize(found).tone == "doubt"
     [problem] = [item for item in problems_of(found) if "inconclusive" in item.title]
     assert problem.level == "warning"

@@ -68,7 +68,7 @@ def command(
     found = proposals(views, share, metrics)
     if not found:
         hint = f"`asct results show {(*runs, 'latest')[0]}` lists the values"
-        raise StoreError(Diagnostic("E521", "there are no valid values to propose bounds for", hint=hint))
+        raise StoreError(Diagnostic("E521", "there are no valid values from which to propose bounds", hint=hint))
     text = _yaml(found)
     if output is not None:
         write_output(Path(output), text, force=force)

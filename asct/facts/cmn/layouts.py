@@ -203,7 +203,7 @@ class _NodeScope:
 
     @property
     def kinds(self) -> set[str]:
-        """Return the names that the table uses for the product: `CMN-700`, `CMN-700 r3`."""
+        """Return the names that the table uses for the product, such as `CMN-700` and `CMN-700 r3`."""
         return {self.product.kind, f"{self.product.kind} {(self.revision or '')[:2]}"}
 
     def has(self, entry: Mapping[str, Any], item: int | str | None = None) -> bool:

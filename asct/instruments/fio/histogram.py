@@ -1,7 +1,8 @@
 """Merge the latency histograms of fio's jobs exactly, and compute statistics from them.
 
-In json+, latencies are `bins`, which map the midpoint of each bucket (in ns) to its number of requests. Each power of
-two has 64 buckets, so a value is off by at most 1/128 (fio documentation, "JSON+ output"; stat.h, `FIO_IO_U_PLAT_*`).
+In json+ output, latencies are given as `bins`, which map the midpoint of each bucket (in ns) to the number of requests
+in it. Each power of two has 64 buckets, so a value is off by at most 1/128 (fio documentation, "JSON+ output"; stat.h,
+`FIO_IO_U_PLAT_*`).
 The bins of several jobs can be added, whereas the mean of their percentiles would be meaningless.
 """
 

@@ -80,7 +80,7 @@ def _of_stage(stage: Stage, point: FioPoint, facts: HostFacts) -> Iterator[Measu
 
 
 def course_flags(point: FioPoint) -> tuple[str, ...]:
-    """Return the flags for a point whose rate changed during the run, so that the mean depends on the start time."""
+    """Return the flags for a point whose rate changed during the run, which makes its mean depend on the start time."""
     course = [(one.start_s, one.sides[""].ios / one.seconds) for one in merged_seconds(point.seconds, MOST_SECONDS)]
     return ("noisy", CHANGED) if rate_changes(course) else ()
 

@@ -125,7 +125,7 @@ _BY_STAGE: Final[tuple[Metric, ...]] = (
         for kind in KINDS
     ),
     Metric("cpu_time_per_io", "s", "lower", "CPU time per request, used by fio and its kernel threads"),
-    Metric("host_cpu_time_per_io", "s", "lower", "CPU time per request, used by the whole host"),
+    Metric("host_cpu_time_per_io", "s", "lower", "CPU time per request, across the whole host"),
     Metric("iops_per_core", "ops/s", "higher", "Requests per second of CPU time used by fio and its kernel threads"),
     _info("in_flight", "1", "neither", "Average number of requests in flight: IOPS x latency"),
     _info(

@@ -36,7 +36,7 @@ _HINTS: Final[tuple[tuple[str, str], ...]] = (
     ("str_numa_memnodes_cb", "the host has no such NUMA node, or its fio lacks libnuma; remove `memory_node`"),
     ("only supports up to", "use CPUs that exist on the host, or set `cpus` to auto"),
     ("too large (max=", "use CPUs that exist on the host, or set `cpus` to auto"),
-    ("cpu_set_affinity", "use CPUs that the account may use, or set `cpus` to auto"),
+    ("cpu_set_affinity", "choose CPUs that the account is allowed to use, or set `cpus` to `auto`"),
     (
         "verify: bad",
         "the data that was read differs from the data that was written: the drive, its cable or the memory is faulty",

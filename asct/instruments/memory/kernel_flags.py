@@ -46,7 +46,7 @@ _OTHERS: Final = 0.05
 # On an idle host, there are up to 60 involuntary context switches per second if the kernel uses all CPUs, and otherwise
 # fewer than 10. A competing job causes 150 to 300 (time slices of 3 ms).
 _SWITCHES_A_SECOND: Final = 100.0
-"""Limit for the number of involuntary context switches per second and CPU."""
+"""Limit on the number of involuntary context switches per second per CPU."""
 # Under load, clocks vary by 1 to 2 %. A step by a governor, or a turbo bin lost to other cores, changes them by 3 to 10
 # %.
 CLOCK_LIMIT: Final = 0.05

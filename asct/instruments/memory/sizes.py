@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 CACHE: Final = Dependency("cache", "latency-sweep", ("data_size",))
 """The dependency that determines `data_size` if it is `auto`."""
 CACHES: Final = 2
-"""Minimum working set of random loads in memory, as a multiple of the last-level cache. A smaller one would partly fit
-into the cache."""
+"""Minimum working set for random loads from memory, as a multiple of the last-level cache. A smaller one would partly
+fit into the cache."""
 
 
 def optimum_size(context: Context, level: str) -> int:

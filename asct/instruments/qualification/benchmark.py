@@ -218,8 +218,8 @@ class Qualification(Benchmark[Q]):
         return ()
 
     def continues(self, params: Q) -> bool:
-        """Return whether an interrupted repeat can be continued. This requires a named target, because a temporary file
-        is deleted."""
+        """Return whether an interrupted repeat can be continued. This is possible only with a target named in the plan,
+        because a temporary file is deleted when the run stops."""
         return not params.makes_file
 
     def parse(self, params: Q, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:

@@ -119,8 +119,8 @@ def verification_figure(slug: str, title: str, rounds: Sequence[Record], half: f
     return Line(
         slug,
         title,
-        f"The rounds in the {_WINDOW}. The excursion is {100 * window.excursion:.1f} % and the change in the "
-        f"fitted line {100 * window.drift:.1f} % of the average.",
+        f"The rounds in the {_WINDOW}. Relative to the average, the excursion is {100 * window.excursion:.1f} %, and "
+        f"the change in the fitted line is {100 * window.drift:.1f} %.",
         Axis("Round", counts=True), Axis(TITLES[quantity], UNITS[quantity], from_zero=False),
         (
             series_of("Values", numbers, [[record] for record in rounds]),

@@ -207,7 +207,7 @@ def _phase_notes(view: QualificationView, phase: str) -> list[str]:
         how = f"Averages of rounds {first} to {last}; each workload ran for {seconds} per round"
     notes = [f"{where}{how}; {load}"]
     if not view.steady(phase):
-        notes.append(f"{where}The steady state was NOT reached: the values are still changing")
+        notes.append(f"{where}Steady state was NOT reached: the values are still changing")
     elif any(BURST in record.flags for record in at(view.first_repeat, "steady", phase=phase)):
         notes.append(f"{where}The rate has not fallen by half since the purge: the values may come from a long burst")
     method = at(view.first_repeat, "purged", phase=phase)[0].coords["method"]
