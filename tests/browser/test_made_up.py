@@ -67,5 +67,5 @@ def test_one_time_is_not_in_the_plural(tmp_path: Path) -> None:
     """The range of the latency test is written once before the steady state."""
     view = open_view(write_tree("qualification", tmp_path), installed())
     notes = [note for job in view.jobs for table in job.tables for note in table.notes]
-    assert any("has been written 1 time since" in note for note in notes)
+    assert any("have been written 1 time since" in note for note in notes)
     assert not any(" 1 times " in note for note in notes)
