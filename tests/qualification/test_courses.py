@@ -27,6 +27,8 @@ from tests.qualification.test_disks import facts, run, sectors_written
 pytestmark = [pytest.mark.disks, pytest.mark.fio, pytest.mark.rates]
 MIB = 2**20
 SHORT: dict[str, Any] = {"round_time": 0.5, "window": 2, "numjobs": 1, "iodepth": 4, "purge": "none"}
+DEEP = {"iodepth": 32}
+"""With this depth, the Linux kernel has requests left to let through while fio waits for a processor."""
 
 
 @pytest.fixture
@@ -54,9 +56,8 @@ def option(output: Output, name: str) -> int | None:
 
 def test_the_cliff_is_found_at_its_volume(folder: Path, memory: Path) -> None:
     with loop_device(memory, 16) as loop, throttle(loop, wiops=800) as group:
-        deep = {"iodepth": 32}  # the kernel has requests left to let through while fio waits for a processor
         params = SATURATION.params_model(
-            file_names=str(loop.path), volume_factor=0.55, histogram_time=0, **SHORT | {"round_time": 1.0} | deep
+            file_names=str(loop.path), volume_factor=0.55, histogram_time=0, **SHORT | {"round_time": 1.0} | DEEP
         )
 
         def fall(name: str) -> None:
@@ -196,7 +197,7 @@ def test_streams_share_the_drive_that_each_has_alone(folder: Path, memory: Path)
 def test_each_block_size_has_a_steady_state_of_its_own(folder: Path, memory: Path) -> None:
     with loop_device(memory, 16) as loop, throttle(loop, wbps=20 * MIB, rbps=40 * MIB):
         params = THROUGHPUT.params_model(
-            file_names=str(loop.path), block_sizes="64K,16K", precondition=1, **SHORT | {"round_time": 1.0}
+            file_names=str(loop.path), block_sizes="64K,16K", precondition=1, **SHORT | {"round_time": 1.0} | DEEP
         )
         before = sectors_written(loop)
         outputs, measured = run(THROUGHPUT, params, folder / "work", loop)
