@@ -93,10 +93,7 @@ class StoredRun:
         place = self.inside(path)
         if not os.path.exists(place):  # noqa: PTH110 - for speed
             return None
-        text = read_text(place)
-        with suppress(ValidationError):
-            return Status.model_validate_json(text)
-        body = parse_object(text, str(path))
+        body = parse_object(read_text(place), str(path))
         older = body.get("schema") == "asct.status/1"
         body = current(body, "status", str(path))
         return validated(Status, {**body, **self._beside(repeat, body)} if older else body, str(path))

@@ -137,6 +137,21 @@ def test_numbers_that_are_not_finite_are_named(tmp_path: Path, number: str, mess
         stored.records()
 
 
+@pytest.mark.parametrize(("number", "message"), [("NaN", "NaN is not JSON"), ("1e999", "1e999 is too large")])
+@pytest.mark.parametrize("part", ["settings", "swept", "diagnostic"])
+def test_numbers_in_a_status_that_are_not_finite_are_named(
+    tmp_path: Path, part: str, number: str, message: str
+) -> None:
+    stored = written(tmp_path)
+    (repeat,) = stored.repeats()
+    path = stored.layout.status(repeat)
+    body = json.loads(path.read_text())
+    (body if part == "diagnostic" else body["command"])[part] = {"size": "number"}
+    path.write_text(json.dumps(body).replace('"number"', number))
+    with pytest.raises(StoreError, match=rf"r1/status\.json: cannot be parsed: .*{re.escape(message)}"):
+        stored.status(repeat)
+
+
 def test_an_older_version_is_migrated_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stored = written(tmp_path)
     before = stored.layout.run.read_text()
