@@ -11,6 +11,7 @@ from typing import Final
 from asct.analysis.grid import TextTable, slug
 from asct.analysis.markup import escape, prose, table
 from asct.analysis.pictures import pictures
+from asct.analysis.redaction import redacted, redactor
 from asct.analysis.report import build
 from asct.analysis.view import RunView
 from asct.export import pictures_of
@@ -69,13 +70,18 @@ def _circumstances(seed: Original, view: RunView) -> Iterator[str]:
     yield ""
     yield from (f"- {text}" for text in seed.differs)
     yield ""
+    yield from facts_table(seed, view)
+    yield ""
+
+
+def facts_table(seed: Original, view: RunView) -> Iterator[str]:
+    """Yield the lines of the table of facts, without secrets, because the pages are published."""
     report = build(view)
-    known = {**dict(report.facts), **dict(report.hosts[0].rows)}
+    known = redacted({**dict(report.facts), **dict(report.hosts[0].rows)}, redactor(view))
     yield from ("| fact | original | here |", "| --- | --- | --- |") if seed.facts else ()
     for fact in seed.facts:
         ours = known.get(fact.ours, f"unknown (reported only by {fact.only})")
         yield f"| {escape(fact.name)} | {escape(fact.value)} | {escape(fact.ours)}: {escape(ours)} |"
-    yield ""
 
 
 def _git(*words: str) -> str:

@@ -19,7 +19,7 @@ from asct.registry import installed
 from tests.browser.machines import SERVER
 from tests.browser.trees import PLANS, Tree, write_tree
 from tests.seeds.original import names, original
-from tests.seeds.page import FOLDER
+from tests.seeds.page import FOLDER, facts_table
 from tests.seeds.pairing import figure_of, rows_of, table_of
 from tests.seeds.running import plan_text
 
@@ -66,6 +66,11 @@ def test_facts_of_the_original_have_labels_here(name: str) -> None:
     report = build(made_up(name))
     labels = {label for label, _ in (*report.hosts[0].rows, *report.facts)}
     assert {fact.ours for fact in original(name).facts if not fact.only} <= labels
+
+
+def test_a_page_hides_the_kernel_command_line_of_this_machine() -> None:
+    for text in ("\n".join(facts_table(original("tkperf"), made_up("tkperf"))), (FOLDER / "tkperf.md").read_text()):
+        assert r"| Command line: \[kernel command line\] |" in text
 
 
 @pytest.mark.parametrize("name", names())
