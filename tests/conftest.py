@@ -9,14 +9,17 @@ from collections.abc import Generator
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from pathlib import Path, PurePath
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 import pytest
-from xdist.remote import Producer
-from xdist.scheduler import LoadScopeScheduling
-from xdist.workermanage import WorkerController
 
 from tests.alone import machine, turn
 from tests.own_machine import separate
+
+if TYPE_CHECKING:
+    from xdist.remote import Producer
+    from xdist.scheduler import LoadScopeScheduling
+    from xdist.workermanage import WorkerController
 
 pytest_plugins = ["tests.disks.memory", "tests.selection", "tests.sshd", "tests.slurm"]
 _MEASURING = ("kernels", "arm", "e2e", "ssh", "slurm", "disks")
@@ -53,6 +56,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
                 signal.signal(number, handler)
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """Use more workers for slow tests, which mostly wait for guests, hosts and devices; fast tests compute."""
     cores = len(os.sched_getaffinity(0))
@@ -85,6 +89,7 @@ _TURNS = pytest.StashKey[TemporaryDirectory[str]]()
 """The folder with the locks that limit the tests that judge rates; it belongs to the controller."""
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: WorkerController) -> None:
     """Pass the folder with the locks to a worker."""
     if _TURNS not in node.config.stash:
@@ -136,17 +141,6 @@ def _group(nodeid: str) -> str:
     return str(file) if f"{file.parent.name}/{file.name}" in _ONCE else nodeid
 
 
-class _Together(LoadScopeScheduling):
-    """Distributes tests one by one, but gives each group of `_group` to one worker, so that guests and the cluster of
-    Slurm start only once.
-
-    The marker xdist_group of pytest-xdist 3.8 renames tests, which pytest 9.2 does not allow.
-    """
-
-    def _split_scope(self, nodeid: str) -> str:
-        return _group(nodeid)
-
-
 _AGAIN = pytest.mark.flaky(reruns=2, only_rerun="AssertionError")
 """A limit enforced by the Linux kernel bounds a rate only from above; on a busy machine, the rate is lower."""
 
@@ -171,7 +165,18 @@ def _start_order(item: pytest.Item) -> int:
     return len(_FIRST) + (0 if _marked(item, "alone") else 1 if _marked(item, *_MEASURING) else 2)
 
 
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> _Together:
-    """Distribute tests with `_Together`, in their order, regardless of `--dist`."""
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
+    """Distribute tests one by one in their order, regardless of `--dist`, but give each group of `_group` to one
+    worker, so that guests and the cluster of Slurm start only once.
+
+    The marker xdist_group of pytest-xdist 3.8 renames tests, which pytest 9.2 does not allow.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Together(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return _group(nodeid)
+
     config.option.loadscopereorder = False
-    return _Together(config, log)
+    return Together(config, log)

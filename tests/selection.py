@@ -9,11 +9,14 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import pytest
-from xdist.workermanage import WorkerController
 
 from tests.tiers import GROUPS, SLICES, group_of, slice_of
+
+if TYPE_CHECKING:
+    from xdist.workermanage import WorkerController
 
 _LEFT = pytest.StashKey[Counter[str]]()
 """Number of tests that were not selected, by group."""
@@ -74,6 +77,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         pytest.skip(f"{_LATE}: {group(item)}")
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: WorkerController) -> None:
     """Use the selection of any worker, because all of them select the same tests."""
     if "left" in getattr(node, "workeroutput", {}):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,13 @@ def test_what_the_groups_name_exists() -> None:
         assert (TESTS / test.partition("::")[0]).is_file(), test
     for path in (path for group in GROUPS for path in group.paths):
         assert list(TESTS.parent.glob(f"{path.rstrip('/')}*")), path
+
+
+def test_tests_run_without_xdist() -> None:
+    words = ["-p", "no:xdist", "-p", "no:cacheprovider", "tests/values/test_size.py"]
+    command = [sys.executable, "-m", "pytest", *words]
+    done = subprocess.run(command, cwd=TESTS.parent, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_sample_names_a_test() -> None:
