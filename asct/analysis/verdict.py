@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from asct.analysis.baseline import ignored_metrics
 from asct.analysis.compared import diff_of
 from asct.analysis.expectations import is_blocking
 from asct.analysis.grid import (
@@ -19,10 +20,12 @@ from asct.analysis.grid import (
     with_columns,
     without_empty_columns,
 )
+from asct.analysis.groups import MetricGroup, gather
 from asct.analysis.outcomes import WORST_FIRST, causes, planned, reused_text, share, tone_of, unmeasured
 from asct.analysis.telemetry import hosts_line
 from asct.analysis.view import RunView
 from asct.errors import StoreError
+from asct.sdk.record import Record
 from asct.store.model import Run, Verdict
 from asct.values.grouping import grouped
 from asct.values.quantity import format_quantity
@@ -163,7 +166,13 @@ def _remarks(view: RunView) -> list[str]:
 
 
 def _regressed(view: RunView) -> Iterator[str]:
-    """Yield a sentence about the regressed values that no expectation compares with the baseline, if there are any."""
+    """Yield a sentence about the regressed values that no expectation compares with the baseline, if there are any.
+
+    If expectations compare all values that can regress, the runs are not compared again.
+    """
+    judged = {_identity(item) for item in view.run.verdicts if item.baseline}
+    if all(_identity(group) in judged for group in gather(_directed(view))):
+        return
     try:
         found = diff_of(view)
     except StoreError:  # the comparison section of the report gives the reason
@@ -171,21 +180,27 @@ def _regressed(view: RunView) -> Iterator[str]:
     if found is None:
         return
     diff, why = found
-    judged = {
-        (item.host, item.id, item.metric, coordinates_text(item.at)) for item in view.run.verdicts if item.baseline
-    }
     values = [
-        row.verdict
-        for run in diff.runs
-        for row in run.rows
-        if row.compared
-        and (row.group.host, row.group.id, row.group.metric, coordinates_text(row.group.at)) not in judged
+        row.verdict for run in diff.runs for row in run.rows if row.compared and _identity(row.group) not in judged
     ]
     if number := values.count("regressed"):
         others = " without an expectation" if judged else ""
         named = {item.baseline.run for item in view.run.verdicts if item.baseline} == {diff.base.name}
         base = "the baseline" if named else f"{diff.base.name} ({why})"
         yield plain(f"{share(number, len(values), 'value')}{others} regressed relative to {base}")
+
+
+def _directed(view: RunView) -> Iterator[Record]:
+    """Yield the records of the metrics that can regress."""
+    ignored = ignored_metrics((record.benchmark for record in view.records), view.catalog) if view.catalog else ()
+    for record in view.records:
+        if record.better != "neither" and (record.benchmark, record.metric) not in ignored:
+            yield record
+
+
+def _identity(value: Verdict | MetricGroup) -> tuple[str | None, str, str, str]:
+    """Return what identifies a value in its run."""
+    return value.host, value.id, value.metric, coordinates_text(value.at)
 
 
 def _baselines(verdicts: Iterable[Verdict]) -> Iterator[str]:

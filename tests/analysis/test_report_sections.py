@@ -12,6 +12,7 @@ import pytest
 
 from asct.analysis.compared import comparison_of, diff_of
 from asct.analysis.consistency import consistency_grid, sentence
+from asct.analysis.groups import gather
 from asct.analysis.provenance import checksums, versions_grid
 from asct.analysis.report import build, side_by_side
 from asct.analysis.verdict import summarize
@@ -139,6 +140,25 @@ def test_the_verdict_names_regressed_values_that_no_expectation_compares(tmp_pat
     assert text.startswith(f"{number - 1} of ")
     assert text.endswith(" values without an expectation regressed relative to the baseline")
     assert " ".join(details).count(found.base) == 1, "the baseline is named once"
+
+
+def test_runs_are_not_compared_again_if_expectations_compare_all_values(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    view = open_view(second_run(tmp_path, 1.3), Fakes())
+    base = BaselineValue(run=f"quickstart/{RUN}", chosen="", value=1.0)
+    view.run.verdicts[:] = [
+        Verdict(outcome="pass", severity="fail", host=group.host, id=group.id, metric=group.metric,
+                at=dict(group.at), baseline=base)
+        for group in gather(record for record in view.records if record.better != "neither")
+    ]  # fmt: skip
+    compared: list[RunView] = []
+    monkeypatch.setattr("asct.analysis.verdict.diff_of", compared.append)
+    summarize(view)
+    assert compared == []
+    view.run.verdicts.pop()
+    summarize(view)
+    assert compared == [view]
 
 
 def test_the_first_run_of_a_plan_is_compared_with_nothing(tmp_path: Path) -> None:
