@@ -84,13 +84,16 @@ def write_pictures(console: Console, view: RunView) -> None:
     """
     from asct.errors import AsctError
     from asct.export import write
+    from asct.store.folders import held
+    from asct.store.layout import RunLayout
     from asct.values.grouping import grouped
     from asct.values.text import counted
 
     if not any(job.figures for job in view.jobs):
         return
     try:
-        paths = write(view, "png", view.root)
+        with held(RunLayout(view.root).lock):
+            paths = write(view, "png", view.root)
     except AsctError as problem:
         console.diagnostics([replace(item, severity="warning") for item in problem.diagnostics])
         return

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
+from typing import Final
 
 from asct.diagnostics.model import Diagnostic
 from asct.errors import NoSuchRun, SafetyError, StoreError, UsageError
@@ -183,6 +184,9 @@ def _planted(root: Path) -> str:
     return ""
 
 
+_WAIT: Final = "wait until it ends, or stop it"
+
+
 class RunLock:
     """A lock that allows one writer per run: an flock that is released when its process ends.
 
@@ -195,10 +199,10 @@ class RunLock:
         self.path = path
         self._descriptor = -1
 
-    def take(self) -> None:
-        """Take the lock. Raises SafetyError (E504), whose message identifies the process that holds the lock, and
-        NoSuchRun (E505) if the run was deleted. Raises StoreError (E510) if a file or folder in the run is a link,
-        because data written through the link would end up outside the run."""
+    def take(self, hint: str = _WAIT) -> None:
+        """Take the lock. Raises SafetyError (E504), whose message identifies the process that holds the lock and which
+        contains `hint`, and NoSuchRun (E505) if the run was deleted. Raises StoreError (E510) if a file or folder in
+        the run is a link, because data written through the link would end up outside the run."""
         if planted := _planted(self.path.parent):
             message = f"{self.path.parent}/{planted} is a link or a device, so nothing is written to this run"
             raise StoreError(Diagnostic("E510", message, hint="remove it if you trust the rest of the folder"))
@@ -209,7 +213,7 @@ class RunLock:
             except BlockingIOError:
                 holder = _holder(descriptor)
                 os.close(descriptor)
-                raise locked(self.path.parent, holder) from None
+                raise locked(self.path.parent, holder, hint) from None
             except OSError:  # the file system does not support locks; the user must ensure that there is one writer
                 os.close(descriptor)
                 return
@@ -265,17 +269,17 @@ def _holder(descriptor: int) -> str:
     return os.pread(descriptor, 64, 0).decode("ascii", errors="replace").strip() or "unknown"
 
 
-def locked(root: Path, holder: str) -> SafetyError:
+def locked(root: Path, holder: str, hint: str = _WAIT) -> SafetyError:
     """Return the error for a run that is in progress."""
     message = f"{root}: asct process {holder} is writing to this run"
-    return SafetyError(Diagnostic("E504", message, hint="wait until it ends, or stop it"))
+    return SafetyError(Diagnostic("E504", message, hint=hint))
 
 
 @contextmanager
-def held(path: Path) -> Iterator[None]:
-    """Hold the lock of a completed run while it is changed. Raises SafetyError (E504) and StoreError."""
+def held(path: Path, hint: str = _WAIT) -> Iterator[None]:
+    """Hold the lock of a completed run while it is changed. Raises SafetyError (E504, with `hint`) and StoreError."""
     lock = RunLock(path)
-    lock.take()
+    lock.take(hint)
     try:
         yield
     finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import zipfile
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from asct.analysis.compared import comparison_of, sources_of
 from asct.analysis.view import RunView
 from asct.cli.reports import published, view_of
 from asct.export import render
+from asct.store.folders import held
+from asct.store.layout import RunLayout
 from tests.analysis.test_report_sections import second_run
 from tests.cli.conftest import Asct
 from tests.export.fakes import Fakes
@@ -85,6 +88,23 @@ def test_a_redacted_report_says_why_there_is_no_comparison(asct: Asct, run: Path
         found = comparison_of(view)
     assert found is not None and found.report is None
     assert "host-1-golden" in found.problem and HOST not in found.problem
+
+
+def test_reports_are_not_written_to_a_run_in_progress(asct: Asct, run: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(run)
+    with held(RunLayout(run).lock):
+        for arguments in ((), ("-o", "link")):
+            refused = asct("report", *arguments)
+            text = " ".join(refused.err.split())
+            assert (refused.code, refused.out) == (4, "")
+            assert f"[E504]: {run.relative_to(tmp_path)}: asct process {os.getpid()} is writing to this run" in text
+            assert "write the reports to another directory with `--output-dir DIRECTORY`" in text
+        assert not (run / "report.html").exists()
+        for arguments in (("-o", "out"), ("-f", "stdout"), ("--bundle",)):
+            assert asct("report", *arguments).code == 0
+        assert (tmp_path / "out/report.html").exists()
+    assert asct("report").code == 0
+    assert (run / "report.html").exists()
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,7 @@ def fio(options: GlobalOptions, files: tuple[str, ...], **given: Any) -> int:
     from asct.engine.imports import ImportTarget, import_results
     from asct.export import write_all
     from asct.registry import installed
+    from asct.store.folders import held
     from asct.store.layout import RunLayout
 
     repeats, versions = _read(options, files)
@@ -68,7 +69,8 @@ def fio(options: GlobalOptions, files: tuple[str, ...], **given: Any) -> int:
     run = import_results(repeats, benchmark, target)
     root = RunLayout(results / run.plan / run.run).root
     view = view_of(root)
-    written = write_all(view, ("html", "markdown"), root)
+    with held(RunLayout(root).lock):
+        written = write_all(view, ("html", "markdown"), root)
     reports = {name: paths[0] for name, paths in written.items()}
     stored = view.run
     if options.json:

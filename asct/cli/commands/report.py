@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from asct.analysis.view import RunView
 
 _DEFAULT = ("html", "markdown")
+_ELSEWHERE = "wait until it ends, or write the reports to another directory with `--output-dir DIRECTORY`"
 
 
 @click.command("report", short_help="Render run reports again.")
@@ -49,6 +51,7 @@ def command(options: GlobalOptions, runs: tuple[str, ...], names: tuple[str, ...
     """
     from asct.cli.reports import print_tables, published
     from asct.store.find import open_run
+    from asct.store.folders import held
     from asct.store.outputs import output_folder
 
     bundle, redact, folder = given["bundle"], given["redact"], given["output_dir"]
@@ -62,18 +65,21 @@ def command(options: GlobalOptions, runs: tuple[str, ...], names: tuple[str, ...
             "`--redact` would overwrite the complete reports in the run folder; add `--output-dir DIRECTORY` or "
             "`--bundle`"
         )
-    roots = [open_run(Path(given["results"]), name).layout.root for name in runs or ("latest",)]
+    found = [open_run(Path(given["results"]), name) for name in runs or ("latest",)]
     if folder:
         output_folder(Path(folder))
     written: dict[str, dict[str, list[str]]] = {}
-    for root in roots:
-        with published(root, redact=redact) as view:
+    for stored in found:
+        root = stored.layout.root
+        target = Path(folder or ("." if bundle else root))
+        if folder and len(runs) > 1:
+            target /= stored.run.run if redact else root.name
+        inside = not (printed or bundle) and target.resolve() == root.resolve()
+        lock = held(stored.layout.lock, _ELSEWHERE) if inside else nullcontext()
+        with lock, published(root, redact=redact) as view:
             if printed:
                 print_tables(options.console, view)
                 continue
-            target = Path(folder or ("." if bundle else root))
-            if folder and len(runs) > 1:
-                target /= view.root.name
             files = _written(view, names or _DEFAULT, target, bundle=bundle, force=given["force"])
             written[str(root)] = {form: [str(path) for path in paths] for form, paths in files.items()}
     if printed:

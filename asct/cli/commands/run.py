@@ -113,11 +113,14 @@ def _print_results(options: GlobalOptions, view: RunView, form: str) -> None:
     """Print the tables, or write the files of the requested format."""
     from asct.cli.reports import print_tables
     from asct.export import write_all
+    from asct.store.folders import held
+    from asct.store.layout import RunLayout
 
     if form != "stdout":
-        for paths in write_all(view, (form,), view.root).values():
-            for path in paths:
-                options.console.line(str(path))
+        with held(RunLayout(view.root).lock):
+            written = write_all(view, (form,), view.root)
+        for path in written[form]:
+            options.console.line(str(path))
     elif not (options.json or options.quiet):
         print_tables(options.console, view)
 
