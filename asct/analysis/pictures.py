@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from asct.analysis.grid import distinct, plain
-from asct.analysis.report import ReportSection, build, section_slugs
+from asct.analysis.report import ReportSection, build
 from asct.analysis.view import RunView
 from asct.diagnostics.model import Diagnostic
 from asct.errors import UsageError
@@ -27,7 +27,7 @@ def pictures(view: RunView) -> dict[str, Figure]:
     sections = build(view).sections
     declared = {plain(job.entry.id): job.benchmark.pictures for job in view.jobs if job.benchmark is not None}
     entries = Counter(section.benchmark for section in sections)
-    folders = _folders(section.slug for section in sections)
+    folders = distinct((section.slug for section in sections), _FOLDERS)
     named = [
         (_name(figure, section, folder, declared.get(section.id, {}), entries[section.benchmark] > 1), figure)
         for section, folder in zip(sections, folders, strict=True)
@@ -38,15 +38,6 @@ def pictures(view: RunView) -> dict[str, Figure]:
         raise UsageError(Diagnostic("E711", f"{view.root}: the run has no figures to draw", hint=hint))
     names = distinct(name for name, _ in named)
     return dict(zip(names, (figure for _, figure in named), strict=True))
-
-
-def picture_folders(ids: Iterable[str]) -> list[str]:
-    """Return the picture folder for each benchmark entry in a plan, in the order of the entries."""
-    return _folders(section_slugs(ids))
-
-
-def _folders(slugs: Iterable[str]) -> list[str]:
-    return distinct(slugs, _FOLDERS)
 
 
 def source(view: RunView) -> str:

@@ -172,16 +172,11 @@ class RunReport:
     """The plan, times, status and asct version of the run, shown below the title and in the appendix."""
 
 
-def section_slugs(ids: Iterable[str]) -> list[str]:
-    """Return a slug for each benchmark entry in a plan, in the order of the entries."""
-    return distinct((slug(name) for name in ids), _OWN)
-
-
 @lru_cache(maxsize=1)
 def build(view: RunView) -> RunReport:
     """Return the content of the report on a run. The result is cached and shared by all formats."""
     run = view.run
-    slugs = section_slugs(view.ids())
+    slugs = distinct((slug(name) for name in view.ids()), _OWN)
     findings = findings_of(view)
     rated = rated_values(view)
     sections = [_section(view, name, unique, findings, rated) for name, unique in zip(view.ids(), slugs, strict=True)]

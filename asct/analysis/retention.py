@@ -15,14 +15,12 @@ from pathlib import Path
 from typing import Final
 
 from asct.analysis.baseline import newest_fit
-from asct.analysis.pictures import picture_folders
 from asct.errors import StoreError
-from asct.sdk.benchmark import Catalog
 from asct.store.accepted import read_acceptances
 from asct.store.documents import unreadable
 from asct.store.find import ListedRun, label_links, list_runs, run_folders
-from asct.store.folders import foreign, lock_holder
-from asct.store.model import Run
+from asct.store.folders import lock_holder
+from asct.store.ownership import foreign
 from asct.store.reader import StoredRun
 from asct.store.verify import unexpected
 
@@ -47,7 +45,7 @@ class OldRun:
         return self.item.layout.root
 
 
-def old_runs(results: Path, keep: int, before: str | None, catalog: Catalog) -> list[OldRun]:
+def old_runs(results: Path, keep: int, before: str | None) -> list[OldRun]:
     """Return, newest first, the runs that are not among the newest `keep` runs of their plan and that were started
     before `before`, a time in the form of a run id.
 
@@ -62,7 +60,7 @@ def old_runs(results: Path, keep: int, before: str | None, catalog: Catalog) -> 
         root = item.layout.root
         ranks[root.parent] += 1
         if ranks[root.parent] > keep and (before is None or root.name < before):
-            found[root] = _why_kept(item, needed, catalog)
+            found[root] = _why_kept(item, needed)
     referring = [item for item in runs if found.get(item.layout.root) != ""]
     while referring:  # runs to which a kept run refers are kept, too
         item = referring.pop(0)
@@ -81,7 +79,7 @@ def _needed(plan: Path) -> dict[Path, str]:
     return fit | {plan / item.run: f"its values of {item.metric} were accepted" for item in read_acceptances(plan)}
 
 
-def _why_kept(item: ListedRun, needed: Mapping[Path, str], catalog: Catalog) -> str:
+def _why_kept(item: ListedRun, needed: Mapping[Path, str]) -> str:
     root = item.layout.root
     if item.run is None:
         return "cannot be read"
@@ -94,25 +92,17 @@ def _why_kept(item: ListedRun, needed: Mapping[Path, str], catalog: Catalog) -> 
             return f"labeled {', '.join(labels)}"
         if root in needed:
             return needed[root]
-        return unwritten(StoredRun(item.layout, item.run), catalog)
+        return unwritten(StoredRun(item.layout, item.run))
     except StoreError as error:
         return error.diagnostics[0].message
 
 
-def unwritten(stored: StoredRun, catalog: Catalog) -> str:
+def unwritten(stored: StoredRun) -> str:
     """Describe the files in a run folder that asct did not write, or the damage that could hide such files. Return an
     empty string if there is neither. Raises StoreError if the folder cannot be read."""
-    folders = picture_folders(dict.fromkeys(job.id for job in stored.run.jobs))
-    if strange := foreign(stored.layout.root, _report_names(stored.run, catalog), folders):
+    if strange := foreign(stored.layout.root):
         return f"contains {strange}, which asct did not write"
     return next((finding.message for finding in unexpected(stored)), "")
-
-
-def _report_names(run: Run, catalog: Catalog) -> set[str]:
-    """Return the prefixes of the table and picture names in a run folder."""
-    names = {job.benchmark for job in run.jobs}
-    known = [benchmark for name in names if (benchmark := catalog.get(name)) is not None]
-    return {"system_info", *names, *(name for benchmark in known for name in benchmark.pictures.values())}
 
 
 def _references(item: ListedRun) -> set[str]:

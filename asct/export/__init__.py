@@ -21,6 +21,7 @@ from asct.errors import UsageError
 from asct.plan.formats import report_formats
 from asct.store.files import write_atomic, writing
 from asct.store.outputs import check_output
+from asct.store.ownership import record_reports
 
 
 def get(name: str) -> ModuleType:
@@ -64,6 +65,8 @@ def write_all(view: RunView, names: Iterable[str], folder: Path, *, replace: boo
     if not replace:
         for file in (file for found in documents.values() for file in found):
             check_output(folder / file)
+    if folder.resolve() == view.root.resolve():
+        record_reports(folder, {file: content for found in documents.values() for file, content in found.items()})
     for found in documents.values():
         for file, content in found.items():
             _make_parent(folder / file, folder)

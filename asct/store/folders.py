@@ -20,7 +20,8 @@ from asct.store.documents import unreadable
 from asct.store.files import is_full, reason_of, write_error, writing
 from asct.store.layout import RUN_ID, run_id, safe_name
 from asct.store.model import Run
-from asct.store.outputs import log_names, occupant
+from asct.store.outputs import occupant
+from asct.store.ownership import RESERVED
 
 
 def new_folder(results: Path, run: Run) -> Path:
@@ -59,35 +60,6 @@ def _cannot_make(folder: Path, error: OSError) -> StoreError:
     if is_full(error):
         hint = f"free some space on the file system of {folder.parent}, or select another folder with `--results DIR`"
     return StoreError(Diagnostic("E501", f"{folder}: cannot create the results folder: {reason_of(error)}", hint=hint))
-
-
-_OWN = ("run.json", "plan.yaml", "plan.resolved.json", "journal.jsonl", "records.jsonl", "facts", "jobs", "build",
-        "disturbances", "SHA256SUMS", "report.html", "summary.md", "junit.xml", "asct.log", ".lock", ".reserve",
-       )  # fmt: skip
-_SINGLE = ("report.json", "report.jsonl", "report.txt", "annotations.txt", "records.parquet", "comment.md",
-           "gl-code-quality-report.json",
-          )  # fmt: skip
-"""Files that `asct report` and `asct run` write to the run folder, apart from tables and pictures."""
-_PICTURES = ("*.png", "*.svg")
-"""Files that the same commands write to the folders of the benchmark entries."""
-
-
-def foreign(folder: Path, reports: Collection[str], entries: Collection[str]) -> str:
-    """Return the name of a file or folder next to run.json that asct did not write, or an empty string if there is
-    none. asct recognizes its own files by name: the names of tables and pictures begin with a name in `reports`, and
-    the folders named in `entries` contain only pictures. The log of this command is ignored."""
-    tables = re.compile(rf"({'|'.join(map(re.escape, reports))})([.-].+)?\.(csv|png|svg)")
-    known = {*_OWN, *_SINGLE, *log_names(folder)}
-    try:
-        others = sorted(path for path in folder.iterdir() if path.name not in known and not path.match(".*.tmp"))
-        files = [path for path in others if not (path.is_file() and tables.fullmatch(path.name))]
-        return next((path.name for path in files if path.name not in entries or not _only_pictures(path)), "")
-    except OSError as error:
-        raise unreadable(folder, error) from error
-
-
-def _only_pictures(path: Path) -> bool:
-    return path.is_dir() and all(item.is_file() and any(map(item.match, _PICTURES)) for item in path.iterdir())
 
 
 def link_latest(root: Path) -> Diagnostic | None:
@@ -175,7 +147,7 @@ def _reading(path: Path) -> Iterator[None]:
 def _planted(root: Path) -> str:
     """Return the first path in a run that is a link or a device, or an empty string if there is none. Files that do not
     belong to the run are not examined, because a folder that the user chose (`asct run -o`) may contain anything."""
-    for name in _OWN:
+    for name in RESERVED:
         place = root / name
         if place.is_symlink() or (place.exists() and not place.is_file() and not place.is_dir()):
             return name

@@ -6,7 +6,7 @@
         jobs/<host>/<id>/audit.json  jobs/<host>/<id>/audit/<number>-<occasion>/
         jobs/<host>/<id>/prepare/  jobs/<host>/<id>/<point>/r<k>/
         build/<host>/
-        report.html  summary.md  junit.xml  asct.log  SHA256SUMS
+        report.html  summary.md  junit.xml  .reports  asct.log  SHA256SUMS
 
 The files of a repeat's first step are in r<k>/, and those of each further step are in r<k>/<number>-<step>/. Warm-ups
 are in w1/, w2/, ... Earlier attempts at a repeat are in r<k>.try1/, r<k>.try2/, ... The writer locks `.lock`.
@@ -66,6 +66,8 @@ class RunLayout:
         self.reserve = root / ".reserve"
         """A file that reserves disk space, so that a run can still record its end after filling the disk."""
         self.markdown = root / "summary.md"
+        self.reports = root / ".reports"
+        """Contains the checksums of all reports that asct has written to the folder (see asct.store.ownership)."""
         self.sums = root / "SHA256SUMS"
         """Contains the checksums of a completed run (see asct.store.checksums)."""
 

@@ -130,16 +130,16 @@ def test_ad_hoc_files_are_those_of_the_format(asct: Asct, tmp_path: Path) -> Non
     assert "report.json" not in names
     assert "noop" in (tmp_path / "my.log").read_text(encoding="utf-8")
     assert asct("run", "noop", "-f", "csv", "-o", "out").code == 2
-    (tmp_path / "out" / "notes.csv").write_text("mine")
+    (tmp_path / "out" / "noop.notes.csv").write_text("mine")
     before = {one: one.stat().st_mtime_ns for one in (tmp_path / "out").rglob("*") if one.is_file()}
     refused = asct("run", "noop", "-o", "out", "--force")
-    assert (refused.code, "[E516]" in refused.err, "notes.csv, which asct did not write" in refused.err) == (
+    assert (refused.code, "[E516]" in refused.err, "noop.notes.csv, which asct did not write" in refused.err) == (
         3,
         True,
         True,
     )
     assert {one: one.stat().st_mtime_ns for one in before if one.name != ".lock"}.items() <= before.items()
-    (tmp_path / "out" / "notes.csv").unlink()
+    (tmp_path / "out" / "noop.notes.csv").unlink()
     assert asct("run", "noop", "-o", "out", "--force", "-q").err == ""
     assert asct("run", "noop", "-f", "json", "-o", "other", "-q").code == 0
     names = {one.name for one in (tmp_path / "other").iterdir()}

@@ -18,6 +18,7 @@ from asct.store.accepted import accept, acceptance
 from asct.store.folders import held, link_label
 from asct.store.layout import RunLayout
 from asct.store.model import HostEntry, JobEntry, Reused, Status
+from asct.store.ownership import record_reports
 from asct.store.reader import read_run
 from asct.store.verify import verify
 from asct.store.writer import RunWriter
@@ -46,6 +47,13 @@ def run(days: int, plan: str = "gate", resolved: str = "{}", sources: Sequence[s
     writer.seal()
     writer.close()
     return writer.layout.root
+
+
+def report(root: Path, path: str) -> None:
+    """Write a report to the run folder."""
+    record_reports(root, {path: "values"})
+    (root / path).parent.mkdir(exist_ok=True)
+    (root / path).write_text("values")
 
 
 def name_of(root: Path) -> str:
@@ -172,10 +180,8 @@ def test_a_run_in_progress_is_kept(asct: Asct) -> None:
 def test_files_of_the_user_are_kept(asct: Asct) -> None:
     mine, reported = run(50), run(45)
     (mine / "notes.txt").write_text("cooling replaced")
-    (reported / "report.html").touch()
-    (reported / "gl-code-quality-report.json").touch()
-    (reported / "a").mkdir()
-    (reported / "a" / "curve.png").touch()
+    for name in ("report.html", "gl-code-quality-report.json", "a/curve.png"):
+        report(reported, name)
     run(40)
     found = fates(asct, "--keep", "1", "--yes")
     assert found == {str(mine): "contains notes.txt, which asct did not write", str(reported): None}
@@ -185,47 +191,32 @@ def test_files_of_the_user_are_kept(asct: Asct) -> None:
 @pytest.mark.parametrize(
     ("path", "own"),
     [
-        ("report.docx", True),
-        ("my-analysis.csv", True),
         ("photo.png", True),
-        ("ab.csv", True),
         ("scans/rack.png", True),
         ("a/notes.txt", True),
-        ("a/old.png/notes.txt", True),
+        ("a/curve/notes.txt", True),
+        ("a/mine.png", True),
         ("jobs/notes.txt", True),
         ("jobs/h/a/p1/r1/notes.txt", True),
         ("facts/rack.json", True),
         ("build/notes.txt", True),
-        ("report.json", False),
-        ("b.csv", False),
-        ("b.records.csv", False),
-        ("system_info.h.csv", False),
-        ("a/curve.svg", False),
-        ("b-curve.png", False),
+        ("report.json", True),
+        ("b.mine.csv", True),
+        ("b.csv", True),
+        ("a/curve.svg", True),
+        ("report.html", False),
+        ("summary.md", False),
     ],
 )
 def test_a_file_that_asct_did_not_write_keeps_its_run(asct: Asct, path: str, own: bool) -> None:
     old = run(50)
     run(40)
+    report(old, "b.csv")
+    report(old, "a/curve.svg")
     (old / path).parent.mkdir(parents=True, exist_ok=True)
-    (old / path).touch()
+    (old / path).write_text("mine")
     kept = fates(asct, "--keep", "1", "--yes")[str(old)]
     assert bool(kept) is old.exists() is own, kept
-
-
-@pytest.mark.parametrize(
-    ("folder", "own"),
-    [("a-b", False), ("a-b-2", False), ("facts-2", False), ("main-2", False), ("a-b-3", True), ("a-c-2", True)],
-)
-def test_folders_of_pictures_that_were_renamed_are_known(asct: Asct, folder: str, own: bool) -> None:
-    """Two entries may have the same slug, and some names are reserved."""
-    names = ("a.b", "a-b", "facts", "main")
-    jobs = [JobEntry(host="h", id=name, benchmark="b", version="1", points=1, repeats=1) for name in names]
-    old = run(50, jobs=jobs)
-    run(40)
-    (old / folder).mkdir()
-    (old / folder / "curve.png").touch()
-    assert bool(fates(asct, "--keep", "1", "--yes")[str(old)]) is old.exists() is own
 
 
 def test_a_link_in_a_run_is_known_before_it_is_deleted(asct: Asct) -> None:

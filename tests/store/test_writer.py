@@ -14,16 +14,16 @@ from pathlib import Path
 
 import pytest
 
-from asct.analysis import retention
+from asct.analysis.retention import unwritten
 from asct.errors import AsctError, NoSuchRun, SafetyError, StoreError
 from asct.store.files import LineFile, write_atomic
 from asct.store.folders import RunLock, held
 from asct.store.layout import RunLayout, run_id, safe_name
 from asct.store.model import CommandDocument, JobEntry, Status
+from asct.store.ownership import record_reports
 from asct.store.prune import clear_run
-from asct.store.reader import StoredRun, read_run
+from asct.store.reader import read_run
 from asct.store.writer import RunWriter
-from tests.export.fakes import Fakes
 from tests.store.make import head, record
 
 
@@ -76,18 +76,22 @@ def test_a_given_folder_must_be_empty(tmp_path: Path) -> None:
     RunWriter.create(tmp_path, head(), "", "{}", folder).close()
 
 
-def unwritten(stored: StoredRun) -> str:
-    """What a run's folder contains that asct did not write; the benchmark `b` has no pictures of its own."""
-    return retention.unwritten(stored, Fakes())
-
-
 def written(folder: Path) -> None:
     """Write a run of one job with its reports and pictures."""
     writer = RunWriter.create(folder.parent, head(), "", "{}", folder)
     writer.finish(status="complete", jobs=[JobEntry(host="h", id="a", benchmark="b", version="1", points=1, repeats=1)])
+    reports: dict[str, str | bytes] = {
+        "report.json": "{}",
+        "b.csv": "\udc80",
+        "b-curve.png": b"\x89PNG",
+        "a/curve.svg": "",
+    }
+    record_reports(folder, {"b.csv": "from an earlier version"})
+    record_reports(folder, reports)
     (folder / "a").mkdir()
-    for name in ("report.html", "report.json", "b.csv", "b-curve.png", "a/curve.svg"):
-        (folder / name).touch()
+    for name, document in reports.items():
+        write_atomic(folder / name, document)
+    (folder / "report.html").touch()
     writer.seal()
     writer.close()
 
@@ -104,8 +108,12 @@ def test_force_touches_only_what_a_run_wrote(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["mine.txt", "mine.csv", "photo.png", "report.docx", "scans/rack.png", "a/notes.txt", "jobs/notes.txt"]
-)
+    "path",
+    [
+        "mine.txt", "photo.png", "report.docx", "scans/rack.png", "a/notes.txt", "jobs/notes.txt",
+        "b.mine.csv", "b.csv", "report.json", "a/mine.svg", "a/curve.svg",
+    ],
+)  # fmt: skip
 def test_force_removes_nothing_if_a_file_is_not_of_the_run(tmp_path: Path, path: str) -> None:
     folder = tmp_path / "data"
     written(folder)

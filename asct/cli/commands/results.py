@@ -334,7 +334,6 @@ def prune_(
     old run cannot be read or deleted, and 4 if a run to be deleted is in use.
     """
     from asct.analysis.retention import old_runs
-    from asct.registry import installed
     from asct.store.prune import disk_usage, remove_runs
 
     if keep is None and older_than is None:
@@ -342,7 +341,7 @@ def prune_(
     total, delete = len(_all_runs(results)), yes and not dry_run
     before = None if older_than is None else datetime.now(UTC) - timedelta(seconds=older_than)
     since = None if before is None else f"{before:%Y%m%dT%H%M%SZ}"
-    found = old_runs(Path(results), keep or 0, since, installed())
+    found = old_runs(Path(results), keep or 0, since)
     sizes = {old.root: disk_usage(old.root) for old in reversed(found)}
     failed: dict[Path, AsctError] = {old.root: StoreError(*old.item.findings) for old in found if old.item.run is None}
     if delete:

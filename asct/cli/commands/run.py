@@ -81,7 +81,6 @@ def command(
     from asct.cli.reports import view_of, write_pictures
     from asct.engine.options import RunOptions
     from asct.plan.findings import Findings
-    from asct.registry import installed
     from asct.store.prune import clear_run
 
     selected = tuple(word for word in words if not _names_setting(word))
@@ -99,7 +98,7 @@ def command(
     if not more["yes"]:
         require_confirmation([resolved])
     if more["force"]:
-        clear_run(folder, lambda stored: unwritten(stored, installed()))
+        clear_run(folder, unwritten)
     how = RunOptions(folder=folder, wait_s=more["wait"] or 0.0)
     outcome = execute(options, resolved, how, results=form != "stdout")
     view = view_of(outcome.folder)
