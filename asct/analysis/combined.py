@@ -28,32 +28,47 @@ this number is shown without a table."""
 def combined_figures(by_host: Mapping[str, tuple[Figure, ...]]) -> list[Figure]:
     """Return the figures of all hosts in order. Figures with the same slug and axes are combined into one.
 
-    Every series is named after its host. Stacked bars and heat maps remain separate for each host.
+    Every series is named after its host. Heat maps remain separate for each host.
     """
     figures = ((host, figure) for host, items in by_host.items() for figure in items)
     groups = grouped(figures, lambda item: figure_key(item[1])).values()
     return [figure for group in groups for figure in combined(group, len(by_host) > 1)]
 
 
-def figure_key(figure: Figure) -> tuple[str, Axis | str, Axis | str]:
-    """Return a key that is the same for figures that can be combined."""
+def figure_key(figure: Figure) -> tuple[str, str, Axis | str, Axis | str]:
+    """Return a key that is the same for figures that can be combined. The title of stacked bars is part of the key,
+    because it states which CPUs they show."""
     if isinstance(figure, Heatmap):
-        return figure.slug, figure.x_title, figure.y_title
-    return figure.slug, figure.x, figure.y
+        return figure.slug, "", figure.x_title, figure.y_title
+    return figure.slug, figure.title if is_stacked(figure) else "", figure.x, figure.y
+
+
+def is_stacked(figure: Figure) -> bool:
+    """Return whether a figure consists of stacked bars."""
+    return isinstance(figure, Bars) and figure.stacked
 
 
 def combined(group: Sequence[tuple[str, Figure]], several: bool) -> list[Figure]:
     """Return the figures of a group, combined into one figure if possible. `group` pairs each figure with its host, and
     `several` states whether the run has several hosts."""
-    charts = [
-        (host, figure)
-        for host, figure in group
-        if not isinstance(figure, Heatmap) and not (isinstance(figure, Bars) and figure.stacked)
-    ]
+    charts = [(host, figure) for host, figure in group if not isinstance(figure, Heatmap)]
     few = sum(len(figure.series) for _, figure in charts) <= _MOST_SERIES
-    if several and 1 < len(group) == len(charts) and few:
+    if several and 1 < len(group) == len(charts) and few and share_categories(chart for _, chart in charts):
         return [_joined(charts)]
     return [_owned(figure, host, several) for host, figure in group]
+
+
+def share_categories(charts: Iterable[Chart]) -> bool:
+    """Return whether charts can share an x axis: its values are numbers, or each chart has at least half of its
+    categories in common with the chart that has the most.
+
+    The ranges of a histogram, for example, depend on the values of its host.
+    """
+    found = [{x for item in chart.series for x in item.x} for chart in charts]
+    if not all(isinstance(x, str) for own in found for x in own):
+        return True
+    most = max(found, key=len, default=set())
+    return all(2 * len(own & most) >= len(own) for own in found)
 
 
 def _joined(charts: list[tuple[str, Chart]]) -> Chart:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from asct.analysis.combined import is_stacked, share_categories
 from asct.analysis.compared import sources_of
 from asct.analysis.diff.figures import figures_of
 from asct.analysis.diff.rows import paired_hosts
-from asct.analysis.fleet import is_stacked
 from asct.analysis.grid import slug
 from asct.analysis.report import ReportSection
 from asct.analysis.view import RunView
@@ -53,7 +53,7 @@ def _with_backdrop(figure: Figure, name: str, earlier: dict[tuple[str, str], Cha
 
     def behind(item: Series) -> Backdrop | None:
         chart = earlier.get((item.host or only, figure.slug))
-        if chart is None or (chart.x, chart.y) != (figure.x, figure.y):
+        if chart is None or (chart.x, chart.y) != (figure.x, figure.y) or not share_categories((chart, figure)):
             return None
         own = item.name.removeprefix(f"{item.host}, ")
         same = [one for one in chart.series if one.name == own or (own == item.host and len(chart.series) == 1)]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from statistics import NormalDist, quantiles
 from typing import Final, Literal
 
-from asct.analysis.combined import combined, figure_key, markers_of, rated_of
+from asct.analysis.combined import combined, figure_key, is_stacked, markers_of, rated_of, share_categories
 from asct.sdk.figure import Backdrop, Bars, Chart, Detail, Figure, Heatmap, Line, Series
 from asct.sdk.record import Scalar
 from asct.statistics.robust import NORMAL_CONSISTENCY, mad, median
@@ -74,7 +74,7 @@ def fleet_figures(by_host: Mapping[str, Sequence[Figure]]) -> list[Figure]:
     """Return the figures of many hosts in order. Each figure covers all hosts.
 
     A chart shows the median over all hosts, and the hosts that are far from it. A matrix shows the median for each
-    cell. Figures that exist for only a few hosts are combined as usual.
+    cell. Figures that exist for only a few hosts are combined as usual. Charts without common categories are left out.
     """
     figures = [(host, figure) for host, items in by_host.items() for figure in items]
     found: list[Figure] = []
@@ -84,7 +84,8 @@ def fleet_figures(by_host: Mapping[str, Sequence[Figure]]) -> list[Figure]:
         elif isinstance(group[0][1], Heatmap):
             found += _median_maps([(host, figure) for host, figure in group if isinstance(figure, Heatmap)])
         else:
-            found.append(_median_chart([(host, one) for host, one in group if not isinstance(one, Heatmap)]))
+            charts = [(host, one) for host, one in group if not isinstance(one, Heatmap)]
+            found += [_median_chart(charts)] if share_categories(chart for _, chart in charts) else []
     return found
 
 
@@ -137,11 +138,6 @@ def without_visits(figures: Iterable[Figure], most: int) -> list[Figure]:
 def _details(figure: Figure) -> Iterator[Detail]:
     series = () if isinstance(figure, Heatmap) else figure.series
     return (detail for item in series for detail in item.details if detail is not None)
-
-
-def is_stacked(figure: Figure) -> bool:
-    """Return whether a figure consists of stacked bars."""
-    return isinstance(figure, Bars) and figure.stacked
 
 
 def _median_chart(charts: Sequence[_Owned]) -> Chart:

@@ -8,12 +8,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from asct.analysis.combined import is_stacked
 from asct.analysis.expectations import selects
 from asct.analysis.grid import ColumnHead, TableCell, TextTable, coordinates_text, plain, quantity_cell, with_columns
 from asct.analysis.groups import MetricGroup, gather
 from asct.analysis.view import RunView, sizes_of
 from asct.planner.model import Check
-from asct.sdk.figure import Bars, Figure, Heatmap, Rated
+from asct.sdk.figure import Figure, Heatmap, Rated
 from asct.values.quantity import format_quantity
 from asct.values.text import listed
 
@@ -117,7 +118,7 @@ def with_references(figures: Iterable[Figure], found: Sequence[RatedValue]) -> l
 
 
 def _fits(figure: Figure, item: RatedValue) -> bool:
-    if isinstance(figure, Heatmap) or (isinstance(figure, Bars) and figure.stacked):
+    if isinstance(figure, Heatmap) or is_stacked(figure):
         return False
     return figure.y.unit == item.unit and figure.better == item.place.records[0].better
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Final, Literal
 
+from asct.figures.panels import panels
 from asct.figures.scale import (
     AxisScale,
     decade_ticks,
@@ -20,7 +21,7 @@ from asct.figures.scale import (
     tick_label,
     whole_ticks,
 )
-from asct.sdk.figure import Axis, Bars, Chart, Figure, Heatmap, Line
+from asct.sdk.figure import Axis, Bars, Chart, Figure, Heatmap, Line, Marker, Series
 from asct.sdk.metric import Better
 from asct.sdk.record import Scalar
 
@@ -105,7 +106,7 @@ def scale_of(scales: Scales, unit: str, title: str) -> AxisScale:
 def y_values(chart: Chart) -> list[float]:
     """Return every value that a chart shows on its y axis, in base units."""
     if isinstance(chart, Bars) and chart.stacked:
-        found = list(sums(chart).values())
+        found = [top for panel in panels(chart) for top in sums(panel.series).values()]
     else:
         found = [
             value
@@ -121,11 +122,11 @@ def y_values(chart: Chart) -> list[float]:
     return found
 
 
-def sums(chart: Chart) -> dict[Scalar, float]:
-    """Return the height of each stack of bars."""
+def sums(series: Iterable[Series]) -> dict[Scalar, float]:
+    """Return the height of each stack of bars in a panel."""
     found: dict[Scalar, float] = {}
-    for series in chart.series:
-        for x, y in zip(series.x, series.y, strict=True):
+    for item in series:
+        for x, y in zip(item.x, item.y, strict=True):
             found[x] = found.get(x, 0.0) + (y or 0.0)
     return found
 
@@ -230,8 +231,9 @@ def is_category(chart: Chart) -> bool:
 
 
 def category_labels(chart: Chart) -> list[str]:
-    """Return the labels of a category axis: numbers in ascending order, text in order of first appearance."""
-    xs: list[Scalar] = list(dict.fromkeys(x for series in chart.series for x in series.x))
+    """Return the labels of a category axis: numbers in ascending order, text in the order of the longest series."""
+    longest_first = sorted(chart.series, key=lambda series: -len(series.x))
+    xs: list[Scalar] = list(dict.fromkeys(x for series in longest_first for x in series.x))
     if _all_numbers(chart):
         xs.sort(key=float)
     return list(dict.fromkeys(category_label(x, chart.x) for x in xs))
@@ -244,6 +246,26 @@ def category_label(x: Scalar, axis: Axis) -> str:
     if axis.unit == "B":
         return size_label(x)
     return str(x) if isinstance(x, int) else significant(x)
+
+
+def drawn_markers(chart: Chart, x: AxisView) -> list[Marker]:
+    """Return the vertical lines that the x axis can show, from left to right."""
+    if not isinstance(chart, Line) or x.kind == "category":
+        return []
+    shown = (marker for marker in chart.markers if marker.x > 0 or x.kind != "log")
+    return sorted(shown, key=lambda marker: (marker.x, marker.kind, marker.label))
+
+
+def drawn_backdrop(series: Series, axis: Axis, x: AxisView) -> Series | None:
+    """Return the comparison values of a series that the x axis `axis` can show, or None if the series has none."""
+    if series.backdrop is None:
+        return None
+    pairs = [
+        (at, y)
+        for at, y in zip(series.backdrop.x, series.backdrop.y, strict=True)
+        if x.kind != "category" or category_label(at, axis) in x.labels
+    ]  # any other x value would add a category to the axis
+    return Series(series.backdrop.name, tuple(at for at, _ in pairs), tuple(y for _, y in pairs))
 
 
 def _all_numbers(chart: Chart) -> bool:

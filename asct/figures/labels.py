@@ -10,17 +10,21 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, Literal, NamedTuple
 
-from asct.figures.axes import AxisView, category_label, sums
-from asct.sdk.figure import Axis, Bars, Chart, Series
+from asct.figures.axes import AxisView, category_label, drawn_backdrop, drawn_markers, sums
+from asct.sdk.figure import Axis, Bars, Chart, Rated, Series
 
 WIDE: Final = (400.0, 220.0)
 NARROW: Final = (280.0, 170.0)
-"""Width and height, in pixels, of the area between the axes: the minimum on a wide page, and the size on a phone."""
+WIDEST: Final = (900.0, 250.0)
+"""Width and height, in pixels, of the area between the axes: the minimum on a wide page, the size on a phone, and the
+size of a figure without a neighbor."""
 CHARACTER: Final = 6.4
 """Mean width, in pixels, of a character in a label."""
 _TEXT_HEIGHT: Final = 12.0
 _MARK: Final = 4.0
 _GAP: Final = 3.0
+_SLACK: Final = 2.0
+"""Minimum horizontal distance in pixels between a label and a line; the minimum vertical distance is half of it."""
 _BAR: Final = 0.7
 """Width of a group of bars relative to the distance between two groups."""
 
@@ -55,24 +59,17 @@ _POSITIONS: Final = {
 
 
 def placed(
-    series: Sequence[Series],
-    axis: Axis,
-    x: AxisView,
-    y: AxisView,
-    size: tuple[float, float],
-    others: Sequence[Segment] = (),
+    chart: Chart, series: Sequence[Series], x: AxisView, y: AxisView, sizes: Sequence[tuple[float, float]]
 ) -> list[list[Placed]]:
-    """Return the label positions of each series for a plot area of this size in pixels. `x` is the view of the x axis
-    `axis`, and `others` contains lines other than those that connect the marks.
+    """Return the label positions of each series in one panel of a chart, for plot areas of all these sizes in pixels.
 
     The first and the last label of each series are placed first; if there are many marks, only these are placed. A
-    label that would leave the area or cover a mark, a line or another label in every position is left out, and so is a
-    label that repeats the label of another series at almost the same position.
+    label that would leave the area or cover a mark, an obstacle or another label in every position is left out, and so
+    is a label that repeats the label of another series at almost the same position.
     """
-    marks = [_pixels(_across(item, axis, x), item.y, y, size) for item in series]
-    taken = [_around(mark) for own in marks for mark in own if mark is not None]
-    lines = [*others, *(line for own in marks for line in _segments(own))]
-    most = None if len(taken) <= _MOST_MARKS else 2
+    areas = [_area(chart, series, x, y, size) for size in sizes]
+    marks = areas[0].marks
+    most = None if sum(len(own) for own in marks) <= _MOST_MARKS else 2
     found = [[Placed("", "top center") for _ in own] for own in marks]
     labeled: dict[str, list[Point]] = {}
     for number, (item, own) in enumerate(zip(series, marks, strict=True)):
@@ -81,10 +78,37 @@ def placed(
             text = item.labels[at] if at < len(item.labels) else ""
             if mark is None or not text or any(math.dist(mark, other) < _SAME for other in labeled.get(text, ())):
                 continue
-            found[number][at] = _place(text, mark, taken, lines, size)
+            found[number][at] = _place(text, [(area, place) for area in areas if (place := area.marks[number][at])])
             if found[number][at].text:
                 labeled.setdefault(text, []).append(mark)
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Area:
+    """The plot area of a panel in pixels: its size, the marks of each series, and what labels must not cover: boxes,
+    which include the labels placed so far, and lines."""
+
+    size: tuple[float, float]
+    marks: list[list[Point | None]]
+    taken: list[Box]
+    lines: list[Segment]
+
+    def free(self, box: Box) -> bool:
+        """Return whether a label in this box is inside the area and covers nothing."""
+        inside = box[0] >= 0 and box[1] >= 0 and box[2] <= self.size[0] and box[3] <= self.size[1]
+        if not inside or any(_overlap(box, other) for other in self.taken):
+            return False
+        grown = _grown(box)
+        return not any(_crosses(line, grown) for line in self.lines)
+
+
+def _area(chart: Chart, series: Sequence[Series], x: AxisView, y: AxisView, size: tuple[float, float]) -> _Area:
+    marks = [_pixels(_across(item, chart.x, x), item.y, y, size) for item in series]
+    taken = [_around(mark) for own in marks for mark in own if mark is not None]
+    if len(series) == len(chart.series):  # only the first panel has labels of rated values
+        taken += [box for _, _, box in beside_lines(chart, series, x, y, size)]
+    return _Area(size, marks, taken, obstacles(chart, series, x, y, size))
 
 
 def concealing(series: Sequence[Series], axis: Axis, x: AxisView, y: AxisView, size: tuple[float, float]) -> list[int]:
@@ -110,12 +134,6 @@ def _height_apart(mark: Point, other: Sequence[Point], places: Sequence[float]) 
         return math.inf
     (left, start), (right, end) = other[after - 1], other[after]
     return abs(start + (end - start) * (mark[0] - left) / (right - left) - mark[1])
-
-
-def vertical_lines(places: Sequence[float], x: AxisView, size: tuple[float, float]) -> list[Segment]:
-    """Return vertical lines at the given x values as segments in pixels."""
-    across = [share(place / x.factor, x) * size[0] for place in places]
-    return [((left, 0.0), (left, size[1])) for left in across]
 
 
 def label_rows(places: Sequence[float], texts: Sequence[str]) -> list[int]:
@@ -152,18 +170,21 @@ _BESIDE: Final = (Beside("right", "bottom"), Beside("left", "bottom"), Beside("r
 
 
 def beside_lines(
-    levels: Sequence[float], texts: Sequence[str], data: Sequence[Segment], size: tuple[float, float]
-) -> list[Beside]:
-    """Return the position of each label beside its horizontal line. The label overlaps as few other labels as possible
-    and, among such positions, the fewest data marks. `levels` contains the positions of the lines as fractions of the y
-    axis."""
+    chart: Chart, series: Sequence[Series], x: AxisView, y: AxisView, size: tuple[float, float]
+) -> list[tuple[Rated, Beside, Box]]:
+    """Return the rated values of a chart from top to bottom, each with the position of its label beside its horizontal
+    line and the space that the label takes up.
+
+    The label overlaps as few other labels as possible and, among such positions, the fewest obstacles.
+    """
     taken: list[Box] = []
     found = []
-    for level, text in zip(levels, texts, strict=True):
-        boxes = {place: _beside(place, level, text, size) for place in _BESIDE}
-        place = min(boxes, key=lambda one: _covered(boxes[one], taken, data, size))
+    lines = obstacles(chart, series, x, y, size) if chart.rated else []
+    for line in sorted(chart.rated, key=lambda line: -line.y):
+        boxes = {place: _beside(place, share(line.y / y.factor, y), line.label, size) for place in _BESIDE}
+        place = min(boxes, key=lambda one: _covered(boxes[one], taken, lines, size))
         taken.append(boxes[place])
-        found.append(place)
+        found.append((line, place, boxes[place]))
     return found
 
 
@@ -174,11 +195,29 @@ def _beside(place: Beside, level: float, text: str, size: tuple[float, float]) -
     return left, top, left + width, top + _TEXT_HEIGHT
 
 
-def _covered(box: Box, taken: Sequence[Box], data: Sequence[Segment], size: tuple[float, float]) -> tuple[int, int]:
-    """Return how many other labels and how many data marks a label would overlap. Leaving the plot area counts as
-    overlapping a label."""
+def _covered(box: Box, taken: Sequence[Box], lines: Sequence[Segment], size: tuple[float, float]) -> tuple[int, int]:
+    """Return how many other labels and how many obstacles, including the marks at the ends of lines, a label would
+    overlap. Leaving the plot area counts as overlapping a label."""
     outside = box[1] < -_TEXT_HEIGHT / 2 or box[3] > size[1]
-    return outside + sum(_overlap(box, other) for other in taken), sum(_crosses(line, box) for line in data)
+    grown = box[0] - _MARK, box[1] - _MARK, box[2] + _MARK, box[3] + _MARK
+    return outside + sum(_overlap(box, other) for other in taken), sum(_crosses(line, grown) for line in lines)
+
+
+def obstacles(
+    chart: Chart, series: Sequence[Series], x: AxisView, y: AxisView, size: tuple[float, float]
+) -> list[Segment]:
+    """Return everything in a panel that labels should not cover, as line segments in pixels: the data, its intervals,
+    visits and states, the comparison values, and the vertical and horizontal lines."""
+    across = [share(marker.x / x.factor, x) * size[0] for marker in drawn_markers(chart, x)]
+    levels = [(1 - share(line.y / y.factor, y)) * size[1] for line in chart.rated]
+    behind = [one for item in series if (one := drawn_backdrop(item, chart.x, x)) is not None]
+    return [
+        *data_lines(chart, series, x, y, size),
+        *data_lines(chart, behind, x, y, size),
+        *(line for item in series for line in _spreads(item, chart.x, x, y, size)),
+        *(((left, 0.0), (left, size[1])) for left in across),
+        *(((0.0, level), (size[0], level)) for level in levels),
+    ]
 
 
 def data_lines(
@@ -187,7 +226,7 @@ def data_lines(
     """Return line segments, in pixels, that represent the data marks of a chart: the lines of a line chart, or the
     sides and the middle of each group of bars."""
     if isinstance(chart, Bars) and chart.stacked:
-        totals = sums(chart)
+        totals = sums(series)
         series = [Series("", tuple(totals), tuple(totals.values()))]
     marks = [_pixels(_across(item, chart.x, x), item.y, y, size) for item in series]
     if isinstance(chart, Bars):
@@ -195,6 +234,20 @@ def data_lines(
         tops = [top for own in marks for top in own if top is not None]
         return [((left + side, top), (left + side, size[1])) for left, top in tops for side in sides]
     return [line for own in marks for line in _segments(own)]
+
+
+def _spreads(series: Series, axis: Axis, x: AxisView, y: AxisView, size: tuple[float, float]) -> list[Segment]:
+    """Return a vertical line for each mark whose interval, visits or states extend beyond it."""
+    found = []
+    for number, left in enumerate(_across(series, axis, x)):
+        detail = series.details[number] if series.details else None
+        values = [ends[number] for ends in (series.low, series.high) if ends]
+        values += [*detail.values, *detail.states] if detail is not None else []
+        ups = [up for value in values if (up := _shown(value, y)) is not None]
+        if left is not None and ups and (max(ups) - min(ups)) * size[1] > _MARK:
+            top, bottom = ((1 - up) * size[1] for up in (max(ups), min(ups)))
+            found.append(((left * size[0], top), (left * size[0], bottom)))
+    return found
 
 
 def _across(series: Series, axis: Axis, view: AxisView) -> list[float | None]:
@@ -231,26 +284,30 @@ def _ends_first(count: int) -> list[int]:
     return list(dict.fromkeys((0, count - 1, *range(count)))) if count else []
 
 
-def _place(text: str, mark: Point, taken: list[Box], lines: Sequence[Segment], size: tuple[float, float]) -> Placed:
-    """Return the first position in which the label overlaps nothing, and mark the label's box as taken."""
-    width = len(text) * CHARACTER
-    for position, (right, down) in _POSITIONS.items():
-        side = 0.0 if right == -0.5 else _MARK + _GAP if right == 0.0 else -_MARK - _GAP
-        left = mark[0] + right * width + side
-        middle = mark[1] + down * (_MARK + _TEXT_HEIGHT / 2 + 1)
-        box = (left, middle - _TEXT_HEIGHT / 2, left + width, middle + _TEXT_HEIGHT / 2)
-        inside = box[0] >= 0 and box[1] >= 0 and box[2] <= size[0] and box[3] <= size[1]
-        free = inside and not any(_overlap(box, other) for other in taken)
-        if free and not any(_crosses(line, _grown(box)) for line in lines):
-            # Without this gap, two adjacent numbers could look like one.
-            taken.append((box[0] - CHARACTER, box[1], box[2] + CHARACTER, box[3]))
+def _place(text: str, marks: Sequence[tuple[_Area, Point]]) -> Placed:
+    """Return the first position in which the label overlaps nothing in all areas, and mark the label's boxes as taken.
+    `marks` contains each area with the position of the label's mark."""
+    for position in _POSITIONS:
+        boxes = [(area, _beside_mark(text, mark, position)) for area, mark in marks]
+        if all(area.free(box) for area, box in boxes):
+            for area, box in boxes:
+                # Without this gap, two adjacent numbers could look like one.
+                area.taken.append((box[0] - CHARACTER, box[1], box[2] + CHARACTER, box[3]))
             return Placed(text, position)
     return Placed("", "top center")
 
 
+def _beside_mark(text: str, mark: Point, position: str) -> Box:
+    right, down = _POSITIONS[position]
+    width = len(text) * CHARACTER
+    side = 0.0 if right == -0.5 else _MARK + _GAP if right == 0.0 else -_MARK - _GAP
+    left, middle = mark[0] + right * width + side, mark[1] + down * (_MARK + _TEXT_HEIGHT / 2 + 1)
+    return left, middle - _TEXT_HEIGHT / 2, left + width, middle + _TEXT_HEIGHT / 2
+
+
 def _grown(box: Box) -> Box:
-    """Return a larger box that allows for the different slopes of lines at other figure widths."""
-    return box[0] - _GAP, box[1] - _GAP / 2, box[2] + _GAP, box[3] + _GAP / 2
+    """Return a larger box, because lines have a width, and other slopes at other figure widths."""
+    return box[0] - _SLACK, box[1] - _SLACK / 2, box[2] + _SLACK, box[3] + _SLACK / 2
 
 
 def _overlap(one: Box, other: Box) -> bool:

@@ -12,12 +12,12 @@ from dataclasses import replace
 from typing import Any, Final
 
 from asct.figures import theme
-from asct.figures.axes import AxisView, is_category
-from asct.figures.labels import CHARACTER, WIDE, beside_lines, data_lines, label_rows, share
+from asct.figures.axes import AxisView, drawn_markers, is_category
+from asct.figures.labels import CHARACTER, WIDE, beside_lines, label_rows, share
 from asct.figures.palette import Style
 from asct.figures.panels import PANEL_HEIGHT, PANEL_WIDTH, Panel, columns_of, legend_names, panels
 from asct.figures.scale import escape, six_digits
-from asct.sdk.figure import Bars, Chart, Figure, Heatmap, Line, Marker, Series
+from asct.sdk.figure import Bars, Chart, Figure, Heatmap, Line, Series
 
 BUTTONS: Final = 28
 """Height, in pixels, of the row that contains plotly's buttons."""
@@ -152,14 +152,6 @@ def _shapes(chart: Chart, x: AxisView, y: AxisView, number: int) -> list[Json]:
     return found
 
 
-def drawn_markers(chart: Line, x: AxisView) -> list[Marker]:
-    """Return the vertical lines that the x axis can show, from left to right."""
-    if x.kind == "category":
-        return []
-    shown = (marker for marker in chart.markers if marker.x > 0 or x.kind != "log")
-    return sorted(shown, key=lambda marker: (marker.x, marker.kind, marker.label))
-
-
 def _vertical_labels(chart: Chart, x: AxisView) -> tuple[list[Json], int]:
     """Return the labels of vertical lines and of bands (at their left ends), and the number of rows that the labels
     need above the plot.
@@ -195,16 +187,13 @@ def _horizontal_labels(
 ) -> list[Json]:
     """Return the labels of rated values, each in the position where it covers the least. Their background keeps them
     readable on bars and lines."""
-    rated = sorted(chart.rated, key=lambda line: -line.y)
-    levels = [share(line.y / y.factor, y) for line in rated]
-    places = beside_lines(levels, [line.label for line in rated], data_lines(chart, series, x, y, size), size)
     return [
         {
             "name": "rated", "xref": "x domain", "x": 1 if place.side == "right" else 0,
             "y": _position(line.y / y.factor, y), "text": escape(line.label), "showarrow": False,
             "xanchor": place.side, "yanchor": place.edge, "bgcolor": theme.PAPER + _HALO,
         }
-        for line, place in zip(rated, places, strict=True)
+        for line, place, _ in beside_lines(chart, series, x, y, size)
     ]  # fmt: skip
 
 

@@ -37,15 +37,29 @@ def panels(chart: Chart) -> tuple[Panel, ...]:
     If all series specify their panels, they are divided accordingly. Otherwise, series names consist of words, such as
     the host and the settings, separated by commas. Series that share some of these words form a panel; the words are
     chosen so that there are as few panels as possible. If no words divide the series into a reasonable number of
-    panels, they are divided in order. The parts of stacked bars remain together.
+    panels, they are divided in order. Stacked bars have one panel for each host, because the parts of a stack must
+    remain together.
     """
     series = chart.series
-    if len(series) <= MOST_SERIES or (isinstance(chart, Bars) and chart.stacked):
+    if isinstance(chart, Bars) and chart.stacked:
+        return _host_panels(series)
+    if len(series) <= MOST_SERIES:
         return (Panel("", series),)
     if all(item.panel for item in series):
         return _named_panels(series)
     ordered, worded = _in_order(series), _by_words(series)
     return worded if 0 < len(worded) <= _MOST_TIMES * len(ordered) else ordered
+
+
+def _host_panels(series: Sequence[Series]) -> tuple[Panel, ...]:
+    """Return one panel for each host or, if there are not several hosts, a single panel with an empty title."""
+    by_host = grouped(series, lambda item: item.host)
+    if len(by_host) <= 1:
+        return (Panel("", tuple(series)),)
+    return tuple(
+        Panel(host, tuple(replace(item, name=item.host_and_rest[1] or item.name) for item in own))
+        for host, own in by_host.items()
+    )
 
 
 def _named_panels(series: Sequence[Series]) -> tuple[Panel, ...]:

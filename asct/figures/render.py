@@ -12,15 +12,15 @@ from itertools import pairwise
 from typing import Any, Final
 
 from asct.figures import theme
-from asct.figures.axes import AxisView, Scales, category_label, section_scales, x_view, y_view
+from asct.figures.axes import AxisView, Scales, category_label, drawn_backdrop, section_scales, x_view, y_view
 from asct.figures.heat import render_heatmap
 from asct.figures.hover import hover_lines, is_several, visible_points
-from asct.figures.labels import NARROW, WIDE, Placed, Segment, concealing, data_lines, placed, vertical_lines
-from asct.figures.layout import chart_layout, drawn_markers
+from asct.figures.labels import NARROW, WIDE, WIDEST, Placed, concealing, placed
+from asct.figures.layout import chart_layout
 from asct.figures.palette import Palette, Style, palette
 from asct.figures.panels import PANEL_HEIGHT, PANEL_WIDTH, Panel, legend_names, panels
 from asct.figures.scale import AxisScale, escape, six_digits
-from asct.sdk.figure import Bars, Chart, Figure, Heatmap, Line, Series
+from asct.sdk.figure import Bars, Chart, Figure, Heatmap, Series
 from asct.sdk.record import Scalar
 from asct.values.text import unbroken
 
@@ -120,19 +120,9 @@ class _Drawn:
         if not any(series.labels for series in panel.series):
             return []
         alone = len(panel.series) == len(self.chart.series)
-        sizes = (WIDE, NARROW) if alone else 2 * ((PANEL_WIDTH, PANEL_HEIGHT),)
-        return [
-            placed(panel.series, self.chart.x, self.x, self.y, size, self._other_lines(panel, size)) for size in sizes
-        ]
-
-    def _other_lines(self, panel: Panel, size: tuple[float, float]) -> list[Segment]:
-        """Return the vertical lines of a panel, and the pale lines of its baseline."""
-        markers = drawn_markers(self.chart, self.x) if isinstance(self.chart, Line) else []
-        pale = [behind for series in panel.series if (behind := self._behind(series)) is not None]
-        return [
-            *vertical_lines([marker.x for marker in markers], self.x, size),
-            *data_lines(self.chart, pale, self.x, self.y, size),
-        ]
+        panel_sizes = (PANEL_WIDTH, PANEL_HEIGHT), (2 * PANEL_WIDTH, PANEL_HEIGHT)
+        pages = ((WIDE, WIDEST), (NARROW,)) if alone else (panel_sizes, panel_sizes[:1])
+        return [placed(self.chart, panel.series, self.x, self.y, sizes) for sizes in pages]
 
     def _extra_widths(self, panel: Panel) -> list[float]:
         """Return how much wider than usual each line is, so that none is concealed by those drawn after it."""
@@ -252,7 +242,7 @@ class _Drawn:
 
     def _backdrop(self, series: Series, style: Style, group: Mapping[str, str]) -> list[dict[str, Any]]:
         """Return the comparison values of a series as a pale line or as a pale mark across each bar."""
-        behind = self._behind(series)
+        behind = drawn_backdrop(series, self.chart.x, self.x)
         if behind is None:
             return []
         trace: dict[str, Any] = {
@@ -263,16 +253,6 @@ class _Drawn:
             marker = {"symbol": "line-ew-open", "size": 24, "color": theme.INK, "opacity": 0.5, "line": {"width": 3}}
             return [{**trace, "mode": "markers", "marker": marker}]
         return [{**trace, "mode": "lines", "opacity": _PALE, "line": {"color": style.colour, "width": 4}}]
-
-    def _behind(self, series: Series) -> Series | None:
-        if series.backdrop is None:
-            return None
-        pairs = [
-            (x, y)
-            for x, y in zip(series.backdrop.x, series.backdrop.y, strict=True)
-            if self.x.kind != "category" or category_label(x, self.chart.x) in self.x.labels
-        ]  # any other x value would add a category to the axis
-        return Series(series.backdrop.name, tuple(x for x, _ in pairs), tuple(y for _, y in pairs))
 
     def _marks(
         self, series: Series, pairs: Sequence[tuple[Any, float]], marker: dict[str, Any], group: Mapping[str, str]

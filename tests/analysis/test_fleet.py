@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from asct.analysis.combined import combined, markers_of
+from asct.analysis.combined import combined, combined_figures, markers_of
 from asct.analysis.fleet import FEW_HOSTS, MEDIAN, fleet_figures, host_figures, without_visits
 from asct.analysis.report import build
 from asct.analysis.view import open_view
@@ -153,6 +153,28 @@ def test_stacked_bars_become_bars_and_matrices_their_medians() -> None:
     [middle] = fleet_figures(maps)
     assert isinstance(middle, Heatmap) and middle.values == ((19.5, None),)
     assert "Median of 40 hosts" in middle.caption
+
+
+def histogram(host: int) -> Bars:
+    """Counts in ranges that depend on the values of the host."""
+    ranges = tuple(f"{10 * number + host} to {10 * number + host + 10}" for number in range(5))
+    axes = Axis("Latency (ns)", "", "category"), Axis("Pairs", "1", counts=True)
+    return Bars("h", "t", "c", *axes, (Series("token", ranges, (1.0,) * 5),))
+
+
+def test_histograms_with_other_ranges_do_not_share_an_axis() -> None:
+    several = {f"n{host}": (histogram(host),) for host in range(2)}
+    assert [figure.slug for figure in combined_figures(several)] == ["h-n0", "h-n1"]
+    assert fleet_figures({host: (histogram(number),) for number, host in enumerate(NAMES)}) == []
+    same = {host: (histogram(1),) for host in ("n0", "n1")}
+    assert [figure.slug for figure in combined_figures(same)] == ["h"]
+
+
+def test_a_host_without_some_categories_shares_the_axis() -> None:
+    few = replace(histogram(0), series=(Series("token", ("0 to 10", "20 to 30"), (1.0, 2.0)),))
+    for first, second in ((few, histogram(0)), (histogram(0), few)):
+        [chart] = combined_figures({"n0": (first,), "n1": (second,)})
+        assert isinstance(chart, Bars) and [item.name for item in chart.series] == ["n0", "n1"]
 
 
 def test_figures_of_few_hosts_are_combined_as_usual() -> None:

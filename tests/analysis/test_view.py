@@ -130,11 +130,12 @@ def test_headlines_are_levels_and_best_places(tmp_path: Path) -> None:
     assert best.detail == "at iodepth 128; range 6\N{NO-BREAK SPACE}%, 3 repeats"
 
 
-def test_hosts_share_figures_and_stacked_ones_stay_apart(tmp_path: Path) -> None:
+def test_hosts_share_figures(tmp_path: Path) -> None:
     report = build(open_view(write_sample(tmp_path, Sample(hosts=("a", "b"))), Fakes()))
     latency, depths = report.sections
     assert [series.name for series in latency.figures[0].series] == ["a", "b"]
-    assert [figure.title for figure in depths.figures][-2:] == ["Processor time, a", "Processor time, b"]
+    assert depths.figures[-1].title == "Processor time"
+    assert [series.name for series in depths.figures[-1].series][4:6] == ["a, soft", "b, usr"]
     percentiles = next(figure for figure in depths.figures if figure.title == "Read latency percentiles")
     assert [series.name for series in percentiles.series][:2] == ["a, p50", "a, p95"]
     slugs = [figure.slug for section in report.sections for figure in section.figures]

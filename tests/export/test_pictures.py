@@ -13,6 +13,7 @@ from asct.errors import StoreError, UsageError
 from asct.export import write, write_all
 from asct.registry import installed
 from tests.export.conftest import Viewer
+from tests.figures.heat import nodes
 
 DEPTH = "storage-io-depth-sweep"
 DEPTH_FIGURES = ["iops", "percentiles", "storage_io_bandwidth", "storage_io_cpu"]
@@ -24,10 +25,11 @@ def test_names_are_those_that_a_benchmark_declares_or_those_of_the_figures(view:
     assert found["latency-sweep"].title == "Latency against data size"
 
 
-def test_figures_of_each_host_end_with_its_name(view: Viewer) -> None:
-    names = set(pictures(view(hosts=("a", "b"))))
-    assert {"latency-sweep", f"{DEPTH}/storage_io_cpu-a", f"{DEPTH}/storage_io_cpu-b"} <= names
-    assert f"{DEPTH}/storage_io_bandwidth" in names
+def test_hosts_share_pictures_except_those_of_matrices(view: Viewer) -> None:
+    several = view(hosts=("a", "b"))
+    assert sorted(pictures(several)) == sorted(pictures(view()))
+    jobs = tuple(replace(job, figures=(nodes(),)) for job in several.jobs if job.entry.benchmark == "latency-sweep")
+    assert sorted(pictures(replace(several, jobs=jobs))) == ["latency-sweep/nodes-a", "latency-sweep/nodes-b"]
 
 
 def renamed(view: RunView, *names: str) -> RunView:

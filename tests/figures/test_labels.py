@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from asct.figures.axes import AxisView, section_scales, x_view, y_view
-from asct.figures.labels import CHARACTER, Placed, concealing, data_lines, placed, vertical_lines
+from asct.figures.labels import CHARACTER, Placed, concealing, data_lines, placed
 from asct.figures.panels import PANEL_HEIGHT, PANEL_WIDTH, panels
-from asct.sdk.figure import Axis, Backdrop, Line, Series
+from asct.sdk.figure import Axis, Backdrop, Detail, Line, Marker, Rated, Series
 from tests.figures.made import loaded, sweep
 from tests.figures.rendered import render_figure
 
 RATE = Axis("Rate", "B/s")
+PEAK = "reference 5 ops/s"
+
+
+def placed_in(view: AxisView, *series: Series, pixels: float = 400.0, **changes: Any) -> list[list[Placed]]:
+    """Return the labels in a square of these many pixels, both axes of which are `view`."""
+    chart = Line("l", "t", "c", RATE, Axis("Latency", "s"), series, **changes)
+    return placed(chart, series, view, view, [(pixels, pixels)])
 
 
 def labels_of(marks: int) -> list[str]:
     xs = tuple(float(x) for x in range(1, marks + 1))
     series = Series("s", xs, xs, labels=tuple(str(number) for number in range(marks)))
     axis = AxisView("x", "linear", (), (), 0.0, marks + 1.0)
-    [found] = placed([series], RATE, axis, axis, (100_000.0, 100_000.0))
+    [found] = placed_in(axis, series, pixels=100_000.0)
     return [item.text for item in found if item.text]
 
 
@@ -34,7 +42,7 @@ def test_labels_of_close_marks_in_one_row_are_a_character_apart() -> None:
     axis = AxisView("x", "linear", (), (), 0.0, 400.0)
     for distance in range(1, 40):
         xs = (100.0, 100.0 + distance)
-        [found] = placed([Series("s", xs, (200.0, 200.0), labels=("30", "20"))], RATE, axis, axis, (400.0, 400.0))
+        [found] = placed_in(axis, Series("s", xs, (200.0, 200.0), labels=("30", "20")))
         first, second = (_across(at, item) for at, item in zip(xs, found, strict=True))
         if found[0].position.split()[0] == found[1].position.split()[0]:
             assert second[0] - first[1] >= CHARACTER or first[0] - second[1] >= CHARACTER, distance
@@ -51,7 +59,7 @@ def test_no_line_crosses_a_label() -> None:
     """On a curve of latency against bandwidth that rises steeply, the load is shown beside the line."""
     axis = AxisView("x", "linear", (), (), 0.0, 400.0)
     series = Series("s", (200.0, 201.0, 202.0), (100.0, 200.0, 300.0), labels=("16", "32", "64"))
-    [found] = placed([series], RATE, axis, axis, (400.0, 400.0))
+    [found] = placed_in(axis, series)
     assert [item.text for item in found] == ["16", "32", "64"]
     assert found[1].position.split()[1] != "center"
 
@@ -60,10 +68,44 @@ def test_no_vertical_line_crosses_a_label() -> None:
     """The knee of a curve is at one of its marks."""
     axis = AxisView("x", "linear", (), (), 0.0, 400.0)
     series = Series("s", (200.0,), (200.0,), labels=("20",))
-    [[found]] = placed([series], RATE, axis, axis, (400.0, 400.0), vertical_lines([200.0], axis, (400.0, 400.0)))
+    [[found]] = placed_in(axis, series, markers=(Marker(200.0, "knee"),))
     left, right = _across(200.0, found)
     assert found.text == "20"
     assert left > 200.0 or right < 200.0
+
+
+@pytest.mark.parametrize("changes", [
+    {"low": (150.0,), "high": (250.0,)},
+    {"details": (Detail((150.0, 250.0)),)},
+    {"details": (Detail((200.0,), states=(150.0, 250.0)),)},
+])  # fmt: skip
+def test_a_label_is_beside_the_interval_and_the_visits_of_its_mark(changes: dict[str, Any]) -> None:
+    axis = AxisView("x", "linear", (), (), 0.0, 400.0)
+    [[alone]] = placed_in(axis, Series("s", (200.0,), (200.0,), labels=("20",)))
+    [[found]] = placed_in(axis, Series("s", (200.0,), (200.0,), labels=("20",), **changes))
+    assert (alone.text, alone.position) == ("20", "top center")
+    assert (found.text, found.position) == ("20", "top right")
+
+
+def test_no_label_of_a_load_covers_a_rated_value_or_its_label() -> None:
+    axis = AxisView("x", "linear", (), (), 0.0, 400.0)
+    series = Series("s", (350.0,), (200.0,), labels=("20",))
+    reference = Rated(210.0, "reference")
+    [[found]] = placed_in(axis, series, rated=(reference,))
+    assert (found.text, found.position) == ("20", "bottom center")
+
+
+def test_the_label_of_a_rated_value_avoids_the_baseline_and_the_intervals() -> None:
+    xs = (0.0, 1.0, 2.0, 3.0)
+    flat = Series("s", xs, (1.0,) * 4)
+    for series, side in (
+        (flat, "right"),
+        (replace(flat, backdrop=Backdrop("golden", xs, (1.0, 1.0, 1.0, 9.0))), "left"),
+        (replace(flat, low=(1.0,) * 4, high=(1.0, 1.0, 1.0, 9.0)), "left"),
+    ):
+        chart = Line("l", "t", "c", Axis("Time", "s"), Axis("Rate", "ops/s"), (series,), rated=(Rated(5.0, PEAK),))
+        [note] = render_figure(chart)["layout"]["annotations"]
+        assert note["xanchor"] == side
 
 
 def test_labels_avoid_the_knee_and_the_baseline() -> None:
@@ -80,14 +122,23 @@ def test_labels_avoid_the_knee_and_the_baseline() -> None:
     assert all(not position.startswith("bottom c") for position in below), "the baseline is below the line"
 
 
+def test_a_label_covers_nothing_at_any_width_of_the_page() -> None:
+    axis = AxisView("x", "linear", (), (), 0.0, 400.0)
+    series = Series("s", (200.0,), (200.0,), labels=("12 requests",))
+    chart = Line("l", "t", "c", RATE, Axis("Latency", "s"), (series,), markers=(Marker(260.0, "knee"),))
+    for sizes, position in (([(400.0, 400.0)], "top center"), ([(400.0, 400.0), (200.0, 400.0)], "top left")):
+        [[found]] = placed(chart, [series], axis, axis, sizes)
+        assert (found.text, found.position) == ("12 requests", position)
+
+
 def test_labels_of_series_that_coincide_are_shown_once() -> None:
     axis = AxisView("x", "linear", (), (), 0.0, 400.0)
     near, far = (Series("s", (x, x + 200.0), (200.0, 200.0), labels=("1", "2")) for x in (100.0, 105.0))
-    first, second = placed([near, far], RATE, axis, axis, (400.0, 400.0))
+    first, second = placed_in(axis, near, far)
     assert [item.text for item in first] == ["1", "2"]
     assert [item.text for item in second] == ["", ""]
     apart = replace(far, y=(300.0, 300.0))
-    assert [item.text for item in placed([near, apart], RATE, axis, axis, (400.0, 400.0))[1]] == ["1", "2"]
+    assert [item.text for item in placed_in(axis, near, apart)[1]] == ["1", "2"]
 
 
 def test_a_line_that_others_conceal_is_wider_than_they_are() -> None:
@@ -122,18 +173,19 @@ def test_curves_with_other_x_values_are_compared_between_their_marks() -> None:
 def test_a_label_does_not_leave_the_figure(x: float, y: float, position: str) -> None:
     """The titles of panels are above the figure."""
     axis = AxisView("x", "linear", (), (), 0.0, 400.0)
-    [[found]] = placed([Series("s", (x,), (y,), labels=("a",))], RATE, axis, axis, (400.0, 400.0))
+    [[found]] = placed_in(axis, Series("s", (x,), (y,), labels=("a",)))
     assert found == Placed("a", position)
 
 
 def test_labels_on_an_axis_of_categories_do_not_overlap_or_leave_the_figure() -> None:
     names = ("a", "b")
     x, y = AxisView("x", "category", (0.0, 1.0), names), AxisView("y", "linear", (), (), 0.0, 400.0)
-    series = [
+    series = (
         Series("s", names, (400.0, 200.0), labels=("1", "2")),
         Series("t", names, (0.0, 201.0), labels=("3", "4")),
-    ]
-    found = placed(series, Axis("Kind", "", "category"), x, y, (400.0, 400.0))
+    )
+    chart = Line("l", "t", "c", Axis("Kind", "", "category"), Axis("Latency", "s"), series)
+    found = placed(chart, series, x, y, [(400.0, 400.0)])
     assert found[0][0] != Placed("1", "top center")
     assert len({item.position for item in (found[0][1], found[1][1])}) == 2
 
@@ -155,7 +207,8 @@ def test_no_line_crosses_a_label_in_a_panel() -> None:
     )
     figure = Line("l", "t", "c", Axis("Rate", "B/s"), Axis("Latency", "s"), series)
     x, y = (view(figure, section_scales([figure])) for view in (x_view, y_view))
+    sizes = [(PANEL_WIDTH, PANEL_HEIGHT), (2 * PANEL_WIDTH, PANEL_HEIGHT)]
     traces = [trace for trace in render_figure(figure)["data"] if "text" in trace["mode"]]
     for panel, drawn in zip(panels(figure), (traces[:5], traces[5:]), strict=True):
-        expected = placed(panel.series, figure.x, x, y, (PANEL_WIDTH, PANEL_HEIGHT))
+        expected = placed(figure, panel.series, x, y, sizes)
         assert [trace["textposition"] for trace in drawn] == [[item.position for item in own] for own in expected]

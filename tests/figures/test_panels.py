@@ -60,6 +60,18 @@ def test_parts_of_a_stack_remain_together() -> None:
     assert len(panels(bars)) == 1
 
 
+def test_stacks_of_several_hosts_have_a_panel_each() -> None:
+    """However few parts they have: the parts of two hosts never form one stack."""
+    hosts = ("a", "b")
+    series = tuple(Series(f"{host}, {part}", (1,), (1.0,), host=host) for host in hosts for part in ("usr", "sys"))
+    bars = Bars("b", "t", "c", Axis("Depth", scale="category"), Axis("Share", "%"), series, stacked=True)
+    found = panels(bars)
+    assert [(panel.title, [item.name for item in panel.series]) for panel in found] == [
+        ("a", ["usr", "sys"]), ("b", ["usr", "sys"]),
+    ]  # fmt: skip
+    assert legend_names(found) == ("usr", "sys")
+
+
 def test_a_host_with_a_comma_is_one_word() -> None:
     names = grid(["rack 1, node 2", "rack 1, node 3"], [f"d{number}" for number in range(6)])
     owners = tuple(name.rsplit(", ", 1)[0] for name in names)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from asct.figures import theme
 from asct.figures.axes import section_scales, x_view, y_view
-from asct.figures.labels import NARROW, WIDE, label_rows, placed
+from asct.figures.labels import NARROW, WIDE, WIDEST, label_rows, placed
 from asct.figures.layout import caption
 from asct.figures.render import render_sections
 from asct.figures.scale import decade_ticks, linear_ticks, power_ticks, significant
@@ -102,6 +102,13 @@ def test_every_measured_x_is_labelled_up_to_twelve() -> None:
 def test_one_or_two_settings_are_categories() -> None:
     figure = render_figure(sweep(("read",), series=(Series("read", (32, 1), (2.0, 1.0)),)))
     assert figure["layout"]["xaxis"]["categoryarray"] == ["1", "32"]
+
+
+def test_a_series_without_some_categories_does_not_change_their_order() -> None:
+    kinds = ("read", "write", "randread")
+    few, all_kinds = (Series(name, xs, (1.0,) * len(xs)) for name, xs in (("a", kinds[::2]), ("b", kinds)))
+    chart = Bars("b", "t", "c", Axis("Kind", "", "category"), Axis("Rate", "ops/s"), (few, all_kinds))
+    assert render_figure(chart)["layout"]["xaxis"]["categoryarray"] == list(kinds)
 
 
 def test_more_than_eight_series_become_panels_with_one_legend() -> None:
@@ -324,6 +331,16 @@ def test_the_label_of_a_rated_value_avoids_the_lines() -> None:
         assert note["xanchor"] == side
 
 
+def test_the_label_of_a_rated_value_avoids_a_mark_close_to_its_line() -> None:
+    xs = (0.0, 1.0, 2.0)
+    values = Series("s", xs, (1.402, 1.39, 1.41))
+    axes = Axis("Time", "s"), Axis("Rate", "ops/s", from_zero=False)
+    bands = (Band(1.26, 1.54, 0.0, 2.0, "range"),)
+    layout = render_figure(Line("l", "t", "c", *axes, (values,), rated=(Rated(1.4, "average"),), bands=bands))["layout"]
+    [note] = [note for note in layout["annotations"] if note["name"] == "rated"]
+    assert (note["xanchor"], note["yanchor"]) == ("right", "top")
+
+
 def test_long_lines_have_no_marks() -> None:
     xs = tuple(range(1, 200))
     series = Series("rate", xs, tuple(float(x) for x in xs))
@@ -333,8 +350,8 @@ def test_long_lines_have_no_marks() -> None:
 def test_loads_stand_beside_the_marks_without_overlap() -> None:
     figure = loaded()
     scales = section_scales([figure])
-    for size, least in ((WIDE, 9), (NARROW, 7)):
-        [places] = placed(figure.series, figure.x, x_view(figure, scales), y_view(figure, scales), size)
+    for sizes, least in (((WIDE, WIDEST), 9), ((NARROW,), 7)):
+        [places] = placed(figure, figure.series, x_view(figure, scales), y_view(figure, scales), sizes)
         shown = [place.text for place in places if place.text]
         assert len(shown) >= least
         assert {shown[0], shown[-1]} == {"3000", "0"}

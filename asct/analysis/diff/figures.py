@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from asct.analysis.combined import combined_figures
+from asct.analysis.combined import combined_figures, is_stacked
 from asct.analysis.diff.source import ASCT, DiffSource, Job
 from asct.analysis.grid import ColumnHead, TableCell, TextTable, plain, slug
 from asct.sdk.benchmark import Catalog
-from asct.sdk.figure import Bars, Figure, Heatmap
+from asct.sdk.figure import Figure, Heatmap
 from asct.sdk.record import Record
 from asct.values.grouping import grouped
 
@@ -44,9 +44,7 @@ def overlaid(job_id: str, host: str, sides: Mapping[str, Sequence[Figure]]) -> l
     several jobs of a run may draw the same charts.
     """
     charts = {
-        title: tuple(
-            one for one in figures if not (isinstance(one, Heatmap) or (isinstance(one, Bars) and one.stacked))
-        )
+        title: tuple(one for one in figures if not isinstance(one, Heatmap) and not is_stacked(one))
         for title, figures in sides.items()
     }
     found = combined_figures({title: figures for title, figures in charts.items() if figures})
