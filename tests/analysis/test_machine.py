@@ -90,14 +90,16 @@ def test_instances_of_caches_are_folded() -> None:
 
 def test_nodes() -> None:
     firmware = NodePerformance(read_bandwidth=1e11, read_latency=1e-7)
-    pools = [HugePages(page_bytes=2 << 20, total=5, free=3)]
+    pools = [HugePages(page_bytes=2 << 20, total=5, free=3), HugePages(page_bytes=1 << 30, total=0, free=0)]
     nodes = [
         NumaNode(id=0, cpus=[0, 1], memory_bytes=1 << 30, distances=[10, 20], huge_pages=pools, firmware=firmware),
         NumaNode(id=8, cpus=[], distances=[20, 10]),
     ]
     rows = told(facts(nodes=nodes))
     assert rows["NUMA nodes"] == "2 (0: 1 GiB, 8: size unknown)"
-    assert rows["Node 0"] == "CPUs 0-1, 1 GiB, 3 of 5 x 2M free, firmware reports 100 GB/s, 100 ns"
+    assert rows["Node 0"] == (
+        "CPUs 0-1, 1 GiB, 2 MiB pages: 3 of 5 free, no 1 GiB pages, firmware reports 100 GB/s, 100 ns"
+    )
     assert (rows["Node 8"], rows["Distances from node 8"]) == ("no CPUs", "20 10")
 
 

@@ -236,7 +236,15 @@ def _memory(memory: Memory) -> Iterator[Row]:
 
 
 def _pools(pools: list[HugePages]) -> str:
-    return "; ".join(f"{pool.free} of {pool.total} x {size_text(pool.page_bytes)} free" for pool in pools)
+    """Describe the pools of reserved huge pages: `2 MiB pages: 3 of 5 free, no 1 GiB pages`."""
+    return listed(
+        *(
+            f"{size(pool.page_bytes)} pages: {pool.free} of {pool.total} free"
+            if pool.total
+            else f"no {size(pool.page_bytes)} pages"
+            for pool in pools
+        )
+    )
 
 
 def _swap(memory: Memory) -> str:

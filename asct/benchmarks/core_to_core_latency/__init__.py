@@ -53,9 +53,9 @@ class CoreToCoreLatency(VisitedBenchmark[CoreToCoreLatencyParams]):
     params_model = CoreToCoreLatencyParams
     flags = FLAGS
     highlights = (
-        Highlight("one_way", "Token, one way, median over pairs", {"method": "token", "data": "local"}),
-        Highlight("one_way", "Compare-and-swap, one way, median over pairs", {"method": "cas", "data": "local"}),
-        Highlight("latency", "Chain, per line, median over pairs", {"method": "chain", "data": "local"}),
+        Highlight("one_way", "Median one-way latency, token", {"method": "token", "data": "local"}),
+        Highlight("one_way", "Median one-way latency, compare-and-swap", {"method": "cas", "data": "local"}),
+        Highlight("latency", "Median latency per line, chain", {"method": "chain", "data": "local"}),
     )
     quantities = (transfers("one_way"), transfers("latency"))
     metrics = (
