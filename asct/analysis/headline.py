@@ -85,8 +85,12 @@ def headline_metrics(benchmark: Benchmark[Any]) -> set[str]:
     """Return the names of the metrics from which `headlines` chooses."""
     if benchmark.highlights:
         return {one.metric for one in benchmark.highlights}
-    shown = (one for one in benchmark.metrics if one.unit in _UNITS and one.better != "neither" and one.comparable)
-    return {same[0].name for same in grouped(shown, lambda metric: metric.unit).values()}
+    return {same[0].name for same in grouped(_shown(benchmark), lambda metric: metric.unit).values()}
+
+
+def _shown(benchmark: Benchmark[Any]) -> list[Metric]:
+    """Return the metrics that can be headlines if the benchmark declares no highlights."""
+    return [one for one in benchmark.metrics if one.unit in _UNITS and one.better != "neither" and one.comparable]
 
 
 def headlines(job: JobView) -> list[HeadlineMetric]:
@@ -96,20 +100,22 @@ def headlines(job: JobView) -> list[HeadlineMetric]:
     """
     if job.benchmark is None:
         return []
-    places = gather(job.records, job.disagreements)
     family = family_of(job.benchmark)
+    metrics = {metric.name: metric for metric in job.benchmark.metrics}
+    names = {one.metric for one in job.benchmark.highlights} or {metric.name for metric in _shown(job.benchmark)}
+    # Most records belong to other metrics, and grouping them would take seconds.
+    places = gather((record for record in job.records if record.metric in names), job.disagreements)
     if job.benchmark.highlights:
-        metrics = {metric.name: metric for metric in job.benchmark.metrics}
         return [
             replace(item, subject=one.subject or subject_text(family, metrics[one.metric].unit))
             for one in job.benchmark.highlights
             for item in _highlighted(job, metrics[one.metric], one, places)
         ]
+    by_metric = grouped(places, lambda place: place.metric)
     by_unit: dict[str, list[HeadlineMetric]] = {}
-    for metric in job.benchmark.metrics:
-        own = [place for place in places if place.metric == metric.name]
-        if own and metric.unit in _UNITS and metric.better != "neither" and metric.comparable:
-            by_unit.setdefault(metric.unit, _of_metric(job, metric, own))
+    for metric in _shown(job.benchmark):
+        if metric.name in by_metric and metric.unit not in by_unit:
+            by_unit[metric.unit] = _of_metric(job, metric, by_metric[metric.name])
     return [replace(item, subject=subject_text(family, unit)) for unit, items in by_unit.items() for item in items]
 
 
