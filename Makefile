@@ -36,8 +36,8 @@ chaos: setup-test ## inject faults into runs at random moments, and resume the r
 mutants: setup-test ## insert mistakes into important lines, and show which of them the fast tests catch; FILES="verdict guard" selects files
 	$(BIN)/python -m tests.mutants $(FILES)
 
-bench: setup-test ## measure the speed of the harness and of the default latency sweep
-	$(BIN)/python -m tests.bench
+bench: setup-test ## measure the speed of the harness, of the default latency sweep and of the report page; ROWS="page" selects rows
+	$(BIN)/python -m tests.bench $(ROWS)
 
 bench-memory: setup-test ## compare memory results with physical limits and with other programs; ROWS="l1 dram" selects rows
 	@.ci/setup peers

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 
-from tests.bench import harness, latency
+from tests.bench import harness, latency, page
 
 
 def main() -> int:
     """Print the figures. If a figure cannot be measured, the reason is reported and the exit code is 1."""
     words = sys.argv[1:]
     failed = 0
-    for name, figure in {**harness.FIGURES, **latency.FIGURES}.items():
+    for name, figure in {**harness.FIGURES, **latency.FIGURES, **page.FIGURES}.items():
         if words and not any(word in name for word in words):
             continue
         try:
