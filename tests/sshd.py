@@ -113,6 +113,8 @@ class Sshd:
             self.process.terminate()
             self.process.wait(PATIENCE_S)
             self.process = None
+            # a session that was just forked still listens at the port, so that another server could not
+            until(lambda: not self.accepts(), f"port {self.port} is not free")
 
 
 def free_port() -> int:
