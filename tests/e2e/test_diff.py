@@ -22,6 +22,8 @@ def runs_of(cwd: Path, plan: str) -> list[Path]:
     return sorted((cwd / "results" / plan).glob("2*"))
 
 
+@pytest.mark.fio
+@pytest.mark.kernels
 def test_two_runs_of_real_benchmarks(tmp_path: Path) -> None:
     for _ in range(2):
         require_measured(apply(QUICK, tmp_path), runs_of(tmp_path, "quick")[-1])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 import yaml
 
 from tests.e2e.running import QUICK, apply, asct, latest, lines
@@ -34,6 +35,8 @@ def test_proposals_of_two_runs_are_a_section_that_the_plan_accepts(tmp_path: Pat
     assert max(everything) > 0
 
 
+@pytest.mark.fio
+@pytest.mark.kernels
 def test_the_headline_values_of_real_benchmarks_are_accepted_by_their_plan(tmp_path: Path) -> None:
     apply(QUICK, tmp_path)
     shown = asct("expect", latest(tmp_path).name, "-o", "found.yaml", cwd=tmp_path)
