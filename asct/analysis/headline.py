@@ -3,7 +3,7 @@ unit."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,7 +27,7 @@ from asct.sdk.record import DISAGREES, NOISY_HOST, is_invalid, matches
 from asct.statistics.quantiles import relative_half_width
 from asct.values.grouping import grouped
 from asct.values.quantity import format_quantity
-from asct.values.text import counted
+from asct.values.text import counted, listed
 
 _UNITS = ("s", "B/s", "ops/s")
 """Units of key results. Cycles, percentages and sizes are shown only in tables."""
@@ -217,23 +217,38 @@ def _by_value(found: Sequence[HeadlineMetric]) -> TextTable:
 
 def _by_host(name: str, items: Sequence[HeadlineMetric]) -> TextTable:
     """Return a table with one row per host in the given order. Coordinates that all hosts share are part of the
-    heading."""
+    heading, and the number of repeats, visits or samples that all values in a column summarize is in a note."""
     cells = {(item.host, item.label): item for item in items}
-    places = {label: {item.place for item in same} for label, same in grouped(items, lambda item: item.label).items()}
-    shared = {label: next(iter(own)) if len(own) == 1 else "" for label, own in places.items()}
-    titles = (f"{label} {place}".rstrip() for label, place in shared.items())
+    columns = grouped(items, lambda item: item.label)
+    places = {label: _shared(item.place for item in same) for label, same in columns.items()}
+    counts = {label: _shared(item.count for item in same) for label, same in columns.items()}
+    titles = (f"{label} {place}".rstrip() for label, place in places.items())
     heads = (ColumnHead("Host"), *(ColumnHead(title, "right") for title in titles))
     rows = tuple(
-        (TableCell(plain(host), host), *(_cell(cells.get((host, label)), place) for label, place in shared.items()))
+        (TableCell(plain(host), host), *(_cell(cells.get((host, one)), places[one], counts[one]) for one in columns))
         for host in dict.fromkeys(item.host for item in items)
     )
-    return TextTable(f"headlines-{slug(name)}", plain(name), heads, rows)
+    alike = grouped(columns, lambda label: counts[label])
+    notes = (
+        f"{'Each value' if len(labels) == len(columns) else listed(labels)}: {count}"
+        for count, labels in alike.items()
+        if count
+    )
+    return TextTable(f"headlines-{slug(name)}", plain(name), heads, rows, tuple(map(plain, notes)))
 
 
-def _cell(item: HeadlineMetric | None, shared: str) -> TableCell:
+def _shared(texts: Iterable[str]) -> str:
+    """Return the text if all are the same, otherwise an empty string."""
+    found = set(texts)
+    return found.pop() if len(found) == 1 else ""
+
+
+def _cell(item: HeadlineMetric | None, place: str, count: str) -> TableCell:
+    """Return a result, without the place and the count that all results in its column share."""
     if item is None:
         return NO_VALUE
-    details = [item.precision, "" if item.place == shared else item.place]
+    precision = item.spread if item.count == count else item.precision
+    details = [precision, "" if item.place == place else item.place]
     lead = f"{item.text} ({item.doubt})" if item.doubt else item.text
     text = "; ".join(filter(None, (lead, *details)))
     return TableCell(text, "" if item.number is None else item.number, "doubt" if item.doubts else "")
