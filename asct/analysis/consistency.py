@@ -59,5 +59,5 @@ def _row(pair: QuantityPair, several: bool) -> tuple[TableCell, ...]:
             TableCell(f"{plain(side.other)} {format_quantity(side.other_value, side.unit, 4)}", side.other_value)
             for side in pair.sides
         ),
-        TableCell(f"{100 * change:+.1f} %", change),
+        TableCell(f"{100 * change:+z.1f} %", change),
     )

@@ -156,7 +156,7 @@ def format_quantity(value: float, unit: str, digits: int = 3) -> str:
     if not math.isfinite(value):
         return f"{value}"
     scales = _SHOWN.get(unit) or ((1.0, f" {unit}"),)
-    magnitude = abs(value)
+    magnitude = abs(value) or 1.0  # zero has the base unit
     index = next((i for i, (factor, _) in enumerate(scales) if magnitude >= factor), len(scales) - 1)
     text = _significant(value / scales[index][0], digits)
     if index > 0 and abs(float(text)) * scales[index][0] >= scales[index - 1][0]:

@@ -226,7 +226,7 @@ def change_text(row: DiffRow) -> str:
 
 
 def _signed(percent: float) -> str:
-    return f"{percent:+.1f}" if abs(percent) < 99.95 else f"{percent:+,.0f}"
+    return f"{percent:+z.1f}" if abs(percent) < 99.95 else f"{percent:+,.0f}"
 
 
 def _reasons(run: RunDiff) -> Iterator[str]:
