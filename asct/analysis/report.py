@@ -296,7 +296,7 @@ def _section(
         figures=tuple(replace(figure, slug=name) for figure, name in zip(figures, names, strict=True)),
         parts=tuple(_commands_once(_with_figures(parts, alone))) if alone else parts,
         settings=settings_of(jobs, f"{unique}-settings", view.resolved),
-        grids=tuple(side_by_side(jobs, unique)) if len(jobs) > 1 else (),
+        grids=tuple(_notes_once(side_by_side(jobs, unique))) if len(jobs) > 1 else (),
         flags=(*_flags(jobs), *meanings(jobs).items()),
     )
 
@@ -327,6 +327,14 @@ def _joined(group: Sequence[tuple[str, TextTable]]) -> TextTable:
     heads = (first.heads[0], ColumnHead("Host", kept=True), *first.heads[1:])
     notes = tuple(dict.fromkeys(note for _, grid in group for note in grid.notes))
     return replace(first, heads=heads, rows=tuple(ordered), notes=notes)
+
+
+def _notes_once(grids: Iterable[TextTable]) -> Iterator[TextTable]:
+    """Yield the tables of a section without the notes that an earlier one of them already has."""
+    told: set[str] = set()
+    for grid in grids:
+        yield replace(grid, notes=tuple(note for note in grid.notes if note not in told))
+        told.update(grid.notes)
 
 
 def _figures(jobs: Sequence[JobView], rated: Sequence[RatedValue]) -> tuple[list[Figure], list[tuple[Figure, ...]]]:
@@ -374,7 +382,7 @@ def _flags(jobs: Sequence[JobView]) -> Iterable[Row]:
 
 
 def _part(view: RunView, job: JobView, unique: str, findings: DisturbanceSummary) -> HostPart:
-    grids = [without_empty_columns(from_table(table)) for table in job.tables if not table.bulk]
+    grids = list(_notes_once(without_empty_columns(from_table(table)) for table in job.tables if not table.bulk))
     names = distinct(f"{unique}-{grid.slug}" for grid in grids)
     failed = failures_of(view.root, job)
     told = [item for item in job.repeats if item.command is not None]
@@ -398,7 +406,8 @@ def _job_line(job: JobView, started_at: str) -> str:
     counts = ", ".join(f"{count} {status}" for status, count in entry.counts.items() if count)
     size = f"{counted(entry.points, 'point')}, {counted(entry.repeats, 'repeat')}{' each' * (entry.points != 1)}"
     before = plain(reused_text([entry], started_at))
-    texts = (size, counts, hosts_line([entry]), duration_text(entry.elapsed_s), before)
+    took = duration_text(entry.elapsed_s) if entry.elapsed_s else ""
+    texts = (size, counts, hosts_line([entry]), took, before)
     return "; ".join(text for text in texts if text)
 
 

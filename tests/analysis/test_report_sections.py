@@ -161,6 +161,17 @@ def test_runs_are_not_compared_again_if_expectations_compare_all_values(
     assert compared == [view]
 
 
+@pytest.mark.parametrize("hosts", [("a",), ("a", "b")])
+def test_a_note_on_several_tables_of_a_section_is_shown_once(tmp_path: Path, hosts: tuple[str, ...]) -> None:
+    view = open_view(write_sample(tmp_path, Sample(hosts=hosts)), Fakes())
+    table = view.jobs[0].tables[0]
+    tables = (replace(table, notes=("all", "first")), replace(table, slug="other", notes=("second", "all")))
+    section = build(replace(view, jobs=tuple(replace(job, tables=tables) for job in view.jobs))).sections[0]
+    for grids in (*(part.grids for part in section.parts), *([section.grids] if section.grids else [])):
+        assert [grid.notes for grid in grids] == [("all", "first"), ("second",)]
+    assert bool(section.grids) == (len(hosts) > 1)
+
+
 def test_the_first_run_of_a_plan_is_compared_with_nothing(tmp_path: Path) -> None:
     assert comparison_of(open_view(write_sample(tmp_path), Fakes())) is None
 

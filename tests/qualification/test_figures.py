@@ -9,6 +9,7 @@ import pytest
 
 from asct.instruments.qualification.compared import compared_figures, compared_tables
 from asct.instruments.qualification.figures import phase_figures
+from asct.instruments.qualification.tables import notes_of, views
 from asct.sdk.figure import Figure, Heatmap, Line
 from asct.sdk.record import Record
 from tests.fio.synthetic import record
@@ -179,3 +180,28 @@ def test_a_drive_that_skips_a_block_size_has_an_empty_cell() -> None:
 
 def test_a_single_drive_is_not_compared() -> None:
     assert compared_tables(qualified(), "storage-iops", ("iops",)) == compared_figures(qualified(), ("iops",)) == []
+
+
+def phase_records(phase: str, **changed: Any) -> list[Record]:
+    """The records from which the notes about a phase are written."""
+    run = {
+        "phase": phase, "profile": "pts", "window": WINDOW, "round_time": 60.0, "numjobs": 2, "iodepth": 16,
+        "engine": "io_uring", "precondition": 2.0,
+    }  # fmt: skip
+    purged = {"phase": phase, "method": "nvme-format"}
+    return [
+        record(POINT, "rounds", float(ROUNDS), coords=run | changed),
+        record(POINT, "steady", 1.0, coords={"phase": phase}),
+        record(POINT, "purged", 1.0, coords=purged),
+    ]
+
+
+def test_phases_to_which_the_same_note_applies_share_it() -> None:
+    alike = [phase_records("64k"), phase_records("4k")]
+    for other in ([], [phase_records("512", numjobs=1)]):
+        [view] = views([one for records in (*alike, *other) for one in records])
+        how, *rest = notes_of(view)
+        first = "64k, 4k: " if other else ""
+        assert how.startswith(f"{first}Averages of rounds 5 to 9; each workload ran for 1m per round; 2 jobs at queue")
+        assert "Purged by nvme-format, then written 2 times before the rounds" in rest
+        assert [note.partition(":")[0] for note in rest if "1 job at queue depth 16" in note] == ["512"] * len(other)

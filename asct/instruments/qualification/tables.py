@@ -180,8 +180,15 @@ def _matrix_row(view: QualificationView, metric: str, size: int, mixes: Sequence
 
 
 def notes_of(view: QualificationView) -> tuple[str, ...]:
-    """Return notes about each phase, the active range, and the skipped block sizes."""
-    found = list(dict.fromkeys(note for phase in view.phases for note in _phase_notes(view, phase)))
+    """Return notes about the phases, the active range, and the skipped block sizes. A note that does not apply to all
+    phases begins with those to which it applies."""
+    phases: dict[str, list[str]] = {}
+    for phase in view.phases:
+        for note in _phase_notes(view, phase):
+            phases.setdefault(note, []).append(phase)
+    found = [
+        note if len(names) == len(view.phases) else f"{', '.join(names)}: {note}" for note, names in phases.items()
+    ]
     size = view.amount("active_range")
     if size is not None:
         found.append(f"Active range: {about_size(round(size))}")
@@ -195,7 +202,6 @@ def _phase_notes(view: QualificationView, phase: str) -> list[str]:
     run = view.run(phase)
     seconds = format_duration(float(run["round_time"]))
     load = f"{counted(int(run['numjobs']), 'job')} at queue depth {run['iodepth']}, engine {run['engine']}, direct I/O"
-    where = f"{phase_label(phase)}: " if phase_label(phase) else ""
     first, last = view.window_rounds(phase)
     if run["profile"] == "fast":
         how = (
@@ -205,14 +211,14 @@ def _phase_notes(view: QualificationView, phase: str) -> list[str]:
         )
     else:
         how = f"Averages of rounds {first} to {last}; each workload ran for {seconds} per round"
-    notes = [f"{where}{how}; {load}"]
+    notes = [f"{how}; {load}"]
     if not view.steady(phase):
-        notes.append(f"{where}Steady state was NOT reached: the values are still changing")
+        notes.append("Steady state was NOT reached: the values are still changing")
     elif any(BURST in record.flags for record in at(view.first_repeat, "steady", phase=phase)):
-        notes.append(f"{where}The rate has not fallen by half since the purge: the values may come from a long burst")
+        notes.append("The rate has not fallen by half since the purge: the values may come from a long burst")
     method = at(view.first_repeat, "purged", phase=phase)[0].coords["method"]
     purged = "NOT purged" if method == "none" else f"Purged by {method}"
-    notes.append(f"{where}{purged}, then written {_times(run['precondition'])} before the rounds")
+    notes.append(f"{purged}, then written {_times(run['precondition'])} before the rounds")
     return notes
 
 
