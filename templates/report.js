@@ -171,6 +171,7 @@
   function columnWidths(table) {
     // Lays out one row, in its printed form, with the longest text of each column.
     const rows = Array.from(table.rows);
+    const wraps = Boolean(table.closest(".stack")); // Text wraps in these tables, but numbers and names of metrics do not.
     const probe = document.createElement("table");
     probe.className = "probe";
     const head = probe.createTHead().insertRow();
@@ -183,7 +184,8 @@
       head.append(cell.cloneNode(true));
       const text = document.createElement("div");
       text.textContent = cellText(longest);
-      text.className = longest.classList.contains("long") ? "long" : "";
+      const wrapped = wraps && !longest.classList.contains("right") && !longest.querySelector("b");
+      text.className = wrapped ? "wrapped" : longest.classList.contains("long") ? "long" : "";
       body.insertCell().append(text);
     }
     document.body.append(probe);

@@ -1,15 +1,18 @@
-"""Shorten the host names of a fleet for tables and key results."""
+"""Shorten the host names of a fleet for tables, key results and figures."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import takewhile
 from typing import Final
 
-from asct.analysis.grid import TableCell, TextTable
+from asct.analysis.grid import TableCell, TextTable, plain
+from asct.analysis.report import ReportSection
 from asct.sdk.figure import SEPARATOR, Figure, Heatmap, Series
+from asct.values.text import listed
 
 _LONG: Final = 16
 """The names of a fleet are shortened only if at least one of them is longer than this."""
@@ -24,15 +27,31 @@ def short_forms(names: Sequence[str]) -> dict[str, str]:
 
     If all names are short, they remain unchanged; IP addresses are never shortened.
     """
+    start, end, domain = _left_out(names)
+
+    def short(name: str) -> str:
+        rest = name.removesuffix(domain).removeprefix(start).removesuffix(end)
+        return f"{_CUT * bool(start)}{rest}{_CUT * bool(end)}"
+
+    return {name: short(name) for name in names}
+
+
+def shortening(names: Sequence[str]) -> str:
+    """Return what the short forms leave out, such as "without `rack07-` and `-mem.lab.example.com`", or an empty string
+    if the names remain unchanged."""
+    start, end, domain = _left_out(names)
+    parts = [f"`{plain(part)}`" for part in (start, end + domain) if part]
+    return f"without {listed(parts)}" if parts else ""
+
+
+def _left_out(names: Sequence[str]) -> tuple[str, str, str]:
+    """Return the beginning, the end and the domain that short forms leave out. Each may be empty."""
     if len(names) < 2 or max(map(len, names)) <= _LONG:
-        return {name: name for name in names}
+        return "", "", ""
     domain = _domain(names)
     hosts = [name.removesuffix(domain) for name in names]
     start = _start(hosts)
-    rests = [host.removeprefix(start) for host in hosts]
-    end = _end(rests)
-    shown = (f"{_CUT * bool(start)}{rest.removesuffix(end)}{_CUT * bool(end)}" for rest in rests)
-    return dict(zip(names, shown, strict=True))
+    return start, _end([host.removeprefix(start) for host in hosts]), domain
 
 
 def _domain(names: Sequence[str]) -> str:
@@ -75,6 +94,17 @@ def with_short_hosts(grid: TextTable, forms: Mapping[str, str]) -> TextTable:
 
     rows = tuple(tuple(shown(number, cell) for number, cell in enumerate(row)) for row in grid.rows)
     return replace(grid, rows=rows) if columns else grid
+
+
+def section_with_short_hosts(section: ReportSection, forms: Mapping[str, str]) -> ReportSection:
+    """Return a section whose tables and figures contain short forms of the host names."""
+    shown, drawn = partial(with_short_hosts, forms=forms), partial(with_short_series, forms=forms)
+    return replace(
+        section,
+        grids=tuple(map(shown, section.grids)),
+        figures=tuple(map(drawn, section.figures)),
+        parts=tuple(replace(part, figures=tuple(map(drawn, part.figures))) for part in section.parts),
+    )
 
 
 def with_short_series(figure: Figure, forms: Mapping[str, str]) -> Figure:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from asct.analysis.grid import ABSENT, ColumnHead, TableCell, TextTable, Tone, plain
@@ -104,6 +104,11 @@ def unmeasured(jobs: Iterable[JobEntry]) -> Counter[str]:
     return sum((Counter(job.lacking()) for job in jobs), Counter[str]())
 
 
+def resumable(run: Run) -> bool:
+    """Return whether `asct resume` would measure what is missing."""
+    return bool(unmeasured(run.jobs)) and not any(host.transport == "import" for host in run.hosts)
+
+
 def planned(jobs: Iterable[JobEntry]) -> int:
     """Return the number of repeats, including planned repeats without a status."""
     return sum(max(job.points * job.repeats, sum(job.counts.values())) for job in jobs)
@@ -159,14 +164,20 @@ def _range(names: Sequence[str]) -> str:
     return f"{first[1]}[{first[2]}:{last[2]}]{first[3]}"
 
 
-def outcome_grid(run: Run) -> TextTable | None:
-    """Return the matrix as a report table, or None if the run has fewer than two jobs."""
+def outcome_grid(run: Run, forms: Mapping[str, str] | None = None) -> TextTable | None:
+    """Return the matrix as a report table, or None if the run has fewer than two jobs. `forms` contains short forms of
+    host names."""
     found = matrix(run)
     if len(run.jobs) < 2:
         return None
     heads = (ColumnHead("Host"), *(ColumnHead(plain(name), kept=True) for name in found.ids))
-    rows = tuple((TableCell(row.label, row.label), *(_cell(item) for item in row.outcomes)) for row in found.rows)
+    rows = tuple((_hosts_cell(row, forms or {}), *map(_cell, row.outcomes)) for row in found.rows)
     return TextTable("outcomes", "Outcome by benchmark and host", heads, rows)
+
+
+def _hosts_cell(row: HostRow, forms: Mapping[str, str]) -> TableCell:
+    label = replace(row, hosts=tuple(forms.get(name, name) for name in row.hosts)).label
+    return TableCell(label, row.label, note="" if label == row.label else row.label)
 
 
 def _cell(item: JobOutcome | None) -> TableCell:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from asct.analysis.grid import distinct, plain
+from asct.analysis.hostnames import shortening
 from asct.analysis.report import ReportSection, build
 from asct.analysis.view import RunView
 from asct.diagnostics.model import Diagnostic
@@ -42,9 +43,11 @@ def pictures(view: RunView) -> dict[str, Figure]:
 
 def source(view: RunView) -> str:
     """Return the origin of the figures in a report: the plan, the run, and the host's name or, if there are several,
-    the number of hosts."""
-    hosts = view.run.hosts
-    return f"{view.run.plan}/{view.run.run}, {hosts[0].name if len(hosts) == 1 else f'{len(hosts)} hosts'}"
+    the number of hosts and what their short names leave out."""
+    hosts = [host.name for host in view.run.hosts]
+    names = shortening(hosts).replace("`", "")
+    told = hosts[0] if len(hosts) == 1 else f"{len(hosts)} hosts{f' (names {names})' if names else ''}"
+    return f"{view.run.plan}/{view.run.run}, {told}"
 
 
 def _name(figure: Figure, section: ReportSection, folder: str, declared: Mapping[str, str], several: bool) -> str:

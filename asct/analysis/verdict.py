@@ -29,7 +29,7 @@ from asct.sdk.record import Record
 from asct.store.model import Run, Verdict
 from asct.values.grouping import grouped
 from asct.values.quantity import format_quantity
-from asct.values.text import counted
+from asct.values.text import counted, listed
 
 _RANK = {"fail": 0, "unknown": 1, "pass": 2, "not planned": 3}
 _MOST_CAUSES = 3
@@ -38,38 +38,64 @@ _OF_REPEATS: Mapping[Tone, tuple[str, str]] = {
     "bad": ("failed", "failed"),
     "missing": ("is missing", "are missing"),
     "invalid": ("is invalid", "are invalid"),
-    "doubt": ("is noisy, which `strict` rejects", "are noisy, which `strict` rejects"),
+    "doubt": ("is too noisy for `strict`", "are too noisy for `strict`"),
 }
-
-Problem = tuple[Tone, str]
 
 
 @dataclass(frozen=True, slots=True)
 class VerdictSummary:
-    """The verdict on a run in one `sentence`, with `details`. `tone` is its color: green only if nothing failed and
-    nothing is unknown, missing or doubtful."""
+    """The verdict on a run in one `sentence`. `tone` is its color: green only if nothing failed and nothing is unknown,
+    missing or doubtful.
+
+    `causes` says why repeats were not measured, `others` contains the less serious problems and the expectations that
+    were met, and `remarks` what else a reader should know about the run.
+    """
 
     sentence: str
-    details: tuple[str, ...]
     tone: Tone
+    causes: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def details(self) -> tuple[str, ...]:
+        """The sentences that follow the first one."""
+        return (*self.causes, *self.others, *self.remarks)
+
+
+@dataclass(frozen=True, slots=True)
+class _Problem:
+    """A problem as a sentence. `also` continues the sentence about a more serious problem of the same `noun`."""
+
+    tone: Tone
+    sentence: str
+    noun: str = ""
+    also: str = ""
 
 
 def summarize(view: RunView) -> VerdictSummary:
     """Summarize a run: the most serious problem becomes the sentence, and the causes and other problems become
-    details."""
+    details. Problems that count the same things share a sentence."""
     run = view.run
     judged = [item for item in run.verdicts if item.outcome != "not planned"]
     counting = judged if any(item.severity == "fail" or is_blocking(item) for item in judged) else []
     problems = list(_problems(view, counting))
     if not problems and run.exit_code:
-        problems = [("missing", f"the run ended with exit code {run.exit_code}")]
+        problems = [_Problem("missing", f"the run ended with exit code {run.exit_code}")]
     problems += _doubts(view)
+    remarks = tuple(_remarks(view))
     if not problems:
-        return VerdictSummary(_all_good(counting, sum(run.counts.values())), tuple(_remarks(view)), "good")
-    (tone, first), *rest = problems
+        return VerdictSummary(_all_good(counting, sum(run.counts.values())), "good", remarks=remarks)
+    first, *rest = map(_joined, grouped(problems, lambda item: item.noun or item.sentence).values())
     held = [_all_good(counting, 0)] if counting and not any(map(is_blocking, run.verdicts)) else []
-    details = [*_told(causes(run.jobs), "other cause"), *(text for _, text in rest), *held, *_remarks(view)]
-    return VerdictSummary(_sentence(first), tuple(map(_sentence, details)), tone)
+    told = tuple(_told(causes(run.jobs), "other cause"))
+    return VerdictSummary(first, problems[0].tone, told, (*rest, *held), remarks)
+
+
+def _joined(problems: Sequence[_Problem]) -> str:
+    """Return one sentence about all problems of a noun, such as `3 of 9 measurements failed and 2 are missing`."""
+    first, *others = problems
+    return _sentence(listed([first.sentence, *(item.also for item in others)]))
 
 
 def _sentence(text: str) -> str:
@@ -81,7 +107,7 @@ def _told(found: Sequence[str], others: str) -> list[str]:
     return [*found[:_MOST_CAUSES], *([counted(more, others)] if more > 0 else [])]
 
 
-def _problems(view: RunView, counting: Sequence[Verdict]) -> Iterator[Problem]:
+def _problems(view: RunView, counting: Sequence[Verdict]) -> Iterator[_Problem]:
     """Yield the problems that cause a nonzero exit code, each cause before its consequences."""
     run = view.run
     lost: dict[Tone, int] = {}
@@ -90,52 +116,57 @@ def _problems(view: RunView, counting: Sequence[Verdict]) -> Iterator[Problem]:
     outcomes = [verdict.outcome for verdict in run.verdicts if is_blocking(verdict)]
     yield from _repeats(lost, run, ("refused",))
     if unusable := sum(host.status != "ok" for host in run.hosts):
-        yield "missing", _could_not(unusable, len(run.hosts), "host", "used")
+        yield _could_not("missing", unusable, len(run.hosts), "host", "used")
     if failed := outcomes.count("fail"):
-        yield "bad", f"{share(failed, len(counting), 'expectation')} failed"
+        yield _counted("bad", failed, len(counting), "expectation", "failed")
     yield from _repeats(lost, run, ("bad", "missing", "invalid", "doubt"))
     if unknown := outcomes.count("unknown"):
-        yield "unknown", _could_not(unknown, len(counting), "expectation", "judged")
+        yield _could_not("unknown", unknown, len(counting), "expectation", "judged")
     if run.status in ("running", "interrupted"):
-        yield "missing", f"the run {'has not finished' if run.status == 'running' else 'was interrupted'}"
+        yield _Problem("missing", f"the run {'has not finished' if run.status == 'running' else 'was interrupted'}")
 
 
-def _repeats(lost: Mapping[Tone, int], run: Run, tones: Sequence[Tone]) -> Iterator[Problem]:
+def _repeats(lost: Mapping[Tone, int], run: Run, tones: Sequence[Tone]) -> Iterator[_Problem]:
     for tone in tones:
         if number := lost.get(tone, 0):
             one, several = _OF_REPEATS[tone]
-            told = f"{share(number, planned(run.jobs), 'measurement')} {one if number == 1 else several}"
             # The color for doubt is reserved for runs that end with exit code 0.
-            yield "invalid" if tone == "doubt" else tone, told
+            shown: Tone = "invalid" if tone == "doubt" else tone
+            yield _counted(shown, number, planned(run.jobs), "measurement", one if number == 1 else several)
 
 
-def _doubts(view: RunView) -> Iterator[Problem]:
+def _counted(tone: Tone, part: int, whole: int, noun: str, what: str) -> _Problem:
+    return _Problem(tone, f"{share(part, whole, noun)} {what}", noun, f"{part:,} {what}")
+
+
+def _doubts(view: RunView) -> Iterator[_Problem]:
     """Yield the doubts about results that do not change the exit code."""
     run = view.run
     if noisy := sum(job.counts.get("noisy", 0) for job in run.jobs if not job.strict):
-        whole = share(noisy, planned(run.jobs), "measurement")
-        yield "doubt", f"{whole} {'is' if noisy == 1 else 'are'} noisy"
+        yield _counted("doubt", noisy, planned(run.jobs), "measurement", f"{'is' if noisy == 1 else 'are'} noisy")
     for quantity, sides in grouped((s for job in view.jobs for s in job.disagreements), lambda s: s.quantity).items():
         names = ", ".join(dict.fromkeys(side.id for side in sides))
-        yield "doubt", plain(f"different results for the same {quantity}: {names}")
+        yield _Problem("doubt", plain(f"different results for the same {quantity}: {names}"))
     mild = [item for item in run.verdicts if word_of(item) in ("warning", "unknown") and not is_blocking(item)]
     if mild:
         why = (
             f"severity: {item.severity}" if item.outcome == "fail" else f"if_missing: {item.if_missing}"
             for item in mild
         )
-        yield "doubt", f"{counted(len(mild), 'warning')} ({', '.join(sorted(set(why)))})"
+        yield _Problem("doubt", f"{counted(len(mild), 'warning')} ({', '.join(sorted(set(why)))})")
     if number := sum(map(is_unconfirmed, run.verdicts)):
-        yield "doubt", f"{counted(number, 'regression was', 'regressions were')} not confirmed by a second measurement"
+        regressions = counted(number, "regression was", "regressions were")
+        yield _Problem("doubt", f"{regressions} not confirmed by a second measurement")
     if number := sum(map(is_inconclusive, run.verdicts)):
         worse = counted(number, "value is", "values are")
-        yield "doubt", f"{worse} worse than the limit allows, but this may be due to chance"
+        yield _Problem("doubt", f"{worse} worse than the limit allows, but this may be due to chance")
 
 
-def _could_not(part: int, whole: int, noun: str, verb: str) -> str:
+def _could_not(tone: Tone, part: int, whole: int, noun: str, verb: str) -> _Problem:
     if 1 < part == whole:
-        return f"{f'neither {noun}' if whole == 2 else f'none of the {whole} {noun}s'} could be {verb}"
-    return f"{share(part, whole, noun)} could not be {verb}"
+        none = f"neither {noun}" if whole == 2 else f"none of the {whole} {noun}s"
+        return _Problem(tone, f"{none} could be {verb}", noun)
+    return _counted(tone, part, whole, noun, f"could not be {verb}")
 
 
 def _all_good(counting: Sequence[Verdict], total: int) -> str:
@@ -291,7 +322,8 @@ def _change_row(verdict: Verdict) -> tuple[TableCell, ...]:
     text = ""
     if base is not None and base.change is not None:
         low, high = base.ci95 or (None, None)
-        text = f"{base.change:+.1%}" + (f" ({low:+.1%} to {high:+.1%})" if low is not None and high is not None else "")
+        text = f"{base.change:+z.1%}"
+        text += f" ({low:+z.1%} to {high:+z.1%})" if low is not None and high is not None else ""
     return (
         TableCell(word, float(WORST_FIRST.index(word)), tone_of(word)),
         TableCell(plain(f"{verdict.id}.{verdict.metric}")),

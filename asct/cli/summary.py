@@ -11,7 +11,7 @@ from rich.text import Text
 
 from asct.analysis.cause import Cause, first_cause
 from asct.analysis.grid import Tone
-from asct.analysis.outcomes import TONES, HostRow, JobOutcome, OutcomeMatrix, matrix, short_names, unmeasured
+from asct.analysis.outcomes import TONES, HostRow, JobOutcome, OutcomeMatrix, matrix, resumable, short_names
 from asct.analysis.report import build
 from asct.analysis.verdict import summarize, word_of
 from asct.cli.console import Console
@@ -93,14 +93,16 @@ def _outcome(console: Console, view: RunView) -> None:
     for detail in found.details:
         for line in wrapped(detail, console.width):
             console.line(line)
-    if unmeasured(run.jobs) and not any(host.transport == "import" for host in run.hosts):
+    if resumable(run):
         console.line(f"  to measure what is missing, run `{resume_command(view.root)}`")
     console.line(f"exit code {run.exit_code}")
 
 
 def _cause(console: Console, cause: Cause | None) -> None:
-    told = [] if cause is None else [f"{cause.place}: {cause.text}", *([f"hint: {cause.hint}"] if cause.hint else [])]
-    for text in told:
+    if cause is None:
+        return
+    lead = f"{cause.place}: " if cause.place else ""
+    for text in (f"{lead}{cause.text}", *([f"hint: {cause.hint}"] if cause.hint else [])):
         for line in wrapped(text, console.width):
             console.line(line, always=True)
 

@@ -93,14 +93,17 @@ def pictures_of(view: RunView, ending: str) -> dict[str, bytes]:
     """Return the figures of a report as pictures of one kind (`png` or `svg`), keyed by file name. Raises UsageError
     (E711) if there are none."""
     from asct.analysis.earlier import with_earlier_run
+    from asct.analysis.hostnames import section_with_short_hosts, short_forms
     from asct.analysis.pictures import pictures, source
     from asct.analysis.report import build
     from asct.figures.layout import caption
     from asct.figures.render import render_sections
     from asct.figures.static import picture
 
-    figures = [section.figures for section in with_earlier_run(view, build(view).sections)]
-    drawn = render_sections(figures, [host.name for host in view.run.hosts])
+    forms = short_forms([host.name for host in view.run.hosts])
+    sections = with_earlier_run(view, build(view).sections)
+    figures = [section_with_short_hosts(section, forms).figures for section in sections]
+    drawn = render_sections(figures, [*forms.values()])
     captions = {figure.slug: caption(figure) for section in figures for figure in section}
     return {
         f"{name}.{ending}": picture(drawn[figure.slug], figure.title, captions[figure.slug], source(view), ending)

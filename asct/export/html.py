@@ -16,7 +16,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from itertools import zip_longest
+from itertools import takewhile, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -30,9 +30,9 @@ from asct.analysis.dataframe import document, visible
 from asct.analysis.earlier import with_earlier_run
 from asct.analysis.fleet import without_visits
 from asct.analysis.grid import ColumnHead, TableCell, TextTable, plain
-from asct.analysis.hostnames import short_forms, with_short_hosts, with_short_series
+from asct.analysis.hostnames import section_with_short_hosts, short_forms, shortening, with_short_hosts
 from asct.analysis.keyresults import key_results
-from asct.analysis.outcomes import name_ranges
+from asct.analysis.outcomes import name_ranges, outcome_grid, resumable
 from asct.analysis.provenance import checksums, versions_grid
 from asct.analysis.report import ReportSection, RunReport, build
 from asct.analysis.view import RunView
@@ -42,6 +42,7 @@ from asct.figures.render import plotly_javascript, render_sections
 from asct.figures.theme import substitutions, templates
 from asct.resources import folder as resource
 from asct.sdk.figure import Figure
+from asct.store.model import Run
 from asct.values.grouping import shortened
 from asct.values.text import counted, unbroken
 
@@ -54,6 +55,8 @@ SUMMARY = "a single page that contains figures and tables and works offline"
 
 _MOST_FIGURES = 24
 """Maximum number of figures per section that are shown expanded, with a table of their values."""
+_MOST_SENTENCES = 3
+"""Maximum number of sentences below the first cause. If there are more, other causes and remarks are collapsed."""
 _MOST_DOUBTS = 3
 """Maximum number of doubts that a key result shows before it is expanded."""
 _MOST_WARNINGS = 10
@@ -77,7 +80,9 @@ def render(view: RunView, linked: bool = False) -> str:
     """Return the HTML page. `linked` is true if the page is in the run folder, where it can link to raw files."""
     report, comparison = build(view), comparison_of(view)
     forms = short_forms([host.name for host in report.hosts])
-    report = _with_short_hosts(replace(report, sections=tuple(with_earlier_run(view, report.sections))), forms)
+    report = _with_short_hosts(
+        replace(report, sections=tuple(with_earlier_run(view, report.sections))), view.run, forms
+    )
     shown = [figure for section in report.sections for figure in section.figures[:_MOST_FIGURES]]
     digits = _DIGITS if len(view.records) > _MOST_EXACT else None
     hosts = [forms.get(host.name, host.name) for host in view.run.hosts]
@@ -99,10 +104,12 @@ def render(view: RunView, linked: bool = False) -> str:
         slugs={section.id: section.slug for section in report.sections},
         versions=versions_grid(view),
         checksums=checksums(view),
+        resumable=resumable(view.run),
         host_names=shortened(name_ranges([host.name for host in report.hosts]), _MOST_NAMES),
         linked=linked,
         figure_grids=figure_grids(shown),
         most_figures=_MOST_FIGURES,
+        most_sentences=_MOST_SENTENCES,
         most_doubts=_MOST_DOUBTS,
         most_warnings=_MOST_WARNINGS,
         most_hosts=_MOST_HOSTS,
@@ -114,29 +121,22 @@ def render(view: RunView, linked: bool = False) -> str:
     )
 
 
-def _with_short_hosts(report: RunReport, forms: Mapping[str, str]) -> RunReport:
+def _with_short_hosts(report: RunReport, run: Run, forms: Mapping[str, str]) -> RunReport:
     """Return the report with short forms of the host names in key results, tables and figures. The full names remain in
     the notes on table cells and in the section about the hosts.
     """
-    if all(name == short for name, short in forms.items()):
+    names = shortening([*forms])
+    if not names:
         return report
+    outcomes = outcome_grid(run, forms)
     shown = partial(with_short_hosts, forms=forms)
     return replace(
         report,
         key_results=key_results([replace(item, host=forms.get(item.host, item.host)) for item in report.headlines]),
         headline_grids=tuple(map(shown, report.headline_grids)),
         expectations=None if report.expectations is None else shown(report.expectations),
-        sections=tuple(_section_with_short_hosts(one, forms) for one in report.sections),
-    )
-
-
-def _section_with_short_hosts(section: ReportSection, forms: Mapping[str, str]) -> ReportSection:
-    shown, drawn = partial(with_short_hosts, forms=forms), partial(with_short_series, forms=forms)
-    return replace(
-        section,
-        grids=tuple(map(shown, section.grids)),
-        figures=tuple(map(drawn, section.figures)),
-        parts=tuple(replace(part, figures=tuple(map(drawn, part.figures))) for part in section.parts),
+        outcomes=outcomes and replace(outcomes, notes=(f"Host names are shown {names}.",)),
+        sections=tuple(section_with_short_hosts(one, forms) for one in report.sections),
     )
 
 
@@ -175,6 +175,7 @@ def page(template: str, figures: Mapping[str, Any], **content: Any) -> str:
         page_data=_packed(script_json({"figures": figures, "templates": templates(), "dark": substitutions()})),
         square=square,
         numeric=numeric,
+        key_columns=key_columns,
         body_rows=body_rows,
         **content,
     )  # fmt: skip
@@ -226,6 +227,14 @@ def numeric(grid: TextTable) -> bool:
     """Return whether most columns of a table are right-aligned. If so, right alignment becomes the default for the
     table."""
     return 2 * sum(head.align == "right" for head in grid.heads) > len(grid.heads)
+
+
+def key_columns(grid: TextTable, stack: bool) -> int:
+    """Return how many columns at the start of a table name its rows. If a table is split by columns on paper, all parts
+    contain them. With `stack`, these are all columns before the first number."""
+    if stack:
+        return max(1, sum(1 for _ in takewhile(lambda head: head.align == "left", grid.heads)))
+    return 2 if len(grid.heads) > 1 and grid.heads[1].title == "Host" else 1
 
 
 def body_rows(grid: TextTable, rows: Sequence[Sequence[TableCell]], stack: bool) -> Markup:

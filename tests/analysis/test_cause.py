@@ -44,6 +44,23 @@ def test_a_refusal_comes_first_and_a_run_without_failures_has_no_cause(tmp_path:
     assert first_cause(view) == Cause("latency-sweep on local", "E430 /dev/sdb is mounted", id="latency-sweep")
 
 
+def test_a_cause_that_names_its_host_is_not_preceded_by_it_and_has_the_fix_of_its_finding(tmp_path: Path) -> None:
+    view = view_of(tmp_path, verdicts=False)
+    told = {"code": "E424", "message": "local: /dev/sdb is mounted", "hint": "unmount it", "severity": "error"}
+    view.run.findings.append(told)
+    note = "E424 local: /dev/sdb is mounted"
+    view.run.jobs[0] = view.run.jobs[0].model_copy(update={"counts": {}, "refused": True, "note": note})
+    assert first_cause(view) == Cause("latency-sweep", note, "unmount it", "latency-sweep")
+    view.run.jobs[0] = view.run.jobs[0].model_copy(update={"refused": False})
+    reason = "E301 n2 (192.0.2.7): connection refused; E424 n2: /dev/sdb is mounted"
+    view.run.hosts.insert(0, HostEntry(name="n2", transport="ssh", status="unreachable", reason=reason))
+    view.run.findings.insert(0, {"code": "E424", "message": "n2: /dev/sdb is mounted", "hint": "unmount it"})
+    view.run.findings.insert(0, {"code": "E301", "message": "n2 (192.0.2.7): connection refused", "hint": "start sshd"})
+    assert first_cause(view) == Cause("", reason, "start sshd")
+    view.run.hosts[0].name = "n"
+    assert first_cause(view) == Cause("n", reason, "start sshd"), "only a whole name is the same"
+
+
 @pytest.mark.parametrize("code", [0, 3])
 def test_a_diagnostic_is_the_cause_of_a_run_that_failed_outside_its_points(tmp_path: Path, code: int) -> None:
     view = view_of(tmp_path, verdicts=False)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asct.analysis.grid import ColumnHead, TableCell, TextTable
-from asct.analysis.hostnames import short_forms, with_short_hosts, with_short_series
+from asct.analysis.hostnames import short_forms, shortening, with_short_hosts, with_short_series
 from tests.figures.heat import cores
 from tests.figures.made import sweep
 
@@ -33,11 +33,27 @@ def test_shared_domains_and_beginnings_are_left_out(names: tuple[str, ...], shor
     assert short_forms(names) == dict(zip(names, short, strict=True))
 
 
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        (("rack07-node-01-mem.lab.example.com", "rack07-node-02-mem.lab.example.com"),
+         "without `rack07-` and `-mem.lab.example.com`"),
+        (("gpu-a100-cluster-01", "gpu-a100-cluster-02"), "without `gpu-a100-`"),
+        (("database.example.com", "web.lab.example.com"), "without `.example.com`"),
+        (("rack-1-a", "rack-1-b"), ""),
+        (("node-01.lab.example.com",), ""),
+    ],
+)  # fmt: skip
+def test_what_short_forms_leave_out_can_be_told(names: tuple[str, ...], told: str) -> None:
+    assert shortening(names) == told
+
+
 @given(st.lists(st.text("ab1-.", min_size=1, max_size=30), min_size=1, max_size=5, unique=True))
 def test_short_forms_are_unique_and_not_empty(names: list[str]) -> None:
     forms = short_forms(names)
     assert len(set(forms.values())) == len(names)
     assert all(forms.values())
+    assert bool(shortening(names)) == any(name != short for name, short in forms.items())
 
 
 def test_only_the_column_of_hosts_is_changed() -> None:

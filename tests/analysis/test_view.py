@@ -96,7 +96,7 @@ def test_the_report_says_first_what_went_wrong(tmp_path: Path) -> None:
     report = build(open_view(write_sample(tmp_path, Sample(fail_depth=64)), Fakes()))
     assert report.summary.sentence == "1 of 3 expectations failed"
     assert report.summary.tone == "bad"
-    assert "3 of 25 measurements failed" in report.summary.details
+    assert "3 of 25 measurements failed and 1 is noisy" in report.summary.details
     assert report.expectations is not None
     assert [row[0].text for row in report.expectations.rows] == ["fail", "unknown", "pass"]
     failures = report.sections[1].parts[0].failures
@@ -109,7 +109,7 @@ def test_the_report_says_first_what_went_wrong(tmp_path: Path) -> None:
     [
         (Sample(verdicts=False, quiet=True), "All 25 measurements are complete", "good"),
         (Sample(verdicts=False), "1 of 25 measurements is noisy", "doubt"),
-        (Sample(verdicts=False, fail_depth=8), "3 of 25 measurements failed", "bad"),
+        (Sample(verdicts=False, fail_depth=8), "3 of 25 measurements failed and 1 is noisy", "bad"),
         (Sample(verdicts=False, status="interrupted"), "The run was interrupted", "missing"),
     ],
 )

@@ -192,8 +192,9 @@ def page_problems(browser: Any, path: Path) -> Problems:
 
 
 def _words(text: str) -> Counter[str]:
-    """Return the words of a text that a line break does not divide. A line break may follow a hyphen."""
-    return Counter(word for word in re.split(r"[\s-]+", text) if len(word) <= _LONGEST_WORD)
+    """Return the words of a text that a line break does not divide. A line break may follow a hyphen or the period in
+    the name of a metric."""
+    return Counter(word for word in re.split(r"[\s-]+|(?<=[a-z]\.)", text) if len(word) <= _LONGEST_WORD)
 
 
 LONG_TABLES = """() => Array.from(document.querySelectorAll('table')).filter((one) => one.rows.length > 70)

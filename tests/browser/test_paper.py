@@ -142,6 +142,17 @@ def test_a_table_whose_text_fits_is_printed_in_one_piece(tmp_path: Path, opened:
         assert cut == []
 
 
+def test_expectations_are_printed_in_one_piece(tmp_path: Path, opened: Any) -> None:
+    """Their notes are sentences, which wrap. In a second piece, every row would only be named `fail` or `unknown`."""
+    with opened(report_of(write_tree("failures", tmp_path)), width=688) as (page, _):
+        page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+        page.emulate_media(media="print")
+        for name in ("expectations-open", "expectations-held"):
+            box = page.locator(f"#{name} .scroll")
+            assert box.locator("table").count() == 1
+            assert box.evaluate("found => found.scrollWidth - found.clientWidth") <= 0
+
+
 def test_headings_of_columns_are_not_larger_than_the_values_below_them(reports: Any, opened: Any) -> None:
     with opened(reports()) as (page, _):
         page.emulate_media(media="print")

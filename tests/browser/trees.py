@@ -185,11 +185,15 @@ _FLEET_BENCHMARKS = (
         "  - {{metric: peak-bandwidth.bandwidth, at: {{traffic: all-reads}}, min: 40 GB/s}}\n"
     )
 )
+
+
+def _unreachable(host: str) -> Diagnostic:
+    message = f"{host}: connection to 192.0.2.13 port 22 timed out after 10 s"
+    return Diagnostic("E301", message, hint="check the address and the firewall")
+
+
 _FULL_DISK = Diagnostic(
     "E601", "fio ended with exit status 1: No space left on device", hint="free some space in the work folder"
-)
-_UNREACHABLE = Diagnostic(
-    "E301", "gamma: connection to 192.0.2.13 port 22 timed out after 10 s", hint="check the address and the firewall"
 )
 _REFUSED = Diagnostic(
     "E424", "beta: /dev/nvme0n1 is mounted at /", hint="choose another device, or unmount it"
@@ -207,13 +211,13 @@ TREES: Final[Mapping[str, Tree]] = {
         "every test of a drive in its steady state", _plan("seeds/tkperf", **{"profiles:": _QUALIFICATION}), SERVER
     ),
     "failures": Tree(
-        "failures and refusals", _FAILURES, lost={"gamma": _UNREACHABLE}, refused={"beta/patterns": _REFUSED},
+        "failures and refusals", _FAILURES, lost={"gamma": _unreachable("gamma")}, refused={"beta/patterns": _REFUSED},
         fails={("depths", "iodepth", 64): _FULL_DISK, ("patterns", "rw", "randwrite"): _FULL_DISK}, busy=("beta",),
     ),
     "hosts-3": Tree("three hosts", _FLEET_BENCHMARKS.format(name="three", count=3, first=1, last=3), busy=("n2",)),
     "hosts-100": Tree(
         "a hundred hosts", _FLEET_BENCHMARKS.format(name="hundred", count=100, first="001", last="100"),
-        busy=("n042", "n077"), slow={"n042": 1.5, "n088": 1.3}, lost={"n013": _UNREACHABLE},
+        busy=("n042", "n077"), slow={"n042": 1.5, "n088": 1.3}, lost={"n013": _unreachable("n013")},
     ),
     "cpus-192": Tree("a server with 192 CPUs", _CPUS, LARGE),
 }  # fmt: skip

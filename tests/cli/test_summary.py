@@ -10,6 +10,7 @@ import pytest
 from asct.analysis.view import RunView, open_view
 from asct.cli.console import Console, OutputStyle
 from asct.cli.summary import print_summary
+from asct.store.model import HostEntry
 from tests.export.fakes import Fakes
 from tests.export.sample import Sample, write_sample
 
@@ -77,10 +78,20 @@ def test_quiet_tells_the_fix(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     jobs = tuple(replace(job, entry=entry) for job, entry in zip(view.jobs, entries, strict=True))
     _, err = ended(replace(view, jobs=jobs, run=view.run.model_copy(update={"jobs": entries})), capsys, quiet=True)
     assert err == [
-        "complete: 3 of 25 measurements failed",
+        "complete: 3 of 25 measurements failed and 1 is noisy",
         "  storage-io-depth-sweep on local: E601 no space left",
         "  hint: free some space in the work folder",
     ]
+
+
+def test_a_cause_that_names_its_host_is_told_without_another_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    view = viewed(tmp_path, verdicts=False)
+    reason = "E301 n2: connection refused"
+    view.run.hosts.insert(0, HostEntry(name="n2", transport="ssh", status="unreachable", reason=reason))
+    view.run.exit_code = 3
+    assert ended(view, capsys, quiet=True)[1][:2] == ["complete: 1 of 2 hosts could not be used", f"  {reason}"]
 
 
 def test_quiet_is_silent_if_all_is_well(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

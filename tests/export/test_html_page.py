@@ -11,8 +11,10 @@ from unittest.mock import patch
 
 import pytest
 
+from asct.analysis.cause import Cause
 from asct.analysis.grid import ColumnHead, TableCell, TextTable
 from asct.analysis.report import Caution, build
+from asct.analysis.verdict import VerdictSummary
 from asct.analysis.view import RunView, open_view
 from asct.export import html
 from tests.analysis.test_report_sections import second_run
@@ -41,6 +43,25 @@ def test_the_first_cause_leads_to_its_section(view: Viewer) -> None:
     assert '<a href="#storage-io-depth-sweep">' in verdict
     good = part(html.render(view(verdicts=False, quiet=True)), "verdict")
     assert "First cause" not in good
+
+
+@pytest.mark.parametrize("folded", [True, False])
+def test_a_verdict_of_many_sentences_shows_the_outcomes_and_folds_the_rest(view: Viewer, folded: bool) -> None:
+    one = view(fail_depth=64)
+    causes = ("E602 fio reached its time limit", "E601 no space left")[: 1 + folded]
+    summary = VerdictSummary("1 host could not be used", "missing", causes, ("3 of 25 failed", "1 is noisy"), ("A",))
+    cause = Cause("depths on local", causes[0], "free some space", "depths")
+    with patch.object(html, "build", lambda _: replace(build(one), summary=summary, cause=cause)):
+        found = part(html.render(one), "verdict")
+    shown, _, rest = found.partition("<details>")
+    text = text_of(shown)
+    assert text.count(causes[0]) == 1
+    assert "Fix free some space; then asct resume" in text
+    if folded:
+        assert "3 of 25 failed. 1 is noisy." in text
+        assert text_of(rest) == "1 other cause and 1 remark E601 no space left A"
+    else:
+        assert "3 of 25 failed. 1 is noisy. A." in text and not rest
 
 
 def test_key_results_are_grouped_and_link_to_their_benchmarks(view: Viewer) -> None:
@@ -112,7 +133,11 @@ def test_long_host_names_are_shortened_and_can_be_read_in_full(view: Viewer) -> 
         r'<(?:td|th scope="row")[^>]*title="([^"]*)"[^>]*>(?:<span>)?\N{HORIZONTAL ELLIPSIS}node-\d', body
     )
     assert set(cells) == set(names)
-    assert all(f"<h3>{name} </h3>" in part(body, "hosts") for name in names)
+    coverage = part(body, "hosts")
+    assert all(f"<h3>{name} </h3>" in coverage for name in names)
+    full, short = "rack07-node-[1:2].lab.example.com", "\N{HORIZONTAL ELLIPSIS}node-[1:2]"
+    assert re.search(rf'<th scope="row"[^>]* title="{re.escape(full)}">{re.escape(short)}<', coverage)
+    assert "Host names are shown without <code>rack07-</code> and <code>.lab.example.com</code>." in coverage
 
 
 def test_only_six_ranges_of_hosts_are_named_below_the_title(view: Viewer) -> None:
@@ -192,6 +217,14 @@ def test_a_single_folded_figure_is_not_plural(view: Viewer, monkeypatch: pytest.
     figures = part(html.render(view()), "storage-io-depth-sweep").count("<figure")
     monkeypatch.setattr(html, "_MOST_FIGURES", figures - 1)
     assert "<summary>1 more figure</summary>" in html.render(view())
+
+
+def test_the_columns_before_the_first_number_name_the_rows_of_a_table_of_sentences(view: Viewer) -> None:
+    body = html.render(view(hosts=("n1", "n2")))
+    table = re.search(r'<table[^>]*data-keys="(\d)">.*?</table>', part(body, "expectations"), re.DOTALL)
+    assert table
+    heads = re.findall(r'<th scope="col"[^>]*>([^<]*)<', table[0])
+    assert heads[: int(table[1]) + 1] == ["Outcome", "Metric", "At", "Measured"]
 
 
 def test_only_a_long_name_of_a_row_may_be_broken_into_lines() -> None:

@@ -206,6 +206,18 @@ def test_noisy_is_never_green_and_says_that_the_expectations_held() -> None:
     assert "All 4 expectations were met" in found.details
 
 
+def test_problems_that_count_the_same_share_a_sentence() -> None:
+    jobs = [job_of("j0", ["failed", "noisy", "ok"], unstarted=2), job_of("j1", ["noisy"] * 3, strict=True)]
+    found = summarize(view_of(jobs, [verdict("fail"), verdict("unknown"), verdict("unknown"), verdict("pass")]))
+    assert found.sentence == "1 of 4 expectations failed and 2 could not be judged"
+    assert found.others == ("1 of 8 measurements failed, 2 are missing, 3 are too noisy for `strict` and 1 is noisy",)
+    alone = summarize(view_of([job_of("j0", ["failed"] * 2)], [verdict("unknown")] * 3))
+    assert (alone.sentence, alone.others) == (
+        "Both measurements failed",
+        ("None of the 3 expectations could be judged",),
+    )
+
+
 def test_a_run_that_failed_outside_its_points_is_red() -> None:
     view = view_of([job_of("j0", ["ok"])], [], findings=True)
     [problem] = list(ET.fromstring(junit.render(view)).iter("error"))

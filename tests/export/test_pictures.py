@@ -32,6 +32,14 @@ def test_hosts_share_pictures_except_those_of_matrices(view: Viewer) -> None:
     assert sorted(pictures(replace(several, jobs=jobs))) == ["latency-sweep/nodes-a", "latency-sweep/nodes-b"]
 
 
+def test_long_host_names_are_as_short_as_on_the_page(view: Viewer, tmp_path: Path) -> None:
+    run = view(hosts=("rack07-node-1.lab.example.com", "rack07-node-2.lab.example.com"))
+    latency = next(path for path in write(run, "svg", tmp_path) if path.stem == "latency-sweep")
+    text = latency.read_text(encoding="utf-8")
+    assert "\N{HORIZONTAL ELLIPSIS}node-2" in text and "2.lab.example.com" not in text
+    assert "2 hosts (names without rack07- and .lab.example.com)" in text
+
+
 def renamed(view: RunView, *names: str) -> RunView:
     """Return the latency job under each of these names."""
     job = next(job for job in view.jobs if job.entry.benchmark == "latency-sweep")
