@@ -10,6 +10,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, Final
 
+from asct.values.memory import is_out_of_memory
+
 _COLLECT_AFTER: Final = (100_000, 50, 100)
 """Garbage collection thresholds. Records contain no cycles, but with the default thresholds, the garbage collector
 repeatedly scans hundreds of thousands of records, so that reading the records of 200 CPUs took 50 % longer."""
@@ -18,24 +20,16 @@ PYDANTIC_KNOWN: Final = "2.14."
 _PLUGIN_LOADER: Final = "pydantic.plugin._loader"
 
 
-_NO_MEMORY: Final = ("Cannot allocate memory", "failed to map segment")
-"""Phrases that appear in the messages of OSError and ImportError when the process is out of memory (from
-strerror(ENOMEM) and ld.so)."""
-
-
 def main() -> None:
     """Run the command and exit with its exit code."""
     try:
         _main()
     except Exception as problem:  # noqa: BLE001 - raised before asct.cli.app could handle it
-        known = isinstance(problem, MemoryError) or any(word in str(problem) for word in _NO_MEMORY)
+        known = is_out_of_memory(problem)
         if not known:
-            try:
-                import traceback
+            import traceback
 
-                traceback.print_exc()
-            except MemoryError:  # memory already ran out before this, even if CPython reported it as SystemError
-                known = True
+            traceback.print_exc()
         os.write(2, b"error[E916]: asct ran out of memory\n" if known else b"error[E970]: a bug in asct\n")
         os._exit(3 if known else 70)
 

@@ -24,6 +24,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from asct.diagnostics.model import Diagnostic
+from asct.values.memory import is_out_of_memory
 
 
 class AsctError(Exception):
@@ -112,7 +113,7 @@ class Interrupted(AsctError):
 
 def exhausted(problem: BaseException) -> NotMeasured | None:
     """Return an error (E916) if `problem` means that this machine has run out of memory or threads, otherwise None."""
-    if isinstance(problem, MemoryError):
+    if is_out_of_memory(problem):
         message, what = "asct ran out of memory", "memory (`ulimit -v`, the memory limit of the container)"
     elif isinstance(problem, RuntimeError) and "start new thread" in str(problem):
         message, what = "the system cannot start another thread", "threads (`ulimit -u`, `ulimit -v`, pids.max)"

@@ -79,9 +79,11 @@ def execute(
         for name in report_names(resolved.report.formats) if ci else dict.fromkeys(resolved.report.formats):
             try:
                 paths = write_report(view, name, layout.root)
-            except (AsctError, MemoryError) as problem:  # an error in a report must not hide the results
+            except Exception as problem:  # an error in a report must not hide the results
                 known = problem if isinstance(problem, AsctError) else exhausted(problem)
-                options.console.diagnostics(known.diagnostics if known else ())
+                if known is None:
+                    raise
+                options.console.diagnostics(known.diagnostics)
             else:  # a run without values has no CSV files and no pictures
                 if paths:
                     reports[name] = paths[0]

@@ -198,7 +198,9 @@ class HostRunner:
             self._failed(error, next(status for kind, status in _STATUSES.items() if isinstance(error, kind)))
             for job in self.jobs:
                 job.entry.refused |= isinstance(error, HostLocked)
-        except (MemoryError, RuntimeError) as error:
+        except AsctError:
+            raise
+        except Exception as error:
             if (known := exhausted(error)) is None:
                 raise
             self._failed(known, "unfit")

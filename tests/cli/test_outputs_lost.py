@@ -61,7 +61,7 @@ def test_an_error_that_nobody_can_read_keeps_its_code(
     assert asct(tmp_path, *arguments, redirect=redirect).returncode == code
 
 
-@pytest.mark.parametrize("kilobytes", [20_000, 35_000, 45_000, 60_000])
+@pytest.mark.parametrize("kilobytes", [20_000, 24_500, 27_500, 29_000, 35_000, 45_000, 60_000])
 def test_without_memory_or_threads_a_run_is_not_measured_and_not_a_bug(
     plan_file: Path, tmp_path: Path, kilobytes: int
 ) -> None:
