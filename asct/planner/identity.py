@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from operator import is_
 from typing import Any
 
@@ -67,7 +68,16 @@ class PointIds:
 
 
 def _pair(name: str, value: Any) -> str:
+    return _known_pair(name, value) if type(value) in (int, str) else _encoded_pair(name, value)
+
+
+def _encoded_pair(name: str, value: Any) -> str:
     return f"{canonical_json(name)}:{canonical_json(value)}"
+
+
+_known_pair = lru_cache(maxsize=1 << 12)(_encoded_pair)
+"""Encodes a pair whose value is an int or a str only once, because many points of a sweep share it. Equal values of
+other types may have different texts (`0.0` and `-0.0`)."""
 
 
 def frozen_key(value: Any) -> Any:
