@@ -89,10 +89,7 @@ def execute(
                     reports[name] = paths[0]
         return {name: str(path) for name, path in reports.items()}
 
-    # A run creates many small objects and few cycles. With the default thresholds, garbage collection takes a tenth of
-    # the time of a short point.
-    gc.freeze()
-    gc.set_threshold(100_000, 50, 100)
+    gc.freeze()  # the modules and the plan exist until the end of the run, so scanning them would be useless
     local = {name for name, host in resolved.hosts.items() if host.transport == "local"}
     with RunLog(options.log_level) as log, choose(options.console, local) as progress:
         how = replace(how, command=(PROGRAM, *sys.argv[1:]))
