@@ -346,6 +346,7 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        optimized=False,  # folding constants takes longer than it saves, because a command renders few pages
     )
     environment.filters |= {"link": quote, "unbroken": _unbroken, "counted": counted, "caption": caption}
     return environment

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from typing import Any, Final
 
@@ -38,6 +39,7 @@ _MOST_POINTS: Final = 2000
 """Maximum number of visits and repeats that a figure shows as points, which keeps the page small."""
 
 
+@cache
 def plotly_javascript() -> str:
     """Return the source code of plotly.js, which is part of the installed plotly package."""
     from plotly.offline import get_plotlyjs
