@@ -215,7 +215,8 @@ class RemoteHost(Host):
         if flag == "x":
             return f"{name} is not a regular file and was not copied"
         target = task.into / name
-        make_folder(target.parent)
+        if target.parent != task.into:
+            make_folder(target.parent)
         if flag == "e":
             save(target, [])
             return ""
