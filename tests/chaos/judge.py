@@ -32,8 +32,8 @@ METRICS = {"quick": {"elapsed"}, "steady": {"latency", "data_size"}, "steps": {"
 """The metrics that every repeat must contain."""
 LEFT = "ls -d /var/tmp/asct/run-* /var/tmp/asct.lock.* 2>/dev/null; find /home/*/.cache -name '*.part' 2>/dev/null || :"
 LOCK_FREE = "if [ ! -e /var/tmp/asct.lock ] || flock -n /var/tmp/asct.lock true; then echo free; fi"
-GONE_S = 40.0
-"""Seconds to wait for a runner without a connection to end; it stays for 30 s."""
+GONE_S = 120.0
+"""Seconds to wait for a runner without a connection to end; it stays for 30 s, and a busy machine ends it later."""
 
 
 def whole_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -148,9 +148,9 @@ def _wrong(run: Path, key: Repeat, mine: dict[str, dict[str, Any]]) -> str:
     return "" if told == (asked, str(asked)) else f"has the depths {told}"
 
 
-def left(scene: Scene, seconds: float = GONE_S) -> Iterator[str]:
+def left(scene: Scene) -> Iterator[str]:
     """Yield what remains on the host: processes, files and the lock."""
-    if not until(lambda: not scene.running(), seconds):
+    if not until(lambda: not scene.running(), GONE_S):
         yield f"processes left on the host: {scene.running()}"
     found = scene.sh(LEFT).split()
     if found:

@@ -39,7 +39,7 @@ benchmarks:
   - {id: steps, uses: latency-sweep, config: {max_size: 64K, points_per_octave: 1}, sweep: {seed: [11, 12, 13]}}
   - id: disk
     uses: storage-fio
-    config: {duration: 200ms, filesize: 1M, numjobs: 1, direct: false, file_names: /var/tmp/data}
+    config: {duration: 200ms, filesize: 1M, numjobs: 1, rate_iops: 1000, direct: false, file_names: /var/tmp/data}
     sweep: {iodepth: [1, 2]}
 """
 """The plan contains jobs whose tasks are all sent to the host in advance, a job whose tasks are sent one by one, and a

@@ -17,7 +17,6 @@ AGAIN = 0.3
 """Share of the first resumes that are disturbed as well."""
 STOPS = {"asct SIGTERM": 143, "asct SIGINT": 130, "asct SIGHUP": 143}
 """Faults after which asct itself cleans up, each with the exit code of asct."""
-ENDED_S = 60.0
 
 
 @dataclass
@@ -65,7 +64,7 @@ class Trial:
         if kind in STOPS and kind in self.faults:
             if code not in (STOPS[kind], 0):
                 self.violations.append(f"{kind} ended it with {code}")
-            self.violations += [f"after {kind}: {text}" for text in left(self.scene, ENDED_S)]
+            self.violations += [f"after {kind}: {text}" for text in left(self.scene)]
 
     def _hurt(self, part: Part, kind: str) -> None:
         if not part.running:

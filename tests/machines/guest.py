@@ -209,6 +209,11 @@ class Guest:
         assert done.returncode == 0, f"{script}: {done.stderr.decode()}"
         return done.stdout.decode()
 
+    def blank(self, *drives: Drive) -> None:
+        """Fill drives with zeros, because tests leave data on them."""
+        for drive in drives:
+            self.sh(f"dd if=/dev/zero of={drive.disk()} bs=1M count={drive.mib} conv=fsync 2>/dev/null")
+
 
 def hosts(*guests: Guest, **changes: object) -> str:
     """Return the `hosts:` section of a plan, with the names of the machines."""

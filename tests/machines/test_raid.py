@@ -39,11 +39,6 @@ def left_over(lab: Guest) -> str:
     return lab.sh(f"grep ^md /proc/mdstat | grep -v ^md7 || true; for disk in {drives}; do wipefs $disk; done").strip()
 
 
-def blank(lab: Guest) -> None:
-    for drive in MEMBERS:
-        lab.sh(f"dd if=/dev/zero of={drive.disk()} bs=1M count={drive.mib} conv=fsync 2>/dev/null")
-
-
 def test_sets_are_measured_and_nothing_of_them_is_left(lab: Guest, tmp_path: Path) -> None:
     four = tuple(drive.disk() for drive in (*MEMBERS, LARGE_SECTORS, PAIR))
     entries = [
@@ -104,7 +99,7 @@ def test_a_member_without_consent_is_refused_before_any_host_is_contacted(lab: G
 
 @pytest.mark.parametrize(("state", "check"), [("mounted", "mounted"), ("md1", "raid"), ("data", "data")])
 def test_a_member_in_use_is_refused_and_no_set_is_created(lab: Guest, tmp_path: Path, state: str, check: str) -> None:
-    blank(lab)
+    lab.blank(*MEMBERS)
     other = scsi_disk(state)
     consents = [CONSENTS[0], consent(other, scsi_serial(state))]
     ended, _ = measured(plan([raid("set", 1, GOOD.disk(), other)], consents), [lab], tmp_path)

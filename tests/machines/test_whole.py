@@ -38,8 +38,10 @@ class Whole:
 
 @pytest.fixture(scope="module")
 def whole(pair: Guest, arm: Guest, tmp_path_factory: pytest.TempPathFactory) -> Whole:
-    """Apply the plan to both guests with one command."""
+    """Apply the plan to both guests with one command. The guests may have run it before."""
     folder = tmp_path_factory.mktemp("whole")
+    for guest in (pair, arm):
+        guest.blank(*guest.machine.drives)
     pools = {guest.machine.name: guest.sh(POOLS) for guest in (pair, arm)}
     (folder / "plan.yaml").write_text(PLAN + hosts(pair, arm))
     ended = asct("apply", "plan.yaml", cwd=folder, timeout=800)
