@@ -237,9 +237,11 @@
   }
   function fit(plot, layout, data) {
     const width = printing ? paperWidth : plot.clientWidth;
-    const inside = width - layout.margin.l - layout.margin.r - 10;
+    const map = data.length > 0 && data[0].type === "heatmap";
+    const left = map ? Math.max(layout.margin.l, 30 + Math.max(...data[0].y.map(widthOf))) : layout.margin.l; // Plotly makes room for the rows' names.
+    const inside = width - left - layout.margin.r - 10;
     if (layout.meta && layout.meta.grids) arrange(plot, layout, width);
-    fitAxes(layout, inside, data.length && data[0].type === "heatmap");
+    fitAxes(layout, inside, map);
     for (const trace of data) if (trace.colorbar) fitColourBar(trace, trace.colorbar.len * inside);
     const notes = (layout.annotations || []).filter((note) => note.name === "marker");
     const below = layout.xaxis.tickangle ? Math.max(0, roomBelow(layout.xaxis) - 80) : 0;

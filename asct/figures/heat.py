@@ -32,7 +32,7 @@ _BELOW: Final = 90
 _ROWS: Final = 12
 """Number of rows above which a figure is taller than usual, so that each row has room for its label."""
 _ROW: Final = 18
-_TITLE_BELOW: Final = 24
+_TITLE_BELOW: Final = 28
 """Distance, in pixels, between the axis and its title. The distance is needed because plotly reserves no space for
 labels that end beside the title."""
 

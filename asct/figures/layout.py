@@ -24,7 +24,7 @@ BUTTONS: Final = 28
 ROW: Final = 15
 """Height, in pixels, of a row of labels."""
 _BELOW: Final = 52
-_LEFT: Final = 34
+_LEFT: Final = 38
 """Width, in pixels, of the common title of the y axes and of the gaps beside it."""
 _PANEL_GAP: Final = 14
 _BETWEEN: Final = 0.04

@@ -124,17 +124,19 @@ window.rules = (() => {
   }
   function lineParts(plot) {
     const { left, top } = plot.getBoundingClientRect();
-    return plot.calcdata.filter(([first]) => /lines/.test(first.trace.mode) && first.trace.hoverinfo !== "skip").flatMap((points) => {
+    return plot.calcdata.filter(([first]) => /lines/.test(first.trace.mode) && first.trace.fill !== "toself").flatMap((points) => {
       const [x, y] = ["xaxis", "yaxis"].map((name) => plot._fullLayout[points[0].trace[name].replace(/^./, "$&axis")]);
       const places = points.map((one) => ({ x: left + x._offset + x.c2p(one.x), y: top + y._offset + y.c2p(one.y) }))
         .filter((one) => Number.isFinite(one.x) && Number.isFinite(one.y));
       return places.slice(1).map((one, index) => [places[index], one]);
     });
   }
-  // A load beside its mark is on no line; the label of a rated value may be, as its background covers the line.
+  // A load beside its mark is on no line and no interval; the label of a rated value may be, as its background covers them.
   function crossedLabels(plot) {
     const texts = all(plot, ".textpoint text").filter((one) => visible(one) && text(one));
-    const crossed = texts.filter((one) => lineParts(plot).some((line) => crosses(line, inside(one.getBoundingClientRect()))));
+    const middle = ({ left, right, top, bottom }) => [{ x: (left + right) / 2, y: top }, { x: (left + right) / 2, y: bottom }];
+    const lines = [...lineParts(plot), ...all(plot, ".yerror").map((one) => middle(one.getBoundingClientRect()))];
+    const crossed = texts.filter((one) => lines.some((line) => crosses(line, inside(one.getBoundingClientRect()))));
     const bare = all(plot, ".annotation").filter((one) => plot.layout.annotations[one.dataset.index]?.name === "rated")
       .filter((one) => !(one.querySelector(".bg").style.fillOpacity > 0.7));
     return [...crossed.map((one) => `a line crosses "${text(one)}"`), ...bare.map((one) => `${text(one)} has no background`)];
