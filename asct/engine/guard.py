@@ -152,14 +152,14 @@ _HINTS: Final = {
         "raid": "stop the array (`mdadm --stop`) and remove this drive from it",
         "open-elsewhere": "stop the program that has the drive open",
         "exclusive": "stop the program that uses the drive, or run asct under an account that may open it",
-        "multipath": "keep only one path to its content: remove the drive from the multipath map, or detach the "
-        "second loop device",
+        "multipath": "keep only one path to the content of the drive: remove the drive from the multipath map, or "
+        "detach the second loop device",
         "reserved": "release the reservation on the host that holds it",
     },
     "E443": {
-        "signature": "if you do not need its content, set `overwrite: true` for it in `safety.destroys`, or run "
-        "`wipefs -a`",
-        "data": "if you do not need its content, set `overwrite: true` for it in `safety.destroys`",
+        "signature": "if you do not need the content of the device, set `overwrite: true` for it in "
+        "`safety.destroys`, or run `wipefs -a`",
+        "data": "if you do not need the content of the device, set `overwrite: true` for it in `safety.destroys`",
     },
 }
 CHECKS: Final = {name: FailedCheckText(code, hint) for code, hints in _HINTS.items() for name, hint in hints.items()}

@@ -140,8 +140,8 @@ def check_targets(
 def _written(path: str, kind: Kind, careful: bool, host: str) -> Diagnostic | None:
     if kind == "file" and careful:
         hint = (
-            "if you do not need its content, set `overwrite: true` in the benchmark's config; otherwise, omit "
-            "`file_names`"
+            "if you do not need the content of the file, set `overwrite: true` in the benchmark's config; otherwise, "
+            "omit `file_names`"
         )
         message = f"host {host}: {path} already exists and would be overwritten"
         return Diagnostic("E430", message, hint=hint)

@@ -51,7 +51,7 @@ def command(
     """Check the hosts of a plan, or this machine, for conditions that disturb measurements.
 
     The report explains how each condition affects the results, how to fix it, and how to undo the fix. It also lists
-    every block device, with the reasons, if any, why asct would refuse to write to it. With a plan, disturbances that
+    every block device and, if asct would refuse to write to a device, the reasons. With a plan, disturbances that
     affect the plan come first.
 
     The command changes nothing and never runs sudo. The exit code is 3 if a host could not be checked.

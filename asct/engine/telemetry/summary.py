@@ -18,8 +18,8 @@ from asct.store.model import HostVerdict, Moment, Telemetry
 
 _BRIEF: Final = f"every step was shorter than {SHORT_TASK_S * 1000:g} ms, too short for the host's CPU counters"
 _NOT_READ: Final = (
-    "not read: the host does not provide its state, its clock was set back, or the program was killed together with "
-    "its shell"
+    "not read: the host does not provide its state, the host's clock was set back, or the program and its shell were "
+    "killed"
 )
 _LATE_S: Final = 1.0
 """Number of seconds by which a CPU's counted time may exceed the time between two readings. This tolerance is needed
