@@ -158,7 +158,7 @@ def _refused(host: str, item: Privilege, why: str, line: str) -> Diagnostic:
     lost = "" if item.needed else "; the measurement runs without root"
     return Diagnostic(
         "E428",
-        f"host {host}: sudo refuses to run {item.kernel} ({why}); it needs root because it {item.why}{lost}",
+        f"host {host}: sudo refuses to run {item.kernel} ({why}); the kernel needs root because it {item.why}{lost}",
         hint="add this line to sudoers on the host (`visudo -f /etc/sudoers.d/asct`), or remove `sudo: true`",
         verbatim=line,
         severity="error" if item.needed else "warning",

@@ -112,7 +112,10 @@ class _Loading:
         version = root.value.get("plan")
         if version is None:
             findings.error(
-                "E110", "`plan: 1` is missing: this may not be a plan", root.span, "start the file with `plan: 1`"
+                "E110",
+                "`plan: 1` is missing, so the file might not be a plan",
+                root.span,
+                "start the file with `plan: 1`",
             )
             return not {"benchmarks", "select", "extends"}.isdisjoint(root.value)
         if version.value == LANGUAGE_VERSION and isinstance(version.value, int) and version.value is not True:

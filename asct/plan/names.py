@@ -23,7 +23,7 @@ def folder_name(name: str, what: str) -> str:
     BadValueError."""
     if _FOLDER.fullmatch(name) and ".." not in name and len(name) <= _LONGEST:
         return name
-    hint = f"use letters, digits and . _ @ + -, starting with a letter or digit, at most {_LONGEST} characters"
+    hint = f"use at most {_LONGEST} letters, digits and . _ @ + -, starting with a letter or digit"
     raise BadValueError(f"`{shown(name)}` cannot be the name of {what}", hint)
 
 

@@ -134,7 +134,7 @@ def _known_to_where(path: str, axes: Collection[str], scope: Scope, known: dict[
         hint = did_you_mean(path, axes, f"the axes are {', '.join(sorted(axes))}; put text in quotes")
         return Diagnostic("E121", f"`{path}` is not an axis of this sweep", hint=hint)
     if path.startswith("needs."):
-        hint = "asct must know all points before the first job runs, but results exist only afterwards"
+        hint = "asct must know all points before the first job runs, but results exist only afterward"
         return Diagnostic("E121", "`where` cannot read results of `needs`", hint=hint)
     try:
         known[path] = scope.lookup(path)

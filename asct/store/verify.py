@@ -90,7 +90,7 @@ def _strangers(check: _Check) -> Iterator[Diagnostic]:
         yield from unreadable(root / path, problem).diagnostics
     for path in check.tree.strange:
         yield Diagnostic(
-            "E510", f"{root / path}: this is a link or device, which asct does not follow", hint="remove it"
+            "E510", f"{root / path}: this is a link or a device, which asct does not read", hint="remove it"
         )
 
 

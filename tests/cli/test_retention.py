@@ -225,7 +225,7 @@ def test_a_link_in_a_run_is_known_before_it_is_deleted(asct: Asct) -> None:
     (old / "jobs/notes").symlink_to("..")
     for arguments in ((), ("--yes",)):
         kept = fates(asct, "--keep", "1", *arguments)[str(old)]
-        assert kept == f"{old}/jobs/notes: this is a link or device, which asct does not follow"
+        assert kept == f"{old}/jobs/notes: this is a link or a device, which asct does not read"
     assert old.exists()
 
 

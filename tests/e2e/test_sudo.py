@@ -72,7 +72,9 @@ def test_a_device_is_written_by_root_alone_and_its_results_come_back(sshd: Sshd,
     with sudoers(f"{ACCOUNT} ALL=(root) ALL"):  # with a password: refused at once, as nobody is asked
         refused = apply(plan, tmp_path)
         assert refused.code == 3, refused.err
-        assert "a password is required); it needs root because it writes to the device" in " ".join(refused.err.split())
+        assert "a password is required); the kernel needs root because it writes to the device" in " ".join(
+            refused.err.split()
+        )
         assert loop.backing.read_bytes() == before
         grant(*offered(refused.err))
         ended = apply(plan, tmp_path)

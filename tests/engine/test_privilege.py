@@ -80,7 +80,7 @@ def test_what_is_only_useful_is_told_once_and_what_is_needed_each_time() -> None
     first = ask(rights, host, PAGES, WRITE, READ)
     assert [severity for severity, _ in first] == ["warning", "error", "warning"]
     assert first[0][1] == (
-        "host h: sudo refuses to run chase (sudo: a password is required); it needs root because it reserves "
+        "host h: sudo refuses to run chase (sudo: a password is required); the kernel needs root because it reserves "
         "2 MiB pages; the measurement runs without root"
     )
     assert ask(rights, host, PAGES, WRITE, READ) == [first[1]]

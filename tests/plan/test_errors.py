@@ -74,7 +74,7 @@ CASES = [
     (BODY + "vars: {a: *b}", ["E108 p.yaml:4:11"], "aliases", "`extends` or `vars`"),
     (HEAD + "benchmarks: " + "[" * 100_000, ["E109 p.yaml:3:112"], "deeper than 100", ""),
     ("name: t\nbenchmarks: [a]", ["E110 p.yaml:1:1"], "`plan: 1` is missing", "start the file"),
-    ("services: {web: {}}", ["E110 p.yaml:1:1"], "may not be a plan", "start the file"),
+    ("services: {web: {}}", ["E110 p.yaml:1:1"], "might not be a plan", "start the file"),
     ("plan: 2\nname: t", ["E110 p.yaml:1:7"], "version 2 of the plan language is newer", "newer asct"),
     ("plan: '1'\nname: t", ["E110 p.yaml:1:7"], "`1` is not a version", "write `plan: 1`"),
     ("plan: true\nname: t", ["E110 p.yaml:1:7"], "`true` is not a version", "write `plan: 1`"),

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     help="Reuse points measured within AGE (e.g. 7d) if nothing they depend on has changed.",
 )
 @WAIT
-@click.option("--approve", metavar="HASH", help="Run the plan only if it has this hash, as shown by `asct plan`.")
+@click.option("--approve", metavar="HASH", help="Run the plan only if its hash, which `asct plan` shows, is HASH.")
 @click.option("--label", metavar="L", help="Label for the run.")
 @CI
 @plan_options

@@ -28,7 +28,7 @@ _MOST_NAMED: Final = 6
 @click.argument("runs", nargs=-1, metavar="[RUN...]", shell_complete=completing_from(run_names))
 @click.option(
     "--metric", "metrics", multiple=True, metavar="PATTERN",
-    help="Propose a bound for each value of these metrics (`ID.METRIC`, `matrix.*`) instead of for each key result; "
+    help="Propose bounds for the values of these metrics (`ID.METRIC`, `matrix.*`) instead of for the key results; "
     "can be repeated.",
 )  # fmt: skip
 @click.option(
