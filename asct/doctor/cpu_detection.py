@@ -117,8 +117,8 @@ def _watched(meshes: Sequence[tuple[Mesh, Pmu | None]]) -> list[WatchedPort]:
 
 def _cannot(why: str) -> Diagnostic:
     hint = (
-        "this requires the arm_cmn driver; the driver's map or the mesh registers; and root access or a "
-        "kernel.perf_event_paranoid value of 0 or below"
+        "this requires the arm_cmn driver, the driver's map or the mesh registers, and root access (or a "
+        "kernel.perf_event_paranoid value of 0 or below)"
     )
     return Diagnostic("E462", f"cannot detect the CPU locations in the mesh: {why}", hint=hint)
 

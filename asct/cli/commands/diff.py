@@ -67,7 +67,7 @@ def _repeated(args: list[str]) -> list[str]:
 @results_option(file_okay=False)
 @shared_options
 def command(options: GlobalOptions, runs: tuple[str, ...], form: str, fail_on: str | None, **given: Any) -> int:
-    """Compare runs with a base: first their machines, software, plans and settings, then every value.
+    """Compare runs with a base: first the machines, software, plans and settings, then every value.
 
     The base is the first run, or the one given with --baseline. A single run (default: the latest) is compared with
     the baseline that its plan specifies.
@@ -76,8 +76,8 @@ def command(options: GlobalOptions, runs: tuple[str, ...], form: str, fail_on: s
     write PLAN/ID, PLAN/LABEL or PLAN/latest.
 
     A value has regressed or improved if its visits differ by more than chance and noise can explain. With --fail-on,
-    the exit code is 1 if a value has regressed, and 3 if that cannot be ruled out. It is always 3 if no value can be
-    compared.
+    the exit code is 1 if a value has regressed, and 3 if a regression cannot be ruled out. If no value can be
+    compared, the exit code is always 3.
     """
     from asct.analysis.diff.gate import OPTION, SMALLEST, doubts, exit_code, limit_of
     from asct.cli.files import check_folder

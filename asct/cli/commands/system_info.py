@@ -20,8 +20,8 @@ from asct.cli.options import GlobalOptions, ReportRequest, report_options, share
 def command(options: GlobalOptions, request: ReportRequest, topology: bool, base: str | None) -> int:
     """Show the facts of this machine, of other hosts, or of a snapshot.
 
-    Unknown facts are listed at the end, with the reason. Only root can read much of the firmware data. The exit code
-    is 3 if a host could not be read.
+    Unknown facts are listed at the end, with the reason. Many facts about the firmware require root. The exit code is
+    3 if a host could not be read.
     """
     from asct.cli.machines import print_facts, read_machines
 
