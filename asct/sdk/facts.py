@@ -13,7 +13,7 @@ CacheType = Literal["Data", "Instruction", "Unified"]
 class Fact(BaseModel):
     """Base class of the parts of asct.facts/1. Instances are read-only; extra fields and NaN are rejected."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, allow_inf_nan=False, defer_build=True)
 
 
 class Cache(Fact):
@@ -536,8 +536,6 @@ class ToolFact(Fact):
 
 class HostFacts(Fact):
     """The facts of one host."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, allow_inf_nan=False, defer_build=True)
 
     schema_: Literal["asct.facts/1"] = Field("asct.facts/1", alias="schema")
     host: str

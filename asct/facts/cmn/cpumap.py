@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from asct.facts.cmn.model import CpuPort, Mesh
 from asct.facts.snapshot import Snapshot
@@ -25,8 +25,6 @@ from asct.values.cpulist import MAX_CPU
 class CachedCpuMap(Fact):
     """Detected CPU locations, and the machine state for which they are valid. `places` maps each mesh instance to the
     CPU locations in that mesh."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, allow_inf_nan=False, defer_build=True)
 
     schema_: Literal["asct.cmn-cpus/1"] = Field("asct.cmn-cpus/1", alias="schema")
     detected_at: str

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Field, PlainSerializer, WithJsonSchema
+from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
 
 from asct.sdk.facts import Fact
 
@@ -189,8 +189,6 @@ class Mesh(Fact):
 
 class CmnReport(Fact):
     """The meshes of a machine. If none was found, `unknown` contains the reason."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, allow_inf_nan=False, defer_build=True)
 
     schema_: Literal["asct.cmn/1"] = Field("asct.cmn/1", alias="schema")
     host: str | None = None
