@@ -11,10 +11,9 @@ from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, field
 
 from asct.facts.cpusets import Set, Texts, agreed, cpus_of, differ, numbered
-from asct.facts.designs import decimal
 from asct.facts.snapshot import Snapshot
 from asct.facts.sources import CPU, NODE
-from asct.facts.unknown import UnknownFacts, fields
+from asct.facts.unknown import UnknownFacts, fields, whole
 from asct.values.cpulist import MAX_CPU, format_cpulist
 
 _START = re.compile(r"^(?:processor|cpu number)[ \t]*:[ \t]*([0-9]{1,5})[ \t]*$", re.MULTILINE)
@@ -42,17 +41,17 @@ class CpuInfo:
 def cpuinfo(text: str | None) -> CpuInfo:
     """Parse the blocks in /proc/cpuinfo, and the lines that s390 prints (`processor 0: version = FF, machine =
     3906`)."""
-    whole = text or ""
+    printed = text or ""
     own: dict[int, dict[str, str]] = {}
-    for match in _S390.finditer(whole):
+    for match in _S390.finditer(printed):
         own.setdefault(int(match[1]), {}).update(_EQUALS.findall(match[2]))
     shared = next(iter(own.values()), {})
-    starts = list(_START.finditer(whole))
+    starts = list(_START.finditer(printed))
     for match, after in zip(starts, [*starts[1:], None], strict=False):
-        block = whole[match.start() : after.start() if after else len(whole)]
+        block = printed[match.start() : after.start() if after else len(printed)]
         if int(match[1]) <= MAX_CPU:
             own.setdefault(int(match[1]), {}).update(fields(block))
-    common = {**fields(whole), **shared}
+    common = {**fields(printed), **shared}
     counts = Counter(name for block in own.values() for name in block)
     return CpuInfo(common, {name: text for name, text in common.items() if counts[name] <= 1}, own)
 
@@ -99,7 +98,7 @@ class Cpus:
 
     def number(self, cpu: int, name: str) -> int | None:
         """Return a topology ID, or None if it is missing."""
-        found = decimal(self.of(cpu).get(f"topology/{name}"))
+        found = whole(self.of(cpu).get(f"topology/{name}"))
         return None if found in _NO_ID else found
 
     def sets(self, files: Collection[tuple[str, str]]) -> dict[int, Set]:
@@ -180,7 +179,7 @@ def _packages(cpus: Cpus) -> dict[int, Hashable]:
 def _printed(cpus: Cpus, cpu: int, *names: str) -> int | None:
     """Return the value of the first field in `names` that a CPU's block in /proc/cpuinfo contains as a number."""
     block = cpus.info.own.get(cpu, {})
-    return next((number for name in names if (number := decimal(block.get(name))) is not None), None)
+    return next((number for name in names if (number := whole(block.get(name))) is not None), None)
 
 
 def _merged(packages: Mapping[int, Hashable], shared: Collection[Set]) -> dict[int, Hashable]:

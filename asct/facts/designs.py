@@ -10,13 +10,13 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from asct.facts.unknown import whole
 from asct.resources import data
 
 Texts = Mapping[str, str]
 _TABLES: Mapping[str, Any] = data(__file__, "designs.yaml")
 
 _HEX = re.compile(r"(?:0x)?([0-9a-fA-F]{1,16})")
-_DECIMAL = re.compile(r"[0-9]{1,9}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +44,6 @@ def hexadecimal(text: str | None) -> int | None:
     """Parse a hexadecimal number such as `0xd0c`; return None for any other text."""
     match = _HEX.fullmatch((text or "").strip())
     return int(match[1], 16) if match else None
-
-
-def decimal(text: str | None) -> int | None:
-    """Parse a decimal number such as `143`; return None for any other text."""
-    stripped = (text or "").strip()
-    return int(stripped) if _DECIMAL.fullmatch(stripped) else None
 
 
 def x86_level(flags: Collection[str]) -> str | None:
@@ -105,7 +99,7 @@ def power(values: Texts) -> Design:
 
 def s390(values: Texts) -> Design:
     """Parse `vendor_id : IBM/S390`, `processor 0: version = FF, ..., machine = 3906` (arch/s390/kernel/processor.c)."""
-    machine = decimal(values.get("machine"))
+    machine = whole(values.get("machine"))
     return Design(
         values.get("vendor_id") or None,
         None if machine is None else f"IBM {machine}",
@@ -156,8 +150,8 @@ _ARROW_LAKE_U = 0xB5  # despite its name, it has the same cores as Meteor Lake
 
 def x86(values: Texts) -> Design:
     """Parse the fields that x86 prints (arch/x86/kernel/cpu/proc.c)."""
-    family, model = decimal(values.get("cpu family")), decimal(values.get("model"))
-    stepping = decimal(values.get("stepping"))
+    family, model = whole(values.get("cpu family")), whole(values.get("model"))
+    stepping = whole(values.get("stepping"))
     vendor = values.get("vendor_id") or None
     named = None if family is None or model is None else microarchitecture(vendor or "", family, model, stepping)
     return Design(
