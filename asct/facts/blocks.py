@@ -15,7 +15,7 @@ from asct.facts import mounts
 from asct.facts.devices import DeviceLocation, places
 from asct.facts.snapshot import KILLED, Snapshot
 from asct.facts.sources import BLOCK, NVME
-from asct.facts.unknown import LATE, NEEDS_ROOT, UnknownFacts, chosen, folders, whole
+from asct.facts.unknown import LATE, NEEDS_ROOT, UnknownFacts, chosen, fields, folders, whole
 from asct.instruments.nvme import UNIT_BYTES
 from asct.sdk.facts import BlockDevice, NvmeHealth
 
@@ -238,8 +238,7 @@ def _driver(name: str, files: Mapping[str, str], place: DeviceLocation | None, t
 
     A SCSI disk attached through USB has no driver, because its PCI function is the USB host controller.
     """
-    match = re.search(r"^DRIVER=(\S+)$", files.get("device/uevent", ""), re.MULTILINE)
-    own = match[1] if match else ""
+    own = fields(files.get("device/uevent"), "=").get("DRIVER", "")
     if own not in _OF_SCSI:
         return own
     return place.driver if place is not None and transport != "usb" else None

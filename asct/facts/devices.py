@@ -6,12 +6,11 @@ import re
 from dataclasses import dataclass
 
 from asct.facts.snapshot import Snapshot
-from asct.facts.unknown import whole
+from asct.facts.unknown import fields, whole
 
-_PCI = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
+PCI_ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 _FIELDS = 10
 _SPEED = re.compile(r"\d+(\.\d+)? GT/s( PCIe)?", re.ASCII)
-_DRIVER = "DRIVER="
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +34,7 @@ class DeviceLocation:
     @property
     def pci_address(self) -> str | None:
         """The PCI function to which the device is attached."""
-        return next((part for part in reversed(self.path.split("/")) if _PCI.fullmatch(part)), None)
+        return next((part for part in reversed(self.path.split("/")) if PCI_ADDRESS.fullmatch(part)), None)
 
 
 def places(snapshot: Snapshot) -> dict[str, DeviceLocation]:
@@ -59,7 +58,7 @@ def _place(path: str, first: str, second: str, interface: bool, pci: list[str]) 
         node=whole(node),
         link=link_text(speed, width),
         link_max=link_text(speed_max, width_max),
-        driver=driver.removeprefix(_DRIVER) if driver.startswith(_DRIVER) else None,
+        driver=fields(driver, "=").get("DRIVER"),
     )
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from asct.facts.devices import DeviceLocation, places
 from asct.facts.snapshot import Snapshot
 from asct.facts.sources import BIG_ENDIAN, NET
-from asct.facts.unknown import NEEDS_ROOT, UnknownFacts, folders, whole
+from asct.facts.unknown import NEEDS_ROOT, UnknownFacts, fields, folders, whole
 from asct.sdk.facts import Interface, Network, NetworkNamespace
 
 _TYPES = {"772": "loopback", "32": "infiniband"}
@@ -61,8 +61,8 @@ def network(snapshot: Snapshot, arch: str | None, gaps: UnknownFacts) -> Network
     made = [_interface(name, files, where.get(f"{NET}/{name}"), addresses, gaps) for name, files in texts.items()]
     members: dict[str, list[str]] = {}
     for name, files in texts.items():
-        if match := re.search(r"^INTERFACE=(\S+)$", files.get("master/uevent", ""), re.MULTILINE):
-            members.setdefault(match[1], []).append(name)
+        if upper := fields(files.get("master/uevent"), "=").get("INTERFACE"):
+            members.setdefault(upper, []).append(name)
     return Network(
         ipv4=_own(4, routes, addresses, snapshot, gaps),
         ipv6=_own(6, routes, addresses, snapshot, gaps),
@@ -79,7 +79,6 @@ def _interface(
 ) -> Interface:
     hardware = place is not None or "device/uevent" in files
     speed = whole(files.get("speed"))
-    driver = re.search(r"^DRIVER=(\S+)$", files.get("device/uevent", ""), re.MULTILINE)
     if hardware and not speed:
         up = files.get("operstate") == "up"
         why = "not reported by the driver, as is typical of virtual interfaces" if up else "there is no link"
@@ -92,7 +91,7 @@ def _interface(
         mac=files.get("address") or None,
         speed=speed * 1e6 if speed else None,
         duplex=files.get("duplex") if files.get("duplex") in ("full", "half") else None,
-        driver=driver[1] if driver else None,
+        driver=fields(files.get("device/uevent"), "=").get("DRIVER"),
         node=place.node if place else None,
         pci_address=place.pci_address if place else None,
         rx_queues=place.receiving if place else None,
@@ -106,11 +105,11 @@ def _kind(files: Mapping[str, str], hardware: bool) -> str:
     """Return the kind of an interface. A veth has neither hardware nor a DEVTYPE, but is linked to another
     interface."""
     number = files.get("type", "")
-    devtype = re.search(r"^DEVTYPE=(\S+)$", files.get("uevent", ""), re.MULTILINE)
+    devtype = fields(files.get("uevent"), "=").get("DEVTYPE")
     if "tun_flags" in files:
         return "tun"
     if devtype:
-        return _DEVTYPES.get(devtype[1], "other")
+        return _DEVTYPES.get(devtype, "other")
     if number in _TYPES:
         return _TYPES[number]
     if number != _ETHERNET:

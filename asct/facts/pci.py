@@ -8,17 +8,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from asct.facts.devices import link_text
+from asct.facts.devices import PCI_ADDRESS, link_text
 from asct.facts.snapshot import Snapshot
-from asct.facts.unknown import UnknownFacts, whole
+from asct.facts.unknown import UnknownFacts, fields, whole
 from asct.resources import data
 from asct.sdk.facts import BlockDevice, Interface, PciDevice
 
 CLASSES: Mapping[str, str] = data(__file__, "kernel.yaml")["pci_classes"]
-_ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 _ROOT = re.compile(r"pci([0-9a-f]{4,8}:[0-9a-f]{2})")
 _NUMBER = re.compile(r"0x([0-9a-f]{4,6})")
-_DRIVER = "DRIVER="
 _CELLS = 12
 
 
@@ -46,7 +44,7 @@ def _function(cells: list[str], names: dict[str, list[str]]) -> PciDevice | None
     """Parse a line that contains the real path, class, vendor, device, node, link (current speed and width, highest
     speed and width), driver, names and physical function. Return None if the line is malformed."""
     path, code, vendor, device, node, *link, driver, own, physical = (cells + [""] * _CELLS)[:_CELLS]
-    places = [part for part in path.split("/") if _ADDRESS.fullmatch(part)]
+    places = [part for part in path.split("/") if PCI_ADDRESS.fullmatch(part)]
     root = next((match[1] for part in path.split("/") if (match := _ROOT.fullmatch(part))), None)
     number = _NUMBER.fullmatch(code)
     kind = named(number[1]) if number else None
@@ -59,12 +57,12 @@ def _function(cells: list[str], names: dict[str, list[str]]) -> PciDevice | None
         class_code=number[1],
         vendor_id=match[1] if (match := _NUMBER.fullmatch(vendor)) else None,
         device_id=match[1] if (match := _NUMBER.fullmatch(device)) else None,
-        driver=driver.removeprefix(_DRIVER) if driver.startswith(_DRIVER) else None,
+        driver=fields(driver, "=").get("DRIVER"),
         node=whole(node),
         root=root,
         bridges=bridges,
         link=link_text(*link[:2]),
         link_max=link_text(*link[2:]),
         names=list(dict.fromkeys([*names.get(address, []), *own.split()])),
-        physical=physical if _ADDRESS.fullmatch(physical) else None,
+        physical=physical if PCI_ADDRESS.fullmatch(physical) else None,
     )

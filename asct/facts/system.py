@@ -66,12 +66,8 @@ def _has_dmi(snapshot: Snapshot) -> bool:
 def device_tree(snapshot: Snapshot) -> dict[str, str]:
     """Return `model`, `compatible` (separated by spaces) and `serial-number` of the device tree, or an empty dictionary
     if there is none."""
-    made: dict[str, str] = {}
-    for line in (snapshot.command_output("device-tree") or "").split("\n"):
-        name, equals, value = line.partition("=")
-        if equals and value.strip():
-            made.setdefault(name, value.strip())
-    return made
+    found = fields(snapshot.command_output("device-tree"), "=")
+    return {name: value for name, value in found.items() if value}
 
 
 def _of_device_tree(snapshot: Snapshot, container: str | None, gaps: UnknownFacts) -> Product:

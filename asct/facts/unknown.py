@@ -88,12 +88,12 @@ def real(text: str | None) -> float | None:
     return float(stripped)
 
 
-def fields(text: str | None) -> dict[str, str]:
+def fields(text: str | None, separator: str = ":") -> dict[str, str]:
     """Parse lines of the form `name : value`. If a name is repeated, its first line applies."""
     found: dict[str, str] = {}
     for line in (text or "").split("\n"):
-        name, colon, value = line.partition(":")
-        if colon:
+        name, separated, value = line.partition(separator)
+        if separated:
             found.setdefault(name.strip(), value.strip())
     return found
 
