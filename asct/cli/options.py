@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import click
 
 from asct import __version__
-from asct.cli.completion_context import assignments, completing_from, entries, hosts, profiles, tags
+from asct.cli.completion import assignments, entries, hosts, profiles, tags
 from asct.cli.console import Console, OutputStyle, harmless
 from asct.engine.options import FORKS as DEFAULT_FORKS
 
@@ -243,21 +243,21 @@ plan_options: Callable[[F], F] = _gathered("selection", PlanSelection, (
     click.option(
         "--host", "hosts", multiple=True, metavar="H",
         help="Use only this host, group, range or pattern. Can be repeated or comma-separated.",
-        shell_complete=completing_from(hosts),
+        shell_complete=hosts,
     ),
     click.option(
         "--benchmark", "benchmarks", multiple=True, metavar="ID", help="Use only the benchmark with this id.",
-        shell_complete=completing_from(entries),
+        shell_complete=entries,
     ),
     click.option(
         "--tag", "tags", multiple=True, metavar="T", help="Use only benchmarks with this tag.",
-        shell_complete=completing_from(tags),
+        shell_complete=tags,
     ),
     click.option(
-        "--profile", metavar="P", help="Apply this profile from the plan.", shell_complete=completing_from(profiles)
+        "--profile", metavar="P", help="Apply this profile from the plan.", shell_complete=profiles
     ),
     click.option(
-        "--set", "sets", multiple=True, metavar="PATH=VALUE", shell_complete=completing_from(assignments),
+        "--set", "sets", multiple=True, metavar="PATH=VALUE", shell_complete=assignments,
         help="Override a value in the plan, e.g. vars.runtime=5s.",
     ),
 ))  # fmt: skip

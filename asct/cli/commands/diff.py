@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asct.cli.completion import completing, selectors
-from asct.cli.completion_context import completing_from
-from asct.cli.completion_context import runs as run_names
+from asct.cli.completion import completing, run_names, selectors
 from asct.cli.options import FORCE_HELP, GlobalOptions, results_option, shared_options
 
 if TYPE_CHECKING:
@@ -44,7 +42,7 @@ def _repeated(args: list[str]) -> list[str]:
 
 
 @click.command("diff", cls=_DiffCommand, short_help="Compare runs: show what differs and which values changed.")
-@click.argument("runs", nargs=-1, metavar="[BASE] [NEW...]", shell_complete=completing_from(run_names))
+@click.argument("runs", nargs=-1, metavar="[BASE] [NEW...]", shell_complete=run_names)
 @click.option("-b", "--baseline", metavar="RUN", help="Compare with RUN instead of the first run.")
 @click.option(
     "-k", "--benchmarks", "words", multiple=True, metavar="NAME... ^NAME",

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from asct.cli.completion_context import completing_from
-from asct.cli.completion_context import runs as run_names
+from asct.cli.completion import run_names
 from asct.cli.options import GlobalOptions, results_option, shared_options
 from asct.diagnostics.model import Diagnostic
 from asct.diagnostics.suggest import did_you_mean
@@ -25,7 +24,7 @@ _MOST_NAMED: Final = 6
 
 
 @click.command("expect", short_help="Propose expectations based on measured values.")
-@click.argument("runs", nargs=-1, metavar="[RUN...]", shell_complete=completing_from(run_names))
+@click.argument("runs", nargs=-1, metavar="[RUN...]", shell_complete=run_names)
 @click.option(
     "--metric", "metrics", multiple=True, metavar="PATTERN",
     help="Propose bounds for the values of these metrics (`ID.METRIC`, `matrix.*`) instead of for the key results; "

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asct.cli.completion import completing, format_names
-from asct.cli.completion_context import completing_from
-from asct.cli.completion_context import runs as run_names
+from asct.cli.completion import completing, format_names, run_names
 from asct.cli.options import GlobalOptions, results_option, shared_options
 
 if TYPE_CHECKING:
@@ -21,7 +19,7 @@ _ELSEWHERE = "wait until it ends, or write the reports to another directory with
 
 
 @click.command("report", short_help="Render run reports again.")
-@click.argument("runs", nargs=-1, metavar="[RUN...]", shell_complete=completing_from(run_names))
+@click.argument("runs", nargs=-1, metavar="[RUN...]", shell_complete=run_names)
 @click.option(
     "-f", "--format", "names", multiple=True, metavar="FORMAT",
     help="Report format; can be repeated. `asct list formats` lists them.",

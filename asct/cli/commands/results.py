@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asct.cli.completion_context import completing_from
-from asct.cli.completion_context import runs as run_names
+from asct.cli.completion import run_names
 from asct.cli.options import Duration, GlobalOptions, results_option, shared_options
 from asct.diagnostics.model import Diagnostic
 from asct.diagnostics.suggest import did_you_mean
@@ -77,7 +76,7 @@ def _as_json(item: ListedRun) -> dict[str, Any]:
 
 
 @command.command("show", short_help="Show a run: hosts, jobs, verdicts and values.")
-@click.argument("run", default="latest", shell_complete=completing_from(run_names))
+@click.argument("run", default="latest", shell_complete=run_names)
 @results_option(file_okay=False)
 @shared_options
 def show(options: GlobalOptions, run: str, results: str) -> int:
@@ -123,7 +122,7 @@ def _show_head(options: GlobalOptions, stored: StoredRun) -> None:
 
 @command.command("query", short_help="Run an SQL query on the values in runs.")
 @click.argument("sql")
-@click.argument("runs", metavar="[RUN]...", nargs=-1, shell_complete=completing_from(run_names))
+@click.argument("runs", metavar="[RUN]...", nargs=-1, shell_complete=run_names)
 @results_option(file_okay=False)
 @shared_options
 def query_(options: GlobalOptions, sql: str, runs: tuple[str, ...], results: str) -> int:
@@ -164,7 +163,7 @@ def _as_cell(value: Any) -> str:
 
 
 @command.command("verify", short_help="Check the files in a run.")
-@click.argument("run", default="latest", shell_complete=completing_from(run_names))
+@click.argument("run", default="latest", shell_complete=run_names)
 @results_option(file_okay=False)
 @shared_options
 def verify_(options: GlobalOptions, run: str, results: str) -> int:
@@ -189,7 +188,7 @@ def verify_(options: GlobalOptions, run: str, results: str) -> int:
 
 
 @command.command("rebuild", short_help="Rebuild a run's records.jsonl from its raw files.")
-@click.argument("run", default="latest", shell_complete=completing_from(run_names))
+@click.argument("run", default="latest", shell_complete=run_names)
 @results_option(file_okay=False)
 @shared_options
 def rebuild_(options: GlobalOptions, run: str, results: str) -> int:
@@ -217,7 +216,7 @@ def rebuild_(options: GlobalOptions, run: str, results: str) -> int:
 
 
 @command.command("label", short_help="Label a run, for example as the baseline of its plan.")
-@click.argument("run", shell_complete=completing_from(run_names))
+@click.argument("run", shell_complete=run_names)
 @click.argument("label")
 @results_option(file_okay=False)
 @shared_options
@@ -244,7 +243,7 @@ def label_(options: GlobalOptions, run: str, label: str, results: str) -> int:
 
 
 @command.command("accept", short_help="Accept the new value of a metric as the baseline.")
-@click.argument("run", shell_complete=completing_from(run_names))
+@click.argument("run", shell_complete=run_names)
 @click.argument("metric")
 @click.option("--because", required=True, metavar="TEXT", help="Why the value changed.")
 @results_option(file_okay=False)
@@ -278,7 +277,7 @@ def accept_(options: GlobalOptions, run: str, metric: str, because: str, results
 
 
 @command.command("migrate", short_help="Convert runs from older asct versions to the current format.")
-@click.argument("runs", metavar="[RUN]...", nargs=-1, shell_complete=completing_from(run_names))
+@click.argument("runs", metavar="[RUN]...", nargs=-1, shell_complete=run_names)
 @results_option(file_okay=False)
 @shared_options
 def migrate_(options: GlobalOptions, runs: tuple[str, ...], results: str) -> int:

@@ -6,14 +6,13 @@ from pathlib import Path
 
 import click
 
-from asct.cli.completion_context import completing_from
-from asct.cli.completion_context import runs as run_names
+from asct.cli.completion import run_names
 from asct.cli.options import CI, FORKS, WAIT, GlobalOptions, results_option, shared_options
 from asct.engine.options import RunOptions
 
 
 @click.command("resume", short_help="Measure the missing and failed points of a run.")
-@click.argument("run", default="latest", shell_complete=completing_from(run_names))
+@click.argument("run", default="latest", shell_complete=run_names)
 @results_option()
 @FORKS
 @WAIT

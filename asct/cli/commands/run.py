@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from asct.cli.completion import completing, selectors
-from asct.cli.completion_context import completing_from, settings
+from asct.cli.completion import completing, selectors, settings
 from asct.cli.options import FORMAT, SHOW_COMMANDS, WAIT, YES, GlobalOptions, PlanSelection, shared_options
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ because a user who interrupts a run does not want to wait for pictures; `asct re
 )
 @click.option(
     "--user-config", "--update-config", "assignments", multiple=True, metavar="BENCH.SETTING=VALUE",
-    help="Change a setting. Can be repeated, or followed by more settings.", shell_complete=completing_from(settings),
+    help="Change a setting. Can be repeated, or followed by more settings.", shell_complete=settings,
 )  # fmt: skip
 @click.option(
     "--config-file",
