@@ -6,7 +6,7 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from asct.diagnostics.model import Span
 from asct.plan.findings import Findings
@@ -18,9 +18,6 @@ from asct.sdk.needs import JobNeeds, Needs
 from asct.values.duration import format_duration
 from asct.values.quantity import format_alike
 
-if TYPE_CHECKING:
-    from asct.sdk.facts import HostFacts
-
 
 def known_settings(point: Point) -> dict[str, Any]:
     """Return the settings whose values are not pending.
@@ -30,30 +27,28 @@ def known_settings(point: Point) -> dict[str, Any]:
     return {name: value for name, value in point.settings.items() if not isinstance(value, PendingValue)}
 
 
-def needs_of(job: Job, benchmark: Benchmark[Any], facts: HostFacts | None = None) -> JobNeeds:
-    """Return the needs of a job. Without `facts`, these are an estimate for an unknown machine.
+def needs_of(job: Job, benchmark: Benchmark[Any]) -> JobNeeds:
+    """Estimate the needs of a job on an unknown machine.
 
     Raises pydantic.ValidationError only if this benchmark version rejects the job's settings.
     """
-    needs = (_needs(benchmark, point, facts) for point in job.points)
+    needs = (_needs(benchmark, point) for point in job.points)
     return JobNeeds.of(needs, job.repeats + job.warmup, job.timeout_s)
 
 
-def _needs(benchmark: Benchmark[Any], point: Point, facts: HostFacts | None) -> Needs:
-    return benchmark.needs(benchmark.params_model.model_validate(known_settings(point)), facts)
+def _needs(benchmark: Benchmark[Any], point: Point) -> Needs:
+    return benchmark.needs(benchmark.params_model.model_validate(known_settings(point)), None)
 
 
-def shared_costs(catalog: Catalog) -> Callable[[Job, HostFacts | None], JobNeeds]:
-    """Return a function that computes a job's cost. Jobs that have the same points and no facts share the result."""
+def shared_costs(catalog: Catalog) -> Callable[[Job], JobNeeds]:
+    """Return a function that computes a job's cost. Jobs that have the same points share the result."""
     done: dict[tuple[str, int, int, int], tuple[Job, JobNeeds]] = {}
 
-    def of(job: Job, facts: HostFacts | None) -> JobNeeds:
+    def of(job: Job) -> JobNeeds:
         benchmark = catalog.get(job.benchmark)
         if benchmark is None:
             return JobNeeds()
         key = (job.benchmark, id(job.points), job.repeats, job.warmup)
-        if facts is not None:
-            return needs_of(job, benchmark, facts)
         if key not in done:
             done[key] = (job, needs_of(job, benchmark))
         return done[key][1]
@@ -93,7 +88,7 @@ def check_costs(plan: Plan, jobs: Sequence[Job], catalog: Catalog, findings: Fin
     likely: Counter[tuple[str, str]] = Counter()
     bounds: Counter[tuple[str, str]] = Counter()
     for job in jobs:
-        spent = costs(job, None)
+        spent = costs(job)
         seconds[job.host] += spent.seconds
         likely.update({(job.host, target): amount for target, amount in spent.likely_writes.items()})
         bounds.update({(job.host, target): amount for target, amount in spent.writes.items()})
@@ -123,7 +118,7 @@ def check_timeouts(drafts: Sequence[JobDraft], findings: Findings) -> None:
             continue
         key = (job.benchmark, id(job.points))
         if key not in known:
-            known[key] = [_needs(draft.benchmark, point, None) for point in job.points]
+            known[key] = [_needs(draft.benchmark, point) for point in job.points]
         usual = max((need.seconds for need in known[key]), default=0.0)
         most = max((need.longest_s for need in known[key]), default=0.0)
         if max(usual, most) > job.timeout_s:

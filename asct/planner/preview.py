@@ -11,7 +11,6 @@ from asct.plan.model import Destroys
 from asct.planner.costs import shared_costs
 from asct.planner.model import Job, ResolvedPlan
 from asct.sdk.benchmark import Catalog
-from asct.sdk.facts import HostFacts
 from asct.sdk.needs import JobNeeds
 from asct.values.grouping import grouped
 
@@ -255,23 +254,14 @@ def _host_json(host: HostPreview) -> dict[str, Any]:
     }
 
 
-def preview(
-    plan: ResolvedPlan,
-    catalog: Catalog,
-    facts: Mapping[str, HostFacts] | None = None,
-    reusable: Mapping[str, int] | None = None,
-) -> Preview:
-    """Return the preview of a resolved plan.
-
-    `facts`, keyed by host, make the estimates more accurate. `reusable` maps each job's key to the number of points
-    that may be reused from earlier runs.
-    """
-    known = facts or {}
+def preview(plan: ResolvedPlan, catalog: Catalog, reusable: Mapping[str, int] | None = None) -> Preview:
+    """Return the preview of a resolved plan. `reusable` maps each job's key to the number of points that may be reused
+    from earlier runs."""
     costs = shared_costs(catalog)
     hosts = []
     for name, spec in plan.hosts.items():
         own = [job for job in plan.jobs if job.host == name]
-        jobs = tuple(JobPreview(job, costs(job, known.get(name)), (reusable or {}).get(job.key)) for job in own)
+        jobs = tuple(JobPreview(job, costs(job), (reusable or {}).get(job.key)) for job in own)
         consents = tuple(item for item in plan.safety.destroys if item.host == name)
         if jobs:
             hosts.append(HostPreview(name, spec.transport, spec.address, jobs, consents, spec.uses_sudo))

@@ -10,7 +10,7 @@ from asct.planner.preview import preview
 from asct.sdk.facts import HostFacts
 from asct.sdk.needs import Needs
 from tests.planner.building import resolved
-from tests.planner.fakes import CATALOG, Disk, DiskParams, FakeCatalog, Peak
+from tests.planner.fakes import CATALOG, Disk, DiskParams, FakeCatalog
 
 TEXT = """
 hosts: {a: {transport: local}, b: {address: b.lab}}
@@ -61,20 +61,6 @@ def test_the_longest_time_counts_rounds_up_to_the_time_limit() -> None:
         spent = needs_of(job._replace(timeout_s=limit), Rounds())
         assert (spent.seconds, spent.longest_s) == (80.0, 8 * longest)
     assert preview(resolved(TEXT), CATALOG).longest_s == 108.0
-
-
-def test_facts_reach_the_benchmark() -> None:
-    seen: list[str | None] = []
-
-    class Watching(Peak):
-        def needs(self, params: object, facts: HostFacts | None) -> object:  # type: ignore[override]
-            seen.append(facts.host if facts else None)
-            return super().needs(params, facts)  # type: ignore[arg-type]
-
-    job = resolved("benchmarks: [{uses: peak, config: {data_size: 1GiB}}]").jobs[0]
-    needs_of(job, Watching(), HostFacts(host="a", collected_at="2026-01-01T00:00:00Z"))
-    needs_of(job, Watching())
-    assert seen == ["a", None]
 
 
 def test_a_setting_that_waits_is_estimated_with_the_default() -> None:
