@@ -98,7 +98,7 @@ def _resolved(
 ) -> ResolvedPlan:
     used = {job.host for job in jobs}
     hosts = {name: spec._replace(vars={}) for name, spec in plan.hosts.items() if name in used}
-    baseline = _baseline(plan)
+    baseline = None if plan.baseline is None else str(plan.baseline.value)
     digest = plan_hash(jobs, hosts, found, plan.safety, baseline, confirm=plan.confirm)
     return ResolvedPlan(
         name=plan.name,
@@ -116,14 +116,3 @@ def _resolved(
         diagnostics=diagnostics,
         limit_s=plan.limits.duration_s,
     )
-
-
-def _baseline(plan: Plan) -> str | None:
-    """Return the value of `baseline.run` (a path, `latest` or a label), or None if there is none."""
-    if plan.baseline is None:
-        return None
-    value = plan.baseline.plain()
-    if isinstance(value, dict):
-        run = value.get("run")
-        return run.get("label") if isinstance(run, dict) else run
-    return str(value)
