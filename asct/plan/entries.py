@@ -16,7 +16,7 @@ from asct.plan.sections import EXECUTION_KEYS, read_execution
 from asct.values.error import shown
 
 ENTRY_KEYS = ("id", "uses", "extends", "hosts", "tags", "config", "sweep", "needs", *EXECUTION_KEYS)
-_SWEEP_WORDS = ("zip", "where", "exclude", "include")
+SWEEP_WORDS = ("zip", "where", "exclude", "include")
 _DASHED = re.compile(r"(\w+) *(?:-|\.\.|:) *(\w+)")
 """Matches a range in the notation of other tools: `1-4`, `1..4`, `1:4`."""
 
@@ -239,7 +239,7 @@ def _sweep(section: Section) -> Sweep:
     if node is None:
         return Sweep({})
     sweep = Section(section.context, node, "`sweep`", None, (*section.path, "sweep"))
-    axes = {key: item for key, item in sweep.members.items() if key not in _SWEEP_WORDS}
+    axes = {key: item for key, item in sweep.members.items() if key not in SWEEP_WORDS}
     zips = [item.value for item in _maps(sweep, "zip")]
     axes, *zips = ({key: _axis(sweep, key, item) for key, item in members.items()} for members in (axes, *zips))
     return Sweep(

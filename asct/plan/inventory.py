@@ -7,7 +7,6 @@ inventory parameters"), including the older `ansible_ssh_host`, `_port` and `_us
 from __future__ import annotations
 
 import json
-import re
 import shlex
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -19,6 +18,7 @@ from asct.diagnostics.model import Span
 from asct.plan.findings import Findings
 from asct.plan.hosts import RESERVED
 from asct.plan.model import Node
+from asct.plan.names import IDENTIFIER
 from asct.values.error import shown
 from asct.values.strict_json import DECODER
 
@@ -171,7 +171,6 @@ _WITH_VALUE: Final = frozenset("BbcDEeFIiJLlmOopQRSWw")
 """Options of ssh(1) that take a value."""
 _YES: Final = ("yes", "true", "on", "1")
 _NO: Final = ("no", "false", "off", "0")
-_IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _SCALARS: Final = (str, int, float, bool)
 
 
@@ -219,7 +218,7 @@ def translated(variables: Mapping[str, Any], given: Collection[str]) -> Translat
         name: value
         for name, value in variables.items()
         if name not in _USED
-        and _IDENTIFIER.fullmatch(name)
+        and IDENTIFIER.fullmatch(name)
         and (not name.startswith("ansible_") or isinstance(value, _SCALARS))  # skip Ansible's facts and groups
     }
     return found

@@ -13,7 +13,7 @@ from asct.values.error import BadValueError, shown
 MAX_HOSTS: Final = 10_000
 
 _FOLDER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]*", re.ASCII)
-_IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _RANGE: Final = re.compile(r"\[([0-9]{1,9}):([0-9]{1,9})(?::([0-9]{1,9}))?\]", re.ASCII)
 _LONGEST: Final = 100
 
@@ -35,13 +35,11 @@ def alike(name: str, other: str, what: str) -> tuple[str, str]:
 
 def identifier(name: str, what: str) -> str:
     """Return `name` if templates can refer to it (`vars.max_qd`); otherwise raise BadValueError."""
-    if _IDENTIFIER.fullmatch(name) and len(name) <= _LONGEST:
+    if IDENTIFIER.fullmatch(name) and len(name) <= _LONGEST:
         return name
     fixed = re.sub(r"[^A-Za-z0-9_]+", "_", name[:_LONGEST])
     hint = (
-        f"write `{fixed}`"
-        if _IDENTIFIER.fullmatch(fixed)
-        else "use letters, digits and `_`; start with a letter or `_`"
+        f"write `{fixed}`" if IDENTIFIER.fullmatch(fixed) else "use letters, digits and `_`; start with a letter or `_`"
     )
     raise BadValueError(f"`{shown(name)}` cannot be the name of {what}", hint)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from asct.plan.entries import SWEEP_WORDS
 from asct.plan.formats import report_formats
 from asct.plan.model import ORDERS, RETRY_ON
 from asct.resources import data
@@ -23,7 +24,6 @@ SIZE: Final = r"^\s*[0-9]+(\.[0-9]+)?\s*(B|kB|kiB|[KMGTP](i?B|i)?)?\s*$"
 DURATION: Final = r"^(\s*[0-9]+(\.[0-9]+)?\s*(d|h|m|min|s|ms|us|µs|ns))+\s*$"
 COUNT: Final = r"^\s*[0-9]+(\.[0-9]+)?\s*[kKMGT]?\s*$"
 TEMPLATE: Final[Schema] = {"type": "string", "pattern": r"\$\{"}
-_SWEEP_WORDS: Final = ("zip", "where", "exclude", "include")
 _TEXT: Final[Schema] = {"type": "string", "minLength": 1}
 _KINDS: Final[dict[str, Schema]] = {
     "text": _TEXT,
@@ -99,7 +99,7 @@ def _rule(benchmark: Benchmark[Any]) -> Schema:
     names = sorted(benchmark.params_model.aliases())
     then: Schema = {
         "config": {"$ref": f"#/$defs/settings.{benchmark.name}"},
-        "sweep": {"type": "object", "propertyNames": {"enum": [*names, *_SWEEP_WORDS]}},
+        "sweep": {"type": "object", "propertyNames": {"enum": [*names, *SWEEP_WORDS]}},
     }
     uses = {"properties": {"uses": {"enum": [benchmark.name, *benchmark.aliases]}}, "required": ["uses"]}
     return {"if": uses, "then": {"properties": then}}

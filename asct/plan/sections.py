@@ -25,6 +25,7 @@ from asct.plan.model import (
     Retry,
     Safety,
 )
+from asct.plan.names import IDENTIFIER
 from asct.values.error import shown
 
 _BOUNDS: Final = Bound._fields
@@ -32,7 +33,6 @@ CHANGEABLE_BOUNDS: Final = (*_BOUNDS, "of", "severity", "if_missing", "by")
 """The keys of an expectation that profiles and `--set` may change."""
 _EXPECT_KEYS: Final = ("id", "metric", "at", "versus", *CHANGEABLE_BOUNDS)
 _DEVICE: Final = re.compile(r"/dev/[A-Za-z0-9._:+@/-]+", re.ASCII)
-_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _MOST_POINTS: Final = 10_000_000
 
 
@@ -198,7 +198,7 @@ def read_inputs(section: Section) -> tuple[str, ...]:
     """Return the names of the environment variables that `${env.NAME}` may read."""
     found: list[str] = []
     for node in section.items("inputs"):
-        if isinstance(node.value, str) and _VARIABLE.fullmatch(node.value):
+        if isinstance(node.value, str) and IDENTIFIER.fullmatch(node.value):
             found.append(node.value)
         elif node.value is not REJECTED:
             section.findings.gaps.add(("inputs",))

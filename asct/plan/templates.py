@@ -9,7 +9,6 @@ available.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
@@ -22,7 +21,7 @@ from asct.errors import PlanError
 from asct.plan.expressions import Expression, ExpressionError, Run, Seconds, compiled, parse_expression, paths
 from asct.plan.findings import Findings
 from asct.plan.model import REJECTED, Node, PendingValue
-from asct.plan.names import identifier
+from asct.plan.names import IDENTIFIER, identifier
 from asct.plan.scope import Scope, UndefinedError
 from asct.values.duration import format_duration
 
@@ -285,7 +284,7 @@ def resolved_vars(nodes: Mapping[str, Node], scope: Scope, findings: Findings, w
     for name, node in nodes.items():
         if findings.parsed(partial(identifier, what="a variable"), name, node.location, "E111") is not None:
             named[name] = node
-        elif start := _IDENTIFIER.match(name):
+        elif start := IDENTIFIER.match(name):
             named.setdefault(start.group(), node.rejected())  # `${vars.max-qd}` reads `vars.max`
     if not any(has_template(node, "$") for node in named.values()):
         return named
@@ -293,9 +292,6 @@ def resolved_vars(nodes: Mapping[str, Node], scope: Scope, findings: Findings, w
     if where == "vars":
         lazy.scope = scope._replace(vars=lazy)
     return {name: lazy[name] for name in named}
-
-
-_IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 
 class _Lazy(Mapping[str, Node]):
