@@ -11,7 +11,7 @@ from asct.diagnostics.suggest import did_you_mean, nearest
 from asct.plan.fields import ALIKE, ParseContext, Section, flow, kind_of, merged
 from asct.plan.findings import Findings
 from asct.plan.model import REJECTED, Entry, Node, Sweep
-from asct.plan.names import alike, folder_name, identifier
+from asct.plan.names import alike, cycle, folder_name, identifier
 from asct.plan.sections import EXECUTION_KEYS, read_execution
 from asct.values.error import shown
 
@@ -153,10 +153,9 @@ def _extend(name: str, maps: Mapping[str, Node], done: dict[str, Node], findings
     current: str | None = name
     while current is not None and current not in done:
         if current in chain:
-            circle = " -> ".join([*chain[chain.index(current) :], current])
             place = maps[chain[-1]].value["extends"].span
             findings.gaps.add(("benchmarks", current))
-            findings.error("E115", f"`extends` forms a cycle: {circle}", place, "remove one `extends`")
+            findings.error("E115", f"`extends` forms a cycle: {cycle(chain, current)}", place, "remove one `extends`")
             break
         chain.append(current)
         current = _parent(maps[current], maps, findings)

@@ -16,7 +16,7 @@ from asct.diagnostics.suggest import did_you_mean
 from asct.plan.fields import ParseContext, Section, merged
 from asct.plan.findings import Findings
 from asct.plan.model import REJECTED, HostSpec, Node
-from asct.plan.names import MAX_HOSTS, alike, expand_range, folder_name, is_pattern, matching
+from asct.plan.names import MAX_HOSTS, alike, cycle, expand_range, folder_name, is_pattern, matching
 from asct.plan.scope import hidden_names
 from asct.plan.sources import meant_file, path_near
 from asct.plan.templates import resolved_vars
@@ -376,8 +376,7 @@ def _flattened(name: str, groups: Groups, hosts: Sequence[str], findings: Findin
     for node in groups.written[name]:
         word = str(node.value)
         if word in path:
-            circle = " -> ".join([*path[path.index(word) :], word])
-            findings.error("E115", f"groups form a cycle: {circle}", node.span, "remove one of them")
+            findings.error("E115", f"groups form a cycle: {cycle(path, word)}", node.span, "remove one of them")
         elif word in groups.flat:
             chosen |= groups.flat[word]
         elif word in groups.written and len(path) >= _MAX_GROUP_DEPTH:

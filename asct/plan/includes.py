@@ -11,6 +11,7 @@ from asct.plan.fields import ParseContext, Section, kind_of, merged
 from asct.plan.findings import Findings
 from asct.plan.hosts import HostMaps, default_host, expand_hosts, under
 from asct.plan.model import Node
+from asct.plan.names import cycle
 from asct.plan.nodes import parse_yaml
 from asct.plan.scope import Scope
 from asct.plan.sources import PlanFiles
@@ -28,8 +29,8 @@ def inherited(root: Node, path: str, sources: PlanFiles, findings: Findings) -> 
     while (node := bodies[-1].value.get("extends")) is not None:
         source = sources.beside(node, "`extends`", shipped=True)
         if source is not None and source[0] in chain:
-            circle = " -> ".join([*chain[chain.index(source[0]) :], source[0]])
-            findings.error("E115", f"`extends` forms a cycle: {circle}", node.span, "remove one `extends`")
+            message = f"`extends` forms a cycle: {cycle(chain, source[0])}"
+            findings.error("E115", message, node.span, "remove one `extends`")
             source = None
         body = None if source is None else _base(source, node, findings)
         if body is None or source is None:
@@ -116,8 +117,8 @@ class FileMerger:
             return self._nothing()
         name, text = source
         if name in chain:
-            circle = " -> ".join([*chain[chain.index(name) :], name])
-            self._findings.error("E115", f"included files form a cycle: {circle}", node.span, "remove one `include`")
+            message = f"included files form a cycle: {cycle(chain, name)}"
+            self._findings.error("E115", message, node.span, "remove one `include`")
             return MergedFiles()
         if name in self._seen:
             return MergedFiles()

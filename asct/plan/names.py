@@ -1,10 +1,10 @@
-"""Names in a plan: valid characters, ranges (`node[01:16]`) and patterns."""
+"""Names in a plan: valid characters, ranges (`node[01:16]`), patterns and cycles."""
 
 from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import Final
 
@@ -42,6 +42,11 @@ def identifier(name: str, what: str) -> str:
         f"write `{fixed}`" if IDENTIFIER.fullmatch(fixed) else "use letters, digits and `_`; start with a letter or `_`"
     )
     raise BadValueError(f"`{shown(name)}` cannot be the name of {what}", hint)
+
+
+def cycle(chain: Sequence[str], name: str) -> str:
+    """Return the cycle that a reference from the end of `chain` to `name`, one of its names, closes: `a -> b -> a`."""
+    return " -> ".join([*chain[chain.index(name) :], name])
 
 
 def expand_range(name: str) -> list[str]:

@@ -21,7 +21,7 @@ from asct.errors import PlanError
 from asct.plan.expressions import Expression, ExpressionError, Run, Seconds, compiled, parse_expression, paths
 from asct.plan.findings import Findings
 from asct.plan.model import REJECTED, Node, PendingValue
-from asct.plan.names import IDENTIFIER, identifier
+from asct.plan.names import IDENTIFIER, cycle, identifier
 from asct.plan.scope import Scope, UndefinedError
 from asct.values.duration import format_duration
 
@@ -310,8 +310,7 @@ class _Lazy(Mapping[str, Node]):
             return self._done[name]
         node = self._nodes[name]
         if name in self._open:
-            circle = " -> ".join([*self._open[self._open.index(name) :], name])
-            return self._rejected(node, f"variables form a cycle: {circle}")
+            return self._rejected(node, f"variables form a cycle: {cycle(self._open, name)}")
         if len(self._open) > 50:
             return self._rejected(node, "variables refer to one another in a chain of more than 50 variables")
         self._open.append(name)
