@@ -53,7 +53,6 @@ class Expansion(NamedTuple):
     `dropped_by_where` states, for each item in `exclude`, whether it matches a row that `where` removed.
     """
 
-    names: tuple[str, ...]
     rows: list[Row]
     matched: list[int]
     dropped_by_where: list[bool]
@@ -92,7 +91,7 @@ def expand(axes: Sequence[SweepAxis], where: Where | None, excludes: Sequence[Ex
             matched[index] += 1
         if not hits:
             rows.append(row)
-    return Expansion(names, rows, matched, dropped)
+    return Expansion(rows, matched, dropped)
 
 
 @dataclass(slots=True)

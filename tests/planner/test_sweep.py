@@ -47,7 +47,7 @@ def brute_force(axes: list[SweepAxis], excludes: list[dict[str, int]], bound: in
 def test_product_zip_where_and_exclude_agree_with_brute_force(given_: Any) -> None:
     axes, excludes, bound = given_
     found = expand(axes, lambda row: sum(row.values()) <= bound, [ExcludeRule(rule) for rule in excludes])
-    points = [dict(zip(found.names, row, strict=True)) for row in found.rows]
+    points = [dict(zip(names_of(axes), row, strict=True)) for row in found.rows]
     expected = brute_force(axes, excludes, bound)
     assert sorted(map(sorted, map(dict.items, points))) == sorted(map(sorted, map(dict.items, expected)))
     assert len(points) == len({tuple(point.values()) for point in points})

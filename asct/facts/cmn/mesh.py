@@ -45,11 +45,10 @@ _PLACE_0_1 = 1 << 3
 
 @dataclass(frozen=True, slots=True)
 class CrosspointGrid:
-    """The positions of the crosspoints, keyed by register offset. x and y have `bits` bits each."""
+    """The positions of the crosspoints, keyed by register offset."""
 
     width: int
     height: int
-    bits: int
     places: Mapping[int, tuple[int, int]]
     ports: Mapping[int, int]
     """The number of ports on each crosspoint. This number determines the format of the node IDs below the
@@ -93,7 +92,7 @@ def grid_of(dump: KernelOutput, root: PrintedNode, gaps: UnknownFacts) -> Crossp
     if len(crosspoints) < root.children:
         gaps.note("crosspoints", f"{root.children - len(crosspoints)} of {root.children} are missing from the output")
     connect = _connect(root)
-    return CrosspointGrid(width, height, bits, places, {node.offset: _ports(node, connect) for node in crosspoints})
+    return CrosspointGrid(width, height, places, {node.offset: _ports(node, connect) for node in crosspoints})
 
 
 def _size(crosspoints: list[PrintedNode], count: int) -> tuple[int, int] | str:
