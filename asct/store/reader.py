@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -18,6 +17,7 @@ from asct.errors import StoreError
 from asct.sdk.disturbance import Disturbances
 from asct.sdk.facts import HostFacts
 from asct.sdk.record import Record
+from asct.store.checksums import checksum
 from asct.store.documents import current, inside, load, parse_object, read_text, store_error, validated, way_out
 from asct.store.layout import RepeatKey, RunLayout, repeat_key, safe_name
 from asct.store.model import CommandDocument, Run, Status, StepNote, Telemetry
@@ -223,4 +223,4 @@ def hashes(folder: Path, names: Iterable[str]) -> dict[str, str]:
 
     Raises OSError, and StoreError (E510) for a name that leads outside the folder.
     """
-    return {name: hashlib.sha256(inside(folder, name).read_bytes()).hexdigest() for name in names}
+    return {name: checksum(inside(folder, name)) for name in names}
