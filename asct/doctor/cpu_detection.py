@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from asct.diagnostics.model import Diagnostic
-from asct.doctor.kernels import HostKernels, json_line
+from asct.doctor.kernels import HostKernels
 from asct.engine.stop import StopRequest
 from asct.errors import HostError, NotMeasured
 from asct.facts.cmn.cpumap import CachedCpuMap, cached_text, file_name, holds_for
@@ -28,6 +28,7 @@ from asct.facts.cmn.model import Mesh
 from asct.facts.cmn.sysfs import Pmu
 from asct.facts.snapshot import Snapshot
 from asct.sdk.facts import HostFacts
+from asct.values.strict_json import json_object
 
 Progress = Callable[[int, int, int], None]
 """A progress callback. Its arguments are the number of finished CPUs, the total number of CPUs, and the number of
@@ -172,7 +173,7 @@ class _CmnwatchRun:
             raise NotMeasured(_cannot(ran.last_lines))
 
     def _hear(self, text: str) -> None:
-        line = json_line(text)
+        line = json_object(text)
         if line is None or line.get("t") != "sample":
             return
         if "event" in line:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 from asct.engine.host import owner_of
 from asct.engine.programs import Programs, Rights, process_of, texts
@@ -17,7 +16,6 @@ from asct.plan.model import HostSpec
 from asct.sdk.facts import HostFacts
 from asct.sdk.needs import Privilege
 from asct.sdk.step import Kernel, Step
-from asct.values.strict_json import DECODER
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,17 +93,3 @@ class HostKernels:
         refused = self._rights.ask(self._host, self._programs, [Privilege(why, kernel, needed=True)])
         if refused:
             raise NotMeasured(*refused)
-
-
-def json_lines(text: str) -> list[dict[str, Any]]:
-    """Parse the JSON objects that a measurement kernel printed, one per line, skipping other lines."""
-    return [line for text_line in text.splitlines() if (line := json_line(text_line)) is not None]
-
-
-def json_line(text: str) -> dict[str, Any] | None:
-    """Parse one line of a kernel's output; return None if it is not a JSON object."""
-    try:
-        found = DECODER.decode(text)
-    except (ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None

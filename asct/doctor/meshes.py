@@ -12,7 +12,7 @@ from typing import Final
 
 from asct.diagnostics.model import Diagnostic
 from asct.doctor.cpu_detection import Detection, Progress, detect
-from asct.doctor.kernels import HostKernels, json_lines
+from asct.doctor.kernels import HostKernels
 from asct.engine.services import Services
 from asct.engine.stop import StopRequest
 from asct.errors import HostError, HostLocked, Interrupted, NotMeasured
@@ -26,6 +26,7 @@ from asct.facts.reading import facts_of, probe
 from asct.facts.snapshot import CommandOutput, Snapshot
 from asct.hosts.base import Host
 from asct.plan.model import HostSpec
+from asct.values.strict_json import json_object
 from asct.values.timestamp import stamp
 
 _TURN_S: Final = 0.1
@@ -134,9 +135,10 @@ def _as_root_sees(instruments: HostKernels, snapshot: Snapshot) -> Snapshot:
     because asct runs only measurement kernels through sudo."""
     ran = instruments.run(WATCH, ("--look", "1"), _WHY)
     lines: dict[str, list[str]] = {}
-    for line in json_lines(ran.stdout):
-        if isinstance(line.get("path"), str) and isinstance(line.get("text"), str):
-            lines.setdefault(line["path"], []).append(line["text"])
+    for line in ran.stdout.splitlines():
+        match json_object(line):
+            case {"path": str(path), "text": str(text)}:
+                lines.setdefault(path, []).append(text)
     return replace(snapshot, files={**snapshot.files, **{path: "\n".join(texts) for path, texts in lines.items()}})
 
 

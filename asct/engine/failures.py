@@ -6,7 +6,6 @@ program again.
 
 from __future__ import annotations
 
-import json
 import shlex
 import signal
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,6 +19,7 @@ from asct.sdk.needs import GUARD
 from asct.sdk.record import Measurement, doubtful, is_invalid
 from asct.sdk.step import Kernel, Output
 from asct.store.model import PointStatus
+from asct.values.strict_json import json_object
 
 _TAIL_LINES = 5
 _TAIL_CHARACTERS = 400
@@ -118,12 +118,8 @@ def _end_line(stdout: str) -> Mapping[str, object] | None:
     """Return the `end` object from the last line, or None if that line is incomplete or contains no such object."""
     if not stdout.endswith("\n"):
         return None
-    last = stdout[stdout.rfind("\n", 0, -1) + 1 :]
-    try:
-        value = json.loads(last)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) and value.get("t") == "end" else None
+    value = json_object(stdout[stdout.rfind("\n", 0, -1) + 1 :])
+    return value if value is not None and value.get("t") == "end" else None
 
 
 def signal_name(number: int) -> str:

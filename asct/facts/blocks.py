@@ -5,7 +5,6 @@ Source: Linux Documentation/ABI/stable/sysfs-block; names of NVMe files from dri
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from asct.facts.sources import BLOCK, NVME
 from asct.facts.unknown import LATE, NEEDS_ROOT, UnknownFacts, chosen, fields, folders, whole
 from asct.instruments.nvme import UNIT_BYTES
 from asct.sdk.facts import BlockDevice, NvmeHealth
+from asct.values.strict_json import json_object
 
 _SECTOR = 512  # the unit of /sys/block/*/size, regardless of the drive's block size
 _KINDS = {"loop": "loop", "md": "md", "dm-": "dm", "sr": "rom", "zram": "zram"}
@@ -334,11 +334,8 @@ def _logs(snapshot: Snapshot) -> tuple[dict[str, dict[str, Any]], dict[str, str]
     logs: dict[str, dict[str, Any]] = {}
     waited_for = list(bodies)[-1:] if late else []
     for name, lines in bodies.items():
-        try:
-            said = json.loads("\n".join(lines))
-        except (ValueError, RecursionError):
-            said = None
-        if isinstance(said, dict):
+        said = json_object("\n".join(lines))
+        if said is not None:
             logs[name] = said
         else:
             reasons[name] = f"nvme {LATE}" if name in waited_for else "the drive did not return its health log"

@@ -15,7 +15,7 @@ from asct.sdk.step import Kernel, Output
 from asct.statistics.quantiles import median_interval
 from asct.statistics.robust import mad, median
 from asct.statistics.series import ratio_half_width
-from asct.values.strict_json import DECODER
+from asct.values.strict_json import json_object
 
 ABI = 1
 
@@ -135,11 +135,8 @@ def _objects(output: Output, name: str) -> list[dict[str, Any]]:
     for number_of_line, line in enumerate(lines, start=1):
         if not line.strip():
             continue
-        try:
-            value = DECODER.decode(line)
-        except (ValueError, RecursionError):
-            value = None
-        if not isinstance(value, dict):
+        value = json_object(line)
+        if value is None:
             raise ValueError(
                 f"line {number_of_line} of the output of the `{name}` kernel is not a JSON object: {_short(line)}"
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import math
-from typing import NoReturn
+from typing import Any, NoReturn
 
 
 def _refuse(constant: str) -> NoReturn:
@@ -21,3 +21,12 @@ def _finite(text: str) -> float:
 
 DECODER = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)
 """A single decoder for all documents, because creating one takes as long as decoding a line."""
+
+
+def json_object(text: str) -> dict[str, Any] | None:
+    """Return the JSON object in the text, or None if the text is anything else."""
+    try:
+        found = DECODER.decode(text)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None

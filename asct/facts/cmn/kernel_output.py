@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,6 +9,7 @@ from typing import Any, Final, TypeGuard
 
 from asct.facts.cmn.layouts import CFG, XP, node_types, of_kind, products, registers_of
 from asct.facts.cmn.model import Mesh
+from asct.values.strict_json import json_object
 
 KERNEL: Final = "cmn"
 _WORD = 1 << 64
@@ -119,7 +119,7 @@ def read_dump(text: str) -> KernelOutput:
     nodes: dict[int, PrintedNode] = {}
     base, isolation, ended, odd = None, False, False, 0
     for line in text.splitlines():
-        match _parsed(line):
+        match json_object(line) or {}:
             case {"t": "sample"} as sample if (node := _node(sample)) is not None:
                 odd += node.offset in nodes
                 nodes.setdefault(node.offset, node)
@@ -135,13 +135,6 @@ def read_dump(text: str) -> KernelOutput:
                 odd += 1
     faults = [f"{odd} lines are malformed"] * (odd > 0) + ["it is truncated"] * (not ended)
     return KernelOutput(tuple(nodes.values()), base, isolation, " and ".join(faults) or None)
-
-
-def _parsed(line: str) -> Any:
-    try:
-        return json.loads(line)
-    except (ValueError, RecursionError):
-        return None
 
 
 def _node(sample: Mapping[str, Any]) -> PrintedNode | None:
