@@ -12,7 +12,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -144,12 +144,9 @@ def is_evidence(path: str) -> bool:
     return first in (_FOLDERS if rest else _DOCUMENTS) and not temporary
 
 
-def evidence(root: Path, report: Callable[[str], None] = lambda _: None) -> dict[str, str]:
+def evidence(root: Path) -> dict[str, str]:
     """Return the checksums for SHA256SUMS, keyed by path. They cover all evidence except raw files that are listed in
-    their status.json.
-
-    `report` receives the paths that cannot be read. Names with control characters are omitted.
-    """
+    their status.json. Files that cannot be read, and names with control characters, are omitted."""
     files = [path for path in scan(root).files if is_evidence(path) and _PLAIN.fullmatch(path)]
     found: dict[str, str] = {}
     sealing = set()
@@ -162,7 +159,6 @@ def evidence(root: Path, report: Callable[[str], None] = lambda _: None) -> dict
             data = content(root / path) if path.endswith(STATUS) else b""
             found[path] = hashlib.sha256(data).hexdigest() if data else checksum(root / path)
         except OSError:
-            report(path)
             continue
         if folder and _lists_files(data):
             sealing.add(folder)
