@@ -48,9 +48,7 @@ def plan_demands(host: Host, facts: HostFacts, ports: Services, jobs: Sequence[J
     lacking: dict[Diagnostic, None] = {}
     words: set[str] = set()
     for job in jobs:
-        benchmark = ports.catalog.get(job.benchmark)
-        if benchmark is None:
-            raise LookupError(job.benchmark)
+        benchmark = ports.benchmark(job)
         words |= subjects(benchmark)
         if waits_for_results(job):
             continue
