@@ -372,8 +372,8 @@ class JobRunner:
         )  # fmt: skip
 
 
-def _count(counts: dict[str, int], key: str, number: int = 1) -> None:
-    counts[key] = counts.get(key, 0) + number
+def _count(counts: dict[str, int], key: str) -> None:
+    counts[key] = counts.get(key, 0) + 1
 
 
 def _headline(benchmark: Benchmark[Any], found: Sequence[Measurement]) -> str:
