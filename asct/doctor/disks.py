@@ -18,6 +18,7 @@ from asct.plan.model import Destroys
 from asct.sdk.guard import Target, inspection
 from asct.sdk.needs import GUARD
 from asct.sdk.step import Kernel, Step
+from asct.values.grouping import grouped
 
 _LIMIT_S: Final = 300.0
 """Time limit for an inspection, in seconds. One unresponsive drive delays the whole inspection."""
@@ -70,12 +71,9 @@ def _telling(name: str) -> tuple[bool, int, str]:
 
 def disks_of(said: GuardReport) -> tuple[Disk, ...]:
     """Return the devices, ordered by name, each with the checks that it failed."""
-    objections: dict[str, list[FailedCheck]] = {}
-    for check in said.checks:
-        if check.ok is not True:
-            objections.setdefault(check.path, []).append(_objection(check))
+    failed = grouped((check for check in said.checks if check.ok is not True), lambda check: check.path)
     devices = sorted(said.devices, key=lambda device: _natural(device.path))
-    return tuple(_disk(device, objections.get(device.path, ())) for device in devices)
+    return tuple(_disk(device, failed.get(device.path, ())) for device in devices)
 
 
 def _natural(path: str) -> list[tuple[int, str]]:
@@ -88,7 +86,7 @@ def _objection(check: TargetCheck) -> FailedCheck:
     return FailedCheck(check.name, check.ok, one_line(check.detail), named.hint)
 
 
-def _disk(device: GuardTarget, objections: Sequence[FailedCheck]) -> Disk:
+def _disk(device: GuardTarget, failed: Sequence[TargetCheck]) -> Disk:
     links = device.fields.get("links")
     return Disk(
         device=device.path,
@@ -96,7 +94,7 @@ def _disk(device: GuardTarget, objections: Sequence[FailedCheck]) -> Disk:
         bytes=_bytes(device),
         model=_text(device, "model"),
         serial=_text(device, "serial"),
-        objections=tuple(objections),
+        objections=tuple(map(_objection, failed)),
     )
 
 

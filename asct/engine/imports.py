@@ -28,6 +28,7 @@ from asct.store.folders import link_latest
 from asct.store.layout import run_id, safe_name
 from asct.store.model import CommandDocument, HostEntry, JobEntry, PointStatus, Run, Status
 from asct.store.writer import RunWriter
+from asct.values.grouping import grouped
 from asct.values.text import printable
 from asct.values.timestamp import stamp
 
@@ -102,15 +103,12 @@ def _unused(parent: Path, name: str) -> str:
 def _points(repeats: Sequence[ImportedRepeat], benchmark: Benchmark[Any]) -> list[_ImportedPoint]:
     """Group the results into points, in order of first appearance, and determine the coordinates that distinguish these
     points."""
-    found: dict[str, list[ImportedRepeat]] = {}
-    for one in repeats:
-        found.setdefault(one.result.identity, []).append(one)
     points = [
         _ImportedPoint(
             point_id(benchmark.name, benchmark.version, {"imported": identity}),
             sorted(own, key=lambda one: one.result.ended_s),
         )
-        for identity, own in found.items()
+        for identity, own in grouped(repeats, lambda one: one.result.identity).items()
     ]
     names = dict.fromkeys(name for point in points for name in point.repeats[0].result.settings)
     settings = [point.repeats[0].result.settings for point in points]

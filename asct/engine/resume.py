@@ -21,6 +21,7 @@ from asct.store.layout import RepeatKey, RunLayout, repeat_key
 from asct.store.model import Status, accepted_statuses
 from asct.store.reader import StoredRun, read_run
 from asct.store.writer import RunWriter
+from asct.values.grouping import grouped
 
 _TOKEN = re.compile("[0-9a-f]{32}")
 
@@ -128,11 +129,8 @@ def exports_of(
     """Compute the results that other jobs need from the kept records of the planned repeats."""
     wanted = {(job.host, job_id) for job in resolved.jobs for job_id in job.needs.values()}
     needed = {job.key: job.repeats for job in resolved.jobs if (job.host, job.id) in wanted}
-    by_repeat: dict[RepeatKey, list[Record]] = {}
-    for record in records:
-        if record.repeat <= needed.get(f"{record.host}/{record.id}", 0):
-            key = (record.host, record.id, record.point_id, record.repeat)
-            by_repeat.setdefault(key, []).append(record)
+    kept = (one for one in records if one.repeat <= needed.get(f"{one.host}/{one.id}", 0))
+    by_repeat = grouped(kept, lambda one: (one.host, one.id, one.point_id, one.repeat))
     found: dict[tuple[str, str], dict[str, list[Mapping[str, Scalar]]]] = {}
     for (host, job_id, point_id, _), own in by_repeat.items():
         benchmark = services.catalog.get(own[0].benchmark)

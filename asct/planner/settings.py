@@ -18,6 +18,7 @@ from asct.sdk.benchmark import Benchmark
 from asct.sdk.params import Params
 from asct.values.duration import parse_duration, require_unit
 from asct.values.error import BadValueError, shown
+from asct.values.grouping import grouped
 from asct.values.quantity import parse_count
 from asct.values.size import parse_size
 
@@ -223,11 +224,8 @@ def problems(errors: Sequence[Any], fields: Sequence[str]) -> list[SettingError]
 
     Errors from the members of a union are combined. For an error that concerns the whole model, `setting` is "".
     """
-    grouped: dict[tuple[str, tuple[int | str, ...]], list[Any]] = {}
-    for error in errors:
-        setting, path = _place(error["loc"], fields)
-        grouped.setdefault((setting, path), []).append(error)
-    return [_problem(setting, path, members) for (setting, path), members in grouped.items()]
+    by_place = grouped(errors, lambda error: _place(error["loc"], fields))
+    return [_problem(setting, path, members) for (setting, path), members in by_place.items()]
 
 
 def _place(loc: Sequence[int | str], fields: Sequence[str]) -> tuple[str, tuple[int | str, ...]]:

@@ -9,6 +9,7 @@ from typing import Any, Final, TypeGuard
 
 from asct.facts.cmn.layouts import CFG, XP, node_types, of_kind, products, registers_of
 from asct.facts.cmn.model import Mesh
+from asct.values.grouping import grouped
 from asct.values.strict_json import json_object
 
 KERNEL: Final = "cmn"
@@ -71,10 +72,7 @@ class KernelOutput:
     def _by_parent(self) -> dict[int | None, list[PrintedNode]]:
         """The nodes, keyed by the offset of their parent. The result is cached to keep lookups fast even if malformed
         output contains a huge number of nodes."""
-        made: dict[int | None, list[PrintedNode]] = {}
-        for node in self.nodes:
-            made.setdefault(node.parent, []).append(node)
-        return made
+        return grouped(self.nodes, lambda node: node.parent)
 
     def crosspoints(self) -> list[PrintedNode]:
         """Return the crosspoints below the root node."""
