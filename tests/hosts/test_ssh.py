@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import socket
@@ -9,6 +10,7 @@ import subprocess
 import threading
 from pathlib import Path
 
+import paramiko
 import pytest
 
 from asct.diagnostics.model import Diagnostic
@@ -17,7 +19,7 @@ from asct.hosts import script
 from asct.hosts.base import Process, SessionSpec, Task
 from asct.hosts.factory import make_host, open_host
 from asct.hosts.ssh import link
-from asct.hosts.ssh.link import PromptSocket
+from asct.hosts.ssh.link import IDLE_S, PromptSocket
 from asct.plan.model import HostSpec
 from tests.awaiting import PATIENCE_S, until
 from tests.sshd import Sshd, free_port, keygen
@@ -149,6 +151,33 @@ def test_received_data_is_acknowledged_at_once(sshd: Sshd, monkeypatch: pytest.M
     prompt.clear()
     open_host(sshd.spec()).close()
     assert not all(prompt)
+
+
+def test_idle_connection_wakes_rarely(sshd: Sshd) -> None:
+    before = set(threading.enumerate())
+    host = open_host(sshd.spec())
+    readers = [one for one in set(threading.enumerate()) - before if isinstance(one, paramiko.Transport)]
+    assert [one.sock.gettimeout() for one in readers] == [IDLE_S]
+    host.close()
+
+
+def test_closing_wakes_the_reader() -> None:
+    """Otherwise, the thread that reads from a connection would hold it until the read times out."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        sock = PromptSocket(fileno=socket.create_connection(silent.getsockname()).detach())
+        reader = threading.Thread(target=read_to_the_end, args=(sock,), daemon=True)
+        reader.start()
+        stat = Path(f"/proc/self/task/{reader.native_id}/stat")
+        until(lambda: stat.read_text().rpartition(")")[2].split()[0] == "S", "the reader does not wait")
+        sock.close()
+        reader.join(PATIENCE_S)
+        assert not reader.is_alive()
+
+
+def read_to_the_end(sock: socket.socket) -> None:
+    with contextlib.suppress(OSError):  # the socket can be closed between two reads
+        while sock.recv(1):
+            pass
 
 
 def test_nothing_listens(sshd: Sshd) -> None:
