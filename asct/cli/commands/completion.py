@@ -42,16 +42,12 @@ def command(options: GlobalOptions, shell: str) -> None:
     """
     from click.shell_completion import get_completion_class
 
-    if shell == "bash":
-        _print(options, shell, _BASH)
-        return
-    kind = get_completion_class(shell)
-    assert kind is not None  # click supports every shell that the option accepts
-    group = click.get_current_context().find_root().command
-    _print(options, shell, kind(group, {}, PROGRAM, f"_{PROGRAM.upper()}_COMPLETE").source())
-
-
-def _print(options: GlobalOptions, shell: str, script: str) -> None:
+    script = _BASH
+    if shell != "bash":
+        kind = get_completion_class(shell)
+        assert kind is not None  # click supports every shell that the option accepts
+        group = click.get_current_context().find_root().command
+        script = kind(group, {}, PROGRAM, f"_{PROGRAM.upper()}_COMPLETE").source()
     if options.json:
         options.console.document({"schema": "asct.completion/1", "shell": shell, "script": script})
     else:
