@@ -272,8 +272,8 @@ class JsonLines(Progress):
 
 
 def choose(console: Console, local: Collection[str] = ()) -> Progress:
-    """Return the display for the options and the terminal of `console`. `local` contains the hosts that are this
-    machine."""
+    """Return the progress display that suits the options and the terminal of `console`. `local` contains the names of
+    the hosts that are this machine."""
     if console.style.json:
         return JsonLines(console)
     if console.interactive:

@@ -61,7 +61,7 @@ class HostSession:
         self.made: set[str] = set()
         """Files named in the plan that did not exist before this run wrote them."""
         self.generation = 0
-        """Number of connections so far. A change of this number tells a job that its folder has been lost."""
+        """Number of connections so far. If this number changes, the job knows that its folder has been lost."""
 
     @property
     def is_open(self) -> bool:

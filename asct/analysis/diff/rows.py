@@ -1,7 +1,7 @@
 """Pair the values of two runs, and compare each pair.
 
-Values that different tools measured never have the same version and settings. They are comparable if both runs recorded
-the same load, and if the module that reads the other tool's files gives no reason why they are not.
+Values from different tools never have the same version and settings. They are comparable if both runs recorded the same
+load, unless the module that reads the other tool's files gives a reason why they are not comparable.
 """
 
 from __future__ import annotations

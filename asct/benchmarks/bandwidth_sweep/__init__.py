@@ -121,7 +121,7 @@ class BandwidthSweepParams(OneWidthParams):
     )
     sizes: Annotated[tuple[Size, ...], LISTED] = setting(
         (),
-        "Sizes per thread to measure; they replace the sizes of the curve and of the levels that latency-sweep found",
+        "Sizes per thread to measure, instead of those on the curve and those for the levels that latency-sweep found",
         aliases=("data_size",),
         max_length=256,
     )
