@@ -33,7 +33,7 @@ from asct.statistics.prediction import Prior, next_p
 from asct.statistics.quantiles import median_interval
 from asct.statistics.ranks import can_reach, greater_p, holm, least_each
 from asct.statistics.rounding import resolution
-from asct.statistics.shift import ratio
+from asct.statistics.shift import shift_interval
 from asct.statistics.visits import t_975
 from asct.values.grouping import grouped
 from asct.values.quantity import format_quantity
@@ -273,7 +273,7 @@ def _interval(before: Nested, after: Nested) -> tuple[float, float] | None:
     first, second = _flat(before), _flat(after)
     if min(*first, *second) <= 0.0:
         return None
-    ends = ratio_interval(before, after) or ratio(first, second).interval
+    ends = ratio_interval(before, after) or shift_interval(first, second)
     return None if ends is None else (ends[0] - 1.0, ends[1] - 1.0)
 
 
