@@ -20,7 +20,7 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from asct.statistics.levels import MemoryLevel
+from asct.statistics.levels import MemoryLevel, last_inside
 from asct.statistics.robust import median
 
 TOLERANCE = 0.10
@@ -57,26 +57,12 @@ def find_end(
     if level.upper <= window or len(begin) < _REFERENCE:
         return LevelEnd(level.upper, level.above)
     tolerance = min(max(_DEVIATIONS * level.scatter, TOLERANCE), _TOLERANCE_MOST)
-    last = _last_inside([local[size] for size in sizes], len(begin), tolerance)
+    most = median([local[size] for size in begin[-_REFERENCE:]]) * (1.0 + tolerance)
+    last = last_inside([local[size] <= most for size in sizes], len(begin) - 1)
     cache = max(sizes[last], level.upper)
     above = next((size for size in sorted({*sizes, *([limit] if limit else [])}) if size > cache), level.above)
     tlb = _tlb_end(sizes[: last + 1], main, local, tolerance)
     return LevelEnd(cache, above, tlb if tlb is not None and tlb * (1.0 + TOLERANCE) < cache else None)
-
-
-def _last_inside(values: Sequence[float], begin: int, tolerance: float) -> int:
-    """Return the index of the last value that is still at the level of the first `begin` values, ignoring isolated
-    higher values."""
-    most = median(values[begin - _REFERENCE : begin]) * (1.0 + tolerance)
-    at = begin - 1
-    while at + 1 < len(values):
-        if values[at + 1] <= most:
-            at += 1
-        elif at + 2 < len(values) and values[at + 2] <= most:
-            at += 2
-        else:
-            break
-    return at
 
 
 def _tlb_end(

@@ -340,11 +340,11 @@ def _level(usable: _Curve, thin: _Curve, plateau: range, latencies: Mapping[int,
     """Return an unnamed level. Its bounds are the outermost usable sizes whose latency still matches the plateau's end.
     They are found by searching outward from both ends of the plateau."""
     tolerance = _tolerance(thin, plateau)
-    low, high = _ends(thin, plateau)
-    down = _walk(usable, usable.sizes.index(thin.sizes[plateau[0]]), -1, low, tolerance)
+    low, high = ([abs(y - end) <= tolerance for y in usable.y] for end in _ends(thin, plateau))
+    down = last_inside(low, usable.sizes.index(thin.sizes[plateau[0]]), -1)
     up = len(usable) - 1
     if plateau.stop < len(thin):
-        up = _walk(usable, usable.sizes.index(thin.sizes[plateau[-1]]), 1, high, tolerance)
+        up = last_inside(high, usable.sizes.index(thin.sizes[plateau[-1]]))
     lower, upper = usable.sizes[down], usable.sizes[up]
     below = None if down == 0 else usable.sizes[down - 1]
     above = None if up == len(usable) - 1 else usable.sizes[up + 1]
@@ -356,9 +356,8 @@ def _level(usable: _Curve, thin: _Curve, plateau: range, latencies: Mapping[int,
     return MemoryLevel("", lower, upper, optimum, shorth_median(values), sizes, values, scatter, below, above)
 
 
-def _walk(usable: _Curve, start: int, direction: int, level: float, tolerance: float) -> int:
-    """Return the last index in `direction` whose value is within the tolerance, skipping isolated sizes outside it."""
-    inside = [abs(y - level) <= tolerance for y in usable.y]
+def last_inside(inside: Sequence[bool], start: int, direction: int = 1) -> int:
+    """Return the last index in `direction` from `start` on that is inside, skipping isolated indices that are not."""
     at = start
     while 0 <= at + direction < len(inside):
         if inside[at + direction]:
