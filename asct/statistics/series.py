@@ -25,11 +25,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import pairwise
 from typing import Final
 
-from asct.statistics.visits import VISITS_MIN, t_975
+from asct.statistics.visits import VISITS_MIN, cautious, correlation, independent, t_975
 
 LEAST_INDEPENDENT: Final = VISITS_MIN
 """Minimum number of independent parts for an interval."""
@@ -39,30 +37,6 @@ _CORRELATION_LEAST, _CORRELATION_MOST = -0.5, 0.95
 _LEAST_EFFECTIVE: Final = 3.0
 """Minimum effective number of parts. With fewer parts, Student's t alone would make the interval several times wider
 than the whole range of the parts."""
-
-
-@dataclass(frozen=True, slots=True)
-class Dependence:
-    """The correlation between neighboring values in a series: the estimate, and a cautious upper bound that is unlikely
-    to be exceeded. Both are limited to the range from -0.5 to 0.95."""
-
-    likely: float
-    cautious: float
-
-
-def dependence(values: Sequence[float]) -> Dependence:
-    """Return the correlation between neighboring values in a series of at least 6 values."""
-    count, middle = len(values), math.fsum(values) / len(values)
-    squares = math.fsum((value - middle) ** 2 for value in values)
-    if squares == 0.0:
-        return Dependence(0.0, 0.0)
-    together = math.fsum((a - middle) * (b - middle) for a, b in pairwise(values))
-    found = (together / squares + 1.0 / count) / (1.0 - 3.0 / count)
-    error = math.sqrt((1.0 - min(found * found, 1.0)) / count)
-    likely, cautious = (
-        min(max(one, _CORRELATION_LEAST), _CORRELATION_MOST) for one in (found, found + _CAUTION * error)
-    )
-    return Dependence(likely, cautious)
 
 
 def ratio_half_width(amounts: Sequence[float], sizes: Sequence[float]) -> float | None:
@@ -77,13 +51,22 @@ def ratio_half_width(amounts: Sequence[float], sizes: Sequence[float]) -> float 
     total = math.fsum(sizes)
     ratio, scale = math.fsum(amounts) / total, count / total
     residuals = [(amount - ratio * size) * scale for amount, size in zip(amounts, sizes, strict=True)]
-    found = dependence(residuals)
-    if _effective(count, found.likely) < LEAST_INDEPENDENT:
+    likely, upper = dependence(residuals)
+    if independent(count, likely) < LEAST_INDEPENDENT:
         return None
-    effective = max(_effective(count, found.cautious), _LEAST_EFFECTIVE)
+    effective = max(independent(count, upper), _LEAST_EFFECTIVE)
     variance = math.fsum(one * one for one in residuals) / count / (effective - 1.0)
     return t_975(math.floor(effective) - 1) * math.sqrt(variance)
 
 
-def _effective(count: int, correlation: float) -> float:
-    return count * (1.0 - correlation) / (1.0 + correlation)
+def dependence(values: Sequence[float]) -> tuple[float, float]:
+    """Return the correlation between neighboring values in a series of at least 6 values: the estimate, and a cautious
+    upper bound that is unlikely to be exceeded. Both are limited to the range from -0.5 to 0.95."""
+    count, found = len(values), correlation(values)
+    if found is None:
+        return 0.0, 0.0
+    found /= 1.0 - 3.0 / count
+    likely, upper = (
+        min(max(one, _CORRELATION_LEAST), _CORRELATION_MOST) for one in (found, cautious(found, count, _CAUTION))
+    )
+    return likely, upper

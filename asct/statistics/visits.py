@@ -191,15 +191,31 @@ def effective_count(in_time: Sequence[float]) -> float:
     An r that is too low would make an interval too narrow, and nothing in the run would reveal this. Therefore,
     _CAUTION standard errors (Bartlett, 1946) are added to r.
     """
-    count, middle = len(in_time), fmean(in_time)
+    count, likely = len(in_time), correlation(in_time)
+    if likely is None:
+        return float(count)
+    upper = min(max(cautious(likely, count, _CAUTION), 0.0), _CORRELATION_MOST)
+    return max(1.0, independent(count, upper))
+
+
+def correlation(in_time: Sequence[float]) -> float | None:
+    """Return the correlation between neighbors, increased by its bias of 1 / n, or None if all values are equal."""
+    middle = fmean(in_time)
     squares = math.fsum((value - middle) ** 2 for value in in_time)
     if squares == 0.0:
-        return float(count)
-    together = math.fsum((a - middle) * (b - middle) for a, b in pairwise(in_time))
-    likely = together / squares + 1.0 / count
-    error = math.sqrt((1.0 - min(likely * likely, 1.0)) / count)
-    correlation = min(max(likely + _CAUTION * error, 0.0), _CORRELATION_MOST)
-    return max(1.0, count * (1.0 - correlation) / (1.0 + correlation))
+        return None
+    return math.fsum((a - middle) * (b - middle) for a, b in pairwise(in_time)) / squares + 1.0 / len(in_time)
+
+
+def cautious(likely: float, count: int, errors: float) -> float:
+    """Return a correlation between `count` values, increased by a number of standard errors."""
+    return likely + errors * math.sqrt((1.0 - min(likely * likely, 1.0)) / count)
+
+
+def independent(count: int, neighbors: float) -> float:
+    """Return how many independent values contain as much information as `count` values whose neighbors have this
+    correlation."""
+    return count * (1.0 - neighbors) / (1.0 + neighbors)
 
 
 def moved(before: Sequence[float], after: Sequence[float], slowdown: float = 1.0) -> bool:
