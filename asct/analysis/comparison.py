@@ -51,13 +51,13 @@ treated as undecided rather than as chance, and the intervals of the values must
 _EXTREME: Final = 1e100
 """Ratios could overflow if a value is above this limit, or below the inverse of this limit. No measurement returns such
 values."""
-Outcome = Literal["improved", "same", "regressed", "too-few", "noisy", "not-comparable"]
+Outcome = Literal["regressed", "improved", "same", "too few visits", "noisy", "not comparable"]
 _LEAST_PERCENT: Final = 0.001
 _DEPENDENT: Final = ("drift", "two-states")
 """The flags of a value whose visits are not independent samples."""
 _FAR: Final = 2.0
 """A value that is worse by more than this multiple of the limit is considered far beyond the limit."""
-_UNDECIDED: Final[tuple[Outcome, ...]] = ("too-few", "noisy", "not-comparable")
+_UNDECIDED: Final[tuple[Outcome, ...]] = ("too few visits", "noisy", "not comparable")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,11 +121,11 @@ class Change:
     def outcome(self) -> Outcome:
         """The outcome: whether the value regressed, improved or stayed the same, or why this cannot be decided."""
         if self.reason:
-            return "not-comparable"
+            return "not comparable"
         if abs(self.change) <= max(self.limit, self.noise):
             return "same"
         if not can_reach(*self.samples, LEVEL, self.tests):
-            return "too-few"
+            return "too few visits"
         worse = self.worse_by > 0.0
         if (self.p_worse if worse else self.p_better) <= LEVEL:
             if self.runs < LEAST_RUNS and (self.noisy or self.gate):
@@ -152,7 +152,7 @@ class Change:
         word = "worse" if self.worse_by > 0.0 else "better"
         share = f"{_percent(abs(self.change))} % {word}{self._span()} than" if self.change else "equal to"
         found = f"{share} the baseline, {format_quantity(self.base, unit)}"
-        if self.outcome == "too-few":
+        if self.outcome == "too few visits":
             values = counted(self.tests, "value is", "values are")
             more = f", or add unchanged runs of the plan ({LEAST_RUNS} in total)" if self.clustered else ""
             return (

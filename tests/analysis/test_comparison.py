@@ -106,7 +106,7 @@ def test_far_beyond_the_limit_but_perhaps_chance_is_inconclusive() -> None:
 
 def test_too_few_visits_are_told_with_the_number_that_suffices() -> None:
     found = of(around(100e-9, 3), around(120e-9, 3))
-    assert found.outcome == "too-few"
+    assert found.outcome == "too few visits"
     assert "; 3 visits in each run are too few" in found.describe("s")
     assert found.describe("s").endswith("measure 5 in each run (`visits`)")
     assert of(around(100e-9, 3), around(101e-9, 3)).outcome == "same"  # nothing to prove
@@ -124,7 +124,7 @@ def test_more_values_need_more_visits() -> None:
     changes = [compare(group(around(1e-7, 6, n)), group(around(1e-7, 6, n + 99)), 0.05) for n in range(63)]
     slow = compare(group(around(1e-7, 6)), group(around(1.2e-7, 6)), 0.05)
     *_, found = adjusted([*changes, slow])
-    assert found.outcome == "too-few"
+    assert found.outcome == "too few visits"
     assert "64 values are compared: measure 8 in each run" in found.describe("s")
 
 
@@ -156,7 +156,7 @@ def test_metrics_that_record_the_same_numbers_are_one_test() -> None:
 )
 def test_what_cannot_be_compared_says_why(base: dict[str, Any], new: dict[str, Any], reason: str) -> None:
     found = compare(group(around(1e-7), **base), group(around(1e-7), **new), 0.05)
-    assert found.outcome == "not-comparable"
+    assert found.outcome == "not comparable"
     assert reason in found.describe("s")
 
 
@@ -193,7 +193,7 @@ def test_visits_of_several_repeats_do_not_count_as_independent(noise: Noise, rep
 def test_repeats_of_visits_are_the_samples_until_the_spread_of_runs_is_known() -> None:
     base, new = (repeated([around(middle, 8, seed) for seed in (1, 2, 3)]) for middle in (100e-9, 120e-9))
     (alone,) = adjusted([compare(base, new, 0.05)])
-    assert (alone.outcome, alone.samples) == ("too-few", (3, 3))
+    assert (alone.outcome, alone.samples) == ("too few visits", (3, 3))
     text = alone.describe("s")
     assert (
         "3 repeats in each run are too few to tell whether this is due to chance, because 1 value is compared" in text
@@ -328,12 +328,12 @@ def test_zeros_are_equal_and_do_not_hide_other_values() -> None:
     assert of([0.0] * 8, [0.0] * 8).outcome == "same"
     found = of([0.0, *around(1.0, 7)], around(2.0))
     assert (found.outcome, found.interval) == ("regressed", None)
-    assert of([0.0] * 8, around(1.0)).outcome == "not-comparable"
+    assert of([0.0] * 8, around(1.0)).outcome == "not comparable"
 
 
 def test_values_near_the_limits_of_floating_point_are_not_compared() -> None:
-    assert of([1e-300] * 8, [1e300] * 8).outcome == "not-comparable"
-    assert of([1e308] * 8, [1.5e308] * 8).outcome == "not-comparable"
+    assert of([1e-300] * 8, [1e300] * 8).outcome == "not comparable"
+    assert of([1e308] * 8, [1.5e308] * 8).outcome == "not comparable"
 
 
 def test_values_that_move_together_blame_the_host() -> None:

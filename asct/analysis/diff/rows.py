@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 from asct.analysis.baseline import BaselineKey, ignored_metrics, key_of
 from asct.analysis.comparison import LEAST_RUNS, Change, Outcome, adjusted, compare, in_common
@@ -20,14 +20,8 @@ from asct.analysis.view import sizes_of
 from asct.sdk.benchmark import Catalog
 from asct.sdk.record import Record, is_invalid
 
-DiffVerdict = Literal["regressed", "improved", "same", "too few visits", "noisy", "not comparable", "added", "removed"]
-_VERDICTS: Final[Mapping[Outcome, DiffVerdict]] = {
-    "regressed": "regressed", "improved": "improved", "same": "same", "too-few": "too few visits",
-    "noisy": "noisy", "not-comparable": "not comparable",
-}  # fmt: skip
-VERDICTS: Final[tuple[DiffVerdict, ...]] = (*_VERDICTS.values(), "added", "removed")
-"""All verdicts, in order of importance."""
-_UNDECIDED: Final = ("too few visits", "noisy", "not comparable")
+DiffVerdict = Literal[Outcome, "added", "removed"]
+"""The verdicts, in the order in which counts list them."""
 UNDIRECTED: Final = "neither higher nor lower values of this metric are better"
 _LOAD: Final = ("block_size", "data_size", "direct", "iodepth", "numjobs", "rw", "rwmixread")
 """The settings that must be equal if both tools recorded them. Other settings, such as the duration, affect only how
@@ -70,7 +64,7 @@ class DiffRow:
         """The verdict: the outcome of the comparison, or whether the value was added or removed."""
         if self.change is None:
             return "removed" if self.new is None else "added"
-        return _VERDICTS[self.change.outcome]
+        return self.change.outcome
 
     @property
     def compared(self) -> bool:
@@ -87,10 +81,10 @@ class DiffRow:
     def undecided(self) -> bool:
         """Whether a regression larger than the limit cannot be ruled out, because the values cannot be compared, have
         too few visits or come from a noisy host."""
-        if self.change is None or self.verdict not in _UNDECIDED:
+        if self.change is None or not self.change.undecided:
             return False
         if self.verdict != "not comparable":
-            return self.change.worse_by > self.change.limit
+            return True
         better, base, new = self.record.better, self.change.base, self.change.new
         worse = new > base if better == "lower" else new < base
         return better != "neither" and (worse or min(base, new) > 0.0)
@@ -108,7 +102,7 @@ class RunDiff:
 
     def counts(self) -> dict[DiffVerdict, int]:
         """Return the number of values with each verdict, including verdicts that no value has."""
-        found = dict.fromkeys(VERDICTS, 0)
+        found: dict[DiffVerdict, int] = dict.fromkeys(get_args(DiffVerdict), 0)
         for row in self.rows:
             found[row.verdict] += 1
         return found
