@@ -79,7 +79,7 @@ def _records(
     result, benchmark = folder.results[name], catalog.get(name) if name in RECIPES else None
     if result.data is None or benchmark is None:
         return
-    recipe = ArmRecipe(name, str(folder.root / result.place), result.data, result.summary, folder.config(name), nodes)
+    recipe = ArmRecipe(str(folder.root / result.place), result.data, result.summary, folder.config(name), nodes)
     asked = {key: repr(value) for key, value in folder.requested(name).items() if key not in _DISPLAY}
     asked["quick_mode"] = folder.option("quick_mode") or "False"
     identify = cache(lambda step: point_id(benchmark.name, TOOL, {**asked, "step": step}))
@@ -91,8 +91,8 @@ def _records(
         repeats[place] += 1
         record.repeat = repeats[place]
         yield name, record, place, value.unlike
-    if recipe.blank:
-        folder.note(f"{result.place}: {counted(recipe.blank, 'cell has', 'cells have')} no value")
+    if blank := sum(table.blank for table in recipe.tables):
+        folder.note(f"{result.place}: {counted(blank, 'cell has', 'cells have')} no value")
 
 
 def _record(

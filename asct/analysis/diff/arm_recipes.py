@@ -56,7 +56,6 @@ class ArmRecipe:
     """The results of one recipe. `data` and `summary` are its tables as read from JSON; `place` is the file that
     contains `data`, and `nodes` is the number of NUMA nodes. `config` contains the settings that ASCT recorded."""
 
-    name: str
     place: str
     data: Mapping[str, Any]
     summary: Mapping[str, Any] | None = None
@@ -68,11 +67,6 @@ class ArmRecipe:
     def ticks(self) -> bool:
         """Whether the values are in ticks (`cycle_base`), for tables whose column names do not state the unit."""
         return self.config.get("cycle_base") is True
-
-    @property
-    def blank(self) -> int:
-        """The number of cells in the recipe's tables that have no value."""
-        return sum(table.blank for table in self.tables)
 
     def table(self, content: object, part: str = "") -> ArmTable:
         """Return a table of the recipe; `part` identifies the part of the file that contains it. Raises StoreError
@@ -126,10 +120,8 @@ def _latency_sweep(recipe: ArmRecipe) -> Iterator[ArmValue]:
         bounds = {"lower_bound": "Lower Bound", "upper_bound": "Upper Bound", "optimum_size": "Optimum Datasize"}
         found = {metric: levels.whole(row, column) for metric, column in bounds.items()}
         yield from (ArmValue(metric, size, at) for metric, size in found.items() if size is not None)
-        for column in levels.named("Latency ["):
-            value = levels.number(row, column)
-            if value is not None:
-                yield _latency(value, _unit(column), coords=at)
+        for column, value in levels.numbers(row, "Latency ["):
+            yield _latency(value, _unit(column), coords=at)
         optimum = found["optimum_size"]
         if "Latency [ns]" not in levels.columns and optimum in measured:
             yield _latency(measured[optimum], "ns", coords=at)
@@ -143,22 +135,20 @@ def _bandwidth_sweep(recipe: ArmRecipe) -> Iterator[ArmValue]:
             yield ArmValue("bandwidth", rate * 1e6, {"size": size, "traffic": "all-reads"}, unlike=_LINES)
     for row in levels.rows:
         level = levels.text(row, "Level")
-        at: dict[str, Scalar] = {"level": level or "", "traffic": "all-reads"}
-        for column in levels.named("Bandwidth [") if level else ():
-            value = levels.number(row, column)
-            if value is not None:
-                # DRAM values are comparable: memory transfers whole lines, even if few of their bytes are loaded.
-                yield _bandwidth("bandwidth", value, _unit(column), coords=at, unlike="" if level == "DRAM" else _LINES)
+        if not level:
+            continue
+        at: dict[str, Scalar] = {"level": level, "traffic": "all-reads"}
+        for column, value in levels.numbers(row, "Bandwidth ["):
+            # DRAM values are comparable: memory transfers whole lines, even if few of their bytes are loaded.
+            yield _bandwidth("bandwidth", value, _unit(column), coords=at, unlike="" if level == "DRAM" else _LINES)
 
 
 def _matrix(recipe: ArmRecipe) -> Iterator[tuple[dict[str, Scalar], float]]:
     """Yield the cells of a matrix whose rows are CPU nodes and whose columns are memory nodes."""
     table = recipe.table(recipe.data)
     for row in table.rows:
-        for column in table.columns:
-            value = table.number(row, column)
-            if value is not None:
-                yield {"run_node": _node(row, table), "memory_node": _node(column, table)}, value
+        for column, value in table.numbers(row):
+            yield {"run_node": _node(row, table), "memory_node": _node(column, table)}, value
 
 
 def _node(label: str, table: ArmTable) -> int:
@@ -192,12 +182,9 @@ def _peak_bandwidth(recipe: ArmRecipe) -> Iterator[ArmValue]:
     for row in table.rows:
         title = table.text(row, "Traffic type") or ""
         at: dict[str, Scalar] = {"traffic": _TRAFFIC.get(title, title)}
-        for column in table.named("Peak BW ["):
-            value = table.number(row, column)
-            if value is not None:
-                yield _bandwidth("bus_bandwidth", value, _unit(column), coords=at, unlike=whole)
-        share = table.number(row, "% of Peak Theoretical")
-        if share is not None:
+        for column, value in table.numbers(row, "Peak BW ["):
+            yield _bandwidth("bus_bandwidth", value, _unit(column), coords=at, unlike=whole)
+        if (share := table.number(row, "% of Peak Theoretical")) is not None:
             yield ArmValue("share_of_theoretical", share, at, unlike=_DIMMS)
 
 
@@ -208,14 +195,11 @@ def _loaded_latency(recipe: ArmRecipe) -> Iterator[ArmValue]:
         if delay is None:
             continue
         at: dict[str, Scalar] = {"delay": delay}
-        for column in (*table.named("Loaded latency ["), *table.named("Bandwidth [")):
-            value = table.number(row, column)
-            if value is not None and column.startswith("Loaded"):
-                yield _latency(value, _unit(column), coords=at, unlike=_EMPTY_LOOP)
-            elif value is not None:
-                yield _bandwidth("bus_bandwidth", value, _unit(column), coords=at, unlike=_EMPTY_LOOP)
-        share = table.number(row, "% of Peak Theoretical BW")
-        if share is not None:
+        for column, value in table.numbers(row, "Loaded latency ["):
+            yield _latency(value, _unit(column), coords=at, unlike=_EMPTY_LOOP)
+        for column, value in table.numbers(row, "Bandwidth ["):
+            yield _bandwidth("bus_bandwidth", value, _unit(column), coords=at, unlike=_EMPTY_LOOP)
+        if (share := table.number(row, "% of Peak Theoretical BW")) is not None:
             yield ArmValue("share_of_theoretical", share, at, unlike=_DIMMS)
 
 
@@ -273,15 +257,13 @@ def _of_point(table: ArmTable, row: str) -> Iterator[ArmValue]:
         if not rate:
             continue
         yield ArmValue(f"{prefix}iops", rate * 1e3, {})
-        bandwidth = table.number(row, f"{title or 'Total '}BW (MB/s)")
-        if bandwidth is not None:  # the values are in MiB/s, even if the column name states another unit
+        if (bandwidth := table.number(row, f"{title or 'Total '}BW (MB/s)")) is not None:
+            # The values are in MiB/s, even if the column name states another unit.
             yield ArmValue(f"{prefix}bandwidth", bandwidth * _MEBI, {})
-        latency = table.number(row, f"{title}Lat. (us)")
-        if latency is not None:
+        if (latency := table.number(row, f"{title}Lat. (us)")) is not None:
             yield ArmValue(f"{prefix}latency", latency / 1e6, {})
     for name in ("usr", "sys", "iowait"):
-        share = table.number(row, f"CPU {name} (%)")
-        if share is not None:
+        if (share := table.number(row, f"CPU {name} (%)")) is not None:
             yield ArmValue(f"used_cpu_{name}", share, {})
 
 

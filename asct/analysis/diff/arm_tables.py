@@ -8,7 +8,7 @@ counted. Any other unexpected content is an error that names the file, the row a
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -41,9 +41,12 @@ class ArmTable:
         """The row labels, in the order in which the file contains them."""
         return list(dict.fromkeys(row for cells in self.columns.values() for row in cells))
 
-    def named(self, start: str) -> list[str]:
-        """Return the columns whose names begin with `start`, such as `Latency [ns]` for `Latency [`."""
-        return [name for name in self.columns if name.startswith(start)]
+    def numbers(self, row: str, start: str = "") -> Iterator[tuple[str, float]]:
+        """Yield the columns whose names begin with `start`, such as `Latency [ns]` for `Latency [`, each with the
+        number in its cell. Cells that have no value are skipped."""
+        for column in self.columns:
+            if column.startswith(start) and (value := self.number(row, column)) is not None:
+                yield column, value
 
     def number(self, row: str, column: str) -> float | None:
         """Return the number in a cell, or None if it has no value. Raises StoreError (E530) for anything else."""
