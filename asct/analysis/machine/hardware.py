@@ -14,6 +14,7 @@ from asct.analysis.machine.rows import (
     cpus,
     decimal_size,
     listed,
+    pcie_link,
     phrase,
     quantity,
     section,
@@ -22,6 +23,7 @@ from asct.analysis.machine.rows import (
 )
 from asct.sdk.facts import (
     BlockDevice,
+    Cache,
     CacheLevel,
     CoreKind,
     Cpu,
@@ -49,7 +51,7 @@ _TYPES = {"Data": "d", "Instruction": "i", "Unified": ""}
 
 def sections(facts: HostFacts) -> Iterator[MachineSection]:
     """Yield the sections about the hardware, from the CPU to the network."""
-    caches = ((f"L{level.level}{_TYPES[level.type]}", _level(level)) for level in facts.cache_levels)
+    caches = ((cache_name(level), _level(level)) for level in facts.cache_levels)
     yield section("CPU", _cpu(facts.cpu), _cpu_details(facts.cpu))
     yield section("Caches", _caches(facts), caches)
     yield section("Memory", _memory(facts.memory), _modules(facts.memory))
@@ -201,8 +203,13 @@ def _policy(policy: FrequencyPolicy) -> str:
     )
 
 
+def cache_name(cache: Cache | CacheLevel) -> str:
+    """Return the level of a cache with a letter for its type, such as `L1d` or `L2`."""
+    return f"L{cache.level}{_TYPES[cache.type]}"
+
+
 def _caches(facts: HostFacts) -> Iterator[Row]:
-    named = (f"L{one.level}{_TYPES[one.type]} {size_text(one.size_bytes)}" for one in facts.data_caches())
+    named = (f"{cache_name(one)} {size_text(one.size_bytes)}" for one in facts.data_caches())
     yield "Caches", ", ".join(dict.fromkeys(named))
 
 
@@ -320,7 +327,6 @@ def _drives(devices: list[BlockDevice]) -> str:
 def _device(device: BlockDevice) -> str:
     queue = phrase("{} requests", device.queue_requests)
     blocks = "/".join(str(one) for one in (device.logical_bytes, device.physical_bytes) if one)
-    link = device.link if device.link_max in (None, "", device.link) else f"{device.link} (up to {device.link_max})"
     return listed(
         listed(device.kind, phrase("of {}", device.parent), by=" "),
         decimal_size(device.size_bytes),
@@ -336,7 +342,7 @@ def _device(device: BlockDevice) -> str:
         device.write_cache,
         phrase("node {}", device.node),
         device.pci_address,
-        phrase("link {}", link),
+        phrase("link {}", pcie_link(device)),
         device.driver,
         device.mapper_name,
         device.raid_level,
@@ -374,13 +380,12 @@ def _pci(devices: list[PciDevice]) -> Iterator[Row]:
 
 
 def _function(one: PciDevice) -> str:
-    link = one.link if one.link_max in (None, one.link) else f"{one.link} (up to {one.link_max})"
     ids = ":".join(number for number in (one.vendor_id, one.device_id) if number)
     return listed(
         listed(one.kind, ids, by=" "),
         ", ".join(one.names),
         phrase("node {}", one.node),
-        phrase("link {}", link),
+        phrase("link {}", pcie_link(one)),
         phrase("driver {}", one.driver),
     )
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from asct.analysis.grid import plain
+from asct.sdk.facts import BlockDevice, PciDevice
 from asct.values.cpulist import format_cpulist
 from asct.values.quantity import format_quantity
 
@@ -75,6 +76,13 @@ def decimal_size(number: int | None) -> str:
 def clock(hertz: float | None) -> str:
     """Format a clock frequency: `2.6 GHz`."""
     return quantity(hertz, "Hz")
+
+
+def pcie_link(device: BlockDevice | PciDevice) -> str:
+    """Return the speed and the width of a device's PCIe link, followed by those that the device supports if they are
+    higher, or an empty string if they are unknown."""
+    faster = device.link_max if device.link_max != device.link else None
+    return f"{device.link} (up to {faster})" if device.link and faster else device.link or ""
 
 
 def yes(flag: bool | None, true: str = "yes", false: str = "no") -> str:

@@ -7,16 +7,16 @@ being drawn.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Final
 
 from asct.analysis.grid import plain, size_text
-from asct.analysis.machine.hardware import node_cpus
+from asct.analysis.machine.hardware import cache_name, node_cpus
 from asct.analysis.machine.rows import listed, size
-from asct.analysis.topology.box import Box, Kind
+from asct.analysis.topology.box import Box, Kind, each
 from asct.analysis.topology.devices import devices
 from asct.sdk.facts import CacheLevel, HostFacts, NumaNode
+from asct.values.grouping import grouped
 from asct.values.text import counted
 
 _RANK: Final[dict[Kind, int]] = {"machine": 0, "socket": 1, "node": 2, "die": 3, "cache": 4, "cluster": 5, "core": 6}
@@ -39,19 +39,14 @@ def machine(facts: HostFacts) -> tuple[Box, list[tuple[str, str]]]:
             outside.parts.append(group)
             if group.kind == "node":
                 places[number] = group
-    _sort(whole)
+    for box in each(whole):
+        box.parts.sort(key=lambda part: min(part.cpus))
     for node in facts.nodes:
         if not set(node.cpus) & cpus:
             whole.parts.append(Box("node", f"NUMA node {node.id}", f"{_size(node)}, {node_cpus(facts, node)}"))
     for number, part in devices(facts):
         places.get(number, whole).parts.append(part)
     return whole, across
-
-
-def _sort(box: Box) -> None:
-    box.parts.sort(key=lambda part: min(part.cpus))
-    for part in box.parts:
-        _sort(part)
 
 
 def _smallest(outside: Box, group: Box, across: list[tuple[str, str]]) -> Box | None:
@@ -99,11 +94,9 @@ def _groups(facts: HostFacts, known: frozenset[int]) -> Iterator[tuple[int, Box]
 
 def _by(pairs: Iterable[tuple[int, int | None]]) -> list[tuple[int, frozenset[int]]]:
     """Return the index of each group with the CPUs in that group, skipping CPUs without a group."""
-    found: dict[int, set[int]] = defaultdict(set)
-    for cpu, number in pairs:
-        if number is not None:
-            found[number].add(cpu)
-    return [(number, frozenset(found[number])) for number in sorted(found)]
+    groups = grouped(pairs, lambda pair: pair[1])
+    known = sorted((number, own) for number, own in groups.items() if number is not None)
+    return [(number, frozenset(cpu for cpu, _ in own)) for number, own in known]
 
 
 def _caches(level: CacheLevel, known: frozenset[int], cores: set[frozenset[int]]) -> Iterator[tuple[int, Box]]:
@@ -111,12 +104,11 @@ def _caches(level: CacheLevel, known: frozenset[int], cores: set[frozenset[int]]
     for number, instance in enumerate(level.instances):
         cpus = frozenset(instance) & known
         if cpus and cpus not in cores:
-            yield 100 - level.level, Box("cache", f"L{level.level} {number}", _cache_name(level), cpus)
+            yield 100 - level.level, Box("cache", f"L{level.level} {number}", _sized(level), cpus)
 
 
-def _cache_name(level: CacheLevel) -> str:
-    letter = {"Data": "d", "Instruction": "i", "Unified": ""}[level.type]
-    return f"L{level.level}{letter}" + (f" {size_text(level.size_bytes)}" if level.size_bytes else "")
+def _sized(level: CacheLevel) -> str:
+    return cache_name(level) + (f" {size_text(level.size_bytes)}" if level.size_bytes else "")
 
 
 def _models(facts: HostFacts, cpus: frozenset[int]) -> str:
@@ -133,7 +125,7 @@ def _core_detail(facts: HostFacts, cpus: frozenset[int]) -> str:
     kinds = facts.cpu.kinds if len(facts.cpu.kinds) > 1 else []
     design = [plain(kind.microarchitecture or kind.model or "") for kind in kinds if set(kind.cpus) & cpus]
     own = [
-        _cache_name(level)
+        _sized(level)
         for level in sorted(facts.cache_levels, key=lambda one: (-one.level, one.type))
         if any(
             cpus == frozenset(instance) or (level.level == 1 and cpus & set(instance)) for instance in level.instances

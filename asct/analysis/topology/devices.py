@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from asct.analysis.grid import plain
-from asct.analysis.machine.rows import decimal_size, listed
+from asct.analysis.machine.rows import decimal_size, listed, pcie_link
 from asct.analysis.topology.box import Box
 from asct.sdk.facts import BlockDevice, HostFacts, Interface, PciDevice
 from asct.values.grouping import grouped
@@ -69,27 +69,20 @@ def _function(
     own = [_drive(drive) for drive in drives if drive.pci_address == one.address]
     own += [_interface(interface) for interface in interfaces if interface.pci_address == one.address]
     more = counted(virtual, "virtual function") if virtual else ""
-    slot = listed(_link(one), f"{one.kind} {_short(one.address)}", more)
+    slot = listed(pcie_link(one), f"{one.kind} {_short(one.address)}", more)
     if len(own) == 1:
         return Box(own[0].kind, own[0].title, listed(own[0].detail, plain(slot)))
     if own:
         return Box(
             "controller",
             plain(f"{one.kind} {_short(one.address)}"),
-            plain(listed(one.driver, _link(one), more)),
+            plain(listed(one.driver, pcie_link(one), more)),
             parts=own,
         )
     gpu = one.class_code.startswith(_GPUS)
     title = ", ".join(one.names) or f"{'GPU' if gpu else one.kind} {_short(one.address)}"
-    detail = listed(one.driver, slot if one.names else listed(_link(one), one.kind if gpu else "", more))
+    detail = listed(one.driver, slot if one.names else listed(pcie_link(one), one.kind if gpu else "", more))
     return Box("gpu" if gpu else "controller", plain(title), plain(detail))
-
-
-def _link(one: PciDevice) -> str:
-    """Return the speed of the PCIe link and, if the device supports a higher speed, the maximum."""
-    if not one.link:
-        return ""
-    return one.link if one.link_max in (None, one.link) else f"{one.link} (up to {one.link_max})"
 
 
 def _short(address: str) -> str:

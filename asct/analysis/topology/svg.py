@@ -108,7 +108,7 @@ def _boxed(part: Box, widest: float, lines: int, told: bool = False) -> _Rectang
     is true if an outer box already describes the cores."""
     if part.kind == "core":
         return _core(part, lines)
-    everywhere = _designs(part)
+    everywhere = {one.detail for one in each(part) if one.kind == "core"}
     inner = [_boxed(one, widest - 2 * _GAP, lines, told or len(everywhere) == 1) for one in part.parts]
     kinds = groupby(inner, key=lambda box: "device" if box.part.kind in _DEVICES else box.part.kind)
     rows = [row for _, same in kinds for row in _rows(list(same), widest)]
@@ -124,13 +124,6 @@ def _boxed(part: Box, widest: float, lines: int, told: bool = False) -> _Rectang
             x += box.width + _GAP
         y += max(box.height for box in row) + _GAP
     return _Rectangle(part, heading, width, y + (0 if rows else _GAP), tuple(placed))
-
-
-def _designs(part: Box) -> set[str]:
-    """Return the designs of the cores in a box."""
-    if part.kind == "core":
-        return {part.detail}
-    return {design for one in part.parts for design in _designs(one)}
 
 
 def _cores_told(part: Box, everywhere: set[str]) -> list[str]:
