@@ -46,15 +46,6 @@ BaselineKey = tuple[str, str, str, tuple[tuple[str, str], ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class UnchangedRun:
-    """A run in which nothing failed, and which is neither the baseline nor the run being judged. `groups` contains the
-    values that it measured on the same hardware."""
-
-    run: str
-    groups: Mapping[BaselineKey, MetricGroup]
-
-
-@dataclass(frozen=True, slots=True)
 class Baseline:
     """The values of the baseline. If there are none, `problem` is the reason; otherwise, `why` describes how the
     baseline was chosen."""
@@ -70,7 +61,9 @@ class Baseline:
     """The points of the run being judged. At these points, the run must have all values that the baseline has."""
     ignored: frozenset[tuple[str, str]] = frozenset()
     """The metrics that comparisons ignore, each paired with its benchmark."""
-    unchanged: Sequence[UnchangedRun] = ()
+    unchanged: Mapping[str, Mapping[BaselineKey, MetricGroup]] = field(default_factory=dict)
+    """The values of the runs in which nothing failed, measured on the same hardware, keyed by run id. The baseline and
+    the run being judged are not included."""
     accepted: Mapping[BaselineKey, str] = field(default_factory=dict)
     """For each value that an accepted run provides, the reason for the acceptance."""
     since: Mapping[BaselineKey, str] = field(default_factory=dict)
@@ -109,12 +102,12 @@ class Baseline:
             return ()
         run = base.records[0].run
         values = {run: base.value}
-        for item in self.unchanged:
-            other = item.groups.get(key)
-            recent = age(item.run) >= age(self.since.get(key, item.run))
-            early = key not in self.until or age(item.run) < age(self.until[key])
+        for name, groups in self.unchanged.items():
+            other = groups.get(key)
+            recent = age(name) >= age(self.since.get(key, name))
+            early = key not in self.until or age(name) < age(self.until[key])
             if recent and early and other is not None and not difference(base, other):
-                values.setdefault(item.run, other.value)
+                values.setdefault(name, other.value)
         ordered = sorted(values, key=age)
         return _level([values[item] for item in ordered], ordered.index(run))
 
@@ -192,8 +185,7 @@ def spread_of(
     until = {key: item.run for item in later for key in groups if item.covers(*key[1:3])}
     compared = {folder.resolve() for folder in others}
     before = [folder for folder in _before(current) if folder.resolve() not in compared]
-    unchanged = tuple(_unchanged(stored, now, before))
-    found = Baseline(groups=groups, unchanged=unchanged, since=since, until=until)
+    found = Baseline(groups=groups, unchanged=_unchanged(stored, now, before), since=since, until=until)
     return {key: found.spread(group) for key, group in groups.items()}
 
 
@@ -347,7 +339,7 @@ def _read(stored: StoredRun, why: str, current: StoredRun, before: Sequence[Path
             reasons.update(dict.fromkeys(chosen, item.because))
             hardware[accepted.run.run] = _hardware(accepted)
     ignored = ignored_metrics((group.records[0].benchmark for group in groups.values()), catalog)
-    unchanged = tuple(_unchanged(stored, current, before))
+    unchanged = _unchanged(stored, current, before)
     since = {key: item.run for item in acceptances for key in groups if item.covers(*key[1:3])}
     now = _hardware(current)
     planned = frozenset(_planned(current))
@@ -384,19 +376,23 @@ def ignored_metrics(benchmarks: Iterable[str], catalog: Catalog) -> frozenset[tu
     )
 
 
-def _unchanged(baseline: StoredRun, current: StoredRun, before: Sequence[Path]) -> Iterator[UnchangedRun]:
-    """Yield the unchanged runs of the plan that are nearest to the baseline: those before it, newest first, and then
-    those after it, oldest first."""
+def _unchanged(
+    baseline: StoredRun, current: StoredRun, before: Sequence[Path]
+) -> dict[str, Mapping[BaselineKey, MetricGroup]]:
+    """Return the values of the unchanged runs of the plan that are nearest to the baseline: those before it, newest
+    first, and then those after it, oldest first."""
     start = age(baseline.run.run)
     older = [folder for folder in before if age(folder.name) < start]
     newer = [folder for folder in before if age(folder.name) > start]
     nearest = _without(lambda stored: _fault(stored.run), chain(reversed(older), newer))
+    found: dict[str, Mapping[BaselineKey, MetricGroup]] = {}
     for stored in islice(nearest, MOST_RUNS - 1):
         with suppress(StoreError):  # a damaged run does not contribute to the spread
-            yield _values_of(stored, _hardware(current))
+            found.setdefault(stored.run.run, _values_of(stored, _hardware(current)))
+    return found
 
 
-def _values_of(stored: StoredRun, current: RunHardware) -> UnchangedRun:
+def _values_of(stored: StoredRun, current: RunHardware) -> dict[BaselineKey, MetricGroup]:
     """Return those values of a run that are treated as unchanged. This excludes values of entries whose hardware
     differs from that of `current`, values reused from another run, and values that seemed to have regressed at
     first."""
@@ -410,7 +406,7 @@ def _values_of(stored: StoredRun, current: RunHardware) -> UnchangedRun:
         reused = any(REUSED in record.flags for record in group.records)
         if same[entry] and not reused and key_of(group) not in unconfirmed:
             groups[key_of(group)] = group
-    return UnchangedRun(stored.run.run, groups)
+    return groups
 
 
 def _hardware(stored: StoredRun) -> RunHardware:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from asct.analysis.baseline import Baseline, UnchangedRun, key_of
+from asct.analysis.baseline import Baseline, key_of
 from asct.analysis.comparison import adjusted, compare
 from asct.analysis.confirmation import confirmed, suspects
 from asct.analysis.expectations import is_blocking, judge
@@ -48,7 +48,7 @@ def baseline(*groups: MetricGroup, unchanged: int = 9) -> Baseline:
     hosts = RunHardware({"a": HostFacts(host="a", collected_at="t")})
     values = {key_of(group): group for group in groups}
     factors = [1.0 + 0.002 * (number % 5 - 2) for number in range(unchanged)]
-    runs = [UnchangedRun(f"u{n}", {key: times(one, f) for key, one in values.items()}) for n, f in enumerate(factors)]
+    runs = {f"u{n}": {key: times(one, f) for key, one in values.items()} for n, f in enumerate(factors)}
     return Baseline(
         "p/r", "named `golden` in the plan", values, {"r": hosts}, hosts, frozenset({POINT}), unchanged=runs
     )
@@ -197,7 +197,7 @@ def test_what_may_be_chance_far_beyond_the_limit_is_a_warning_everywhere(tmp_pat
     """The unchanged runs differ by 15 %, so an increase by 20 % may be due to chance."""
     base, place = sampled(around(100e-9)), sampled(around(120e-9, seed=2))
     values = [100e-9 * (1.0 + 0.15 * step) for step in (0, -1, 1, -0.5, 0.5, 0, -1, 1, -0.5, 0.5)]
-    runs = [UnchangedRun(f"u{n}", {key_of(base): sampled([v] * 8, run=f"u{n}")}) for n, v in enumerate(values)]
+    runs = {f"u{n}": {key_of(base): sampled([v] * 8, run=f"u{n}")} for n, v in enumerate(values)}
     against = replace(baseline(base), unchanged=runs)
     [verdict] = judge([CHECK], [place], run_of(), {}, baseline=against)
     assert (verdict.outcome, word_of(verdict), is_blocking(verdict)) == ("pass", "inconclusive", False)
