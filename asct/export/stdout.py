@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from asct.analysis.disturbances import DisturbanceCard
-from asct.analysis.grid import ColumnHead, TableCell, TextTable, coordinates_text, plain, without_empty_columns
+from asct.analysis.grid import ColumnHead, TextTable, coordinates_text, plain, with_columns, without_empty_columns
 from asct.analysis.keyresults import KeyResult, KeyResults
 from asct.analysis.report import HostPart, RunReport, build
 from asct.analysis.sparkline import Sweep, sweeps
@@ -221,11 +221,11 @@ def _parts(grid: TextTable, width: int) -> list[TextTable]:
     fit into the current block."""
 
     def fits(kept: Sequence[int]) -> bool:
-        part = _columns(grid, kept)
+        part = with_columns(grid, kept)
         return _fits(_compact_sizes(part, _groups(part), width), width, 1)
 
     blocks: list[list[int]] = [[0]]
-    for group in _numbered(_groups(grid)):
+    for group in ([index for index in one.columns if index] for one in _groups(grid)):
         whole, begun = fits([*blocks[-1], *group]), fits([*blocks[-1], *group[:_SEVERAL]])
         if len(blocks[-1]) > 1 and not (whole or begun) and fits([0, *group]):
             blocks.append([0])
@@ -233,20 +233,7 @@ def _parts(grid: TextTable, width: int) -> list[TextTable]:
             if len(blocks[-1]) > 1 and not fits([*blocks[-1], index]):
                 blocks.append([0])
             blocks[-1].append(index)
-    return [_columns(grid, block) for block in blocks]
-
-
-def _numbered(groups: Sequence[_Group]) -> Iterator[list[int]]:
-    """Yield the column indices of each group, excluding the first column of the table."""
-    start = 0
-    for group in groups:
-        yield [index for index in range(start, start + len(group.titles)) if index]
-        start += len(group.titles)
-
-
-def _columns(grid: TextTable, kept: Sequence[int]) -> TextTable:
-    rows = tuple(tuple(row[index] for index in kept) for row in grid.rows)
-    return TextTable(grid.slug, grid.caption, tuple(grid.heads[index] for index in kept), rows)
+    return [with_columns(grid, block) for block in blocks]
 
 
 def _one_table(full: TextTable, width: int) -> str:
@@ -260,26 +247,31 @@ def _one_table(full: TextTable, width: int) -> str:
 @dataclass(frozen=True, slots=True)
 class _Group:
     """Neighboring columns whose titles differ in one word. `shared` contains the other words, and `titles` what remains
-    of each title."""
+    of each title, starting with that of the column `first`."""
 
+    first: int
     shared: str
     titles: tuple[str, ...]
+
+    @property
+    def columns(self) -> range:
+        """The indices of the columns."""
+        return range(self.first, self.first + len(self.titles))
 
 
 def _groups(grid: TextTable) -> list[_Group]:
     """Group neighboring numeric columns by shared words, and break the other titles between lowercase and capital
     letters."""
     found: list[_Group] = []
-    left = [head.title if head.align == "right" else "" for head in grid.heads]
-    while left:
-        index = len(grid.heads) - len(left)
-        group = max(
-            (_group(shared, left) for shared in _shorter(left[0])), key=lambda one: len(one.titles), default=None
-        )
+    titles = [head.title if head.align == "right" else "" for head in grid.heads]
+    start = 0
+    while start < len(titles):
+        groups = (_Group(start, shared, _parted(shared, titles[start:])) for shared in _shorter(titles[start]))
+        group = max(groups, key=lambda one: len(one.titles), default=None)
         if group is None or len(group.titles) < 2:
-            group = _Group("", (_CAMEL.sub(" ", grid.heads[index].title),))
+            group = _Group(start, "", (_CAMEL.sub(" ", grid.heads[start].title),))
         found.append(group)
-        left = left[len(group.titles) :]
+        start = group.columns.stop
     return found
 
 
@@ -289,31 +281,24 @@ def _shorter(title: str) -> dict[str, str]:
     return {" ".join(words[:i] + words[i + 1 :]): word for i, word in enumerate(words) if len(words) > 1}
 
 
-def _group(shared: str, titles: Sequence[str]) -> _Group:
-    """Return the group formed by the first columns whose titles share these words. A column whose title consists only
-    of these words and which follows the column for writes covers both reads and writes."""
+def _parted(shared: str, titles: Sequence[str]) -> tuple[str, ...]:
+    """Return what remains of the first titles that share these words. A column whose title consists only of these words
+    and which follows the column for writes covers both reads and writes."""
     own: list[str] = []
     for title in titles:
         word = "All" if title == shared and own[-1:] == ["Write"] else _shorter(title).get(shared)
         if word is None:
             break
         own.append(word)
-    return _Group(shared, tuple(own))
+    return tuple(own)
 
 
 def _compact_sizes(grid: TextTable, groups: Sequence[_Group], width: int) -> list[int]:
-    columns = list(zip(*grid.rows, strict=True)) or [()] * len(grid.heads)
-    values = [max((display_width(cell.text) for cell in column), default=1) for column in columns]
-    titles = [title for group in groups for title in group.titles]
-    words = [max(map(display_width, title.split()), default=1) for title in titles]
-    sizes = [max(value, word) for value, word in zip(values, words, strict=True)]
-    start = 0
+    sizes = _needed(grid, [title for group in groups for title in group.titles])
     for group in groups:
-        end = start + len(group.titles)
-        missing = display_width(group.shared) - sum(sizes[start:end]) - (len(group.titles) - 1)
-        sizes[end - 1] += max(0, missing)
-        start = end
-    _shrink(sizes, grid.heads, [_least(column) for column in columns], width - len(sizes) + 1)
+        missing = display_width(group.shared) - sum(sizes[index] for index in group.columns) - len(group.titles) + 1
+        sizes[group.columns[-1]] += max(0, missing)
+    _shrink(sizes, grid, width - len(sizes) + 1)
     return sizes
 
 
@@ -331,13 +316,12 @@ def _compact_table(grid: TextTable, width: int) -> str:
 
 def _with_shared(line: str, groups: Sequence[_Group], sizes: Sequence[int]) -> str:
     """Return `line`, the second-to-last line of the heading, with the shared words above the columns of each group."""
-    start = number = 0
+    start = 0
     for group in groups:
-        own = sizes[number : number + len(group.titles)]
-        room = sum(own) + len(own) - 1
+        room = sum(sizes[index] for index in group.columns) + len(group.titles) - 1
         if group.shared:
             line = line[:start].ljust(start) + group.shared.center(room, _RULE) + line[start + room :]
-        start, number = start + room + 1, number + len(own)
+        start += room + 1
     return line
 
 
@@ -347,33 +331,34 @@ def _sizes(grid: TextTable, width: int) -> list[int]:
     Columns are as wide as their values. If there is space left, they are widened to fit their titles; if there is not
     enough space, text columns are narrowed.
     """
-    columns: Sequence[Sequence[TableCell]] = list(zip(*grid.rows, strict=True)) or [()] * len(grid.heads)
-    values = [max((display_width(cell.text) for cell in column), default=1) for column in columns]
-    words = [max((display_width(word) for word in head.title.split()), default=1) for head in grid.heads]
-    titles = [display_width(head.title) for head in grid.heads]
-    sizes = [max(value, word) for value, word in zip(values, words, strict=True)]
+    sizes = _needed(grid, [head.title for head in grid.heads])
     room = width - _GAP * (len(sizes) - 1)
-    _shrink(sizes, grid.heads, [_least(column) for column in columns], room)
+    _shrink(sizes, grid, room)
+    titles = (display_width(head.title) for head in grid.heads)
     for index, title in sorted(enumerate(titles), key=lambda item: item[1]):
         if title > sizes[index] and sum(sizes) + title - sizes[index] <= room:
             sizes[index] = title
     return sizes
 
 
-def _least(column: Sequence[TableCell]) -> int:
-    """Return the minimum width of a text column, at which only words longer than `_LONGEST_WORD` are broken."""
-    words = [min(display_width(word), _LONGEST_WORD) for cell in column for word in cell.text.split()]
-    return max(_NARROWEST, *words, 0)
+def _needed(grid: TextTable, titles: Sequence[str]) -> list[int]:
+    """Return the widths of columns with these titles if neither their values nor the words in the titles are broken."""
+    return [
+        max([1, *map(display_width, (*(row[index].text for row in grid.rows), *title.split()))])
+        for index, title in enumerate(titles)
+    ]
 
 
-def _shrink(sizes: list[int], heads: Sequence[ColumnHead], least: Sequence[int], room: int) -> None:
+def _shrink(sizes: list[int], grid: TextTable, room: int) -> None:
     """Shrink the widest left-aligned column repeatedly until the table fits or all such columns have their minimum
-    width.
+    width, at which only words longer than `_LONGEST_WORD` are broken.
 
     Numbers are never wrapped.
     """
+    words = [{word for row in grid.rows for word in row[index].text.split()} for index in range(len(sizes))]
+    least = [max(_NARROWEST, *(min(display_width(word), _LONGEST_WORD) for word in own), 0) for own in words]
     while sum(sizes) > room:
-        texts = [index for index, head in enumerate(heads) if head.align == "left" and sizes[index] > least[index]]
+        texts = [index for index, head in enumerate(grid.heads) if head.align == "left" and sizes[index] > least[index]]
         if not texts:
             return
         sizes[max(texts, key=lambda index: sizes[index])] -= 1
