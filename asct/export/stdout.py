@@ -40,20 +40,20 @@ _MOST_SWEEPS = 8
 def render(view: RunView, width: int = WIDTH) -> str:
     """Return the verdict, expectations, warnings, tables and failures, uncolored and at most `width` columns wide."""
     report = build(view)
-    blocks = [_wrapped(report.summary.sentence + "".join(f". {text}" for text in report.summary.details), width)]
+    blocks = [wrapped(report.summary.sentence + "".join(f". {text}" for text in report.summary.details), width)]
     blocks.append("\n".join(_verdict(item, width) for item in by_outcome(view.run.verdicts)))
     blocks.append("\n".join(_key_lines(report.key_results, width)))
     blocks += [_titled(grid, width) for grid in (report.references, report.features) if grid is not None]
     for item in report.warnings:
         host = f"{item.host}: " if item.host else ""
-        hint = f"\n{_wrapped(item.hint, width, '    ')}" if item.hint else ""
-        blocks.append(_wrapped(f"{item.severity}[{item.code}] {host}{item.message}", width) + hint)
+        hint = f"\n{wrapped(item.hint, width, '    ')}" if item.hint else ""
+        blocks.append(wrapped(f"{item.severity}[{item.code}] {host}{item.message}", width) + hint)
     blocks.append("\n".join(_finding(item, len(report.hosts) > 1, width) for item in report.findings))
     for section in report.sections:
         for part in section.parts:
             blocks += _part(report, section.id, part, width)
         blocks += ["\n".join(_sweep(item, width)) for item in sweeps(section.figures, _MOST_SERIES)]
-        blocks.append("\n".join(_wrapped(f"{flag}: {text}", width) for flag, text in section.flags))
+        blocks.append("\n".join(wrapped(f"{flag}: {text}", width) for flag, text in section.flags))
     return "\n\n".join(block.rstrip() for block in blocks if block) + "\n"
 
 
@@ -81,7 +81,7 @@ def _key_lines(found: KeyResults, width: int) -> list[str]:
             known = row.lines if shared else (*row.lines, row.id)
             lines += _key_result(row, known, (label, value), width)
     if found.doubts:
-        lines += _wrapped(f"Doubts about all of these values: {', '.join(found.doubts)}", width).split("\n")
+        lines += wrapped(f"Doubts about all of these values: {', '.join(found.doubts)}", width).split("\n")
     if found.left:
         lines.append(f"and {counted(found.left, 'more key result')} in the reports")
     return [*lines, ""]
@@ -101,7 +101,7 @@ def _key_result(row: KeyResult, known: Sequence[str], sizes: tuple[int, int], wi
         yield f"{head}  {'; '.join(known)}"
         return
     yield head
-    yield from (line for text in _joined(known, width - 6) for line in _wrapped(text, width, " " * 6).split("\n"))
+    yield from (line for text in _joined(known, width - 6) for line in wrapped(text, width, " " * 6).split("\n"))
 
 
 def _joined(texts: Iterable[str], room: int) -> Iterator[str]:
@@ -128,7 +128,7 @@ def _up_to(most: int, found: Iterable[Sweep]) -> Iterator[Sweep]:
 
 def _sweep(item: Sweep, width: int) -> Iterator[str]:
     """Yield a sweep's title and a line for each series."""
-    yield from _wrapped(item.title, width).split("\n")
+    yield from wrapped(item.title, width).split("\n")
     names = [name if len(item.rows) > 1 else "" for name, _, _ in item.rows]
     ranges = max(display_width(ends) for _, _, ends in item.rows)
     room = max(8, width - 6 - ranges - max(len(line) for _, line, _ in item.rows))
@@ -158,21 +158,21 @@ def _verdict(verdict: Verdict, width: int) -> str:
 def _finding(item: DisturbanceCard, several: bool, width: int) -> str:
     """Describe a finding: `busy on h1 (likely): effect`. Other reports also show the fix and the undo."""
     on = f" on {item.hosts}" if several else ""
-    return _wrapped(f"{item.title}{on} ({item.sure}): {item.effect}", width)
+    return wrapped(f"{item.title}{on} ({item.sure}): {item.effect}", width)
 
 
 def _part(report: RunReport, job_id: str, part: HostPart, width: int) -> list[str]:
     several = len(report.hosts) > 1 or len(report.sections) > 1
     where = f"{job_id} on {part.host}: " if several else ""
-    blocks = [_wrapped(f"{where}{part.line}", width)]
+    blocks = [wrapped(f"{where}{part.line}", width)]
     if part.note:
-        blocks.append(_wrapped(part.note, width))
+        blocks.append(wrapped(part.note, width))
     if part.disturbed:
-        blocks.append(_wrapped(f"affected by: {', '.join(item.title for item in part.disturbed)}", width))
-    blocks += [_wrapped(remark, width) for remark in part.remarks]
+        blocks.append(wrapped(f"affected by: {', '.join(item.title for item in part.disturbed)}", width))
+    blocks += [wrapped(remark, width) for remark in part.remarks]
     blocks += [_titled(grid, width) for grid in part.grids]
     for failure in part.failures:
-        lines = [_wrapped(f"{failure.status} ({failure.label}): {failure.message}", width)]
+        lines = [wrapped(f"{failure.status} ({failure.label}): {failure.message}", width)]
         lines += [f"    {line}" for line in failure.tail.splitlines()[-3:]]
         blocks.append("\n".join([*lines, *([f"    {failure.folder}"] if failure.folder else [])]))
     return blocks
@@ -180,7 +180,7 @@ def _part(report: RunReport, job_id: str, part: HostPart, width: int) -> list[st
 
 def _titled(grid: TextTable, width: int) -> str:
     rule = "-" * min(width, display_width(grid.caption))
-    notes = "".join(f"\n{_wrapped(note, width)}" for note in grid.notes)
+    notes = "".join(f"\n{wrapped(note, width)}" for note in grid.notes)
     return f"{grid.caption}\n{rule}\n{table(grid, width)}{notes}"
 
 
@@ -400,7 +400,9 @@ def _cells(
     ]
 
 
-def _wrapped(text: str, width: int, indent: str = "") -> str:
+def wrapped(text: str, width: int, indent: str = "") -> str:
+    """Return a text as lines of at most `width` columns, the first of which begins with `indent`, and the others with
+    `indent` or two spaces."""
     rest = indent or "  "
     return "\n".join(
         wrapped_lines(plain(text), width, initial_indent=indent, subsequent_indent=rest, break_on_hyphens=False)

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from asct.analysis.diff.figures import matrix_grid
 from asct.analysis.diff.report import DiffPart, DiffReport, DiffSection
-from asct.export.stdout import WIDTH, table
-from asct.values.text import display_width, wrapped_lines
+from asct.export.stdout import WIDTH, table, wrapped
+from asct.values.text import display_width
 
 LISTED = "; -v lists all values"
 """The end of the sentence about omitted values, for formats that list more values if `-v` is given."""
@@ -17,26 +17,26 @@ ALIKE = "machine, software, plan and settings are the same, as far as the runs d
 def render(report: DiffReport, width: int = WIDTH) -> str:
     """Return the comparison: what differs, the tables of each run, and the verdict at the end."""
     blocks = [
-        _wrapped(report.title, width),
-        _wrapped(ALIKE, width)
+        wrapped(report.title, width),
+        wrapped(ALIKE, width)
         if report.differing is None
         else _titled("What differs", table(report.differing, width), width),
-        "\n".join(_wrapped(note, width) for note in report.notes),
+        "\n".join(wrapped(note, width) for note in report.notes),
     ]
     for section in report.sections:
         blocks += _section(section, width)
-    blocks.append(_wrapped(report.sentence, width))
+    blocks.append(wrapped(report.sentence, width))
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
 def _section(section: DiffSection, width: int) -> Iterator[str]:
     if section.sentence:
-        yield _titled(section.title, _wrapped(section.sentence, width), width, "=")
-    yield "\n".join(_wrapped(note, width) for note in section.notes)
+        yield _titled(section.title, wrapped(section.sentence, width), width, "=")
+    yield "\n".join(wrapped(note, width) for note in section.notes)
     for part in section.parts:
         yield from _part(part, width)
     remarks = (*section.remarks, *([f"{section.left_out}{LISTED}"] if section.left_out else []))
-    yield "\n".join(_wrapped(remark, width) for remark in remarks)
+    yield "\n".join(wrapped(remark, width) for remark in remarks)
 
 
 def _part(part: DiffPart, width: int) -> Iterator[str]:
@@ -49,8 +49,4 @@ def _part(part: DiffPart, width: int) -> Iterator[str]:
 
 
 def _titled(title: str, text: str, width: int, rule: str = "-") -> str:
-    return f"{_wrapped(title, width)}\n{rule * min(width, display_width(title))}\n{text}"
-
-
-def _wrapped(text: str, width: int) -> str:
-    return "\n".join(wrapped_lines(text, width, subsequent_indent="  ", break_on_hyphens=False))
+    return f"{wrapped(title, width)}\n{rule * min(width, display_width(title))}\n{text}"
