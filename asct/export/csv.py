@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from asct.analysis.dataframe import scaled, tidy_columns, tidy_rows
+from asct.analysis.dataframe import tidy_columns, tidy_rows, titled_rows
 from asct.analysis.fields import flat
 from asct.analysis.grid import plain
 from asct.analysis.view import JobView, RunView
-from asct.sdk.figure import Table
+from asct.values.grouping import grouped
 
 _FORMULA = re.compile(r"[=@\t\n＝＋－＠]|[+-](?![\d.]*(?:e[+-]?\d+)?\Z).", re.ASCII | re.DOTALL)
 NAME = "csv"
@@ -46,22 +46,15 @@ def documents(view: RunView, _folder: Path) -> dict[str, str]:
 def _tables(name: str, jobs: Sequence[JobView]) -> Mapping[str, str]:
     several_hosts = len({job.entry.host for job in jobs}) > 1
     several_ids = len({job.entry.id for job in jobs}) > 1
-    by_slug: dict[str, list[tuple[JobView, Table]]] = {}
-    for job in jobs:
-        for table in job.tables:
-            by_slug.setdefault(table.slug, []).append((job, table))
+    tables = grouped(((job, table) for job in jobs for table in job.tables), lambda pair: pair[1].slug)
     texts = {}
-    for number, (slug, found) in enumerate(by_slug.items()):
+    for number, (slug, found) in enumerate(tables.items()):
         titles = list(dict.fromkeys(column.title for _, table in found for column in table.columns))
         extra = ["host"] * several_hosts + ["id"] * several_ids
         rows = []
         for job, table in found:
             own = [job.entry.host] * several_hosts + [job.entry.id] * several_ids
-            columns = {column.title: column for column in table.columns}
-            rows += [
-                [*own, *(scaled(row.get(columns[t].key), columns[t].scale) if t in columns else None for t in titles)]
-                for row in table.rows
-            ]
+            rows += [[*own, *map(row.get, titles)] for row in titled_rows(table)]
         texts[f"{name}.csv" if number == 0 else f"{name}.{slug}.csv"] = csv_lines([*extra, *titles], rows)
     return texts
 
