@@ -98,9 +98,9 @@ def size_text(size: float, *, exact: bool = True) -> str:
     return (text if exact and float(text) == scaled else f"{scaled:.4g}") + _BINARY[power]
 
 
-def quantity_cell(value: float | None, unit: str) -> TableCell:
+def quantity_cell(value: float | None, unit: str, digits: int = 4) -> TableCell:
     """Return a value with its unit, for a column that contains different units."""
-    return NO_VALUE if value is None else TableCell(format_quantity(value, unit, 4), value)
+    return NO_VALUE if value is None else TableCell(format_quantity(value, unit, digits), value)
 
 
 def shown(value: Any) -> str:

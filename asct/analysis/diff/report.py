@@ -21,6 +21,7 @@ from asct.analysis.grid import (
     Tone,
     distinct,
     plain,
+    quantity_cell,
     slug,
     without_empty_columns,
 )
@@ -28,7 +29,6 @@ from asct.sdk.benchmark import Catalog
 from asct.sdk.figure import Figure, Heatmap
 from asct.statistics.ranks import least_each
 from asct.values.grouping import grouped, shortened
-from asct.values.quantity import format_quantity
 from asct.values.text import counted
 
 TONES: Final[dict[DiffVerdict, Tone]] = {
@@ -166,7 +166,8 @@ def _section(
     kept = grouped(listed[:most], lambda row: (row.group.host, row.group.id))
     shared = {row.change.shared.removeprefix("; ") for row in listed if row.change is not None and row.change.shared}
     jobs = dict.fromkeys((*kept, *maps))
-    left = len(listed) - len(listed[:most])
+    left, what = len(listed) - len(listed[:most]), "with less important changes"
+    more = counted(left, f"more value {what} is", f"more values {what} are")
     return DiffSection(
         title=run.run.title,
         slug=unique,
@@ -175,13 +176,8 @@ def _section(
         notes=(*run.notes, *sorted(shared)),
         parts=tuple(_part(run, job, kept.get(job, ()), maps.get(job, ()), unique) for job in jobs),
         remarks=(*_reasons(run), *_few(listed), *_one_sided(run)),
-        left_out=f"{_less_important(left)} listed in the CSV and JSON formats" if left else "",
+        left_out=f"{more} listed in the CSV and JSON formats" if left else "",
     )
-
-
-def _less_important(number: int) -> str:
-    what = "with less important changes"
-    return counted(number, f"more value {what} is", f"more values {what} are")
 
 
 def _part(run: RunDiff, job: Job, rows: Sequence[DiffRow], maps: Sequence[Heatmap], unique: str) -> DiffPart:
@@ -197,8 +193,8 @@ def _cells(row: DiffRow) -> tuple[TableCell, ...]:
     verdict = row.verdict
     return (
         TableCell(row.label, row.label),
-        _quantity(row.base, row.base_unit),
-        _quantity(row.new, row.record.unit),
+        quantity_cell(row.base, row.base_unit, 3),
+        quantity_cell(row.new, row.record.unit, 3),
         TableCell(change_text(row), row.percent or 0.0),
         _noise(row.change),
         TableCell(verdict, verdict, TONES[verdict], row.change.reason),
@@ -210,10 +206,6 @@ def _noise(change: Change) -> TableCell:
     unknown."""
     known = not change.reason and (change.noise or max(change.samples) > 1)
     return TableCell(f"{100 * change.noise:.1f} %", change.noise) if known else NO_VALUE
-
-
-def _quantity(value: float | None, unit: str) -> TableCell:
-    return NO_VALUE if value is None else TableCell(format_quantity(value, unit), value)
 
 
 def change_text(row: DiffRow) -> str:

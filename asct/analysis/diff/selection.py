@@ -33,8 +33,9 @@ def selected(sources: Sequence[DiffSource], words: Sequence[str], catalog: Regis
     if not words:
         return list(sources)
     findings, entries = Findings(), _entries(sources, catalog)
-    where = (" in these runs", _known([entry.name for entry in entries]))
-    chosen = chosen_by(dict.fromkeys(words), entries, findings, "E707", *where)
+    names = list(dict.fromkeys(f"`{entry.name}`" for entry in entries))
+    known = f"the runs contain {', '.join(names[:8])}{', ...' if len(names) > 8 else ''}"
+    chosen = chosen_by(dict.fromkeys(words), entries, findings, "E707", " in these runs", known)
     findings.require()
     ids = {item.info.name for item in chosen}
     return [_only(source, ids) for source in sources]
@@ -48,11 +49,6 @@ def _entries(sources: Sequence[DiffSource], catalog: Registry) -> list[_Entry]:
         tags = [tag for source in sources for tag in source.tags.get(job_id, ())]
         entries.append(_Entry(job_id, [name, *aliases], [*keywords, *tags]))
     return entries
-
-
-def _known(ids: Sequence[str]) -> str:
-    names = list(dict.fromkeys(ids))
-    return f"the runs contain {', '.join(f'`{name}`' for name in names[:8])}" + (", ..." if len(names) > 8 else "")
 
 
 def _only(source: DiffSource, ids: Set[str]) -> DiffSource:
