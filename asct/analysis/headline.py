@@ -22,7 +22,7 @@ from asct.analysis.telemetry import mark_of
 from asct.analysis.view import JobView, sizes_of
 from asct.sdk.benchmark import Benchmark
 from asct.sdk.disturbance import family_of, subject_text
-from asct.sdk.metric import Highlight, Metric
+from asct.sdk.metric import Metric
 from asct.sdk.record import DISAGREES, NOISY_HOST, is_invalid, matches
 from asct.statistics.quantiles import relative_half_width
 from asct.values.grouping import grouped
@@ -71,11 +71,6 @@ class HeadlineMetric:
         return ", ".join(filter(None, (self.spread, self.count)))
 
     @property
-    def detail(self) -> str:
-        """The coordinates, the spread and the count, as one line of text."""
-        return "; ".join(filter(None, (self.place, self.precision)))
-
-    @property
     def doubt(self) -> str:
         """All doubts, separated by commas."""
         return ", ".join(self.doubts)
@@ -94,26 +89,29 @@ def _shown(benchmark: Benchmark[Any]) -> list[Metric]:
 
 
 def headlines(job: JobView) -> list[HeadlineMetric]:
-    """Return the highlights of the benchmark.
+    """Return the highlights of the benchmark, each with the best valid value at its coordinates.
 
     If it declares none, return the first metric in each unit, with the value at each level or the best valid value.
     """
     if job.benchmark is None:
         return []
     family = family_of(job.benchmark)
-    metrics = {metric.name: metric for metric in job.benchmark.metrics}
-    names = {one.metric for one in job.benchmark.highlights} or {metric.name for metric in _shown(job.benchmark)}
+    shown = _shown(job.benchmark)
+    names = {one.metric for one in job.benchmark.highlights} or {metric.name for metric in shown}
     # Most records belong to other metrics, and grouping them would take seconds.
     places = gather((record for record in job.records if record.metric in names), job.disagreements)
-    if job.benchmark.highlights:
-        return [
-            replace(item, subject=one.subject or subject_text(family, metrics[one.metric].unit))
-            for one in job.benchmark.highlights
-            for item in _highlighted(job, metrics[one.metric], one, places)
-        ]
     by_metric = grouped(places, lambda place: place.metric)
+    if job.benchmark.highlights:
+        metrics = {metric.name: metric for metric in job.benchmark.metrics}
+        found = []
+        for one in job.benchmark.highlights:
+            own = [place for place in by_metric.get(one.metric, ()) if matches(place.records[0].coords, one.at)]
+            if own:
+                subject = one.subject or subject_text(family, metrics[one.metric].unit)
+                found.append(replace(_of_best(job, metrics[one.metric], own, one.label), subject=subject))
+        return found
     by_unit: dict[str, list[HeadlineMetric]] = {}
-    for metric in _shown(job.benchmark):
+    for metric in shown:
         if metric.name in by_metric and metric.unit not in by_unit:
             by_unit[metric.unit] = _of_metric(job, metric, by_metric[metric.name])
     return [replace(item, subject=subject_text(family, unit)) for unit, items in by_unit.items() for item in items]
@@ -131,15 +129,6 @@ def _of_metric(job: JobView, metric: Metric, places: Sequence[MetricGroup]) -> l
         return [_headline(job, metric, places[0], _named(metric).capitalize(), "")]
     word = "Lowest" if metric.better == "lower" else "Highest"
     return [_of_best(job, metric, places, f"{word} {_named(metric)}")]
-
-
-def _highlighted(
-    job: JobView, metric: Metric, wanted: Highlight, places: Sequence[MetricGroup]
-) -> Iterator[HeadlineMetric]:
-    """Yield the best valid value at the coordinates of a highlight, if there is one."""
-    own = [place for place in places if place.metric == metric.name and matches(place.records[0].coords, wanted.at)]
-    if own:
-        yield _of_best(job, metric, own, wanted.label)
 
 
 def _of_best(job: JobView, metric: Metric, places: Sequence[MetricGroup], label: str) -> HeadlineMetric:
@@ -220,8 +209,8 @@ def _by_host(name: str, items: Sequence[HeadlineMetric]) -> TextTable:
     heading, and the number of repeats, visits or samples that all values in a column summarize is in a note."""
     cells = {(item.host, item.label): item for item in items}
     columns = grouped(items, lambda item: item.label)
-    places = {label: _shared(item.place for item in same) for label, same in columns.items()}
-    counts = {label: _shared(item.count for item in same) for label, same in columns.items()}
+    places = {label: common(item.place for item in same) for label, same in columns.items()}
+    counts = {label: common(item.count for item in same) for label, same in columns.items()}
     titles = (f"{label} {place}".rstrip() for label, place in places.items())
     heads = (ColumnHead("Host"), *(ColumnHead(title, "right") for title in titles))
     rows = tuple(
@@ -237,7 +226,7 @@ def _by_host(name: str, items: Sequence[HeadlineMetric]) -> TextTable:
     return TextTable(f"headlines-{slug(name)}", plain(name), heads, rows, tuple(map(plain, notes)))
 
 
-def _shared(texts: Iterable[str]) -> str:
+def common(texts: Iterable[str]) -> str:
     """Return the text if all are the same, otherwise an empty string."""
     found = set(texts)
     return found.pop() if len(found) == 1 else ""

@@ -9,7 +9,7 @@ from statistics import median
 from typing import Final
 
 from asct.analysis.grid import plain
-from asct.analysis.headline import HeadlineMetric
+from asct.analysis.headline import HeadlineMetric, common
 from asct.values.grouping import grouped
 from asct.values.quantity import format_quantity
 from asct.values.text import counted
@@ -145,7 +145,7 @@ def _middle(item: HeadlineMetric) -> tuple[str, str]:
 def _of_hosts(items: Sequence[HeadlineMetric], unit: str) -> Iterator[str]:
     """Yield the text that all hosts share, and then the value of each host or, if there are many, only the extremes.
     `unit` is not repeated."""
-    place, count = _shared([item.place for item in items]), _shared([item.count for item in items])
+    place, count = common(item.place for item in items), common(item.count for item in items)
     yield _joined(place, f"{count} per host" if count else "")
     items = [replace(item, place="" if place else item.place, count="" if count else item.count) for item in items]
     if len(items) <= _MOST_HOSTS:
@@ -159,11 +159,6 @@ def _of_hosts(items: Sequence[HeadlineMetric], unit: str) -> Iterator[str]:
     yield f"median of {counted(len(known), 'host')}: {middle}"
     for word, item in (("min", known[0]), ("max", known[-1])):
         yield _joined(f"{word} on {item.host} {item.spread}".rstrip(), item.count, item.place.removeprefix("at "))
-
-
-def _shared(texts: Sequence[str]) -> str:
-    """Return the text if all texts are the same, otherwise an empty string."""
-    return texts[0] if len(set(texts)) == 1 else ""
 
 
 def _line(item: HeadlineMetric, unit: str) -> str:

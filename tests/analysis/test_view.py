@@ -125,9 +125,9 @@ def test_headlines_are_levels_and_best_places(tmp_path: Path) -> None:
     assert ("DRAM latency", "98.1 ns") in texts
     assert ("Highest bandwidth", "240 MB/s") in texts
     level = next(item for item in found if item.label == "DRAM latency")
-    assert level.detail == "±0.4\N{NO-BREAK SPACE}%, 31 samples over several sizes"
+    assert (level.place, level.precision) == ("", "±0.4\N{NO-BREAK SPACE}%, 31 samples over several sizes")
     best = next(item for item in found if item.label == "Highest IOPS")
-    assert best.detail == "at iodepth 128; range 6\N{NO-BREAK SPACE}%, 3 repeats"
+    assert (best.place, best.precision) == ("at iodepth 128", "range 6\N{NO-BREAK SPACE}%, 3 repeats")
 
 
 def test_hosts_share_figures(tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ def shown_headlines(name: str, case: str) -> dict[str, str]:
     found = benchmark.parse(params, outputs, HostFacts.model_validate(document["facts"]))
     entry = JobEntry(id=name, benchmark=name, version="1", host="a", points=1, repeats=1)
     job = JobView(entry, benchmark, tuple(records_of(benchmark, found, "a")), (), (), ())
-    return {item.label: item.detail for item in headlines(job)}
+    return {item.label: "; ".join(filter(None, (item.place, item.precision))) for item in headlines(job)}
 
 
 def test_a_headline_of_two_states_shows_both() -> None:

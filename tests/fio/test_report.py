@@ -131,7 +131,7 @@ def test_headlines_tell_sizes_as_they_are_written() -> None:
         JobEntry(id="a", benchmark="storage-fio", version="1", host="a", points=2, repeats=1), ANY, tuple(records),
         (), (), (),
     )  # fmt: skip
-    details = {item.label: item.detail for item in headlines(job)}
+    details = {item.label: item.place for item in headlines(job)}
     assert details["Highest bandwidth"].startswith("at block size 64K")
     assert details["Lowest latency"].startswith("at block size 4K")
 
@@ -150,12 +150,12 @@ def test_headlines_never_name_an_invalid_point_as_the_best() -> None:
         return next(item for item in headlines(job) if item.label == "Highest IOPS")
 
     found = rates(())
-    assert (found.number, found.doubt) == (32.0, "") and found.detail.startswith("at iodepth 32")
+    assert (found.number, found.doubt) == (32.0, "") and found.place.startswith("at iodepth 32")
     found = rates((32,))
-    assert (found.number, found.doubt) == (8.0, "") and found.detail.startswith("at iodepth 8")
+    assert (found.number, found.doubt) == (8.0, "") and found.place.startswith("at iodepth 8")
     found = rates((1, 8, 32))
     assert (found.value, found.unit, found.number) == ("none", "", None)
-    assert (found.detail, found.doubt) == ("all 3 values are invalid", "invalid")
+    assert (found.place, found.doubt) == ("all 3 values are invalid", "invalid")
 
 
 def test_a_headline_tells_that_a_burst_is_possible() -> None:
