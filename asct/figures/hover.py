@@ -62,10 +62,5 @@ def visible_points(groups: Sequence[Series], most: int) -> bool:
     """Return whether the values of visits and repeats are drawn as points, that is, whether there are between one and
     `most` of them.
     """
-    count = sum(len(detail.values) for series in groups for detail in series.details if detail and is_several(detail))
-    return 0 < count <= most
-
-
-def is_several(detail: Detail | None) -> bool:
-    """Return whether a value summarizes several visits or repeats."""
-    return detail is not None and len(detail.values) > 1
+    counts = (len(detail.values) for series in groups for detail in series.details if detail)
+    return 0 < sum(count for count in counts if count > 1) <= most

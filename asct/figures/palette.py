@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -34,16 +35,14 @@ class Palette:
         If the panel shows several hosts, or a single series of one of several hosts, the color represents the host, and
         the marker and dash represent the rest of the name. Otherwise, the color and marker represent the name.
         """
+        rests = [self.names.get(_rest(item), 0) for item in panel.series]
         if not by_host(panel, self.hosts):
-            return [_style(self.names.get(_rest(item), 0)) for item in panel.series]
-        return [self._of_host(item, _alone(item, panel)) for item in panel.series]
-
-    def _of_host(self, item: Series, alone: bool) -> Style:
-        host = self.hosts[item.host]
-        rest = self.names.get(_rest(item), 0)
-        if alone:
-            return _style(host)
-        return Style(theme.colour(host), _at(theme.MARKERS, rest), _at(theme.DASHES, rest), _at(theme.PATTERNS, rest))
+            return [_style(rest) for rest in rests]
+        counts = Counter(item.host for item in panel.series)
+        return [
+            _style(self.hosts[item.host], None if counts[item.host] == 1 else rest)
+            for item, rest in zip(panel.series, rests, strict=True)
+        ]
 
 
 def palette(figures: Iterable[Figure], hosts: Sequence[str] = ()) -> Palette:
@@ -75,10 +74,6 @@ def _rest(item: Series) -> str:
     return rest if host else item.name
 
 
-def _alone(item: Series, panel: Panel) -> bool:
-    return sum(other.host == item.host for other in panel.series) == 1
-
-
 def _numbered(together: Sequence[Sequence[str]]) -> dict[str, int]:
     """Assign numbers to the names so that names that appear together have different numbers modulo the number of
     colors.
@@ -98,12 +93,11 @@ def _numbered(together: Sequence[Sequence[str]]) -> dict[str, int]:
     return numbers
 
 
-def _style(number: int) -> Style:
-    """Return the style for an index. Once all colors are used, they are repeated with a different dash."""
-    again = number // len(theme.LIGHT)
-    return Style(
-        theme.colour(number), _at(theme.MARKERS, number), _at(theme.DASHES, again), _at(theme.PATTERNS, number)
-    )
+def _style(number: int, rest: int | None = None) -> Style:
+    """Return the style with the color for `number` and the marker and dash for `rest`. If `rest` is None, `number`
+    determines the marker as well, and colors that are used again have a different dash."""
+    mark, dash = (number, number // len(theme.LIGHT)) if rest is None else (rest, rest)
+    return Style(theme.colour(number), _at(theme.MARKERS, mark), _at(theme.DASHES, dash), _at(theme.PATTERNS, mark))
 
 
 def _at(items: Sequence[str], number: int) -> str:

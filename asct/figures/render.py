@@ -15,7 +15,7 @@ from typing import Any, Final
 from asct.figures import theme
 from asct.figures.axes import AxisView, Scales, category_label, drawn_backdrop, section_scales, x_view, y_view
 from asct.figures.heat import render_heatmap
-from asct.figures.hover import hover_lines, is_several, visible_points
+from asct.figures.hover import hover_lines, visible_points
 from asct.figures.labels import NARROW, WIDE, WIDEST, Placed, concealing, placed
 from asct.figures.layout import chart_layout
 from asct.figures.palette import Palette, Style, palette
@@ -217,30 +217,17 @@ class _Drawn:
 
     def _visits(self, series: Series, style: Style, group: Mapping[str, str]) -> list[dict[str, Any]]:
         """Return the values of visits and repeats as small points under their summaries."""
-        if not self.points:
-            return []
-        pairs = [
-            (x, value)
-            for x, detail in zip(self._xs(series), series.details, strict=False)
-            if detail is not None and is_several(detail)
-            for value in detail.values
-        ]
         colour = theme.BOUND if isinstance(self.chart, Bars) else style.colour
         marker = {"symbol": "circle", "size": 4, "color": colour, "opacity": 0.4}
-        return [self._marks(series, pairs, marker, group)] if pairs else []
+        values = [detail.values if detail else () for detail in series.details]
+        return self._marks(series, values, marker, group) if self.points else []
 
     def _states(self, series: Series, style: Style, group: Mapping[str, str]) -> list[dict[str, Any]]:
         """Return a mark for each of the two states of a value: an open mark on a line, a short line on a bar."""
-        pairs = [
-            (x, state)
-            for x, detail in zip(self._xs(series), series.details, strict=False)
-            if detail is not None and len(detail.states) > 1
-            for state in detail.states
-        ]
         bars = isinstance(self.chart, Bars)
         colour, symbol = (theme.INK, "line-ew") if bars else (style.colour, style.marker)
         marker = {"symbol": f"{symbol}-open", "size": 11, "color": colour, "line": {"width": 2}}
-        return [self._marks(series, pairs, marker, group)] if pairs else []
+        return self._marks(series, [detail.states if detail else () for detail in series.details], marker, group)
 
     def _backdrop(self, series: Series, style: Style, group: Mapping[str, str]) -> list[dict[str, Any]]:
         """Return the comparison values of a series as a pale line or as a pale mark across each bar."""
@@ -257,12 +244,15 @@ class _Drawn:
         return [{**trace, "mode": "lines", "opacity": _PALE, "line": {"color": style.colour, "width": 4}}]
 
     def _marks(
-        self, series: Series, pairs: Sequence[tuple[Any, float]], marker: dict[str, Any], group: Mapping[str, str]
-    ) -> dict[str, Any]:
-        return {
+        self, series: Series, values: Sequence[Sequence[float]], marker: dict[str, Any], group: Mapping[str, str]
+    ) -> list[dict[str, Any]]:
+        """Return a mark for each of several `values` at the same x, or an empty list if every x has at most one."""
+        pairs = [(x, value) for x, own in zip(self._xs(series), values, strict=False) if len(own) > 1 for value in own]
+        trace = {
             **self._common(series), **group, "type": "scatter", "mode": "markers", "hoverinfo": "skip",
             "x": [x for x, _ in pairs], "y": self._ys([value for _, value in pairs]), "marker": marker,
         }  # fmt: skip
+        return [trace] if pairs else []
 
 
 def _texts(places: Sequence[Sequence[Placed]]) -> dict[str, Any]:
