@@ -102,31 +102,22 @@ def place_of(record: Record) -> Place:
 def agreed(
     records: Sequence[Record], resolved: Mapping[str, Any], facts: Mapping[str, HostFacts], catalog: Catalog
 ) -> tuple[list[Record], tuple[Disagreement, ...]]:
-    """Return the records, flagged where values disagree, together with the disagreements.
+    """Return the records, flagged where values disagree, together with both sides of each disagreement between two
+    values of a quantity on one host.
 
-    All code that shows or judges the values of a run must get them from this function.
-    """
-    found = disagreements(records, resolved, facts, catalog)
-    return flagged(records, found), found
-
-
-def disagreements(
-    records: Iterable[Record], resolved: Mapping[str, Any], facts: Mapping[str, HostFacts], catalog: Catalog
-) -> tuple[Disagreement, ...]:
-    """Return both sides of each disagreement between two values of a quantity on one host.
-
-    The settings come from `resolved`, the content of plan.resolved.json. Warm-ups, invalid values, and values measured
-    by a version of a benchmark that is not installed are ignored.
+    All code that shows or judges the values of a run must get them from this function. The settings come from
+    `resolved`, the content of plan.resolved.json. Warm-ups, invalid values, and values measured by a version of a
+    benchmark that is not installed are ignored.
     """
     pairs = _pairs(records, resolved, facts, catalog)
-    found = (side for one, two in pairs if not _agree(one, two) for side in (_side(one, two), _side(two, one)))
-    return tuple(found)
+    found = [side for one, two in pairs if not _agree(one, two) for side in (_side(one, two), _side(two, one))]
+    return _flagged(records, found), tuple(found)
 
 
 def quantity_pairs(
     records: Iterable[Record], resolved: Mapping[str, Any], facts: Mapping[str, HostFacts], catalog: Catalog
 ) -> tuple[QuantityPair, ...]:
-    """Return the pairs of values that `disagreements` compares: all values of the same quantity on one host."""
+    """Return the pairs of values that `agreed` compares: all values of the same quantity on one host."""
     return tuple(
         QuantityPair(
             one.first.host, one.quantity.name, tuple((name, text) for name, text in one.key if text),
@@ -151,7 +142,7 @@ def _pairs(
         yield from (pair for pair in combinations(same, 2) if _comparable(*pair))
 
 
-def flagged(records: Iterable[Record], found: Sequence[Disagreement]) -> list[Record]:
+def _flagged(records: Iterable[Record], found: Sequence[Disagreement]) -> list[Record]:
     """Return the records, with a flag on each record that disagrees with another value. The flag names the other
     value."""
     flags: dict[Place, list[str]] = {}
@@ -194,11 +185,9 @@ def _sightings(
     if quantity.curve is not None:
         yield from _of_curve(quantity, own, mine, {**conditions, **swept})
         return
-    for group in grouped(own, lambda one: tuple(sorted((k, repr(v)) for k, v in one.coords.items()))).values():
+    for group in grouped(own, lambda one: place_of(one)[-1]).values():
         keys = {name: group[0].coords[at] for name, at in quantity.keys.items()}
-        found = _sighting(quantity, group, {**conditions, **swept, **quantity.fixed, **keys})
-        if found is not None:
-            yield found
+        yield from _sighting(quantity, group, {**conditions, **swept, **quantity.fixed, **keys})
 
 
 def _of_curve(
@@ -212,9 +201,7 @@ def _of_curve(
         inside = [record for record in own if low <= float(record.coords["size"]) <= high]
         for group in grouped(inside, lambda one: tuple(one.coords[at] for at in quantity.keys.values())).values():
             keys = {name: group[0].coords[at] for name, at in quantity.keys.items()}
-            found = _sighting(quantity, group, {**conditions, **quantity.fixed, **keys, "level": level})
-            if found is not None:
-                yield found
+            yield from _sighting(quantity, group, {**conditions, **quantity.fixed, **keys, "level": level})
 
 
 def _by_level(mine: Sequence[Record], metric: str) -> dict[Scalar, float]:
@@ -226,17 +213,18 @@ def _by_level(mine: Sequence[Record], metric: str) -> dict[Scalar, float]:
     }
 
 
-def _sighting(quantity: Quantity, group: Sequence[Record], key: Mapping[str, Any]) -> _Sighting | None:
-    """Return one value for these records: their median, with an interval that covers the intervals of all records."""
+def _sighting(quantity: Quantity, group: Sequence[Record], key: Mapping[str, Any]) -> Iterator[_Sighting]:
+    """Yield one value for these records: their median, with an interval that covers the intervals of all records. Yield
+    nothing if the records lack the quantity's main metric."""
     main = [record for record in group if record.metric == quantity.metric]
     if not main:
-        return None
+        return
     ends = [record.stats.ci95 for record in main if record.stats is not None and record.stats.ci95 is not None]
     values = [record.value for record in main]
     spans = [*values, *(end for pair in ends for end in pair)]
     text = tuple(sorted((name, _plain(value)) for name, value in key.items()))
     places = frozenset(place_of(record) for record in group)
-    return _Sighting(quantity, text, main[0], float(median(values)), min(spans), max(spans), places)
+    yield _Sighting(quantity, text, main[0], float(median(values)), min(spans), max(spans), places)
 
 
 def _plain(value: Any) -> str:

@@ -212,7 +212,7 @@ def compare(base: MetricGroup | None, new: MetricGroup, limit: float, unchanged:
     several_repeats = max(len(before), len(after)) > 1
     nested = several_repeats and any(len(visits) > 1 for visits in (*before, *after))
     clustered = nested and len(unchanged) < LEAST_RUNS
-    first, second = (_of_repeats(base), _of_repeats(new)) if clustered else (_flat(before), _flat(after))
+    first, second = (base.values, new.values) if clustered else (_flat(before), _flat(after))
     up, down = 1.0 + limit, 1.0 - limit
     rises, falls = (
         greater_p([value * up for value in first], second),
@@ -337,7 +337,11 @@ def difference(base: MetricGroup, new: MetricGroup) -> str:
         return f"the baseline value is flagged {listed(base.doubts)}"
     if base.value != new.value and min(base.value, new.value) <= 0.0:
         return "there is no relative change, because a value is not positive"
-    if any(value and not 1.0 / _EXTREME < abs(value) < _EXTREME for value in (*_values(base), *_values(new))):
+    if any(
+        value and not 1.0 / _EXTREME < abs(value) < _EXTREME
+        for group in (base, new)
+        for value in (group.value, *_flat(_nested(group)))
+    ):
         return "the values are too large or too small to be compared"
     return ""
 
@@ -347,16 +351,8 @@ def _nested(group: MetricGroup) -> list[tuple[float, ...]]:
     return [(record.stats and record.stats.visit_values) or (record.value,) for record in group.records]
 
 
-def _of_repeats(group: MetricGroup) -> list[float]:
-    return [record.value for record in group.records]
-
-
 def _flat(nested: Nested) -> list[float]:
     return [value for visits in nested for value in visits]
-
-
-def _values(group: MetricGroup) -> list[float]:
-    return [group.value, *_flat(_nested(group))]
 
 
 def _noise(group: MetricGroup, step: float, *, known: bool) -> float:
@@ -388,4 +384,4 @@ def _median_interval(group: MetricGroup) -> tuple[float, float] | None:
 
 def _samples(group: MetricGroup) -> list[float]:
     """Return the values of the repeats, or of the visits if there is only one repeat."""
-    return _of_repeats(group) if len(group.records) > 1 else _flat(_nested(group))
+    return group.values if len(group.records) > 1 else _flat(_nested(group))

@@ -35,18 +35,22 @@ class MetricGroup:
         return place_of(self.records[0])
 
     @property
+    def values(self) -> list[float]:
+        """The values of the repeats, in the metric's base unit."""
+        return [record.value for record in self.records]
+
+    @property
     def value(self) -> float:
-        """The median of the repeats, in the metric's base unit."""
-        return median(record.value for record in self.records)
+        """The median of the repeats."""
+        return median(self.values)
 
     @property
     def span(self) -> tuple[float, float]:
         """The interval of a single repeat, or the range of several repeats."""
-        values = [record.value for record in self.records]
         stats = self.records[0].stats
-        if len(values) == 1 and stats is not None and stats.ci95 is not None:
+        if len(self.records) == 1 and stats is not None and stats.ci95 is not None:
             return stats.ci95
-        return min(values), max(values)
+        return min(self.values), max(self.values)
 
     @property
     def doubts(self) -> list[str]:

@@ -281,11 +281,10 @@ def _count(place: MetricGroup, metric: Metric) -> str:
 
 def _spread(place: MetricGroup) -> str:
     """Return the confidence interval of a single repeat, or the range of several repeats."""
-    values = [record.value for record in place.records]
-    if len(values) > 1:
+    if len(place.records) > 1:
         if not place.value:
             return ""
-        spread = (max(values) - min(values)) / abs(place.value) * 100
+        spread = (max(place.values) - min(place.values)) / abs(place.value) * 100
         return f"range {_percent(spread)}"
     stats = place.records[0].stats
     half = relative_half_width(stats.ci95 if stats else None, place.value)
