@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from asct.values.quantity import SCALES
 from asct.values.text import printable
 
 
@@ -18,15 +19,6 @@ def escape(text: object) -> str:
     return html.escape(printable(str(text)), quote=False).replace("$", "&#36;")
 
 
-MICRO: Final = "\N{MICRO SIGN}"
-_SI: Final = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
-_PREFIXED: Final[dict[str, tuple[tuple[float, str], ...]]] = {
-    "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, f"{MICRO}s"), (1e-9, "ns")),
-    "B/s": tuple((factor, f"{prefix}B/s") for factor, prefix in _SI),
-    "ops/s": tuple((factor, f"{prefix} ops/s".strip()) for factor, prefix in _SI),
-    "Hz": tuple((factor, f"{prefix}Hz") for factor, prefix in _SI),
-    "B": ((2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "B")),
-}
 _MOST_TICKS: Final = 10
 _LEAST_TICKS: Final = 3
 _STEPS: Final = (1.0, 2.0, 5.0, 10.0)
@@ -53,11 +45,11 @@ def guide(values: Sequence[float | None], logarithmic: bool = False) -> float | 
 
 def prefixed(size: float | None, unit: str) -> AxisScale:
     """Return the scale whose prefix fits values of the magnitude `size`."""
-    steps = _PREFIXED.get(unit)
+    steps = SCALES.get(unit)
     if steps is None or size is None:
         return AxisScale(1.0, "" if unit == "1" else unit)
     factor, name = next((step for step in steps if size >= step[0]), steps[-1])
-    return AxisScale(factor, name)
+    return AxisScale(factor, name.strip())
 
 
 def size_label(size: float) -> str:

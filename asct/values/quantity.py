@@ -133,18 +133,20 @@ def parse_count(value: object) -> int | float:
     return exact.numerator if exact.denominator == 1 else float(exact)
 
 
-_SHOWN_SI: Final = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
-_SHOWN: Final[dict[str, tuple[tuple[float, str], ...]]] = {
+_SCALES_SI: Final = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
+SCALES: Final[dict[str, tuple[tuple[float, str], ...]]] = {
     "s": ((1.0, " s"), (1e-3, " ms"), (1e-6, f" {_MICRO}s"), (1e-9, " ns")),
-    "B/s": tuple((factor, f" {prefix}B/s") for factor, prefix in _SHOWN_SI),
-    "ops/s": tuple((factor, f"{prefix} ops/s") for factor, prefix in _SHOWN_SI),
-    "Hz": tuple((factor, f" {prefix}Hz") for factor, prefix in _SHOWN_SI),
+    "B/s": tuple((factor, f" {prefix}B/s") for factor, prefix in _SCALES_SI),
+    "ops/s": tuple((factor, f"{prefix} ops/s") for factor, prefix in _SCALES_SI),
+    "Hz": tuple((factor, f" {prefix}Hz") for factor, prefix in _SCALES_SI),
     "B": ((2.0**40, " TiB"), (2.0**30, " GiB"), (2.0**20, " MiB"), (2.0**10, " KiB"), (1.0, " B")),
     "cycles": ((1.0, " cycles"),),
     "B/cycle": ((1.0, " B/cycle"),),
     "1": ((1.0, ""),),
     "%": ((1.0, " %"),),
 }
+"""The factors by which values in each base unit are divided for display, largest first, each with the text that follows
+the number."""
 
 
 def format_quantity(value: float, unit: str, digits: int = 3) -> str:
@@ -155,7 +157,7 @@ def format_quantity(value: float, unit: str, digits: int = 3) -> str:
     """
     if not math.isfinite(value):
         return f"{value}"
-    scales = _SHOWN.get(unit) or ((1.0, f" {unit}"),)
+    scales = SCALES.get(unit) or ((1.0, f" {unit}"),)
     magnitude = abs(value) or 1.0  # zero has the base unit
     index = next((i for i, (factor, _) in enumerate(scales) if magnitude >= factor), len(scales) - 1)
     text = _significant(value / scales[index][0], digits)
@@ -183,7 +185,7 @@ def format_alike(sizes: Sequence[float]) -> list[str]:
     """Format sizes in bytes for comparison, all in the unit that suits the smallest one above 0: `98.2 GiB`, `2,048
     GiB`."""
     smallest = min((abs(size) for size in sizes if size), default=0.0)
-    units = _SHOWN["B"]
+    units = SCALES["B"]
     factor, suffix = next((scale for scale in units if smallest >= scale[0]), units[-1])
     scaled = [size / factor for size in sizes]
     return [f"{number:,.0f}{suffix}" if abs(number) >= 100 else f"{number:.3g}{suffix}" for number in scaled]
