@@ -117,9 +117,8 @@ class Redaction:
         return self._json(text) if path.endswith(".json") else self.text(text)
 
     def _json(self, text: str) -> str:
-        try:
-            value = json.loads(text)
-        except (ValueError, RecursionError):
+        value = _parsed(text)
+        if value is None:
             return self.text(text)
         found = self.document(value)
         if found == value:
@@ -240,6 +239,7 @@ def _of_facts(facts: HostFacts) -> Iterator[tuple[str, str]]:
 
 
 def _parsed(text: str) -> Any:
+    """Return the value of a JSON document, or None if the text is not JSON."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
