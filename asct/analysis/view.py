@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -144,7 +144,7 @@ def glance(root: Path) -> RunView:
     takes a long time. Raises StoreError in the same cases as `open_view`, except for damaged records."""
     stored = read_run(root)
     notes: list[Diagnostic] = []
-    facts, resolved = _kept(stored.facts, notes), _kept(stored.resolved, notes)
+    facts, resolved = _kept(stored.facts, notes) or {}, _kept(stored.resolved, notes) or {}
     return RunView(root, stored.run, (), facts, (), resolved=resolved, notes=tuple(notes))
 
 
@@ -156,7 +156,7 @@ def open_view(root: Path, catalog: Catalog) -> RunView:
     """
     stored = read_run(root)
     notes: list[Diagnostic] = []
-    facts, resolved = _kept(stored.facts, notes), _kept(stored.resolved, notes)
+    facts, resolved = _kept(stored.facts, notes) or {}, _kept(stored.resolved, notes) or {}
     first, again = stored.looks()
     records, found = agreed(first, resolved, facts, catalog)
     most = stored.run.planned_repeats()
@@ -179,7 +179,7 @@ def open_view(root: Path, catalog: Catalog) -> RunView:
         jobs=tuple(jobs),
         plan_text=_plan_text(stored, notes),
         resolved=resolved,
-        disturbances=_kept(stored.disturbances, notes),
+        disturbances=_kept(stored.disturbances, notes) or {},
         notes=(*stored.notes, *notes),
         catalog=catalog,
     )
@@ -188,21 +188,17 @@ def open_view(root: Path, catalog: Catalog) -> RunView:
 def _repeats(stored: StoredRun, notes: list[Diagnostic]) -> Iterator[RepeatView]:
     for path in stored.repeats():
         host, job_id, point_id, name = path.parts[-4:]
-        status: Status | None = None
-        try:
-            status = stored.status(path)
-        except StoreError as error:
-            notes.extend(error.diagnostics)
+        status = _kept(partial(stored.status, path), notes)
         yield RepeatView(host, job_id, point_id, int(name[1:]), stored.layout.relative(path), status)
 
 
-def _kept(read: Callable[[], dict[str, _T]], notes: list[Diagnostic]) -> dict[str, _T]:
-    """Return the result of `read`. If a document is damaged, return an empty result and add a note."""
+def _kept(read: Callable[[], _T], notes: list[Diagnostic]) -> _T | None:
+    """Return the result of `read`. If a document is damaged, add a note and return None."""
     try:
         return read()
     except StoreError as error:
         notes.extend(error.diagnostics)
-        return {}
+        return None
 
 
 def _plan_text(stored: StoredRun, notes: list[Diagnostic]) -> str:

@@ -24,6 +24,7 @@ from asct.figures.scale import (
 from asct.sdk.figure import Axis, Bars, Chart, Figure, Heatmap, Line, Marker, Series
 from asct.sdk.metric import Better
 from asct.sdk.record import Scalar
+from asct.values.grouping import grouped
 
 MOST_LABELS: Final = 12
 """If there are at most this many measured x values, each of them is labeled."""
@@ -72,17 +73,11 @@ def section_scales(figures: Iterable[Figure]) -> Scales:
     Axes with the same unit share a prefix, unless it does not suit the values of an axis. Axes with the same unit and
     title always share a prefix.
     """
-    guides: dict[tuple[str, str], list[float]] = {}
-    for figure in figures:
-        for key, size in _guides(figure):
-            if size is not None:
-                guides.setdefault(key, []).append(size)
-    by_unit: dict[str, list[float]] = {}
-    for (unit, _), sizes in guides.items():
-        by_unit.setdefault(unit, []).extend(sizes)
+    found = [(key, size) for figure in figures for key, size in _guides(figure) if size is not None]
+    by_unit = grouped(found, lambda item: item[0][0])
     scales = {}
-    for (unit, title), sizes in guides.items():
-        common, own = prefixed(median(by_unit[unit]), unit), median(sizes)
+    for (unit, title), same in grouped(found, lambda item: item[0]).items():
+        common, own = prefixed(median(size for _, size in by_unit[unit]), unit), median(size for _, size in same)
         suits = _LEAST_SHARE <= own / common.factor < _MOST_SHARE
         scales[unit, title] = common if suits else prefixed(own, unit)
     return scales
