@@ -135,50 +135,36 @@ def compare_runs(base: DiffSource, new: DiffSource, limit: float, catalog: Catal
 
     Values that comparisons ignore, such as the size actually used, are left out.
     """
-    return _Pair(base, new, limit, catalog, paired_hosts(base, new)).compared()
+    hosts = paired_hosts(base, new)
+    before = {key_of(group): group for group in _groups(base, catalog)}
+    rows = []
+    for group in _groups(new, catalog):
+        key = key_of(replace(group, host=hosts.get(group.host, "")))
+        place, unit, old = _place(group, catalog), group.records[0].unit, before.pop(key, None)
+        if old is None:
+            rows.append(DiffRow(group, key, place, None, group.value, unit))
+            continue
+        same, reason = aligned(base, new, old, group)
+        reason = _unjudged(group) or reason
+        change = (
+            Change(old.value, group.value, group.records[0].better, limit, reason=reason)
+            if reason
+            else compare(same, group, limit, new.spread.get(key, ()))
+        )
+        rows.append(DiffRow(group, key, place, old.value, group.value, old.records[0].unit, change))
+    rows += [
+        DiffRow(old, key, _place(old, catalog), old.value, None, old.records[0].unit) for key, old in before.items()
+    ]
+    return RunDiff(new, tuple(_adjusted(rows)), hosts, tuple(_notes(base, new, hosts)))
 
 
-@dataclass(frozen=True, slots=True)
-class _Pair:
-    """Two runs to compare, and a mapping from each host in the new run to its counterpart in the base run."""
+def _groups(source: DiffSource, catalog: Catalog) -> list[MetricGroup]:
+    ignored = ignored_metrics((record.benchmark for record in source.records), catalog)
+    return gather(record for record in source.records if (record.benchmark, record.metric) not in ignored)
 
-    base: DiffSource
-    new: DiffSource
-    limit: float
-    catalog: Catalog
-    hosts: Mapping[str, str]
 
-    def compared(self) -> RunDiff:
-        before = {key_of(group): group for group in self.groups(self.base)}
-        rows = []
-        for group in self.groups(self.new):
-            key = key_of(replace(group, host=self.hosts.get(group.host, "")))
-            rows.append(self.row(key, before.pop(key, None), group))
-        rows += [
-            DiffRow(group, key, self.place(group), group.value, None, group.records[0].unit)
-            for key, group in before.items()
-        ]
-        return RunDiff(self.new, tuple(_adjusted(rows)), self.hosts, tuple(_notes(self.base, self.new, self.hosts)))
-
-    def groups(self, source: DiffSource) -> list[MetricGroup]:
-        ignored = ignored_metrics((record.benchmark for record in source.records), self.catalog)
-        return gather(record for record in source.records if (record.benchmark, record.metric) not in ignored)
-
-    def place(self, group: MetricGroup) -> str:
-        return coordinates_text(group.at, sizes_of(self.catalog.get(group.records[0].benchmark)))
-
-    def row(self, key: BaselineKey, base: MetricGroup | None, new: MetricGroup) -> DiffRow:
-        if base is None:
-            return DiffRow(new, key, self.place(new), None, new.value, new.records[0].unit)
-        unit, spread = base.records[0].unit, self.new.spread.get(key, ())
-        return DiffRow(new, key, self.place(new), base.value, new.value, unit, self.change(base, new, spread))
-
-    def change(self, base: MetricGroup, new: MetricGroup, spread: Sequence[float]) -> Change:
-        base, reason = aligned(self.base, self.new, base, new)
-        reason = _unjudged(new) or reason
-        if reason:
-            return Change(base.value, new.value, new.records[0].better, self.limit, reason=reason)
-        return compare(base, new, self.limit, spread)
+def _place(group: MetricGroup, catalog: Catalog) -> str:
+    return coordinates_text(group.at, sizes_of(catalog.get(group.records[0].benchmark)))
 
 
 def aligned(base: DiffSource, new: DiffSource, before: MetricGroup, after: MetricGroup) -> tuple[MetricGroup, str]:
