@@ -9,7 +9,7 @@ import pytest
 
 from asct.analysis.report import without_name
 from asct.analysis.topology import CoreLatency, core_latencies, drawing, lines, machine
-from asct.analysis.topology.box import each
+from asct.analysis.topology.boxes import each
 from asct.sdk.facts import (
     BlockDevice,
     CacheLevel,

@@ -1,26 +1,65 @@
-"""A machine as nested boxes: sockets, NUMA nodes, caches, clusters and cores, with their drives and interfaces.
+"""A machine as nested boxes: sockets, NUMA nodes, caches, clusters and cores, with their drives, network interfaces,
+GPUs and other PCI devices.
 
 Each box is inside the smallest one that contains all of its CPUs. The groups of CPUs that the Linux kernel reports do
 not always form a tree (a node may span parts of two sockets). If a group overlaps another one, it is listed instead of
-being drawn.
+being drawn. PCI devices are inside the bridges that they share.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Final
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal
 
 from asct.analysis.grid import plain, size_text
 from asct.analysis.machine.hardware import cache_name, node_cpus
-from asct.analysis.machine.rows import listed, size
-from asct.analysis.topology.box import Box, Kind, each
-from asct.analysis.topology.devices import devices
-from asct.sdk.facts import CacheLevel, HostFacts, NumaNode
+from asct.analysis.machine.rows import decimal_size, listed, pcie_link, size
+from asct.sdk.facts import BlockDevice, CacheLevel, HostFacts, Interface, NumaNode, PciDevice
 from asct.values.grouping import grouped
 from asct.values.text import counted
 
+Kind = Literal[
+    "machine", "socket", "node", "die", "cache", "cluster", "core", "bridge", "controller", "drive", "interface", "gpu"
+]
 _RANK: Final[dict[Kind, int]] = {"machine": 0, "socket": 1, "node": 2, "die": 3, "cache": 4, "cluster": 5, "core": 6}
 """If two boxes contain the same CPUs, the one with the lower rank is the outer one."""
+_GPUS: Final = ("03", "0b40", "12")
+"""The first digits of the PCI class codes for GPUs and accelerators."""
+_VIRTUAL: Final = frozenset({"loopback", "veth", "tun", "bridge", "bond", "vlan"})
+_DOMAIN: Final = "0000:"
+
+
+@dataclass(slots=True)
+class Box:
+    """A part of the machine, and the parts inside it.
+
+    `title` contains the number of the part (`socket 0`), and `detail` the properties that similar parts share (`L2 1M,
+    2 threads`).
+    """
+
+    kind: Kind
+    title: str
+    detail: str = ""
+    cpus: frozenset[int] = frozenset()
+    parts: list[Box] = field(default_factory=list)
+
+    @property
+    def shape(self) -> tuple[object, ...]:
+        """A key that is equal for boxes that differ only in their numbers."""
+        return self.kind, self.detail, len(self.cpus), tuple(part.shape for part in self.parts)
+
+
+_Placed = tuple[tuple[str, ...], Box]
+"""The bridges above a device, from its root bus downward, followed by the device itself."""
+
+
+def each(part: Box) -> Iterator[Box]:
+    """Yield a part and all parts inside it."""
+    yield part
+    for inner in part.parts:
+        yield from each(inner)
 
 
 def machine(facts: HostFacts) -> tuple[Box, list[tuple[str, str]]]:
@@ -31,7 +70,7 @@ def machine(facts: HostFacts) -> tuple[Box, list[tuple[str, str]]]:
     cpus = frozenset([cpu.cpu for cpu in facts.cpu.logical] or facts.cpu.online)
     whole = Box("machine", plain(facts.system.hostname or facts.host), _machine_detail(facts), cpus)
     across: list[tuple[str, str]] = []
-    places = {node.id: whole for node in facts.nodes}
+    places: dict[int | None, Box] = {node.id: whole for node in facts.nodes}
     groups = sorted(_groups(facts, cpus), key=lambda item: (-len(item[1].cpus), _RANK[item[1].kind], item[0]))
     for number, group in groups:
         outside = _smallest(whole, group, across)
@@ -44,8 +83,8 @@ def machine(facts: HostFacts) -> tuple[Box, list[tuple[str, str]]]:
     for node in facts.nodes:
         if not set(node.cpus) & cpus:
             whole.parts.append(Box("node", f"NUMA node {node.id}", f"{_size(node)}, {node_cpus(facts, node)}"))
-    for number, part in devices(facts):
-        places.get(number, whole).parts.append(part)
+    for place, part in _devices(facts):
+        places.get(place, whole).parts.append(part)
     return whole, across
 
 
@@ -138,3 +177,76 @@ def _core_detail(facts: HostFacts, cpus: frozenset[int]) -> str:
 def _size(node: NumaNode) -> str:
     behind = (f"behind a memory-side cache of {size_text(cache.size_bytes)}" for cache in node.caches)
     return listed(size(node.memory_bytes) or "size unknown", *behind, by=" ")
+
+
+def _devices(facts: HostFacts) -> Iterator[tuple[int | None, Box]]:
+    """Yield the devices, each with the node to which it is attached, if known: first PCI devices, ordered by root bus,
+    and then the others.
+
+    Virtual functions are not listed; each physical function states only their number.
+    """
+    known = {one.address for one in facts.pci}
+    drives = [one for one in facts.block_devices if one.kind == "disk"]
+    interfaces = [one for one in facts.network.interfaces if one.kind not in _VIRTUAL]
+    virtual = Counter(one.physical for one in facts.pci if one.physical in known)
+    drawn = [one for one in facts.pci if one.physical not in known]
+    for node, functions in grouped(drawn, lambda one: one.node).items():
+        placed = [
+            ((f"PCI bus {_short(one.root or '')}", *(f"PCI bridge {_short(name)}" for name in one.bridges)), box)
+            for one in functions
+            if (box := _function(one, drives, interfaces, virtual[one.address])) is not None
+        ]
+        yield from ((node, box) for box in _nested(placed))
+    for drive in drives:
+        if drive.pci_address not in known:
+            yield drive.node, _drive(drive)
+    for one in interfaces:
+        if (one.driver or one.pci_address) and one.pci_address not in known:
+            yield one.node, _interface(one)
+
+
+def _nested(placed: Sequence[_Placed]) -> Iterator[Box]:
+    """Yield the devices, placing those that share a bridge in a box for that bridge."""
+    for name, inside in grouped(placed, lambda item: item[0][:1]).items():
+        if not name:
+            yield from (box for _, box in inside)
+            continue
+        parts = list(_nested([(path[1:], box) for path, box in inside]))
+        yield parts[0] if len(parts) == 1 else Box("bridge", plain(name[0]), parts=parts)
+
+
+def _function(
+    one: PciDevice, drives: Iterable[BlockDevice], interfaces: Iterable[Interface], virtual: int
+) -> Box | None:
+    """Return a PCI function with its drives and interfaces and the number of its virtual functions. If it has only one
+    drive or interface, the box of that drive or interface describes both."""
+    own = [_drive(drive) for drive in drives if drive.pci_address == one.address]
+    own += [_interface(interface) for interface in interfaces if interface.pci_address == one.address]
+    more = counted(virtual, "virtual function") if virtual else ""
+    slot = listed(pcie_link(one), f"{one.kind} {_short(one.address)}", more)
+    if len(own) == 1:
+        return Box(own[0].kind, own[0].title, listed(own[0].detail, plain(slot)))
+    if own:
+        return Box(
+            "controller",
+            plain(f"{one.kind} {_short(one.address)}"),
+            plain(listed(one.driver, pcie_link(one), more)),
+            parts=own,
+        )
+    gpu = one.class_code.startswith(_GPUS)
+    title = ", ".join(one.names) or f"{'GPU' if gpu else one.kind} {_short(one.address)}"
+    detail = listed(one.driver, slot if one.names else listed(pcie_link(one), one.kind if gpu else "", more))
+    return Box("gpu" if gpu else "controller", plain(title), plain(detail))
+
+
+def _short(address: str) -> str:
+    return address.removeprefix(_DOMAIN)
+
+
+def _drive(one: BlockDevice) -> Box:
+    return Box("drive", plain(one.name), plain(listed(one.model or one.transport, decimal_size(one.size_bytes))))
+
+
+def _interface(one: Interface) -> Box:
+    speed = f"{one.speed / 1e9:g} Gbit/s" if one.speed else ""
+    return Box("interface", plain(one.name), plain(listed(one.driver, speed, one.state)))

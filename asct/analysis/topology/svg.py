@@ -14,8 +14,7 @@ from itertools import groupby
 from typing import Final
 from xml.etree import ElementTree as ET
 
-from asct.analysis.topology.box import Box, each
-from asct.analysis.topology.boxes import machine
+from asct.analysis.topology.boxes import Box, each, machine
 from asct.analysis.topology.latency import CoreLatency
 from asct.resources import text
 from asct.sdk.facts import HostFacts

@@ -9,8 +9,7 @@ from typing import Final
 
 from asct.analysis.grid import plain
 from asct.analysis.sparkline import sparkline
-from asct.analysis.topology.box import Box, each
-from asct.analysis.topology.boxes import machine
+from asct.analysis.topology.boxes import Box, each, machine
 from asct.analysis.topology.latency import CoreLatency
 from asct.sdk.facts import HostFacts
 from asct.values.cpulist import format_cpulist
