@@ -28,6 +28,7 @@ from statistics import fmean, stdev
 from typing import Final, Literal
 
 from asct.analysis.groups import MetricGroup
+from asct.sdk.record import is_invalid
 from asct.statistics.bootstrap import Nested, ratio_interval
 from asct.statistics.prediction import Prior, next_p
 from asct.statistics.quantiles import median_interval
@@ -333,7 +334,7 @@ def difference(base: MetricGroup, new: MetricGroup) -> str:
         return "the baseline was measured with different settings"
     if before.unit != after.unit:
         return f"the unit changed from {before.unit} to {after.unit}"
-    if any(flag.startswith("invalid") for flag in base.doubts):
+    if is_invalid(base.doubts):
         return f"the baseline value is flagged {listed(base.doubts)}"
     if base.value != new.value and min(base.value, new.value) <= 0.0:
         return "there is no relative change, because a value is not positive"

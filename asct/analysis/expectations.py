@@ -179,7 +179,7 @@ def _doubt(place: MetricGroup) -> str:
 def _rejected(check: Check, place: MetricGroup, strict: Collection[str]) -> tuple[str, OnMissing]:
     """Return the reason why the value is treated as not measured (empty if it is treated as measured), and how a
     missing value affects the run."""
-    if any(flag.startswith("invalid") for flag in place.doubts):
+    if is_invalid(place.doubts):
         # `if_missing` does not apply, because a value was measured; only the severity matters.
         return f"{_doubt(place)}, so it is treated as not measured", "fail" if check.severity == "fail" else "warn"
     if place.doubts and f"{place.host}/{place.id}" in strict:

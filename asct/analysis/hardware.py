@@ -29,9 +29,13 @@ class RunHardware:
     def drives(self, place: MetricGroup) -> list[BlockDevice]:
         """Return the drives that a value depends on. The list is empty for benchmarks without a target."""
         facts = self.facts.get(place.host)
-        paths = self._targets(place) if facts is not None else ()
-        found = {drive.name: drive for path in paths if facts is not None for drive in _drives(facts, path)}
-        return sorted(found.values(), key=_order)
+        if facts is None:
+            return []
+        found = {drive.name: drive for path in self._targets(place) for drive in _drives(facts, path)}
+        # The order depends on the kind of each drive, because its name can change with every boot.
+        return sorted(
+            found.values(), key=lambda drive: (drive.model or "", drive.size_bytes or 0, drive.firmware or "")
+        )
 
     def _targets(self, place: MetricGroup) -> Sequence[str]:
         """Return the files and devices that a point measures, or the work folder if it uses a temporary file."""
@@ -96,11 +100,6 @@ def drive_change(before: Sequence[BlockDevice], after: Sequence[BlockDevice]) ->
 
 def _kind(drive: BlockDevice) -> tuple[str | None, int | None, str | None]:
     return drive.model, drive.size_bytes, drive.firmware
-
-
-def _order(drive: BlockDevice) -> tuple[str, int, str]:
-    """Return the sort key of a drive. It is based on the kind of drive, because the name can change with every boot."""
-    return drive.model or "", drive.size_bytes or 0, drive.firmware or ""
 
 
 def _described(drive: BlockDevice | None) -> str:

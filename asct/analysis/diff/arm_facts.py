@@ -42,11 +42,6 @@ class _Info:
         """Return the number at a path, or None if there is none."""
         return _plausible(self.get(path))
 
-    def flag(self, path: str) -> bool | None:
-        """Return the Boolean value at a path, or None if there is none."""
-        found = self.get(path)
-        return found if isinstance(found, bool) else None
-
 
 def node_count(content: object) -> int | None:
     """Return the number of NUMA nodes, or None if it is unknown."""
@@ -108,7 +103,8 @@ def _software(info: _Info) -> Iterable[Row]:
     for name, state in sorted(mitigations.items()) if isinstance(mitigations, Mapping) else ():
         yield f"Mitigation {name}", state if isinstance(state, str) else ""
     yield "C library", info.text("kern_cfg.libc_ver")
-    yield "Run as root", yes(info.flag("report.run_as_root"), "yes", "no")
+    root = info.get("report.run_as_root")
+    yield "Run as root", yes(root if isinstance(root, bool) else None)
 
 
 def _kernel(release: str, arch: str) -> str:

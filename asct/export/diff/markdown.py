@@ -10,10 +10,9 @@ from asct.analysis.diff.figures import matrix_grid
 from asct.analysis.diff.report import DiffPart, DiffReport, DiffSection
 from asct.analysis.markup import SIGNS, escape, prose, table
 from asct.export.diff.text import ALIKE, LISTED
+from asct.export.markdown import MOST_BYTES
 from asct.values.grouping import shortened
 
-MOST_BYTES: Final = 1 << 20
-"""Size limit in bytes. GitHub discards larger job summaries."""
 _MOST_NAMED: Final = 6
 
 

@@ -43,13 +43,10 @@ def draw_heatmap(axes: Axes, bar: Axes, trace: Mapping[str, Any], blank: str) ->
                     red, green, blue = to_rgb(scale(ends(value)))
                     bright = 0.299 * red + 0.587 * green + 0.114 * blue > _BRIGHT
                     style: dict[str, Any] = {"color": "black" if bright else "white", "fontsize": (SMALL + 1) * POINT}
-                    number = _number(value, trace["texttemplate"]) if texts is None else texts[row][column]
+                    shown = f"{value:+.1f}" if "+" in trace["texttemplate"] else significant(value)
+                    number = shown if texts is None else texts[row][column]
                     axes.text(column, row, number, ha="center", va="center", **style)
     _colour_bar(bar, scale, ends, trace["colorbar"])
-
-
-def _number(value: float, template: str) -> str:
-    return f"{value:+.1f}" if "+" in template else significant(value)
 
 
 def _colour_bar(axes: Axes, scale: Colormap, ends: Normalize, ticks: Mapping[str, Any]) -> None:

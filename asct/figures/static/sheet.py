@@ -57,7 +57,8 @@ class Sheet:
         self.width: float = _SQUARE_WIDTH if self.square else _WIDTH
         heading = _wrapped(self.title, self.width - 2 * _MARGIN, _TITLE * 1.12, 2)
         remarks = _wrapped(printable(caption), self.width - 2 * _MARGIN, SMALL, 4)
-        rows = _legend_rows(_named(spec), self.width - 2 * _MARGIN)
+        named = [trace for trace in spec["data"] if trace.get("showlegend")]
+        rows = _legend_rows(named, self.width - 2 * _MARGIN)
         above = _TITLE * len(heading) + SMALL * len(remarks) + SMALL * 1.1 * len(rows)
         self.height = (
             _MARGIN + _FOOT + _SMALLEST * 2 + 16 + above * _LEADING + _plot_height(spec, self.width, self.square)
@@ -111,11 +112,6 @@ def layout_for(layout: Mapping[str, Any], width: float) -> Mapping[str, Any]:
 
 def _wrapped(text: str, pixels: float, size: float, most: int) -> list[str]:
     return wrapped_lines(text, int(pixels / (size * _GLYPH)), max_lines=most, placeholder=" …")
-
-
-def _named(spec: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the traces that the legend lists."""
-    return [trace for trace in spec["data"] if trace.get("showlegend")]
 
 
 def _legend_rows(traces: Sequence[Mapping[str, Any]], pixels: float) -> list[list[tuple[float, Mapping[str, Any]]]]:
