@@ -41,8 +41,7 @@ def suspects(verdicts: Sequence[Verdict], places: Iterable[MetricGroup]) -> list
     found = []
     for index, verdict in enumerate(verdicts):
         place = by_place.get((verdict.host or "", verdict.id, verdict.metric, str(verdict.at)))
-        regressed = verdict.outcome == "fail" and verdict.severity == "fail" and verdict.baseline is not None
-        if regressed and verdict.baseline and place is not None:
+        if verdict.outcome == verdict.severity == "fail" and verdict.baseline is not None and place is not None:
             found.append(Suspect(index, place, verdict.baseline.limit or 0.0))
     return found
 

@@ -14,7 +14,7 @@ from asct.analysis.grid import ColumnHead, TableCell, TextTable, coordinates_tex
 from asct.analysis.groups import MetricGroup, gather
 from asct.analysis.view import RunView, sizes_of
 from asct.planner.model import Check
-from asct.sdk.figure import Figure, Heatmap, Rated
+from asct.sdk.figure import Chart, Figure, Heatmap, Rated
 from asct.values.quantity import format_quantity
 from asct.values.text import listed
 
@@ -103,27 +103,18 @@ def with_references(figures: Iterable[Figure], found: Sequence[RatedValue]) -> l
     value is the mean of a level, the reference is drawn in all charts with the same unit and direction.
     """
     figures = list(figures)
-    lines: list[list[Rated]] = [[] for _ in figures]
+    charts = {at: one for at, one in enumerate(figures) if not isinstance(one, Heatmap) and not is_stacked(one)}
+    lines: dict[int, list[Rated]] = {at: [] for at in charts}
     for item in found:
-        fitting = [number for number, figure in enumerate(figures) if _fits(figure, item)]
-        containing = [number for number in fitting if _contains(figures[number], item.place.value)]
-        for number in containing or fitting:
-            lines[number].append(item.rated)
-    return [
-        figure
-        if isinstance(figure, Heatmap) or not own
-        else replace(figure, rated=tuple(dict.fromkeys((*figure.rated, *own))))
-        for figure, own in zip(figures, lines, strict=True)
-    ]
+        kind = item.unit, item.place.records[0].better
+        fitting = [at for at, chart in charts.items() if (chart.y.unit, chart.better) == kind]
+        containing = [at for at in fitting if _contains(charts[at], item.place.value)]
+        for at in containing or fitting:
+            lines[at].append(item.rated)
+    for at, chart in charts.items():
+        figures[at] = replace(chart, rated=tuple(dict.fromkeys((*chart.rated, *lines[at])))) if lines[at] else chart
+    return figures
 
 
-def _fits(figure: Figure, item: RatedValue) -> bool:
-    if isinstance(figure, Heatmap) or is_stacked(figure):
-        return False
-    return figure.y.unit == item.unit and figure.better == item.place.records[0].better
-
-
-def _contains(figure: Figure, value: float) -> bool:
-    if isinstance(figure, Heatmap):
-        return False
-    return any(y is not None and math.isclose(y, value) for series in figure.series for y in series.y)
+def _contains(chart: Chart, value: float) -> bool:
+    return any(y is not None and math.isclose(y, value) for series in chart.series for y in series.y)

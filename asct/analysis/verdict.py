@@ -26,7 +26,7 @@ from asct.analysis.telemetry import hosts_line
 from asct.analysis.view import RunView
 from asct.errors import StoreError
 from asct.sdk.record import Record
-from asct.store.model import Run, Verdict
+from asct.store.model import BaselineValue, Run, Verdict
 from asct.values.grouping import grouped
 from asct.values.quantity import format_quantity
 from asct.values.text import counted, listed
@@ -291,36 +291,33 @@ def change_grid(verdicts: Sequence[Verdict]) -> TextTable:
     """Return a table that compares values with those of the baseline: failed and unknown verdicts first, and then the
     largest changes. It also lists values that only the baseline contains. Changes within the noise floor, and values
     that cannot be compared, are only counted."""
-    found = [item for item in verdicts if item.baseline is not None]
-    compared = [item for item in found if item.baseline is not None and item.baseline.change is not None]
-    told = [item for item in compared if word_of(item) != "pass" or _change(item) > (_noise(item) or 0.0)]
-    missing = [item for item in found if item.value is None]
-    ordered = sorted([*missing, *told], key=lambda item: (_RANK[item.outcome], word_of(item) == "pass", -_change(item)))
+    pairs = [(item, item.baseline) for item in verdicts if item.baseline is not None]
+    compared = [(item, base, base.change) for item, base in pairs if base.change is not None]
+    told = [
+        (item, base) for item, base, change in compared if word_of(item) != "pass" or abs(change) > (base.noise or 0.0)
+    ]
+    missing = [(item, base) for item, base in pairs if item.value is None]
+
+    def rank(pair: tuple[Verdict, BaselineValue]) -> tuple[int, bool, float]:
+        item, base = pair
+        return _RANK[item.outcome], word_of(item) == "pass", -abs(base.change or 0.0)
+
+    rows = tuple(_change_row(item, base) for item, base in sorted([*missing, *told], key=rank))
     heads = tuple(
         ColumnHead(title, "right" if title in ("Baseline", "Measured") else "left")
         for title in ("Outcome", "Metric", "At", "Host", "Baseline", "Measured", "Change", "Note")
     )
     quiet = len(compared) - len(told)
     notes = [f"{counted(quiet, 'further value')} did not change by more than the noise floor."] if quiet else []
-    unlike = (item for item in found if item.baseline is not None and item.baseline.change is None)
-    reasons = Counter(item.reason for item in unlike if item.value is not None)
+    reasons = Counter(item.reason for item, base in pairs if base.change is None and item.value is not None)
     for reason, number in reasons.most_common(_MOST_CAUSES):
         notes.append(f"{counted(number, 'value')} could not be compared: {plain(reason)}.")
-    return without_empty_columns(TextTable("changes", "Changes", heads, tuple(map(_change_row, ordered)), tuple(notes)))
+    return without_empty_columns(TextTable("changes", "Changes", heads, rows, tuple(notes)))
 
 
-def _change(verdict: Verdict) -> float:
-    return abs(verdict.baseline.change or 0.0) if verdict.baseline is not None else 0.0
-
-
-def _noise(verdict: Verdict) -> float | None:
-    return verdict.baseline.noise if verdict.baseline is not None else None
-
-
-def _change_row(verdict: Verdict) -> tuple[TableCell, ...]:
-    base, word, unit = verdict.baseline, word_of(verdict), verdict.unit or "1"
-    text = ""
-    if base is not None and base.change is not None:
+def _change_row(verdict: Verdict, base: BaselineValue) -> tuple[TableCell, ...]:
+    word, unit, text = word_of(verdict), verdict.unit or "1", ""
+    if base.change is not None:
         low, high = base.ci95 or (None, None)
         text = f"{base.change:+z.1%}"
         text += f" ({low:+z.1%} to {high:+z.1%})" if low is not None and high is not None else ""
@@ -329,7 +326,7 @@ def _change_row(verdict: Verdict) -> tuple[TableCell, ...]:
         TableCell(plain(f"{verdict.id}.{verdict.metric}")),
         TableCell(coordinates_text(verdict.at)),
         TableCell(plain(verdict.host or "")),
-        quantity_cell(None if base is None else base.value, unit),
+        quantity_cell(base.value, unit),
         quantity_cell(verdict.value, unit),
         TableCell(text.replace("%", " %")),
         TableCell("" if word == "pass" else plain(verdict.reason)),
