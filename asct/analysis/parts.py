@@ -19,9 +19,9 @@ _FEWER = (MOST_ROWS, 50, 10)
 """Maximum number of table rows in the versions of a part, from the longest version to the shortest."""
 
 
-def clipped(text: str, most: int = _LONGEST) -> str:
-    """Return a text, truncated to `most` characters (including an ellipsis) if it is longer."""
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+def clipped(text: str) -> str:
+    """Return a text, truncated to `_LONGEST` characters (including an ellipsis) if it is longer."""
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
 def verdict_lines(report: RunReport) -> list[str]:

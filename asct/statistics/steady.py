@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from asct.statistics.changepoint import changes
+from asct.statistics.changepoint import Change, changes
 
 _ROUNDING: Final = 1e-9
 """Relative tolerance for the limits. It ensures that a window exactly at a limit counts as steady despite rounding,
 whatever the unit."""
-CLIFF: Final = 0.5
+_CLIFF: Final = 0.5
 """A drop in the level by at least this share indicates a full cache or exhausted credits rather than variation."""
 
 
@@ -88,13 +88,17 @@ def last_window(values: Sequence[float], rule: SteadyRule, since: int = 0) -> St
     return window_of(values[first:], first) if first >= since and first >= 0 else None
 
 
-def cliff(values: Sequence[float], least: float = CLIFF) -> int | None:
-    """Return the index of the last point at which the level drops by at least the fraction `least`, or None.
+def drops(values: Sequence[float]) -> list[Change]:
+    """Return the points at which the level drops by at least half.
 
     A drop is detected only if there are at least three values on either side of it.
     """
-    falls = [one.index for one in changes(values, least) if one.after <= (1.0 - least) * one.before]
-    return falls[-1] if falls else None
+    return [one for one in changes(values, _CLIFF) if one.after <= (1.0 - _CLIFF) * one.before]
+
+
+def cliff(values: Sequence[float]) -> int | None:
+    """Return the index of the last drop, or None if there is none."""
+    return max((one.index for one in drops(values)), default=None)
 
 
 def enough_from(written: Sequence[float], needed: float) -> int | None:

@@ -13,8 +13,7 @@ from asct.instruments.fio.params import short_pattern
 from asct.instruments.qualification.journal import TimeSlot, joined
 from asct.instruments.qualification.settings import Phase, QualificationParams, Workload
 from asct.sdk.params import Count, Duration, Size, setting
-from asct.statistics.changepoint import changes
-from asct.statistics.steady import CLIFF, SteadyRule, SteadyWindow, cliff, enough_from, last_window
+from asct.statistics.steady import SteadyRule, SteadyWindow, cliff, drops, enough_from, last_window
 
 Reason = Literal["volume", "time", "steady"]
 _MOST_SLOTS: Final = 1200
@@ -89,16 +88,14 @@ def over(rounds: Sequence[TimeSlot], goal: StopCondition, since: int = 0) -> Rea
 
 
 def first_drop(course: Sequence[TimeSlot]) -> RateDrop | None:
-    """Return the first drop in the level of at least CLIFF (a share). Such a drop means that the write cache is full or
-    that no free blocks are left. The first part of the test is searched at full resolution, which detects a small cache
-    even in a test that takes a day. Then the whole test is searched in merged slots.
+    """Return the first drop in the level by at least half. Such a drop means that the write cache is full or that no
+    free blocks are left. The first part of the test is searched at full resolution, which detects a small cache even in
+    a test that takes a day. Then the whole test is searched in merged slots.
     """
     for slots in (course[:_MOST_SLOTS], _thinned(course)):
-        rates = [slot.iops for slot in slots]
-        for change in changes(rates, CLIFF):
-            if change.after <= (1.0 - CLIFF) * change.before:
-                before = joined(slots[: change.index])
-                return RateDrop(before.written, before.seconds, change.before, change.after)
+        for drop in drops([slot.iops for slot in slots]):
+            before = joined(slots[: drop.index])
+            return RateDrop(before.written, before.seconds, drop.before, drop.after)
     return None
 
 
