@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from asct.analysis.grid import plain, size_text
-from asct.analysis.machine.rows import Row, listed, phrase, yes
+from asct.analysis.machine.rows import Row, firmware_text, listed, phrase, yes
 
 _RELEASE: Final = re.compile(r"/(?:lib/modules/|boot/config-)([^/]+)")
 _POOL: Final = re.compile(r"([0-9]{1,9})kB: ([0-9]{1,9})")
@@ -66,12 +66,7 @@ def arm_facts(content: object) -> dict[str, str]:
 def _machine(info: _Info) -> Iterable[Row]:
     yield "Machine", _joined(info, "sys_info.manufacturer", "sys_info.product_name", "sys_info.version")
     yield "CPU types", info.text("sys_hw.cpu_type")
-    yield (
-        "Firmware",
-        listed(
-            _joined(info, "bios_info.vendor", "bios_info.version"), phrase("of {}", info.text("bios_info.release_date"))
-        ),
-    )
+    yield "Firmware", firmware_text(*(info.text(f"bios_info.{key}") for key in ("vendor", "version", "release_date")))
     yield "CPUs", info.text("sys_hw.n_cpus")
     yield "Sockets", info.text("sys_hw.sockets")
 

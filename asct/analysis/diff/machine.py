@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from asct.analysis.grid import plain, size_text
 from asct.analysis.machine.hardware import processor
-from asct.analysis.machine.rows import Row, clock, cpus, listed, phrase, size, yes
+from asct.analysis.machine.rows import Row, clock, cpus, firmware_text, listed, phrase, size, yes
 from asct.analysis.machine.system import virtualization
 from asct.sdk.facts import Cpu, HostFacts, Memory
 
@@ -28,10 +28,7 @@ def _machine(facts: HostFacts) -> Iterable[Row]:
     yield "Virtualization", virtualization(facts)
     yield "Instance type", listed(system.cloud, system.instance_type)
     yield "CPU", processor(facts.cpu)
-    yield (
-        "Firmware",
-        listed(listed(firmware.vendor, firmware.version, by=" "), phrase("of {}", firmware.release_date)),
-    )
+    yield "Firmware", firmware_text(firmware.vendor, firmware.version, firmware.release_date)
     yield "BMC", firmware.bmc_version or ""
 
 

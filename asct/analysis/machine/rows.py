@@ -78,6 +78,11 @@ def clock(hertz: float | None) -> str:
     return quantity(hertz, "Hz")
 
 
+def firmware_text(vendor: str | None, version: str | None, date: str | None) -> str:
+    """Describe a firmware: `ACME 1.2, of 2024-05-01`."""
+    return listed(listed(vendor, version, by=" "), phrase("of {}", date))
+
+
 def pcie_link(device: BlockDevice | PciDevice) -> str:
     """Return the speed and the width of a device's PCIe link, followed by those that the device supports if they are
     higher, or an empty string if they are unknown."""

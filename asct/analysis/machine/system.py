@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from asct.analysis.machine.rows import MachineSection, Row, cpus, listed, phrase, section, size, yes
+from asct.analysis.machine.rows import MachineSection, Row, cpus, firmware_text, listed, phrase, section, size, yes
 from asct.sdk.facts import HostFacts, Perf, System
 
 
@@ -54,8 +54,7 @@ def _age(seconds: float) -> str:
 
 def _firmware(system: System) -> Iterator[Row]:
     firmware = system.firmware
-    version = listed(firmware.vendor, firmware.version, by=" ")
-    yield "Firmware", listed(version, phrase("of {}", firmware.release_date))
+    yield "Firmware", firmware_text(firmware.vendor, firmware.version, firmware.release_date)
     yield "BMC", firmware.bmc_version or ""
     yield "Boot firmware", (firmware.boot or "").upper() if firmware.boot != "other" else "other"
     yield "Hardware description", {"acpi": "ACPI", "device-tree": "device tree"}.get(firmware.description or "", "")
