@@ -111,7 +111,7 @@ def _logarithmic(values: Sequence[Sequence[float | None]], ceiling: float | None
     high = high if ceiling is None else min(high, ceiling)
     if high < _DECADE * low:
         return None
-    numbers = [[None if value is None else rounded(math.log10(max(value, low)), 6) for value in row] for row in values]
+    numbers = [[None if value is None else rounded(math.log10(max(value, low))) for value in row] for row in values]
     ends = math.log10(low), math.log10(high)
     room = (ends[1] - ends[0]) / 6
     ticks = {math.log10(tick): tick for tick in decade_ticks(low, high)}

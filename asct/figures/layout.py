@@ -16,7 +16,7 @@ from asct.figures.axes import AxisView, drawn_markers, is_category
 from asct.figures.labels import CHARACTER, WIDE, beside_lines, label_rows, share
 from asct.figures.palette import Style
 from asct.figures.panels import PANEL_HEIGHT, PANEL_WIDTH, Panel, columns_of, legend_names, panels
-from asct.figures.scale import escape, six_digits
+from asct.figures.scale import escape, rounded
 from asct.sdk.figure import Bars, Chart, Figure, Heatmap, Line, Series
 
 BUTTONS: Final = 28
@@ -117,7 +117,7 @@ def _title(view: AxisView) -> Json:
 
 def _position(value: float, view: AxisView) -> float:
     """Return a value in the coordinates of a plotly axis, which are exponents if the axis is logarithmic."""
-    return six_digits(math.log10(value) if view.kind == "log" else value) or 0.0
+    return rounded(math.log10(value) if view.kind == "log" else value) or 0.0
 
 
 def _references(number: int) -> tuple[str, str]:
@@ -144,7 +144,7 @@ def _shapes(chart: Chart, x: AxisView, y: AxisView, number: int) -> list[Json]:
                  "line": {"color": theme.BOUND, "width": 1 if hint else 1.5, "dash": "dot" if hint else "solid"}}
             )  # fmt: skip
     for line in chart.rated:
-        level = six_digits(line.y / y.factor)
+        level = rounded(line.y / y.factor)
         found.append(
             {"type": "line", "xref": f"{across} domain", "x0": 0, "x1": 1, "yref": up, "y0": level, "y1": level,
              "line": {"color": theme.BOUND, "width": 1.5, "dash": "dash"}}

@@ -97,7 +97,7 @@ def _style(number: int, rest: int | None = None) -> Style:
     """Return the style with the color for `number` and the marker and dash for `rest`. If `rest` is None, `number`
     determines the marker as well, and colors that are used again have a different dash."""
     mark, dash = (number, number // len(theme.LIGHT)) if rest is None else (rest, rest)
-    return Style(theme.colour(number), _at(theme.MARKERS, mark), _at(theme.DASHES, dash), _at(theme.PATTERNS, mark))
+    return Style(_at(theme.LIGHT, number), _at(theme.MARKERS, mark), _at(theme.DASHES, dash), _at(theme.PATTERNS, mark))
 
 
 def _at(items: Sequence[str], number: int) -> str:

@@ -20,7 +20,7 @@ from asct.figures.labels import NARROW, WIDE, WIDEST, Placed, concealing, placed
 from asct.figures.layout import chart_layout
 from asct.figures.palette import Palette, Style, palette
 from asct.figures.panels import PANEL_HEIGHT, PANEL_WIDTH, Panel, legend_names, panels
-from asct.figures.scale import AxisScale, escape, six_digits
+from asct.figures.scale import AxisScale, escape, rounded
 from asct.sdk.figure import Bars, Chart, Figure, Heatmap, Series
 from asct.sdk.record import Scalar
 from asct.values.text import unbroken
@@ -137,10 +137,10 @@ class _Drawn:
         if self.x.kind == "category":
             return [escape(category_label(x, self.chart.x)) for x in series.x]
         factor = self.x.factor
-        return [float(x) if factor == 1.0 else six_digits(float(x) / factor) for x in series.x]
+        return [float(x) if factor == 1.0 else rounded(float(x) / factor) for x in series.x]
 
     def _ys(self, values: Sequence[float | None]) -> list[float | None]:
-        return [None if value is None else six_digits(value / self.y.factor) for value in values]
+        return [None if value is None else rounded(value / self.y.factor) for value in values]
 
     def _common(self, series: Series) -> dict[str, Any]:
         return {"name": _shown(series.name), "legendgroup": escape(series.name), "showlegend": False}
@@ -274,7 +274,7 @@ def _error_bars(
 ) -> dict[str, Any]:
     def distances(ends: Sequence[float | None]) -> list[float]:
         pairs = zip(ys, ends, strict=True)
-        return [0.0 if y is None or end is None else six_digits(abs(end - y)) or 0.0 for y, end in pairs]
+        return [0.0 if y is None or end is None else rounded(abs(end - y)) or 0.0 for y, end in pairs]
 
     return {
         "type": "data",

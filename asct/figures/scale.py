@@ -134,14 +134,9 @@ def even_ticks(low: float, high: float) -> list[float]:
     rough = (high - low) / 5
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(digit * power for digit in _STEPS if digit * power >= rough * 0.999)
-    return [rounded(tick, 6) or 0.0 for tick in _multiples(low, high, step)]
+    return [rounded(tick) or 0.0 for tick in _multiples(low, high, step)]
 
 
-def six_digits(value: float | None) -> float | None:
-    """Return `value` rounded to six significant digits, or None if it is None or not finite."""
-    return None if value is None else rounded(value, 6)
-
-
-def rounded(value: float, digits: int) -> float | None:
+def rounded(value: float, digits: int = 6) -> float | None:
     """Return `value` rounded to `digits` significant digits, or None if it is not finite."""
     return float(f"{value:.{digits}g}") if math.isfinite(value) else None

@@ -35,11 +35,6 @@ BLANK_DARK: Final = "#2b333d"
 FONT: Final = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", Ubuntu, Cantarell, sans-serif'
 
 
-def colour(index: int) -> str:
-    """Return the color for the host or series with this index, on a light background."""
-    return LIGHT[index % len(LIGHT)]
-
-
 def translucent(colour_hex: str) -> str:
     """Return a translucent version of the color, for the band of an interval."""
     return colour_hex + "26"

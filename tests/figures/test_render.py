@@ -14,7 +14,7 @@ import pytest
 from asct.analysis.combined import figure_grid
 from asct.figures import theme
 from asct.figures.render import plotly_javascript
-from asct.figures.scale import guide, prefixed, six_digits, size_label
+from asct.figures.scale import guide, prefixed, rounded, size_label
 from asct.sdk.figure import Axis, Bars, Line, Marker, Rated, Series
 from tests.figures.rendered import render_figure
 
@@ -182,9 +182,9 @@ def test_axes_take_the_prefix_that_suits(values: list[float | None], unit: str, 
 
 
 def test_numbers_are_rounded_and_never_nan() -> None:
-    assert six_digits(1.23456789) == 1.23457
-    assert six_digits(float("nan")) is None
-    assert six_digits(float("inf")) is None
+    assert rounded(1.23456789) == 1.23457
+    assert rounded(float("nan")) is None
+    assert rounded(float("inf")) is None
     assert size_label(1.5 * 2**20) == "1.5M"
 
 
