@@ -35,7 +35,8 @@ def tidy_rows(records: Iterable[Record]) -> Iterable[dict[str, Scalar | None]]:
     """Return one flat row per record, with values in base units. Lists and flags are joined with spaces."""
     for record in records:
         row: dict[str, Scalar | None] = {name: getattr(record, name) for name in FIRST}
-        row.update({f"point.{key}": _flat(value) for key, value in record.point.items()})
+        for key, value in record.point.items():
+            row[f"point.{key}"] = " ".join(map(str, value)) if isinstance(value, list) else value
         row.update({f"at.{key}": value for key, value in record.coords.items()})
         row.update({name: getattr(record, name) for name in ("metric", "value", "unit", "better", "raw")})
         row["flags"] = " ".join(record.flags)
@@ -43,10 +44,6 @@ def tidy_rows(records: Iterable[Record]) -> Iterable[dict[str, Scalar | None]]:
             row.update({name: getattr(stats, name) for name in ("n", "median", "mad", "min", "max")})
             row["ci95_low"], row["ci95_high"] = stats.ci95 or (None, None)
         yield row
-
-
-def _flat(value: Scalar | list[Scalar] | None) -> Scalar | None:
-    return " ".join(str(item) for item in value) if isinstance(value, list) else value
 
 
 def document(view: RunView, digits: int | None = None) -> str:

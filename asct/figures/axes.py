@@ -159,7 +159,8 @@ def x_view(chart: Chart, scales: Scales) -> AxisView:
     """Return the x axis of a chart. If there are at most twelve measured values, all of them are labeled; a numeric
     axis has at least three labels."""
     axis = chart.x
-    scale = scale_of(scales, axis.unit, axis.title) if _has_prefix(chart) else AxisScale(1.0, _plain(axis.unit))
+    unit = "" if axis.unit in ("1", "B") else axis.unit  # the labels of sizes contain the unit
+    scale = scale_of(scales, axis.unit, axis.title) if _has_prefix(chart) else AxisScale(1.0, unit)
     title = titled(axis.title, scale.unit)
     if is_category(chart):
         labels = tuple(category_labels(chart))
@@ -270,11 +271,6 @@ def _all_numbers(chart: Chart) -> bool:
 def _has_prefix(chart: Chart) -> bool:
     """Return whether the x axis shows a measured quantity with an SI prefix, such as a bandwidth."""
     return isinstance(chart, Line) and chart.x.scale in ("linear", "log10") and not is_category(chart)
-
-
-def _plain(unit: str) -> str:
-    """Return the unit to show in an axis title. If the axis shows sizes, the labels contain the unit instead."""
-    return "" if unit in ("1", "B") else unit
 
 
 def _extra_x(chart: Chart, factor: float, logarithmic: bool) -> list[float]:

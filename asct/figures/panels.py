@@ -47,7 +47,7 @@ def panels(chart: Chart) -> tuple[Panel, ...]:
         return (Panel("", series),)
     if all(item.panel for item in series):
         return _named_panels(series)
-    ordered, worded = _in_order(series), _by_words(series)
+    ordered, worded = tuple(Panel("", part) for part in _parts(series)), _by_words(series)
     return worded if 0 < len(worded) <= _MOST_TIMES * len(ordered) else ordered
 
 
@@ -118,10 +118,6 @@ def _divided(series: Sequence[Series], words: Sequence[tuple[str, ...]], at: tup
         )
         for key, group in groups.items()
     )
-
-
-def _in_order(series: Sequence[Series]) -> tuple[Panel, ...]:
-    return tuple(Panel("", part) for part in _parts(series))
 
 
 def _parts(series: Sequence[Series]) -> Iterator[tuple[Series, ...]]:

@@ -32,19 +32,16 @@ def ratio_interval(base: Nested, new: Nested) -> tuple[float, float] | None:
         raise ValueError("a repeat requires at least one visit")
     if min(len(base), len(new)) < 2:
         return None
-    single = all(len(visits) == 1 for side in (base, new) for visits in side)
-    ratios = _of_single_visits(base, new) if single else _of_nested_visits(base, new)
+    if all(len(visits) == 1 for side in (base, new) for visits in side):
+        ratios = _of_single_visits(base, new)
+    else:
+        ratios = sorted(after / before for before, after in zip(_medians(base, 0), _medians(new, 1), strict=True))
     outside = round(REPLICATES * (1.0 - _CONFIDENCE) / 2.0)
     return ratios[outside], ratios[-1 - outside]
 
 
-def _of_nested_visits(base: Nested, new: Nested) -> list[float]:
-    """Return the sorted ratios of all replicates."""
-    return sorted(after / before for before, after in zip(_medians(base, 0), _medians(new, 1), strict=True))
-
-
 def _of_single_visits(base: Nested, new: Nested) -> list[float]:
-    """Return the sorted ratios for repeats that consist of one visit each.
+    """Return the sorted ratios of all replicates for repeats that consist of one visit each.
 
     All visits are treated as if they belonged to one repeat. Many replicates are equal, so the ratio of each distinct
     replicate is computed only once.

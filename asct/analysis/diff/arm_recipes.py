@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from statistics import median
 from typing import Any, Final
 
@@ -226,15 +227,12 @@ def _core_to_core(recipe: ArmRecipe) -> Iterator[ArmValue]:
     yield from pairs
 
 
-def _storage(axis: str) -> Callable[[ArmRecipe], Iterator[ArmValue]]:
-    def values(recipe: ArmRecipe) -> Iterator[ArmValue]:
-        table = recipe.table(recipe.data)
-        for row in table.rows:
-            point = {axis: _step(axis, row, table)}
-            for value in _of_point(table, row):
-                yield replace(value, point=point, unlike=_FEW_CPUS if axis == "numjobs" else "")
-
-    return values
+def _storage(recipe: ArmRecipe, axis: str) -> Iterator[ArmValue]:
+    table = recipe.table(recipe.data)
+    for row in table.rows:
+        point = {axis: _step(axis, row, table)}
+        for value in _of_point(table, row):
+            yield replace(value, point=point, unlike=_FEW_CPUS if axis == "numjobs" else "")
 
 
 def _step(axis: str, label: str, table: ArmTable) -> Scalar:
@@ -275,10 +273,10 @@ RECIPES: Final[Mapping[str, Callable[[ArmRecipe], Iterator[ArmValue]]]] = {
     "cross-numa-bandwidth": _cross_numa_bandwidth,
     "loaded-latency": _loaded_latency,
     "c2c-latency": _core_to_core,
-    "storage-request-size-sweep": _storage("block_size"),
-    "storage-io-depth-sweep": _storage("iodepth"),
-    "storage-process-count-sweep": _storage("numjobs"),
-    "storage-access-pattern-sweep": _storage("rw"),
+    "storage-request-size-sweep": partial(_storage, axis="block_size"),
+    "storage-io-depth-sweep": partial(_storage, axis="iodepth"),
+    "storage-process-count-sweep": partial(_storage, axis="numjobs"),
+    "storage-access-pattern-sweep": partial(_storage, axis="rw"),
 }
 """Maps each recipe that has a corresponding benchmark (one with the same name or alias) to the function that yields its
 values."""
