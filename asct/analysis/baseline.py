@@ -81,7 +81,7 @@ class Baseline:
     @property
     def origin(self) -> str:
         """How the baseline was chosen, and which accepted runs provide some of its values."""
-        accepted = Counter((self.groups[key].records[0].run, because) for key, because in self.accepted.items())
+        accepted = Counter((self.groups[key].record.run, because) for key, because in self.accepted.items())
         parts = (
             f"{counted(number, 'value is', 'values are')} from {run} (accepted: {because})"
             for (run, because), number in accepted.most_common()
@@ -90,7 +90,7 @@ class Baseline:
 
     def compares(self, group: MetricGroup) -> bool:
         """Return whether the values of the metric have a direction and may be compared."""
-        record = group.records[0]
+        record = group.record
         return record.better != "neither" and (record.benchmark, record.metric) not in self.ignored
 
     def spread(self, group: MetricGroup) -> tuple[float, ...]:
@@ -100,7 +100,7 @@ class Baseline:
         key, base = key_of(group), self.counterpart(group)
         if base is None:
             return ()
-        run = base.records[0].run
+        run = base.record.run
         values = {run: base.value}
         for name, groups in self.unchanged.items():
             other = groups.get(key)
@@ -117,7 +117,7 @@ class Baseline:
         base = self.counterpart(group)
         if base is None:
             return ""
-        return hardware_change(self.hardware.get(base.records[0].run, RunHardware()), self.current, group)
+        return hardware_change(self.hardware.get(base.record.run, RunHardware()), self.current, group)
 
     def counterpart(self, group: MetricGroup) -> MetricGroup | None:
         """Return the values in the baseline that correspond to `group`, or None if there are none."""
@@ -338,7 +338,7 @@ def _read(stored: StoredRun, why: str, current: StoredRun, before: Sequence[Path
             groups.update(chosen)
             reasons.update(dict.fromkeys(chosen, item.because))
             hardware[accepted.run.run] = _hardware(accepted)
-    ignored = ignored_metrics((group.records[0].benchmark for group in groups.values()), catalog)
+    ignored = ignored_metrics((group.record.benchmark for group in groups.values()), catalog)
     unchanged = _unchanged(stored, current, before)
     since = {key: item.run for item in acceptances for key in groups if item.covers(*key[1:3])}
     now = _hardware(current)

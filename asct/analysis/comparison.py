@@ -201,7 +201,7 @@ def compare(base: MetricGroup | None, new: MetricGroup, limit: float, unchanged:
     `limit` is the smallest relative change of interest. `unchanged` contains the values that the base and other
     unchanged runs measured.
     """
-    better = new.records[0].better
+    better = new.record.better
     if base is None:
         return Change(new.value, new.value, better, limit, reason="the baseline has no value for this point")
     change = Change(base.value, new.value, better, limit, test=_test(base, new, limit, unchanged))
@@ -265,7 +265,7 @@ def _test(base: MetricGroup, new: MetricGroup, limit: float, unchanged: Sequence
     comparing them is the same test."""
     host, job_id, _, point_id, coords = new.key
     samples = (tuple(map(tuple, _nested(group))) for group in (base, new))
-    return host, job_id, point_id, coords, new.records[0].better, limit, tuple(unchanged), *samples
+    return host, job_id, point_id, coords, new.record.better, limit, tuple(unchanged), *samples
 
 
 def _interval(before: Nested, after: Nested) -> tuple[float, float] | None:
@@ -322,7 +322,7 @@ def in_common(changes: Sequence[Change], hosts: Sequence[str]) -> list[Change]:
 
 def difference(base: MetricGroup, new: MetricGroup) -> str:
     """Return the reason why two values cannot be compared, or an empty string if they can."""
-    before, after = base.records[0], new.records[0]
+    before, after = base.record, new.record
     if before.benchmark != after.benchmark:
         return f"the baseline was measured with `{before.benchmark}`"
     if before.version != after.version:

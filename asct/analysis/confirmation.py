@@ -32,7 +32,7 @@ class Suspect:
     @property
     def point(self) -> PointKey:
         """The host, entry and point id of the point that measures the value."""
-        return self.place.host, self.place.id, self.place.records[0].point_id
+        return self.place.host, self.place.id, self.place.record.point_id
 
 
 def suspects(verdicts: Sequence[Verdict], places: Iterable[MetricGroup]) -> list[Suspect]:

@@ -167,7 +167,7 @@ def _judge_place(
         outcome = "pass" if held else "fail"
         reason = "; ".join([*([doubt] if doubt else []), *within])
     return _verdict(
-        check, place.host, reason, outcome=outcome, id=place.id, metric=place.metric, unit=place.records[0].unit,
+        check, place.host, reason, outcome=outcome, id=place.id, metric=place.metric, unit=place.record.unit,
         at=dict(place.at), value=place.value, min=low, max=high, if_missing=if_missing,
     )  # fmt: skip
 
@@ -215,12 +215,12 @@ def _judge_change(
     reason, if_missing = _rejected(check, place, strict)
     outcome = "unknown"
     if not reason and change.undecided:
-        reason = change.describe(place.records[0].unit)
+        reason = change.describe(place.record.unit)
     elif not reason:
         outcome = "fail" if change.outcome == "regressed" else "pass"
-        reason = "; ".join(filter(None, (change.describe(place.records[0].unit), _doubt(place))))
+        reason = "; ".join(filter(None, (change.describe(place.record.unit), _doubt(place))))
     return _verdict(
-        check, place.host, reason, outcome=outcome, id=place.id, metric=place.metric, unit=place.records[0].unit,
+        check, place.host, reason, outcome=outcome, id=place.id, metric=place.metric, unit=place.record.unit,
         at=dict(place.at), value=place.value, if_missing=if_missing, baseline=_compared(baseline, place, change),
     )  # fmt: skip
 
@@ -234,11 +234,11 @@ def _missing(
     told = {(verdict.host, verdict.id) for verdict in judged if verdict.value is None}
     verdicts = []
     for key, base in baseline.groups.items():
-        absent = key not in measured and (base.host, base.id, base.records[0].point_id) in baseline.planned
+        absent = key not in measured and (base.host, base.id, base.record.point_id) in baseline.planned
         new = told.isdisjoint({(base.host, base.id), (base.host, check.job_id)})
         if absent and new and selects(check, base) and baseline.compares(base) and not is_invalid(base.doubts):
             reason = "the baseline contains this value, but this run does not"
-            fields = {"id": base.id, "metric": base.metric, "unit": base.records[0].unit, "at": dict(base.at)}
+            fields = {"id": base.id, "metric": base.metric, "unit": base.record.unit, "at": dict(base.at)}
             found = _baseline_value(baseline, base, check.no_worse_than)
             verdicts.append(_verdict(check, base.host, reason, baseline=found, **fields))
     return verdicts
@@ -258,7 +258,7 @@ def _compared(baseline: Baseline, place: MetricGroup, change: Change) -> Baselin
 
 
 def _baseline_value(baseline: Baseline, base: MetricGroup, limit: float | None) -> BaselineValue:
-    run = f"{base.records[0].plan}/{base.records[0].run}"
+    run = f"{base.record.plan}/{base.record.run}"
     return BaselineValue(run=run, chosen=baseline.chosen(base), value=base.value, limit=limit)
 
 
@@ -283,8 +283,8 @@ def _whole(
     name = check.relative_to
     if name is None:
         return None
-    here = (place.host, place.records[0].point_id)
-    own = [other for other in places if other.metric == name and (other.host, other.records[0].point_id) == here]
+    here = (place.host, place.record.point_id)
+    own = [other for other in places if other.metric == name and (other.host, other.record.point_id) == here]
     return own[0].value if own else fact_value(facts.get(place.host), FACTS.get(name, name))
 
 
@@ -302,7 +302,7 @@ def fact_value(facts: HostFacts | None, path: str) -> float | None:
 def _straddles(place: MetricGroup, low: float | None, high: float | None) -> list[str]:
     """Return a note if a bound lies within the confidence interval of a single repeat, or between the lowest and
     highest values of several repeats."""
-    span, unit = place.span, place.records[0].unit
+    span, unit = place.span, place.record.unit
     return [
         f"the bound lies within the spread, {format_quantity(span[0], unit)} to {format_quantity(span[1], unit)}"
         for bound in (low, high)
@@ -313,13 +313,13 @@ def _straddles(place: MetricGroup, low: float | None, high: float | None) -> lis
 def _between_states(place: MetricGroup, low: float | None, high: float | None) -> str:
     """Return the reason why the verdict is unknown, or an empty string if it is known. It is unknown if visits
     alternate between a value that satisfies the bounds and one that does not."""
-    stats = place.records[0].stats
+    stats = place.record.stats
     if len(place.records) != 1 or stats is None or not stats.states:
         return ""
     first, last = min(state.value for state in stats.states), max(state.value for state in stats.states)
     if not any(bound is not None and first < bound <= last for bound in (low, high)):
         return ""
-    unit = place.records[0].unit
+    unit = place.record.unit
     shares = " and ".join(
         f"{format_quantity(state.value, unit)} ({format_quantity(100.0 * state.share, '%', 2)})"
         for state in stats.states
@@ -368,7 +368,7 @@ def _gaps(check: Check, host: str, matching: Sequence[MetricGroup], ended: Outco
         lost = _lost(job)
         if job.host != host or not lost or not fnmatchcase(job.id, check.job_id):
             continue
-        swept = {key for place in matching if place.id == job.id for key in place.records[0].point}
+        swept = {key for place in matching if place.id == job.id for key in place.record.point}
         if swept and swept <= set(check.at):
             continue  # the check selects a single value, and this value was measured
         reason = f"part of the job is missing: {', '.join(lost)}{ended.cause(check, host, job.id)}"

@@ -32,7 +32,12 @@ class MetricGroup:
     @property
     def key(self) -> Place:
         """The key that identifies the group in its run: host, id, metric, point and coordinates."""
-        return place_of(self.records[0])
+        return place_of(self.record)
+
+    @property
+    def record(self) -> Record:
+        """The first record. It provides the unit, the direction, the benchmark and the point of the value."""
+        return self.records[0]
 
     @property
     def values(self) -> list[float]:
@@ -47,7 +52,7 @@ class MetricGroup:
     @property
     def span(self) -> tuple[float, float]:
         """The interval of a single repeat, or the range of several repeats."""
-        stats = self.records[0].stats
+        stats = self.record.stats
         if len(self.records) == 1 and stats is not None and stats.ci95 is not None:
             return stats.ci95
         return min(self.values), max(self.values)

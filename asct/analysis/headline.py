@@ -105,7 +105,7 @@ def headlines(job: JobView) -> list[HeadlineMetric]:
         metrics = {metric.name: metric for metric in job.benchmark.metrics}
         found = []
         for one in job.benchmark.highlights:
-            own = [place for place in by_metric.get(one.metric, ()) if matches(place.records[0].coords, one.at)]
+            own = [place for place in by_metric.get(one.metric, ()) if matches(place.record.coords, one.at)]
             if own:
                 subject = one.subject or subject_text(family, metrics[one.metric].unit)
                 found.append(replace(_of_best(job, metrics[one.metric], own, one.label), subject=subject))
@@ -118,7 +118,7 @@ def headlines(job: JobView) -> list[HeadlineMetric]:
 
 
 def _of_metric(job: JobView, metric: Metric, places: Sequence[MetricGroup]) -> list[HeadlineMetric]:
-    by_level = [place for place in places if "level" in place.records[0].coords]
+    by_level = [place for place in places if "level" in place.record.coords]
     if 0 < len(by_level) <= _MOST_LEVELS:
         named = _named(metric)
         return [
@@ -171,7 +171,7 @@ def _headline(job: JobView, metric: Metric, place: MetricGroup, label: str, wher
 def _number(place: MetricGroup, unit: str) -> tuple[str, str]:
     """Return the value and its unit as text, or both values if the visits have two states."""
     number, _, shown = format_quantity(place.value, unit).partition(" ")
-    stats = place.records[0].stats
+    stats = place.record.stats
     states = stats.states if len(place.records) == 1 and stats is not None and stats.states else ()
     both = [format_quantity(state.value, unit).partition(" ") for state in states]
     if len({own for _, _, own in both}) == 1:
@@ -268,7 +268,7 @@ def _disagreeing(place: MetricGroup) -> list[str]:
 def _count(place: MetricGroup, metric: Metric) -> str:
     """Return the number of repeats, visits or samples that the value summarizes, and the number of runs whose spread
     its interval includes, if any. Return an empty string for a single sample."""
-    stats = place.records[0].stats
+    stats = place.record.stats
     text = ""
     if len(place.records) > 1:
         text = f"{len(place.records)} repeats"
@@ -286,7 +286,7 @@ def _spread(place: MetricGroup) -> str:
             return ""
         spread = (max(place.values) - min(place.values)) / abs(place.value) * 100
         return f"range {_percent(spread)}"
-    stats = place.records[0].stats
+    stats = place.record.stats
     half = relative_half_width(stats.ci95 if stats else None, place.value)
     if half is None:
         return ""

@@ -176,4 +176,4 @@ def _number(item: HeadlineMetric) -> float:
 
 
 def _unit(item: HeadlineMetric) -> str:
-    return item.group.records[0].unit if item.group is not None else "1"
+    return item.group.record.unit if item.group is not None else "1"

@@ -87,13 +87,13 @@ def _comparable(job: JobView) -> Iterator[MetricGroup]:
     """Yield the valid values that have a direction and may be compared."""
     ignored = {metric.name for metric in job.benchmark.metrics if not metric.comparable} if job.benchmark else set()
     for group in gather(job.records, job.disagreements):
-        if group.records[0].better != "neither" and group.metric not in ignored and not is_invalid(group.doubts):
+        if group.record.better != "neither" and group.metric not in ignored and not is_invalid(group.doubts):
             yield group
 
 
 def _proposal(groups: Sequence[MetricGroup], margin: float) -> Proposal:
     first = groups[0]
-    record = first.records[0]
+    record = first.record
     ends = [end for group in groups for end in group.span]
     low, high = min(ends), max(ends)
     lower_better = record.better == "lower"

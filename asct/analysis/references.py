@@ -33,14 +33,9 @@ class RatedValue:
     """The coordinates that the plan specifies, as text."""
 
     @property
-    def unit(self) -> str:
-        """The base unit of the metric."""
-        return self.place.records[0].unit
-
-    @property
     def rated(self) -> Rated:
         """The reference as a line for a figure."""
-        text = f"reference {format_quantity(self.reference, self.unit, _DIGITS)}"
+        text = f"reference {format_quantity(self.reference, self.place.record.unit, _DIGITS)}"
         return Rated(self.reference, f"{text} at {self.selected}" if self.selected else text)
 
 
@@ -90,8 +85,8 @@ def _row(item: RatedValue) -> tuple[TableCell, ...]:
         TableCell(plain(name), name),
         TableCell(item.at, item.at),
         TableCell(plain(place.host), place.host),
-        replace(quantity_cell(place.value, item.unit), tone="doubt" if note else "", note=note),
-        quantity_cell(item.reference, item.unit),
+        replace(quantity_cell(place.value, place.record.unit), tone="doubt" if note else "", note=note),
+        quantity_cell(item.reference, place.record.unit),
         TableCell(f"{100 * share:.1f} %", share),
     )
 
@@ -106,7 +101,7 @@ def with_references(figures: Iterable[Figure], found: Sequence[RatedValue]) -> l
     charts = {at: one for at, one in enumerate(figures) if not isinstance(one, Heatmap) and not is_stacked(one)}
     lines: dict[int, list[Rated]] = {at: [] for at in charts}
     for item in found:
-        kind = item.unit, item.place.records[0].better
+        kind = item.place.record.unit, item.place.record.better
         fitting = [at for at, chart in charts.items() if (chart.y.unit, chart.better) == kind]
         containing = [at for at in fitting if _contains(charts[at], item.place.value)]
         for at in containing or fitting:

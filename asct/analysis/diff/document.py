@@ -26,7 +26,7 @@ def rows_of(diff: Diff) -> Iterator[dict[str, Any]]:
 
 
 def _row(diff: Diff, run: RunDiff, row: DiffRow) -> dict[str, Any]:
-    change, record, group = row.change, row.record, row.group
+    change, record, group = row.change, row.group.record, row.group
     ends = None if change is None else change.interval
     low, high = (None, None) if ends is None else ends
     own = None if row.new is None else plain(group.host)

@@ -194,7 +194,7 @@ def _cells(row: DiffRow) -> tuple[TableCell, ...]:
     return (
         TableCell(row.label, row.label),
         quantity_cell(row.base, row.base_unit, 3),
-        quantity_cell(row.new, row.record.unit, 3),
+        quantity_cell(row.new, row.group.record.unit, 3),
         TableCell(change_text(row), row.percent or 0.0),
         _noise(row.change),
         TableCell(verdict, verdict, TONES[verdict], row.change.reason),

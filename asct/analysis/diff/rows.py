@@ -18,7 +18,7 @@ from asct.analysis.groups import MetricGroup, gather
 from asct.analysis.headline import headline_metrics
 from asct.analysis.view import sizes_of
 from asct.sdk.benchmark import Catalog
-from asct.sdk.record import Record, is_invalid
+from asct.sdk.record import is_invalid
 
 DiffVerdict = Literal[Outcome, "added", "removed"]
 """The verdicts, in the order in which counts list them."""
@@ -45,11 +45,6 @@ class DiffRow:
     change: Change | None = None
 
     @property
-    def record(self) -> Record:
-        """A record of the value. The record provides the value's metric, unit, direction and benchmark."""
-        return self.group.records[0]
-
-    @property
     def name(self) -> str:
         """Return the full name of the value, such as `latency-sweep.latency at level DRAM`."""
         return f"{self.group.id}.{self.label.replace(', ', ' at ', 1)}"
@@ -74,7 +69,7 @@ class DiffRow:
     @property
     def percent(self) -> float | None:
         """The change as a percentage of the base, or None if there is no relative change."""
-        unlike = self.base_unit != self.record.unit
+        unlike = self.base_unit != self.group.record.unit
         return None if not self.base or self.new is None or unlike else 100.0 * (self.new / self.base - 1.0)
 
     @property
@@ -85,7 +80,7 @@ class DiffRow:
             return False
         if self.verdict != "not comparable":
             return True
-        better, base, new = self.record.better, self.change.base, self.change.new
+        better, base, new = self.group.record.better, self.change.base, self.change.new
         worse = new > base if better == "lower" else new < base
         return better != "neither" and (worse or min(base, new) > 0.0)
 
@@ -118,7 +113,7 @@ class RunDiff:
         from the new run."""
         paired = self.hosts.values()
         lost = [row for row in self.rows if row.verdict == "removed" and row.group.host not in paired]
-        return sum(row.undecided for row in self.rows) + sum(row.record.better != "neither" for row in lost)
+        return sum(row.undecided for row in self.rows) + sum(row.group.record.better != "neither" for row in lost)
 
 
 def paired_hosts(base: DiffSource, new: DiffSource) -> dict[str, str]:
@@ -140,21 +135,19 @@ def compare_runs(base: DiffSource, new: DiffSource, limit: float, catalog: Catal
     rows = []
     for group in _groups(new, catalog):
         key = key_of(replace(group, host=hosts.get(group.host, "")))
-        place, unit, old = _place(group, catalog), group.records[0].unit, before.pop(key, None)
+        place, unit, old = _place(group, catalog), group.record.unit, before.pop(key, None)
         if old is None:
             rows.append(DiffRow(group, key, place, None, group.value, unit))
             continue
         same, reason = aligned(base, new, old, group)
         reason = _unjudged(group) or reason
         change = (
-            Change(old.value, group.value, group.records[0].better, limit, reason=reason)
+            Change(old.value, group.value, group.record.better, limit, reason=reason)
             if reason
             else compare(same, group, limit, new.spread.get(key, ()))
         )
-        rows.append(DiffRow(group, key, place, old.value, group.value, old.records[0].unit, change))
-    rows += [
-        DiffRow(old, key, _place(old, catalog), old.value, None, old.records[0].unit) for key, old in before.items()
-    ]
+        rows.append(DiffRow(group, key, place, old.value, group.value, old.record.unit, change))
+    rows += [DiffRow(old, key, _place(old, catalog), old.value, None, old.record.unit) for key, old in before.items()]
     return RunDiff(new, tuple(_adjusted(rows)), hosts, tuple(_notes(base, new, hosts)))
 
 
@@ -164,7 +157,7 @@ def _groups(source: DiffSource, catalog: Catalog) -> list[MetricGroup]:
 
 
 def _place(group: MetricGroup, catalog: Catalog) -> str:
-    return coordinates_text(group.at, sizes_of(catalog.get(group.records[0].benchmark)))
+    return coordinates_text(group.at, sizes_of(catalog.get(group.record.benchmark)))
 
 
 def aligned(base: DiffSource, new: DiffSource, before: MetricGroup, after: MetricGroup) -> tuple[MetricGroup, str]:
@@ -172,7 +165,7 @@ def aligned(base: DiffSource, new: DiffSource, before: MetricGroup, after: Metri
     why the two cannot be compared. If the same tool measured both, `before` is unchanged, and the reason is empty."""
     if base.tool == new.tool:
         return before, ""
-    first = after.records[0]
+    first = after.record
     same = {"version": first.version, "point_id": first.point_id}
     reason = base.unlike.get(before.key) or new.unlike.get(after.key) or _other_load(base, new, before, after)
     return replace(before, records=tuple(record.model_copy(update=same) for record in before.records)), reason
@@ -190,7 +183,7 @@ def _other_load(base: DiffSource, new: DiffSource, before: MetricGroup, after: M
 def _unjudged(new: MetricGroup) -> str:
     """Return the reason why a new value cannot have a verdict, whatever the base contains, or an empty string if it can
     have one."""
-    if new.records[0].better == "neither":
+    if new.record.better == "neither":
         return UNDIRECTED
     invalid = [flag for flag in new.doubts if is_invalid([flag])]
     return f"the new value is flagged {' and '.join(invalid)}" if invalid else ""
@@ -225,11 +218,11 @@ def by_importance(rows: Iterable[DiffRow], catalog: Catalog) -> list[DiffRow]:
     the benchmark come first, and then the largest changes."""
     order = ("regressed", "improved", "too few visits", "noisy", "not comparable", "same", "added", "removed")
     rows = list(rows)
-    names = dict.fromkeys(row.record.benchmark for row in rows)
+    names = dict.fromkeys(row.group.record.benchmark for row in rows)
     known = {name: headline_metrics(one) for name in names if (one := catalog.get(name)) is not None}
 
     def rank(row: DiffRow) -> tuple[int, bool, float]:
-        minor = row.group.metric not in known.get(row.record.benchmark, ())
+        minor = row.group.metric not in known.get(row.group.record.benchmark, ())
         return order.index(row.verdict), minor, -abs(row.percent or 0.0)
 
     return sorted(rows, key=rank)

@@ -74,7 +74,7 @@ def test_what_cannot_be_compared_says_why_and_shows_both_values(changes: dict[st
     assert row.change is not None
     assert (row.verdict, row.change.reason) == ("not comparable", reason)
     assert row.percent == (None if "unit" in changes else pytest.approx(20, abs=1))
-    assert (row.base_unit, row.record.unit) == ("s", changes.get("unit", "s"))
+    assert (row.base_unit, row.group.record.unit) == ("s", changes.get("unit", "s"))
     assert row.undecided == (reason != UNDIRECTED)
 
 
