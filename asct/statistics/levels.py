@@ -24,6 +24,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from typing import Literal
 
 from asct.statistics.level_names import CacheHint, name_levels, unmatched_hints
@@ -281,15 +282,8 @@ def _plateaus(thin: _Curve) -> tuple[list[range], list[range]]:
 
 
 def _stretches(slopes: Sequence[float]) -> list[range]:
-    found: list[range] = []
-    start: int | None = None
-    for index, slope in enumerate([*slopes, math.inf]):
-        if slope <= RISE and start is None:
-            start = index
-        elif slope > RISE and start is not None:
-            found.append(range(start, index))
-            start = None
-    return found
+    runs = [(level, list(same)) for level, same in groupby(range(len(slopes)), key=lambda at: slopes[at] <= RISE)]
+    return [range(run[0], run[-1] + 1) for level, run in runs if level]
 
 
 def _ends(thin: _Curve, stretch: range) -> tuple[float, float]:
