@@ -44,14 +44,10 @@ def name_levels(uppers: Sequence[int], largest: int, open_end: bool, hints: Sequ
     return [*names, "DRAM"] if dram else names
 
 
-def unmatched_hints(uppers: Sequence[int], names: Sequence[str], hints: Sequence[CacheHint]) -> str:
-    """Return a note about caches that the host reports but that have no plateau on the curve, or an empty string if
-    there are none."""
+def has_unmatched_hints(uppers: Sequence[int], names: Sequence[str], hints: Sequence[CacheHint]) -> bool:
+    """Return whether the host reports a cache that has no plateau on the curve."""
     matched = _match([upper for upper, name in zip(uppers, names, strict=True) if name != "DRAM"], hints)
-    left = [hint for hint in sorted(hints, key=lambda item: item.size) if matched and hint not in matched]
-    return "; ".join(
-        f"the host reports an L{hint.level} cache of {hint.size} B, but there is no plateau for it" for hint in left
-    )
+    return bool(matched) and any(hint not in matched for hint in hints)
 
 
 def _reaches_dram(plateaus: int, largest: int, hints: Sequence[CacheHint]) -> bool:

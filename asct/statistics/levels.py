@@ -27,7 +27,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Literal
 
-from asct.statistics.level_names import CacheHint, name_levels, unmatched_hints
+from asct.statistics.level_names import CacheHint, has_unmatched_hints, name_levels
 from asct.statistics.robust import NORMAL_CONSISTENCY, median, median_slope, running_median, shorth_median
 
 OUTLIER = math.log(1.15)
@@ -45,7 +45,7 @@ MIN_SIZES = 8
 MAX_LEVELS = 5
 MAX_NOISE = 0.12
 OPEN_END = "open-end"
-"""The keyword for the note that the curve is still rising at its end."""
+"""The note that the curve is still rising at its end."""
 _THINNED = 0.25
 """Spacing of a thinned curve, in octaves."""
 _SLOPE_WINDOW = 0.51
@@ -92,17 +92,15 @@ Cause = Literal[
 
 @dataclass(frozen=True, slots=True)
 class LevelSearch:
-    """The result of a search: the levels, smallest first. If there are none, `cause` is a keyword for the reason, and
-    `reason` is the reason in words.
+    """The result of a search: the levels, smallest first. If there are none, `cause` is a keyword for the reason.
 
-    `notes` maps a keyword (`shoulder`, `open-end`, `ends-in-cache`, `cache-without-plateau`) to the text of the note
-    for this curve. `suspects` contains the excluded sizes and the reasons.
+    `notes` contains keywords that describe the curve (`shoulder`, `open-end`, `cache-without-plateau`,
+    `ends-in-cache`). `suspects` contains the excluded sizes and the reasons.
     """
 
     levels: tuple[MemoryLevel, ...]
     cause: Cause = ""
-    reason: str = ""
-    notes: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
     suspects: Mapping[int, Suspicion] = field(default_factory=dict)
 
 
@@ -145,26 +143,24 @@ def find_levels(
     trusted = curve.without(uncertain)
     bad = _suspects(trusted)
     clean = trusted.without(bad)
-    unfit = _unfit(clean, len(trusted))
-    if unfit is not None:
-        return LevelSearch((), *unfit, suspects=bad)
+    if cause := _unfit(clean, len(trusted)):
+        return LevelSearch((), cause, suspects=bad)
     thin = clean.take(_thinned(clean))
     plateaus, shoulders = _plateaus(thin)
-    none = _why_none(thin, plateaus)
-    if none is not None:
-        return LevelSearch((), *none, suspects=bad)
+    if cause := _why_none(thin, plateaus):
+        return LevelSearch((), cause, suspects=bad)
     plateaus, open_end = _with_tail(thin, plateaus)
     unnamed = [_level(curve.without(bad), thin, plateau, latencies, granule) for plateau in plateaus]
     uppers = [level.upper for level in unnamed]
     names = name_levels(uppers, curve.sizes[-1], open_end, hints)
-    notes = _notes(thin, plateaus, shoulders, open_end)
-    missing = unmatched_hints(uppers, names, hints)
-    if missing:
-        notes["cache-without-plateau"] = missing
-    if not open_end and names[-1] != "DRAM":
-        notes["ends-in-cache"] = f"the largest size, {curve.sizes[-1]} B, still fits into a cache that the host reports"
+    notes = {
+        "shoulder": _has_shoulder(plateaus, shoulders),
+        OPEN_END: open_end,
+        "cache-without-plateau": has_unmatched_hints(uppers, names, hints),
+        "ends-in-cache": not open_end and names[-1] != "DRAM",
+    }
     levels = tuple(replace(level, name=name) for name, level in zip(names, unnamed, strict=True))
-    return LevelSearch(levels, notes=notes, suspects=bad)
+    return LevelSearch(levels, notes=tuple(note for note, holds in notes.items() if holds), suspects=bad)
 
 
 def _curve_of(latencies: Mapping[int, float]) -> _Curve:
@@ -241,30 +237,22 @@ def _local_slopes(curve: _Curve) -> list[float]:
     return slopes
 
 
-def _unfit(curve: _Curve, trusted: int) -> tuple[Cause, str] | None:
+def _unfit(curve: _Curve, trusted: int) -> Cause:
+    """Return the reason why the usable sizes cannot be searched for levels, or an empty string if they can."""
     if len(curve) < MIN_SIZES:
-        return "few-sizes", f"{len(curve)} usable sizes are too few to find levels; {MIN_SIZES} are needed"
+        return "few-sizes"
     if len(curve) < 0.75 * trusted:
-        return "disturbed", f"{trusted - len(curve)} of {trusted} sizes were disturbed"
-    spread = _noise(curve)
-    if spread > MAX_NOISE:
-        return "scattered", f"latencies vary by {spread:.0%} between sizes"
-    return None
+        return "disturbed"
+    return "scattered" if _noise(curve) > MAX_NOISE else ""
 
 
-def _why_none(thin: _Curve, plateaus: Sequence[range]) -> tuple[Cause, str] | None:
-    """Return the reason (keyword and text) why the plateaus do not form levels, or None if they do."""
-    if len(plateaus) > MAX_LEVELS:
-        return "too-many-plateaus", f"there are {len(plateaus)} plateaus, which is more than a memory hierarchy has"
+def _why_none(thin: _Curve, plateaus: Sequence[range]) -> Cause:
+    """Return the reason why the plateaus do not form levels, or an empty string if they do."""
     if len(plateaus) > 1:
-        return None
-    ratio = math.exp(max(thin.y) - min(thin.y))
-    if ratio < math.exp(MIN_STEP):
-        return "flat-curve", f"the curve is flat: the largest latency is {ratio:.2f} times the smallest"
-    if not plateaus:
-        return "steady-rise", "the latency grows steadily: there is no range of sizes over which it is constant"
-    low, high = thin.sizes[plateaus[0][0]], thin.sizes[plateaus[0][-1]]
-    return "one-plateau", f"there is only one plateau, from {low} to {high} B; the rest of the curve is a slope"
+        return "too-many-plateaus" if len(plateaus) > MAX_LEVELS else ""
+    if max(thin.y) - min(thin.y) < MIN_STEP:
+        return "flat-curve"
+    return "one-plateau" if plateaus else "steady-rise"
 
 
 def _plateaus(thin: _Curve) -> tuple[list[range], list[range]]:
@@ -363,17 +351,8 @@ def last_inside(inside: Sequence[bool], start: int, direction: int = 1) -> int:
     return at
 
 
-def _notes(thin: _Curve, plateaus: Sequence[range], shoulders: Sequence[range], open_end: bool) -> dict[str, str]:
-    """Return notes about shoulders that do not overlap a plateau, and a note if the curve is still rising at its
-    end."""
-    notes = {}
+def _has_shoulder(plateaus: Sequence[range], shoulders: Sequence[range]) -> bool:
+    """Return whether the latency rises more slowly over several sizes that do not form a plateau and do not overlap
+    one."""
     apart = [s for s in shoulders if not any(p.start < s.stop and s.start < p.stop for p in plateaus)]
-    middles = [thin.sizes[(s[0] + s[-1]) // 2] for s in apart if len(s) > 1]
-    if middles:
-        notes["shoulder"] = (
-            f"around {', '.join(map(str, middles))} B, the latency rises more slowly but does not form a plateau, so "
-            "there is no level there"
-        )
-    if open_end:
-        notes[OPEN_END] = "the latency is still rising at the largest size: the sweep ends before the next level"
-    return notes
+    return any(len(shoulder) > 1 for shoulder in apart)

@@ -92,7 +92,7 @@ def test_random_hierarchies(
         return
     stairs = Staircase([int(edge) for edge in edges], latencies, [blur] * len(edges))
     found = find_levels(measured(stairs, refined(stairs, grid()), sigma, seed))
-    assert len(found.levels) == len(latencies), (found.reason, found.notes)
+    assert len(found.levels) == len(latencies), (found.cause, found.notes)
     for level, latency in zip(found.levels, latencies, strict=True):
         assert level.latency == pytest.approx(latency, rel=0.01 + 1.5 * sigma)
     assert all(level.lower <= level.optimum <= level.upper for level in found.levels)
@@ -128,7 +128,7 @@ def test_a_missing_plateau_is_not_invented() -> None:
     stairs = Staircase((48 * KIB, 1 * MIB), (1.0, 3.5, 130.0), (0.1, 5.0))
     found = find_levels(measured(stairs, refined(stairs, grid()), 0.02), hints=HINTS)
     assert names(found) == ["L1", "L2", "DRAM"]
-    assert "L3 cache of" in found.notes["cache-without-plateau"]
+    assert "cache-without-plateau" in found.notes
 
 
 def test_a_short_shelf_is_noted_and_is_no_level() -> None:
@@ -187,20 +187,19 @@ def test_flat_and_ramp_give_no_levels_but_a_reason(sigma: float) -> None:
         found = find_levels(ramp, hints=HINTS)
         assert found.levels == ()
         assert found.cause in ("steady-rise", "one-plateau")
-        assert found.reason
 
 
 def test_garbage_gives_no_levels() -> None:
     rng = random.Random(1)
     found = find_levels({size: rng.uniform(1.0, 200.0) for size in grid()})
     assert found.levels == ()
-    assert found.reason
+    assert found.cause
 
 
 def test_too_few_sizes() -> None:
     found = find_levels({size: 1.0 for size in (128, 256, 512)})
     assert found.levels == ()
-    assert (found.cause, "too few" in found.reason) == ("few-sizes", True)
+    assert found.cause == "few-sizes"
 
 
 @pytest.mark.parametrize("bad", [{0: 1.0}, {64: 0.0}, {64: math.inf}, {64: math.nan}])
@@ -234,7 +233,7 @@ def test_sweep_that_ends_inside_a_cache_has_no_dram() -> None:
     assert "ends-in-cache" in found.notes
     rising = find_levels(measured(FOUR, grid(high=24 * MIB)), hints=HINTS)
     assert "DRAM" not in names(rising)
-    assert "still rising" in rising.notes["open-end"]
+    assert "open-end" in rising.notes
 
 
 def test_names_with_and_without_hints() -> None:
