@@ -84,7 +84,6 @@ class VisitSummary:
     groups, and is empty otherwise.
     """
 
-    visits: int
     median: float
     ci95: tuple[float, float] | None
     between: float | None
@@ -111,7 +110,7 @@ def summarise_visits(medians: Sequence[float]) -> VisitSummary:
         if states or drift:
             low, high = min(low, *medians), max(high, *medians)
         interval = (low, high)
-    return VisitSummary(count, middle, interval, between, drift, states)
+    return VisitSummary(middle, interval, between, drift, states)
 
 
 def next_run_interval(value: float, visits: tuple[float, float], earlier: Sequence[float]) -> tuple[float, float]:
