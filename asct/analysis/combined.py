@@ -216,7 +216,4 @@ def _x_cell(x: Scalar, axis: Axis) -> TableCell:
 
 
 def _y_cell(y: float | None, unit: str) -> TableCell:
-    try:
-        return quantity_cell(y, unit or "1")
-    except KeyError:  # this benchmark has a unit of its own
-        return TableCell(f"{y:.4g} {unit}", y or 0.0)
+    return quantity_cell(y, unit or "1")
