@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from asct.analysis.baseline import Baseline, BaselineKey, key_of
+from asct.analysis.baseline import Baseline, key_of
 from asct.analysis.comparison import Change, adjusted, compare
 from asct.analysis.groups import MetricGroup
 from asct.sdk.record import is_invalid
@@ -59,15 +59,19 @@ def confirmed(
     again. A regression that could not be measured again remains a failure.
     """
     values = {key_of(group): group for group in again}
-    result = list(verdicts)
-    changes = _second([suspect for suspect in found if suspect.point not in problems], values, baseline)
+    result, sound, raw = list(verdicts), list[Suspect](), list[Change]()
     for suspect in found:
-        change = changes.get(suspect.index)
-        if change is None:
-            reason = problems.get(suspect.point) or _shortage(suspect, values.get(key_of(suspect.place)))
+        place, group = suspect.place, values.get(key_of(suspect.place))
+        reason = problems.get(suspect.point) or _shortage(suspect, group)
+        if group is None or reason:
             result[suspect.index] = _told(verdicts[suspect.index], f"it could not be measured again: {reason}")
-        else:
-            result[suspect.index] = _judged(verdicts[suspect.index], change)
+            continue
+        change = compare(baseline.counterpart(place), group, suspect.limit, baseline.spread(place))
+        sound.append(suspect)
+        raw.append(replace(change, gate=True))
+    # The p-values are adjusted for the number of suspects, not for the number of all values.
+    for suspect, change in zip(sound, adjusted(raw), strict=True):
+        result[suspect.index] = _judged(verdicts[suspect.index], change)
     return result
 
 
@@ -78,20 +82,6 @@ def _shortage(suspect: Suspect, group: MetricGroup | None) -> str:
         return "the second measurement contains no valid values"
     done, planned = len(group.records), len(suspect.place.records)
     return f"only {done} of {planned} repeats have values" if done < planned else ""
-
-
-def _second(
-    found: Sequence[Suspect], values: Mapping[BaselineKey, MetricGroup], baseline: Baseline
-) -> dict[int, Change]:
-    """Return the changes from the baseline to the second measurement. The p-values are adjusted for the number of
-    suspects, not for the number of all values."""
-    raw: dict[int, Change] = {}
-    for suspect in found:
-        group = values.get(key_of(suspect.place))
-        if group is not None and not _shortage(suspect, group):
-            base, spread = baseline.counterpart(suspect.place), baseline.spread(suspect.place)
-            raw[suspect.index] = replace(compare(base, group, suspect.limit, spread), gate=True)
-    return dict(zip(raw, adjusted(list(raw.values())), strict=True))
 
 
 def _judged(verdict: Verdict, change: Change) -> Verdict:
