@@ -17,15 +17,7 @@ from asct.analysis.grid import TextTable
 from asct.analysis.keyresults import KeyResults
 from asct.analysis.markup import code, details, escape, prose, table
 from asct.analysis.outcomes import TONES
-from asct.analysis.parts import (
-    MOST_HOSTS,
-    clipped,
-    hosts_line,
-    section_lines,
-    tables,
-    verdict_lines,
-    warnings,
-)
+from asct.analysis.parts import MOST_HOSTS, clipped, hosts_line, section_lines, tables, verdict_lines, warnings
 from asct.analysis.problems import problems_of
 from asct.analysis.redaction import redacted, redactor
 from asct.analysis.report import HostPart, ReportSection, RunReport, build
