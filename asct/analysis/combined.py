@@ -8,7 +8,7 @@ from dataclasses import replace
 from asct.analysis.grid import ColumnHead, TableCell, TextTable, quantity_cell, shown, size_cell, slug
 from asct.sdk.figure import Axis, Bars, Chart, Figure, Heatmap, Line, Marker, Rated
 from asct.sdk.record import Scalar
-from asct.values.grouping import grouped, shortened
+from asct.values.grouping import grouped, shortened, split
 
 _MOST_SERIES = 256
 """Maximum number of series in a combined figure, which is drawn as panels of at most eight series each. If there are
@@ -101,24 +101,14 @@ def markers_of(charts: Sequence[tuple[str, Chart]]) -> tuple[Marker, ...]:
                 same.setdefault((name, kind, occurrence), []).append(marker)
     found = []
     for markers in same.values():
-        for part in _close(markers):
+        in_order = sorted(markers, key=lambda marker: marker.x)
+        for part in split(in_order, lambda near, marker: marker.x <= (1 + _CLOSE) * near[0].x):
             if 2 * len(part) < len(charts):
                 continue
             middle = part[(len(part) - 1) // 2]
             hosts = "" if len(part) == len(charts) else f" on {len(part)} of {len(charts)} hosts"
             found.append(replace(middle, value=f"{middle.value}{hosts}".strip()))
     return tuple(found)
-
-
-def _close(markers: Sequence[Marker]) -> list[list[Marker]]:
-    """Return the markers in ascending order, split into groups whose positions differ by at most `_CLOSE`."""
-    parts: list[list[Marker]] = []
-    for marker in sorted(markers, key=lambda marker: marker.x):
-        if parts and marker.x <= (1 + _CLOSE) * parts[-1][0].x:
-            parts[-1].append(marker)
-        else:
-            parts.append([marker])
-    return parts
 
 
 def rated_of(charts: Sequence[tuple[str, Chart]]) -> tuple[Rated, ...]:

@@ -13,7 +13,7 @@ from typing import Final
 
 from asct.analysis.grid import ABSENT, ColumnHead, TableCell, TextTable, Tone, plain
 from asct.store.model import JobEntry, Run
-from asct.values.grouping import grouped
+from asct.values.grouping import grouped, split
 from asct.values.timestamp import age
 
 TONES: Final[Mapping[str, Tone]] = {
@@ -141,12 +141,7 @@ def short_names(names: Sequence[str]) -> str:
 
 def name_ranges(names: Sequence[str]) -> list[str]:
     """Return the names and ranges that `short_names` joins, as a list."""
-    runs: list[list[str]] = []
-    for name in names:
-        if runs and _follows(runs[-1][-1], name):
-            runs[-1].append(name)
-        else:
-            runs.append([name])
+    runs = split(names, lambda run, name: _follows(run[-1], name))
     return [plain(run[0] if len(run) == 1 else _range(run)) for run in runs]
 
 

@@ -1,4 +1,4 @@
-"""Group items by a key, and shorten or break lists of names and numbers."""
+"""Group items by a key or into runs, and shorten or break lists of names and numbers."""
 
 from __future__ import annotations
 
@@ -17,6 +17,18 @@ def grouped(items: Iterable[_Item], key: Callable[[_Item], _Key]) -> dict[_Key, 
     for item in items:
         groups.setdefault(key(item), []).append(item)
     return groups
+
+
+def split(items: Iterable[_Item], joins: Callable[[list[_Item], _Item], bool]) -> list[list[_Item]]:
+    """Split the items into runs. An item that `joins` the run before it belongs to that run; any other starts a new
+    one."""
+    runs: list[list[_Item]] = []
+    for item in items:
+        if runs and joins(runs[-1], item):
+            runs[-1].append(item)
+        else:
+            runs.append([item])
+    return runs
 
 
 def shortened(names: Sequence[str], most: int) -> str:

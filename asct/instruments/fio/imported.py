@@ -15,7 +15,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any, Final
 
 from asct.instruments.fio.counters import Coverage, MeasuredWindow
@@ -43,6 +42,7 @@ from asct.instruments.fio.verdict import (
 )
 from asct.instruments.guard_output import GuardOutput
 from asct.sdk.record import Measurement, Scalar
+from asct.values.grouping import split
 
 _MAJOR: Final = 3
 """The major version of fio whose output asct reads. fio 2 reports latencies in microseconds."""
@@ -146,7 +146,8 @@ def results_in(text: str) -> list[FioResult]:
     for part in parts:
         _check_kind(part, text)
     try:
-        return [_plausible(_result(run, text)) for run in _runs(parts)]
+        runs = split(parts, lambda run, part: _continues(run[-1].content, part.content))
+        return [_plausible(_result(run, text)) for run in runs]
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
         if isinstance(error, FormatError):
             raise
@@ -208,16 +209,6 @@ def _plausible(result: FioResult) -> FioResult:
 # A file may contain several reports because of fio's `--status-interval`, or because a shell appended several runs
 # (`>>`). Reports of the same run have the same jobs and increasing counters, and the jobs ran for almost all of the
 # time between them.
-
-
-def _runs(parts: Sequence[JsonPart]) -> list[list[JsonPart]]:
-    found = [[parts[0]]]
-    for before, after in pairwise(parts):
-        if _continues(before.content, after.content):
-            found[-1].append(after)
-        else:
-            found.append([after])
-    return found
 
 
 def _continues(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:

@@ -23,6 +23,7 @@ from pydantic import ValidationError
 from asct.instruments.fio.jobfile import WAITS, WITHOUT_EFFECT, option_problem
 from asct.instruments.fio.params import SYNCHRONOUS, FioParams, option_of
 from asct.values.cpulist import parse_cpulist
+from asct.values.grouping import split
 
 if TYPE_CHECKING:
     from asct.sdk.facts import HostFacts
@@ -91,22 +92,13 @@ def stages_of(params: FioParams) -> tuple[Stage, ...]:
 def _read(params: FioParams) -> list[list[tuple[_Section, FioParams]]]:
     """Return the sections of each stage with their settings. Raises JobFileError with all errors."""
     problems: list[str] = []
-    parts = _parts(_read_sections(params.job_file, problems))
+    parts = split(_read_sections(params.job_file, problems), lambda _, section: not section.waits)
     found = [[(section, _settings(section, params, problems)) for section in part] for part in parts]
     known = [[(section, settings) for section, settings in part if settings is not None] for part in found]
     problems += [problem for part in known if (problem := _unequal_times(part))]
     if problems:
         raise JobFileError(list(dict.fromkeys(problems)))
     return known
-
-
-def _parts(sections: Sequence[_Section]) -> list[list[_Section]]:
-    found: list[list[_Section]] = []
-    for section in sections:
-        if section.waits or not found:
-            found.append([])
-        found[-1].append(section)
-    return found
 
 
 def _stage(part: Sequence[tuple[_Section, FioParams]], params: FioParams) -> Stage:
