@@ -10,6 +10,7 @@ from typing import Final
 
 from asct.analysis.grid import plain
 from asct.analysis.headline import HeadlineMetric, common
+from asct.analysis.machine.rows import listed
 from asct.values.grouping import grouped
 from asct.values.quantity import format_quantity
 from asct.values.text import counted
@@ -111,7 +112,7 @@ def _result(items: Sequence[HeadlineMetric], shared: set[str], several: bool) ->
     )
     value, unit = _range(items)
     host = f"on {first.host}" if several else ""
-    lines = (_joined(host, first.place, first.spread, first.count),) if len(items) == 1 else _of_hosts(items, unit)
+    lines = (listed(host, first.place, first.spread, first.count),) if len(items) == 1 else _of_hosts(items, unit)
     return KeyResult(
         plain(first.id),
         plain(first.label),
@@ -146,7 +147,7 @@ def _of_hosts(items: Sequence[HeadlineMetric], unit: str) -> Iterator[str]:
     """Yield the text that all hosts share, and then the value of each host or, if there are many, only the extremes.
     `unit` is not repeated."""
     place, count = common(item.place for item in items), common(item.count for item in items)
-    yield _joined(place, f"{count} per host" if count else "")
+    yield listed(place, f"{count} per host" if count else "")
     items = [replace(item, place="" if place else item.place, count="" if count else item.count) for item in items]
     if len(items) <= _MOST_HOSTS:
         yield from (_line(item, unit) for item in items)
@@ -158,16 +159,12 @@ def _of_hosts(items: Sequence[HeadlineMetric], unit: str) -> Iterator[str]:
     middle = format_quantity(median(map(_number, known)), _unit(known[0]))
     yield f"median of {counted(len(known), 'host')}: {middle}"
     for word, item in (("min", known[0]), ("max", known[-1])):
-        yield _joined(f"{word} on {item.host} {item.spread}".rstrip(), item.count, item.place.removeprefix("at "))
+        yield listed(f"{word} on {item.host} {item.spread}".rstrip(), item.count, item.place.removeprefix("at "))
 
 
 def _line(item: HeadlineMetric, unit: str) -> str:
     value = item.value if item.unit == unit else item.text
-    return _joined(f"{item.host}: {value} {item.spread}".rstrip(), item.count, item.place.removeprefix("at "))
-
-
-def _joined(*texts: str) -> str:
-    return ", ".join(filter(None, texts))
+    return listed(f"{item.host}: {value} {item.spread}".rstrip(), item.count, item.place.removeprefix("at "))
 
 
 def _number(item: HeadlineMetric) -> float:
