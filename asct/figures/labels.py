@@ -99,13 +99,13 @@ class _Area:
         inside = box[0] >= 0 and box[1] >= 0 and box[2] <= self.size[0] and box[3] <= self.size[1]
         if not inside or any(_overlap(box, other) for other in self.taken):
             return False
-        grown = _grown(box)
+        grown = _grown(box, _SLACK, _SLACK / 2)  # lines have a width, and other slopes at other figure widths
         return not any(_crosses(line, grown) for line in self.lines)
 
 
 def _area(chart: Chart, series: Sequence[Series], x: AxisView, y: AxisView, size: tuple[float, float]) -> _Area:
-    marks = [_pixels(_across(item, chart.x, x), item.y, y, size) for item in series]
-    taken = [_around(mark) for own in marks for mark in own if mark is not None]
+    marks = [_marks(item, chart.x, x, y, size) for item in series]
+    taken = [_grown((*mark, *mark), _MARK, _MARK) for own in marks for mark in own if mark is not None]
     if len(series) == len(chart.series):  # only the first panel has labels of rated values
         taken += [box for _, _, box in beside_lines(chart, series, x, y, size)]
     return _Area(size, marks, taken, obstacles(chart, series, x, y, size))
@@ -113,7 +113,7 @@ def _area(chart: Chart, series: Sequence[Series], x: AxisView, y: AxisView, size
 
 def concealing(series: Sequence[Series], axis: Axis, x: AxisView, y: AxisView, size: tuple[float, float]) -> list[int]:
     """Return how many of the following series almost coincide with each series and would therefore conceal it."""
-    marks = [[mark for mark in _pixels(_across(item, axis, x), item.y, y, size) if mark] for item in series]
+    marks = [[mark for mark in _marks(item, axis, x, y, size) if mark] for item in series]
     return [sum(_conceals(other, own) for other in marks[number + 1 :]) for number, own in enumerate(marks)]
 
 
@@ -199,7 +199,7 @@ def _covered(box: Box, taken: Sequence[Box], lines: Sequence[Segment], size: tup
     """Return how many other labels and how many obstacles, including the marks at the ends of lines, a label would
     overlap. Leaving the plot area counts as overlapping a label."""
     outside = box[1] < -_TEXT_HEIGHT / 2 or box[3] > size[1]
-    grown = box[0] - _MARK, box[1] - _MARK, box[2] + _MARK, box[3] + _MARK
+    grown = _grown(box, _MARK, _MARK)
     return outside + sum(_overlap(box, other) for other in taken), sum(_crosses(line, grown) for line in lines)
 
 
@@ -228,12 +228,12 @@ def data_lines(
     if isinstance(chart, Bars) and chart.stacked:
         totals = sums(series)
         series = [Series("", tuple(totals), tuple(totals.values()))]
-    marks = [_pixels(_across(item, chart.x, x), item.y, y, size) for item in series]
+    marks = [_marks(item, chart.x, x, y, size) for item in series]
     if isinstance(chart, Bars):
         sides = [part * size[0] / max(1, len(x.labels)) for part in (-_BAR / 2, 0.0, _BAR / 2)]
         tops = [top for own in marks for top in own if top is not None]
         return [((left + side, top), (left + side, size[1])) for left, top in tops for side in sides]
-    return [line for own in marks for line in _segments(own)]
+    return [(one, other) for own in marks for one, other in pairwise(own) if one is not None and other is not None]
 
 
 def _spreads(series: Series, axis: Axis, x: AxisView, y: AxisView, size: tuple[float, float]) -> list[Segment]:
@@ -264,20 +264,10 @@ def _shown(value: float | None, view: AxisView) -> float | None:
     return share(value / view.factor, view)
 
 
-def _pixels(
-    across: Sequence[float | None], values: Sequence[float | None], y: AxisView, size: tuple[float, float]
-) -> list[Point | None]:
-    """Return the coordinates of the marks in pixels, or None for marks that the axes cannot show."""
-    places = [(left, _shown(value, y)) for left, value in zip(across, values, strict=True)]
+def _marks(series: Series, axis: Axis, x: AxisView, y: AxisView, size: tuple[float, float]) -> list[Point | None]:
+    """Return the coordinates of a series' marks in pixels, or None for marks that the axes cannot show."""
+    places = [(left, _shown(value, y)) for left, value in zip(_across(series, axis, x), series.y, strict=True)]
     return [None if left is None or up is None else (left * size[0], (1 - up) * size[1]) for left, up in places]
-
-
-def _segments(marks: Sequence[Point | None]) -> list[Segment]:
-    return [(one, other) for one, other in pairwise(marks) if one is not None and other is not None]
-
-
-def _around(mark: tuple[float, float]) -> Box:
-    return mark[0] - _MARK, mark[1] - _MARK, mark[0] + _MARK, mark[1] + _MARK
 
 
 def _ends_first(count: int) -> list[int]:
@@ -292,7 +282,7 @@ def _place(text: str, marks: Sequence[tuple[_Area, Point]]) -> Placed:
         if all(area.free(box) for area, box in boxes):
             for area, box in boxes:
                 # Without this gap, two adjacent numbers could look like one.
-                area.taken.append((box[0] - CHARACTER, box[1], box[2] + CHARACTER, box[3]))
+                area.taken.append(_grown(box, CHARACTER, 0.0))
             return Placed(text, position)
     return Placed("", "top center")
 
@@ -305,9 +295,9 @@ def _beside_mark(text: str, mark: Point, position: str) -> Box:
     return left, middle - _TEXT_HEIGHT / 2, left + width, middle + _TEXT_HEIGHT / 2
 
 
-def _grown(box: Box) -> Box:
-    """Return a larger box, because lines have a width, and other slopes at other figure widths."""
-    return box[0] - _SLACK, box[1] - _SLACK / 2, box[2] + _SLACK, box[3] + _SLACK / 2
+def _grown(box: Box, across: float, up: float) -> Box:
+    """Return a box that extends farther to the left and right by `across`, and up and down by `up`."""
+    return box[0] - across, box[1] - up, box[2] + across, box[3] + up
 
 
 def _overlap(one: Box, other: Box) -> bool:
