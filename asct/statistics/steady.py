@@ -11,9 +11,8 @@ the level that marks the end of the burst.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Final
 
 from asct.statistics.changepoint import Change, changes
@@ -101,12 +100,10 @@ def cliff(values: Sequence[float]) -> int | None:
     return max((one.index for one in drops(values)), default=None)
 
 
-def enough_from(written: Sequence[float], needed: float) -> int | None:
+def enough_from(written: Iterable[float], needed: float) -> int | None:
     """Return the index of the first round that started after at least `needed` had been written, or None if there is
     none.
 
     `written` contains the total amount written before each round, in any unit and in ascending order.
     """
-    if any(after < before for before, after in pairwise(written)):
-        raise ValueError("the amount written must not decrease")
     return next((index for index, amount in enumerate(written) if amount >= needed), None)

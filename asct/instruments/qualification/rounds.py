@@ -21,7 +21,7 @@ from asct.instruments.qualification.settings import Phase, TrackedMetric, Worklo
 from asct.sdk.benchmark import Context
 from asct.sdk.guard import StopRule
 from asct.sdk.step import Step
-from asct.statistics.steady import SteadyWindow, cliff, last_window, window_of, within
+from asct.statistics.steady import SteadyWindow, cliff, enough_from, last_window, window_of, within
 
 # SNIA PTS, workload independent preconditioning: twice the capacity, with random data in requests of 128 KiB. Each job
 # writes its own slice; if all jobs started at the first byte, two jobs would write the range four times.
@@ -212,8 +212,7 @@ class RoundHistory:
 
         The results of later rounds are not read.
         """
-        needed = self.journal.params.steady_volume * self.journal.span
-        return next((index for index, amount in enumerate(self.written()) if amount >= needed), None)
+        return enough_from(self.written(), self.journal.params.steady_volume * self.journal.span)
 
     def verdict(self) -> SteadyVerdict:
         """Return whether the rounds so far are steady or, if they are not, why."""
