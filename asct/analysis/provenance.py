@@ -21,7 +21,7 @@ from asct.analysis.grid import (
     size_text,
     without_empty_columns,
 )
-from asct.analysis.machine import Row
+from asct.analysis.machine.rows import Row
 from asct.analysis.outcomes import planned, share, short_names, tone_of
 from asct.analysis.telemetry import host_remarks, mark_of
 from asct.analysis.view import JobView, RepeatView, RunView, units_of

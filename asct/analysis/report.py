@@ -29,12 +29,14 @@ from asct.analysis.grid import (
 )
 from asct.analysis.headline import HeadlineMetric, headline_grids, headlines
 from asct.analysis.keyresults import KeyResults, key_results
-from asct.analysis.machine import Row, host_rows, one_line, unknown_lines
+from asct.analysis.machine import host_rows, one_line, unknown_lines
+from asct.analysis.machine.rows import Row
 from asct.analysis.outcomes import outcome_grid, reused_text
 from asct.analysis.provenance import CommandLine, Failure, command_of, failures_of, remarks_of, settings_of, text_at
 from asct.analysis.references import RatedValue, rated_values, reference_grid, with_references
 from asct.analysis.telemetry import hosts_line, meanings
-from asct.analysis.topology import core_latencies, drawing
+from asct.analysis.topology.latency import core_latencies
+from asct.analysis.topology.svg import drawing
 from asct.analysis.verdict import VerdictSummary, summarize, verdict_grid
 from asct.analysis.view import JobView, RunView
 from asct.sdk.figure import Figure, Heatmap

@@ -18,7 +18,9 @@ from asct import __version__
 from asct.analysis.fields import Difference, by_title, differences, flat, folded, whole_line
 from asct.analysis.grid import plain
 from asct.analysis.machine import network_sections, sections, unknown
-from asct.analysis.topology import CoreLatency, core_latencies, drawing, lines
+from asct.analysis.topology.latency import CoreLatency, core_latencies
+from asct.analysis.topology.svg import drawing
+from asct.analysis.topology.text import lines
 from asct.cli.files import csv_text, print_report, write_texts
 from asct.cli.options import GlobalOptions, ReportRequest
 from asct.cli.targets import host_of

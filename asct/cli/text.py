@@ -9,7 +9,7 @@ from asct.values.grouping import breakable
 from asct.values.text import wrapped_lines
 
 if TYPE_CHECKING:
-    from asct.analysis.machine import MachineSection, Row
+    from asct.analysis.machine.rows import MachineSection, Row
 
 _WIDEST_LABEL = 22
 _NARROWEST = 40

@@ -8,8 +8,10 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from asct.analysis.report import without_name
-from asct.analysis.topology import CoreLatency, core_latencies, drawing, lines, machine
-from asct.analysis.topology.boxes import each
+from asct.analysis.topology.boxes import each, machine
+from asct.analysis.topology.latency import CoreLatency, core_latencies
+from asct.analysis.topology.svg import drawing
+from asct.analysis.topology.text import lines
 from asct.sdk.facts import (
     BlockDevice,
     CacheLevel,

@@ -10,8 +10,6 @@ from asct.sdk.facts import HostFacts
 from asct.store.model import HostEntry
 from asct.values.grouping import grouped, shortened
 
-__all__ = ["MachineSection", "Row", "host_rows", "network_sections", "one_line", "sections", "unknown", "unknown_lines"]
-
 _MOST_FIELDS = 8
 
 
