@@ -14,7 +14,7 @@ from asct.figures.static.axes import draw_beside, finish_axis, place_on, separat
 from asct.figures.static.heat import draw_heatmap
 from asct.figures.static.labels import plain
 from asct.figures.static.marks import draw_bars, draw_scatter
-from asct.figures.static.sheet import Box, Sheet, layout_for
+from asct.figures.static.sheet import Sheet, layout_for
 
 _BAR_WIDTH: Final = 14
 """Width of a color bar, in pixels."""
@@ -108,37 +108,34 @@ def _restacked(layout: Mapping[str, Any], width: float) -> Mapping[str, Any]:
 def _fit(sheet: Sheet, plots: Sequence[_Plot], paper: Axes, bar: Axes | None, layout: Mapping[str, Any]) -> None:
     """Place the plots so that they fill the available space on the sheet, including their titles, tick labels and other
     labels."""
-    area = sheet.room
-    _place(sheet, plots, paper, bar, area)
+    room = sheet.room
+    _place(sheet, plots, paper, bar, room)
     for plot in plots:
         for axis, name in zip((plot.axes.xaxis, plot.axes.yaxis), plot.names, strict=True):
             separate_labels(axis, _axis_of(layout, name), layout.get("meta", {}).get("every", False))
     everything = [plot.axes for plot in plots] + [paper] + ([bar] if bar else [])
     boxes = [box for axes in everything if (box := axes.get_tightbbox()) is not None]
     whole = Bbox.union(boxes)
-    room = sheet.room
-    area = Box(
-        room.left + max(0.0, area.left - whole.x0),
-        room.bottom + max(0.0, area.bottom - whole.y0),
-        room.right - max(0.0, whole.x1 - area.right),
-        room.top - max(0.0, whole.y1 - area.top),
+    area = Bbox.from_extents(
+        room.x0 + max(0.0, room.x0 - whole.x0),
+        room.y0 + max(0.0, room.y0 - whole.y0),
+        room.x1 - max(0.0, whole.x1 - room.x1),
+        room.y1 - max(0.0, whole.y1 - room.y1),
     )
     if sheet.square:
-        side = min(area.right - area.left, area.top - area.bottom)
-        area = area._replace(right=area.left + side, bottom=area.top - side)
+        side = min(area.width, area.height)
+        area = Bbox.from_extents(area.x0, area.y1 - side, area.x0 + side, area.y1)
     _place(sheet, plots, paper, bar, area)
 
 
-def _place(sheet: Sheet, plots: Sequence[_Plot], paper: Axes, bar: Axes | None, area: Box) -> None:
-    width, height = area.right - area.left, area.top - area.bottom
-
+def _place(sheet: Sheet, plots: Sequence[_Plot], paper: Axes, bar: Axes | None, area: Bbox) -> None:
     def put(axes: Axes, x: Sequence[float], y: Sequence[float]) -> None:
         axes.set_position(
             (
-                (area.left + x[0] * width) / sheet.width,
-                (area.bottom + y[0] * height) / sheet.height,
-                (x[1] - x[0]) * width / sheet.width,
-                (y[1] - y[0]) * height / sheet.height,
+                (area.x0 + x[0] * area.width) / sheet.width,
+                (area.y0 + y[0] * area.height) / sheet.height,
+                (x[1] - x[0]) * area.width / sheet.width,
+                (y[1] - y[0]) * area.height / sheet.height,
             )
         )
 
@@ -146,4 +143,4 @@ def _place(sheet: Sheet, plots: Sequence[_Plot], paper: Axes, bar: Axes | None, 
     for plot in plots:
         put(plot.axes, plot.x, plot.y)
     if bar is not None:
-        put(bar, (1 + _BAR_GAP / width, 1 + (_BAR_GAP + _BAR_WIDTH) / width), (0, 1))
+        put(bar, (1 + _BAR_GAP / area.width, 1 + (_BAR_GAP + _BAR_WIDTH) / area.width), (0, 1))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.transforms import Bbox
 
 from asct.figures.static.labels import INK, MUTED, PIXELS_PER_INCH, POINT, SMALL, plain
 from asct.figures.static.marks import key_of
@@ -38,18 +39,9 @@ _PANELS: Final = 0.85
 those of the page, and the keys above the panels need space."""
 
 
-class Box(NamedTuple):
-    """A rectangle in pixels. Its origin is the lower left corner of the sheet."""
-
-    left: float
-    bottom: float
-    right: float
-    top: float
-
-
 class Sheet:
-    """A white sheet with the heading of one figure. `room` is the rectangle below the heading, and `square` states
-    whether the plot is a square matrix."""
+    """A white sheet with the heading of one figure. `room` is the rectangle below the heading, in pixels from the lower
+    left corner of the sheet, and `square` states whether the plot is a square matrix."""
 
     def __init__(self, title: str, caption: str, source: str, spec: Mapping[str, Any]) -> None:
         self.title = printable(title)
@@ -69,7 +61,8 @@ class Sheet:
         top = self._lines(heading, self.height - _MARGIN, _TITLE, color=INK, fontweight="bold")
         top = self._lines(remarks, top, SMALL, color=MUTED) - 8
         self.text(_MARGIN, _FOOT, printable(source), fontsize=_SMALLEST * POINT, color=MUTED)
-        self.room = Box(_MARGIN, _FOOT + _SMALLEST * 2, self.width - _MARGIN, self._legend(rows, top) - 8)
+        below = self._legend(rows, top) - 8
+        self.room = Bbox.from_extents(_MARGIN, _FOOT + _SMALLEST * 2, self.width - _MARGIN, below)
 
     def _lines(self, lines: Sequence[str], top: float, size: float, **style: Any) -> float:
         for line in lines:
