@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Polygon, Rectangle
 
-from asct.figures.static.labels import HALO, INK, POINT, SMALL, colour, plain
+from asct.figures.static.labels import HALO, INK, POINT, colour, plain
 
 Place = Callable[[Any], float]
 """Converts a value on an axis to a coordinate."""
@@ -29,6 +29,8 @@ _OPEN: Final = "-open"
 _SIDES: Final = {"left": "right", "center": "center", "right": "left", "top": "bottom", "middle": "center",
                  "bottom": "top"}  # fmt: skip
 """Maps the side of a mark on which text is placed to the text alignment."""
+_SHIFTS: Final = {"left": -4.0, "bottom": -4.0, "right": 4.0, "top": 4.0}
+"""Distances, in points, between a mark and the text on this side of it."""
 
 
 def draw_scatter(axes: Axes, trace: Mapping[str, Any], place: tuple[Place, Place], shift: float = 0.0) -> None:
@@ -87,22 +89,15 @@ def _intervals(axes: Axes, xs: Sequence[float], ys: Sequence[float], bars: Mappi
 
 
 def _texts(axes: Axes, trace: Mapping[str, Any], xs: Sequence[float], ys: Sequence[float]) -> None:
-    positions = trace.get("textposition", "middle center")
-    each = [positions] * len(xs) if isinstance(positions, str) else positions
-    font = trace.get("textfont", {})
-    for text, x, y, position in zip(trace["text"], xs, ys, each, strict=True):
+    for text, x, y, position in zip(trace["text"], xs, ys, trace["textposition"], strict=True):
         if not text or not math.isfinite(y):
             continue
         up, side = position.split()
-        shift = (_shift(side, "left", "right"), _shift(up, "bottom", "top"))
+        shift = (_SHIFTS.get(side, 0.0), _SHIFTS.get(up, 0.0))
         axes.annotate(
             plain(text), (x, y), shift, textcoords="offset points", ha=_SIDES[side], va=_SIDES[up], bbox=HALO,
-            fontsize=font.get("size", SMALL) * POINT, color=colour(font.get("color", INK)), annotation_clip=False,
+            fontsize=trace["textfont"]["size"] * POINT, color=INK, annotation_clip=False,
         )  # fmt: skip
-
-
-def _shift(side: str, back: str, forward: str) -> float:
-    return {back: -4.0, forward: 4.0}.get(side, 0.0)
 
 
 def draw_bars(
