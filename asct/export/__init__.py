@@ -21,7 +21,7 @@ from asct.errors import UsageError
 from asct.plan.formats import report_formats
 from asct.store.files import write_atomic, writing
 from asct.store.outputs import check_output
-from asct.store.ownership import record_reports
+from asct.store.ownership import record_reports, require_own
 
 
 def get(name: str) -> ModuleType:
@@ -58,15 +58,20 @@ def write(view: RunView, name: str, folder: Path) -> list[Path]:
 def write_all(view: RunView, names: Iterable[str], folder: Path, *, replace: bool = True) -> dict[str, list[Path]]:
     """Write several reports to `folder`, each file atomically, and return the paths. Create the folder if necessary.
 
-    Raises UsageError before anything is written if a format is unknown, its library is missing, or a file exists and
-    `replace` is false. Raises StoreError if writing fails.
+    Raises UsageError before anything is written if a format is unknown, its library is missing, or `replace` is false
+    and a file exists. In the run folder, `replace` concerns only files that asct did not write. Raises StoreError if
+    writing fails.
     """
     documents = documents_of(view, names, folder)
-    if not replace:
-        for file in (file for found in documents.values() for file in found):
+    files = {file: content for found in documents.values() for file, content in found.items()}
+    inside = folder.resolve() == view.root.resolve()
+    if not replace and inside:
+        require_own(folder, files)
+    elif not replace:
+        for file in files:
             check_output(folder / file)
-    if folder.resolve() == view.root.resolve():
-        record_reports(folder, {file: content for found in documents.values() for file, content in found.items()})
+    if inside:
+        record_reports(folder, files)
     for found in documents.values():
         for file, content in found.items():
             _make_parent(folder / file, folder)

@@ -7,9 +7,11 @@ checksum of each report in `.reports`, in the format of SHA256SUMS. A report tha
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from asct.diagnostics.model import Diagnostic
+from asct.errors import UsageError
 from asct.store.checksums import checksum, content, scan, sums_text, text_checksum
 from asct.store.documents import unreadable
 from asct.store.files import write_atomic
@@ -31,6 +33,29 @@ def record_reports(root: Path, reports: Mapping[str, str | bytes]) -> None:
     if found != known:
         lines = (sums_text({path: digest}) for digest, path in sorted(found, key=lambda item: item[::-1]))
         write_atomic(RunLayout(root).reports, "".join(lines))
+
+
+def require_own(root: Path, reports: Iterable[str]) -> None:
+    """Raise UsageError (E911) if one of the paths `reports` in the run folder `root` is a file that asct did not write,
+    or that was changed since.
+
+    Nothing is checked in a run without `.reports`, such as a run from an older version or from an archive, because
+    asct may have written its reports.
+    """
+    recorded = _recorded(root)
+    for report in reports if recorded else ():
+        try:
+            own = (checksum(root / report), report) in recorded
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError:  # a link, a folder, or a file that cannot be read
+            own = False
+        if not own:
+            message = f"{root / report} already exists and differs from every report that asct wrote there"
+            hint = (
+                "write the reports to another directory with `--output-dir DIRECTORY`, or add `--force` to overwrite it"
+            )
+            raise UsageError(Diagnostic("E911", message, hint=hint))
 
 
 def _checksum_of(document: str | bytes) -> str:

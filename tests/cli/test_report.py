@@ -107,6 +107,39 @@ def test_reports_are_not_written_to_a_run_in_progress(asct: Asct, run: Path, tmp
     assert (run / "report.html").exists()
 
 
+def test_a_file_of_the_user_is_replaced_only_with_force(asct: Asct, run: Path) -> None:
+    assert asct("report", "-f", "csv").code == 0
+    for content in ("mine", "# asct wrote this heading, and I changed the rest"):
+        (run / "summary.md").write_text(content)
+        refused = asct("report")
+        text = " ".join(refused.err.split())
+        assert (refused.code, refused.out) == (2, "")
+        assert "[E911]" in text and "summary.md already exists and differs from every report" in text
+        assert "`--output-dir DIRECTORY`" in text and "`--force`" in text
+        assert (run / "summary.md").read_text() == content
+        assert not (run / "report.html").exists()
+        assert asct("report", "-f", "csv").code == 0, "the other reports of the run are rendered again"
+    assert asct("report", "--force").code == 0
+    assert "# " in (run / "summary.md").read_text() != content
+    assert asct("report").code == 0, "asct has now written both reports"
+
+
+def test_a_link_in_place_of_a_report_is_a_file_of_the_user(asct: Asct, run: Path, tmp_path: Path) -> None:
+    assert asct("report", "-f", "csv").code == 0
+    (run / "latency-sweep.csv").rename(tmp_path / "mine.csv")
+    (run / "latency-sweep.csv").symlink_to(tmp_path / "mine.csv")
+    refused = asct("report", "-f", "csv")
+    assert refused.code == 2 and "E911" in refused.err
+    assert (run / "latency-sweep.csv").is_symlink()
+
+
+def test_reports_of_older_versions_and_of_archives_are_replaced(asct: Asct, run: Path) -> None:
+    """Their runs do not contain the checksums of their reports."""
+    (run / "summary.md").write_text("from an older version")
+    assert asct("report").code == 0
+    assert (run / "summary.md").read_text() != "from an older version"
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "texts"),
     [

@@ -28,7 +28,7 @@ _ELSEWHERE = "wait until it ends, or write the reports to another directory with
 @click.option(
     "-o", "--output-dir", type=click.Path(file_okay=False), help="Write to DIRECTORY instead of the run folder."
 )
-@click.option("--force", is_flag=True, help="Overwrite existing files in DIRECTORY.")
+@click.option("--force", is_flag=True, help="Overwrite existing files, including files that asct did not write.")
 @click.option(
     "--bundle",
     is_flag=True,
@@ -99,4 +99,4 @@ def _written(
         return {"bundle": [write_bundle(view, names, target, force=force)]}
     from asct.export import write_all
 
-    return write_all(view, names, target, replace=force or target == view.root)
+    return write_all(view, names, target, replace=force)
