@@ -8,7 +8,7 @@ outcome is `not planned`. This module reads no files and prints nothing.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import partial
@@ -21,6 +21,7 @@ from asct.analysis.groups import MetricGroup
 from asct.analysis.losses import Loss
 from asct.plan.model import OnMissing
 from asct.planner.model import Check
+from asct.sdk.benchmark import Catalog
 from asct.sdk.facts import HostFacts
 from asct.sdk.record import is_invalid
 from asct.store.model import BaselineValue, JobEntry, Run, Verdict
@@ -91,6 +92,24 @@ def judge(
             judged = _judge_one(check, compared, ended, changed)
             verdicts += [*judged, *_missing(check, places, against, judged)]
     return verdicts
+
+
+def with_units(verdicts: Iterable[Verdict], run: Run, catalog: Catalog) -> list[Verdict]:
+    """Return the verdicts, with the units of missing values as the benchmarks declare them."""
+    return [item if item.unit else item.model_copy(update={"unit": _unit(item, run, catalog)}) for item in verdicts]
+
+
+def _unit(verdict: Verdict, run: Run, catalog: Catalog) -> str:
+    """Return the unit of the metrics that an expectation names, or an empty string if it is unknown or not the same for
+    all of them."""
+    names = {job.benchmark for job in run.jobs if fnmatchcase(job.id, verdict.id)}
+    units = {
+        metric.unit
+        for benchmark in map(catalog.get, names)
+        for metric in (benchmark.metrics if benchmark is not None else ())
+        if metric.comparable and fnmatchcase(metric.name, verdict.metric)
+    }
+    return units.pop() if len(units) == 1 else ""
 
 
 def is_blocking(verdict: Verdict) -> bool:

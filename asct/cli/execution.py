@@ -13,7 +13,7 @@ from pathlib import Path
 from asct.analysis.agreement import agreed
 from asct.analysis.baseline import find_baseline
 from asct.analysis.confirmation import confirmed, suspects
-from asct.analysis.expectations import judge
+from asct.analysis.expectations import judge, with_units
 from asct.analysis.groups import gather
 from asct.analysis.losses import losses_of
 from asct.analysis.view import RunView
@@ -155,7 +155,8 @@ def _judged(resolved: ResolvedPlan, run: RunContext, how: RunOptions) -> tuple[l
     lost = losses_of(run.writer.run, resolved, stored.journal)
     baseline = find_baseline(resolved.baseline, run.writer.layout.root, installed()) if resolved.baseline else None
     places = gather(records, found)
-    verdicts = judge(resolved.checks, places, run.writer.run, facts, strict=strict, losses=lost, baseline=baseline)
+    judged = judge(resolved.checks, places, run.writer.run, facts, strict=strict, losses=lost, baseline=baseline)
+    verdicts = with_units(judged, run.writer.run, installed())
     if baseline is not None and resolved.confirm and (doubtful := suspects(verdicts, places)):
         problems = measure_again(run, {item.point for item in doubtful}, how)
         again = gather(read_run(run.writer.layout.root).looks()[1])

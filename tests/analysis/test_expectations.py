@@ -10,14 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asct.analysis.baseline import Baseline
-from asct.analysis.expectations import fact_value, is_blocking, judge, same
+from asct.analysis.expectations import fact_value, is_blocking, judge, same, with_units
 from asct.analysis.groups import gather
 from asct.analysis.losses import Loss
-from asct.analysis.verdict import measured_text
+from asct.analysis.verdict import bound_text, measured_text
 from asct.diagnostics.model import Span
 from asct.engine.run import exit_code
 from asct.export.stdout import verdict_text
 from asct.planner.model import Check
+from asct.registry import installed
 from asct.sdk.facts import Cpu, HostFacts, Memory
 from asct.sdk.record import Record, Stats, ValueState
 from asct.store.model import HostEntry, JobEntry, Run, Verdict
@@ -125,6 +126,23 @@ def test_a_value_without_a_baseline_was_measured() -> None:
     missing = one([check()], [])
     assert measured_text(missing).startswith("not measured, expected")
     assert ": not measured, expected" in verdict_text(missing)
+
+
+@pytest.mark.parametrize(
+    ("metric", "bound"),
+    [
+        ("latency", "at most 150 ns"),
+        ("cycles", "at most 150e-9"),  # no benchmark in the run declares this metric
+        ("*", "at most 150e-9"),  # its metrics have several units
+    ],
+)
+def test_the_bound_of_a_missing_value_has_the_unit_that_the_benchmark_declares(metric: str, bound: str) -> None:
+    run = run_of(counts={"failed": 1})
+    run.jobs[0].benchmark = "latency-sweep"
+    checks = [check(metric=metric, max=150e-9, text=f"job.{metric}: at most 150e-9")]
+    [verdict] = with_units([one(checks, [], run=run)], run, installed())
+    assert verdict.value is None
+    assert bound_text(verdict) == bound
 
 
 def test_an_unreachable_host_is_unknown_with_its_reason() -> None:

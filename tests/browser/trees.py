@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from asct.analysis.agreement import agreed
 from asct.analysis.baseline import find_baseline
-from asct.analysis.expectations import judge
+from asct.analysis.expectations import judge, with_units
 from asct.analysis.groups import gather
 from asct.analysis.losses import losses_of
 from asct.diagnostics.model import Diagnostic
@@ -285,6 +285,7 @@ class _Scene:
         places = gather(records, found)
         checks = [check for check in self.resolved.checks if baseline is not None or check.versus is None]
         verdicts = judge(checks, places, self.writer.run, known, losses=lost, baseline=baseline)
+        verdicts = with_units(verdicts, self.writer.run, self.catalog)
         code = exit_code(jobs, verdicts)
         self.writer.finish(
             verdicts=verdicts, exit_code=code, ended_at=_iso(self.clock),
