@@ -168,10 +168,10 @@
 
   // ---- printed tables: a table that is wider than the page is split by columns ----
   const PAPER_WIDTH = 680; // The width of the text area on A4, in CSS pixels.
-  function columnWidths(table) {
-    // Lays out one row, in its printed form, with the longest text of each column.
+  function columnWidths(table, wraps) {
+    // Lays out one row, in its printed form, with the longest text of each column. If text wraps, numbers and names of
+    // metrics still do not.
     const rows = Array.from(table.rows);
-    const wraps = Boolean(table.closest(".stack")); // Text wraps in these tables, but numbers and names of metrics do not.
     const probe = document.createElement("table");
     probe.className = "probe";
     const head = probe.createTHead().insertRow();
@@ -216,8 +216,18 @@
       if (narrower.length > groups.length || most < 20) return columnGroups(widths, keys, most);
     }
   }
-  function withColumns(table, group, keys) {
-    const kept = new Set([...Array(keys).keys(), ...group]);
+  function groupsOf(block, table) {
+    // Text wraps if this keeps the table in one piece. In tables of sentences, it always wraps.
+    const keys = Number(table.dataset.keys);
+    const stack = block.matches(".stack");
+    const groups = evenGroups(columnWidths(table, stack), keys);
+    if (groups.length === 1 || stack || table.matches(".numeric")) return groups;
+    const wrapped = evenGroups(columnWidths(table, true), keys);
+    block.classList.toggle("wrap", wrapped.length === 1);
+    return wrapped.length === 1 ? wrapped : groups;
+  }
+  function withColumns(table, group) {
+    const kept = new Set([...Array(Number(table.dataset.keys)).keys(), ...group]);
     const copy = table.cloneNode(true);
     for (const row of copy.rows) {
       for (const cell of Array.from(row.cells).filter((one) => !kept.has(one.cellIndex))) cell.remove();
@@ -235,11 +245,10 @@
     for (const block of blocks) {
       if (block.closest("[data-screen-only]")) continue;
       const table = block.querySelector("table");
-      const keys = Number(table.dataset.keys);
-      const groups = evenGroups(columnWidths(table), keys);
+      const groups = groupsOf(block, table);
       if (groups.length === 1) continue;
       block.classList.add("split");
-      for (const group of groups) block.querySelector(".scroll").append(withColumns(table, group, keys));
+      for (const group of groups) block.querySelector(".scroll").append(withColumns(table, group));
     }
   });
   window.addEventListener("afterprint", () => {

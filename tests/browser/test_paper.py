@@ -117,7 +117,7 @@ def test_every_figure_ends_on_the_sheet_on_which_its_section_or_its_title_begins
 
 
 def test_a_wide_table_is_divided_into_few_even_groups_of_columns(tmp_path: Path, opened: Any) -> None:
-    with opened(report_of(write_tree("qualification", tmp_path)), width=688) as (page, _):
+    with opened(report_of(write_tree("quickstart", tmp_path)), width=688) as (page, _):
         page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
         page.emulate_media(media="print")
         counts = page.evaluate(
@@ -140,6 +140,17 @@ def test_a_table_whose_text_fits_is_printed_in_one_piece(tmp_path: Path, opened:
             "boxes => boxes.filter(box => box.scrollWidth > box.clientWidth + 1).map(box => box.ariaLabel)"
         )
         assert cut == []
+
+
+def test_all_key_results_are_printed_in_one_piece(tmp_path: Path, opened: Any) -> None:
+    """The text of their seven columns wraps."""
+    with opened(report_of(write_tree("memory", tmp_path)), width=688) as (page, _):
+        page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+        page.emulate_media(media="print")
+        box = page.locator("#all-key-results .scroll")
+        assert box.locator("thead").first.locator("th").count() == 7
+        assert box.locator("table").count() == 1
+        assert box.evaluate("found => found.scrollWidth - found.clientWidth") <= 0
 
 
 def test_expectations_are_printed_in_one_piece(tmp_path: Path, opened: Any) -> None:
