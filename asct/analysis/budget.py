@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Final
+
+MOST_BYTES: Final = 1 << 20
+"""Size limit of a Markdown summary in bytes. GitHub discards larger job summaries."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from asct.analysis.budget import MOST_BYTES
 from asct.analysis.ci import ci_job, gitlab_job
 from asct.analysis.markup import SIGNS, code, escape, prose
 from asct.analysis.problems import Problem, problem_of, problems_of
@@ -17,7 +18,7 @@ from asct.cli.options import GlobalOptions
 from asct.diagnostics.render import in_order
 from asct.errors import AsctError, StoreError, UsageError
 from asct.export.github import annotate
-from asct.export.markdown import MOST_BYTES, within
+from asct.export.markdown import within
 from asct.store.files import writing
 from asct.store.outputs import open_output
 

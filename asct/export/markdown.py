@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from asct.analysis.budget import Part, fit
+from asct.analysis.budget import MOST_BYTES, Part, fit
 from asct.analysis.disturbances import DisturbanceCard, Remedy
 from asct.analysis.grid import TextTable
 from asct.analysis.markup import code, details, escape, prose, row_text, table
@@ -26,8 +26,6 @@ NAME = "markdown"
 FILE = "summary.md"
 SUMMARY = "a run summary as Markdown, for pull requests and CI job pages, at most 1 MiB"
 
-MOST_BYTES = 1 << 20
-"""Size limit in bytes. GitHub discards larger job summaries."""
 _MOST_NAMED = 8
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from asct.export.markdown import MOST_BYTES
+from asct.analysis.budget import MOST_BYTES
 from tests.cli.conftest import Asct
 
 LATEST = "results/small/latest"

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from asct.analysis.budget import Part, fit
+from asct.analysis.budget import MOST_BYTES, Part, fit
 from asct.analysis.diff.figures import matrix_grid
 from asct.analysis.diff.report import DiffPart, DiffReport, DiffSection
 from asct.analysis.markup import SIGNS, escape, prose, table
 from asct.export.diff.text import ALIKE, LISTED
-from asct.export.markdown import MOST_BYTES
 from asct.values.grouping import shortened
 
 _MOST_NAMED: Final = 6
