@@ -34,6 +34,10 @@ _LEAST: Final = 3
 _LEAST_SPAN: Final = 0.005
 """Minimum range of an axis relative to its values, so that ticks differ in their first four digits."""
 _PADDING: Final = 0.05
+_LABEL_PADDING: Final = 0.14
+"""Padding at each end of an axis, as a fraction of the range of its values. The larger one is for the y axis of a chart
+with labels beside its marks: it leaves room for a label above the highest and below the lowest mark, even in a panel or
+on a phone."""
 _RATED_SHARE: Final = 0.92
 """Maximum position of a rated value, as a fraction of the axis. The rest of the axis is left free for the label."""
 _LEAST_SHARE, _MOST_SHARE = 0.01, 10_000.0
@@ -132,9 +136,10 @@ def y_view(chart: Chart, scales: Scales) -> AxisView:
     title = titled(axis.title, scale.unit, chart.better)
     values = [value / scale.factor for value in y_values(chart)]
     positive = [value for value in values if value > 0]
+    padding = _LABEL_PADDING if any(series.labels for series in chart.series) else _PADDING
     if axis.scale in _LOGARITHMIC and positive:
         low, high = _wide(min(positive), max(positive))
-        pad = (high / low) ** _PADDING
+        pad = (high / low) ** padding
         low, high = low / pad, high * pad
         if chart.rated:
             high = max(high, low * (_rated_top(chart, scale) / low) ** (1 / _RATED_SHARE))
@@ -143,7 +148,7 @@ def y_view(chart: Chart, scales: Scales) -> AxisView:
     if axis.from_zero or isinstance(chart, Bars):
         low, high = min(low, 0.0), max(high, 0.0)
     low, high = _apart(low, high, axis.counts)
-    pad = (high - low) * _PADDING
+    pad = (high - low) * padding
     low, high = (low if low == 0.0 else low - pad), (high if high == 0.0 else high + pad)
     if chart.rated:
         high = max(high, low + (_rated_top(chart, scale) - low) / _RATED_SHARE)

@@ -33,6 +33,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     wide = replace(
         same, slug="sizes", x=Axis("Working set", "B", "log2"), series=(Series("s", sizes, tuple(map(float, sizes))),)
     )
+    few = Series("read", (10.7e9, 306.5e9), (1e-7, 4e-7), (0.95e-7, 3.8e-7), (1.05e-7, 4.2e-7), labels=("1", "32"))
     many = (sweep(depths, ("a", "b", "c"), slug="panels"), sweep(("",), HOSTS, slug="hosts"))
     figures = (
         loaded(),
@@ -45,6 +46,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         *many,
         replace(same, series=close),
         wide,
+        replace(loaded(), slug="two-loads", series=(few,), markers=()),
     )
     object.__setattr__(view.jobs[0], "figures", figures)
     object.__setattr__(view.jobs[1], "figures", ())
@@ -72,6 +74,15 @@ def test_every_kind_of_figure_keeps_the_rules(report: Path, opened: Any, width: 
         assert tall == []
         assert seen.errors == []
         assert seen.console == []
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_both_marks_of_a_curve_with_two_loads_are_labelled(report: Path, opened: Any, width: int) -> None:
+    with opened(report, width=width) as (page, _):
+        plot = page.locator("#plot-latency-sweep-two-loads")
+        plot.scroll_into_view_if_needed()
+        plot.locator(".main-svg").first.wait_for(state="attached")
+        assert plot.locator(".textpoint").all_text_contents() == ["1", "32"]
 
 
 def test_labels_of_panels_on_a_phone_are_upright_only_if_they_do_not_fit(report: Path, opened: Any) -> None:

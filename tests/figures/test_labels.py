@@ -10,7 +10,7 @@ import pytest
 from asct.figures.axes import AxisView, section_scales, x_view, y_view
 from asct.figures.labels import CHARACTER, Placed, concealing, data_lines, placed
 from asct.figures.panels import PANEL_HEIGHT, PANEL_WIDTH, panels
-from asct.sdk.figure import Axis, Backdrop, Detail, Line, Marker, Rated, Series
+from asct.sdk.figure import Axis, Backdrop, Detail, Line, Marker, Rated, Scale, Series
 from tests.figures.made import loaded, sweep
 from tests.figures.rendered import render_figure
 
@@ -175,6 +175,21 @@ def test_a_label_does_not_leave_the_figure(x: float, y: float, position: str) ->
     axis = AxisView("x", "linear", (), (), 0.0, 400.0)
     [[found]] = placed_in(axis, Series("s", (x,), (y,), labels=("a",)))
     assert found == Placed("a", position)
+
+
+@pytest.mark.parametrize("scale", ["linear", "log10"])
+@pytest.mark.parametrize("rise", [1.01, 2.0, 5.0])
+@pytest.mark.parametrize("rate", [1.01, 2.0, 10.0, 100.0])
+def test_both_ends_of_a_curve_with_two_points_are_labelled_even_on_a_phone(
+    scale: Scale, rise: float, rate: float
+) -> None:
+    """The line and the intervals leave room for the labels only above the last mark and below the first."""
+    ys = (1e-4, 1e-4 * rise)
+    low, high = (tuple(share * y for y in ys) for share in (0.95, 1.05))
+    series = Series("s", (1e4, 1e4 * rate), ys, low, high, labels=("1", "128"))
+    chart = Line("l", "t", "c", Axis("IOPS", "ops/s"), Axis("Latency", "s", scale), (series,))
+    [trace] = render_figure(chart)["data"]
+    assert trace["text"] == trace["meta"]["text"] == ["1", "128"]
 
 
 def test_labels_on_an_axis_of_categories_do_not_overlap_or_leave_the_figure() -> None:
