@@ -281,7 +281,6 @@
     const extra = fit(plot, layout, data);
     if (printing) layout.height = layout.height || (plot.classList.contains("square") ? paperWidth : 320) + extra;
     if (layout.height || extra) plot.style.height = `${layout.height || plot.clientHeight + extra}px`;
-    plot.style.maxWidth = printing ? "none" : ""; // A square plot is larger on paper than on the screen.
     plot.style.width = printing ? `${paperWidth}px` : "";
     Object.assign(layout, { width: printing ? paperWidth : plot.clientWidth, height: layout.height || plot.clientHeight });
     const displayModeBar = plot.clientWidth < narrowBelow ? false : "hover";

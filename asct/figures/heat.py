@@ -47,7 +47,8 @@ def render_heatmap(figure: Heatmap, scales: Scales) -> dict[str, Any]:
 
 
 def square(figure: object) -> bool:
-    """Return whether a figure is drawn as a square: a matrix with the same rows and columns."""
+    """Return whether a figure is a matrix with the same rows and columns. It is drawn as a square, except on a page
+    where it fills a row."""
     return isinstance(figure, Heatmap) and figure.rows == figure.columns
 
 

@@ -164,7 +164,8 @@ window.rules = (() => {
     one.getBoundingClientRect().top === other.getBoundingClientRect().top;
   function loneFigures() {
     const figures = all(document, ".figures figure").filter(visible);
-    return figures.filter((one) => one.offsetWidth < 0.9 * one.parentNode.offsetWidth && !figures.some((other) => neighbours(one, other)))
+    const full = (one) => one.querySelector(".plot").offsetWidth > 0.9 * one.parentNode.offsetWidth;
+    return figures.filter((one) => !full(one) && !figures.some((other) => neighbours(one, other)))
       .map((one) => `${one.id} has no neighbour`);
   }
   function uneven() {

@@ -64,6 +64,13 @@ def test_a_map_is_drawn_in_the_same_colours_on_every_paper(
         assert seen.console == []
 
 
+@pytest.mark.parametrize("width", [390, 720, 1280])
+def test_a_map_without_a_neighbour_fills_its_row(report: Reports, opened: Any, width: int) -> None:
+    with opened(report(cores(8)), width=width) as (page, _):
+        plot, row = (page.locator(name).bounding_box() for name in ("#plot-latency-sweep-cores-8", ".figures >> nth=0"))
+        assert plot["width"] > 0.95 * row["width"]
+
+
 def test_hovering_names_row_column_and_value_with_its_unit(report: Reports, opened: Any) -> None:
     with opened(report(cores(8), nodes())) as (page, _):
         area = page.locator("#plot-latency-sweep-nodes .nsewdrag").first
