@@ -10,13 +10,12 @@ from functools import partial
 from asct.diagnostics.suggest import did_you_mean, nearest
 from asct.plan.fields import ALIKE, ParseContext, Section, flow, kind_of, merged
 from asct.plan.findings import Findings
-from asct.plan.model import REJECTED, Entry, Node, Sweep
+from asct.plan.model import REJECTED, SWEEP_WORDS, Entry, Node, Sweep
 from asct.plan.names import alike, cycle, folder_name, identifier
 from asct.plan.sections import EXECUTION_KEYS, read_execution
 from asct.values.error import shown
 
 ENTRY_KEYS = ("id", "uses", "extends", "hosts", "tags", "config", "sweep", "needs", *EXECUTION_KEYS)
-SWEEP_WORDS = ("zip", "where", "exclude", "include")
 _DASHED = re.compile(r"(\w+) *(?:-|\.\.|:) *(\w+)")
 """Matches a range in the notation of other tools: `1-4`, `1..4`, `1:4`."""
 

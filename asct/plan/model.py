@@ -13,6 +13,8 @@ Order = Literal["interleaved", "grouped", "random"]
 OnMissing = Literal["fail", "warn", "pass"]
 Level = Literal["fail", "warn", "info"]
 ORDERS: Final[tuple[Order, ...]] = get_args(Order)
+SWEEP_WORDS: Final = ("zip", "where", "exclude", "include")
+"""Keys of `sweep` that are not settings."""
 RETRY_ON: Final = ("host-lost", "timeout", "failed", "invalid", "noisy")
 """The outcomes that a plan may list under `retry: on`."""
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from asct.plan.entries import SWEEP_WORDS
 from asct.plan.formats import report_formats
-from asct.plan.model import ORDERS, RETRY_ON
+from asct.plan.model import ORDERS, RETRY_ON, SWEEP_WORDS
 from asct.resources import data
 from asct.transports import Option, sources, transport
 
