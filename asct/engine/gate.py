@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, Literal
+from typing import Literal
 
 from asct.diagnostics.model import Diagnostic
 from asct.engine.events import now
@@ -31,7 +31,6 @@ from asct.store.writer import RunWriter
 from asct.values.quantity import format_quantity
 
 Occasion = Literal["preflight", "start", "step"]
-_LIMIT: Final = "--max-write-bytes"
 
 
 class DriveGuard:
@@ -126,22 +125,17 @@ class JobGuard:
     # ---- bytes written ----
 
     def limited(self, step: Step) -> Step:
-        """Return the step with a limit on the bytes that it writes: its own limit or the number of bytes that the plan
-        still allows, whichever is lower.
+        """Return the step with a limit on the bytes that it writes: the number of bytes that the plan still allows.
 
         guard applies the limit to all targets of a program together, so that no single target can exceed it.
         """
-        limit, paths, own = self._gate.limit, self._written_paths(step), _own_limit(step)
+        limit, paths = self._gate.limit, self._written_paths(step)
         if limit is None or not paths:
             return step
         left = min(limit - self._gate.spent[path] for path in paths)
-        if own is not None and own <= left:
-            return step
-        head, rest = _parted(step)
-        if own is not None:
-            place = head.index(_LIMIT)
-            del head[place : place + 2]
-        return replace(step, arguments=(*head, _LIMIT, str(max(1, left)), *rest))
+        at = step.arguments.index("--") if "--" in step.arguments else len(step.arguments)
+        own = ("--max-write-bytes", str(max(1, left)))
+        return replace(step, arguments=(*step.arguments[:at], *own, *step.arguments[at:]))
 
     def begin(self, step: Step) -> Diagnostic | None:
         """Record that the program of a step is about to write, in case the run ends before the step does.
@@ -168,7 +162,6 @@ class JobGuard:
         paths = self._written_paths(output.step)
         if not paths:
             return None
-        limited = self.limited(output.step) is not output.step
         for path, number in _taken(output).items():
             self._gate.spent[self._key(path)] += number
             self._target(self._key(path)).written_bytes += number
@@ -185,7 +178,7 @@ class JobGuard:
         elif self._gate.limit is not None or any(paths):
             self._save(sync=False)
         stopped = next(lines_of(output.stdout, "exit", backward=True), {}).get("stopped") == "volume"
-        return self._exhausted(max(paths, key=lambda path: self._gate.spent[path])) if limited and stopped else None
+        return self._exhausted(max(paths, key=lambda path: self._gate.spent[path])) if stopped else None
 
     def _key(self, path: str) -> str:
         """Return the path if it is a target that the plan names, or "" for a temporary file, because its name differs
@@ -205,19 +198,6 @@ class JobGuard:
             f"`safety.max_written` permits {most} for all targets of a program together"
         )
         return Diagnostic(VOLUME.code, message, hint=VOLUME.hint)
-
-
-def _parted(step: Step) -> tuple[list[str], tuple[str, ...]]:
-    """Return guard's own arguments, and the rest of the command line starting at `--`: the program and its
-    arguments."""
-    at = step.arguments.index("--") if "--" in step.arguments else len(step.arguments)
-    return [*step.arguments[:at]], step.arguments[at:]
-
-
-def _own_limit(step: Step) -> int | None:
-    """Return the step's own limit on the bytes written, or None if it has none."""
-    head, _ = _parted(step)
-    return int(head[head.index(_LIMIT) + 1]) if _LIMIT in head else None
 
 
 def _taken(output: Output) -> dict[str, int]:

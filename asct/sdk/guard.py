@@ -19,6 +19,7 @@ FIRST_HANDLE: Final = 100
 """The program inherits the target with index i as the file descriptor FIRST_HANDLE + i."""
 
 _NO_SERIAL: Final = "-"
+_TARGETS: Final = ("--targets", TARGETS_FILE)
 
 Access = Literal["read", "write"]
 
@@ -71,6 +72,14 @@ class StopRule:
     min_s: float = 3.0
     min_ios: int = 0
 
+    def orders(self) -> list[str]:
+        """Return the options that tell guard to apply this rule."""
+        return [
+            *("--stop-ppm", str(round(self.interval * 1e6))),
+            *("--stop-min-ms", str(round(self.min_s * 1000))),
+            *("--stop-min-ios", str(self.min_ios)),
+        ]
+
 
 @dataclass(frozen=True, slots=True)
 class RaidSet:
@@ -99,24 +108,22 @@ def guarded(
     targets: Sequence[Target],
     *,
     stop: StopRule | None = None,
-    max_write_bytes: int | None = None,
     whole_drive: bool = False,
     raid: RaidSet | None = None,
 ) -> Step:
     """Return a step that runs the tool of `step`, located at `path` on the host, under guard.
 
-    guard stops the program once it has written a total of `max_write_bytes` to its targets. `whole_drive` means that
-    the program changes parts of a drive outside the target, for example with an NVMe format or sanitize; guard then
-    refuses a drive that has other namespaces. If `raid` is set, the program has a single target: the RAID set created
-    from the targets.
+    `whole_drive` means that the program changes parts of a drive outside the target, for example with an NVMe format or
+    sanitize; guard then refuses a drive that has other namespaces. If `raid` is set, the program has a single target:
+    the RAID set created from the targets.
     """
-    orders = _orders(stop, max_write_bytes) + (["--whole-drive", "1"] if whole_drive else [])
+    orders = ["--whole-drive", "1", *_TARGETS] if whole_drive else [*_TARGETS]
+    orders += stop.orders() if stop is not None else []
     orders += raid.orders() if raid is not None else []
-    arguments = [*orders, "--", path, *step.arguments]
     return replace(
         step,
         program=Kernel(GUARD),
-        arguments=tuple(arguments),
+        arguments=(*orders, "--", path, *step.arguments),
         files=target_files(targets) | dict(step.files),
         as_root=_wants_root(targets),
     )
@@ -124,8 +131,7 @@ def guarded(
 
 def inspection(targets: Sequence[Target], name: str = "inspect") -> Step:
     """Return a step that checks and describes the targets but runs no program."""
-    orders = tuple(_orders(None, None))
-    return Step(name, Kernel(GUARD), orders, target_files(targets), as_root=_wants_root(targets))
+    return Step(name, Kernel(GUARD), _TARGETS, target_files(targets), as_root=_wants_root(targets))
 
 
 def _wants_root(targets: Sequence[Target]) -> bool:
@@ -150,16 +156,3 @@ def _target(line: str) -> Target:
 def target_files(targets: Sequence[Target]) -> dict[str, str]:
     """Return the targets file for a step, as a mapping from the file's name to its text."""
     return {TARGETS_FILE: "".join(target.line() + "\n" for target in targets)}
-
-
-def _orders(stop: StopRule | None, max_write_bytes: int | None) -> list[str]:
-    arguments = ["--targets", TARGETS_FILE]
-    if stop is not None:
-        arguments += [
-            *("--stop-ppm", str(round(stop.interval * 1e6))),
-            *("--stop-min-ms", str(round(stop.min_s * 1000))),
-            *("--stop-min-ios", str(stop.min_ios)),
-        ]
-    if max_write_bytes is not None:
-        arguments += ["--max-write-bytes", str(max_write_bytes)]
-    return arguments

@@ -95,7 +95,6 @@ class Guard:
 class WriterParams(Params):
     device: str = setting(DEVICE, "what is written")
     index: int = setting(0, "a number to sweep")
-    own_limit: int = setting(0, "bytes at which the step itself ends")
     rounds: int = setting(1, "steps of a repeat")
 
 
@@ -119,7 +118,7 @@ class Writer(Benchmark[WriterParams]):
             params.device, "write", consent.serial, consent.overwrite, dirty=params.device in context.written
         )
         step = Step("write", Tool("sh"), ("-c", "exit 9"))
-        return (guarded(step, "/bin/sh", [target], max_write_bytes=params.own_limit or None),)
+        return (guarded(step, "/bin/sh", [target]),)
 
     def parse(self, params: WriterParams, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
         return (Measurement("value", 1.0),)

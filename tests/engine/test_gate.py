@@ -171,17 +171,10 @@ def test_the_limit_holds_over_repeats_and_jobs(tmp_path: Path) -> None:
     assert audit(done, "b")["targets"][0]["written_bytes"] == 200
 
 
-def test_a_limit_of_the_step_itself_is_no_refusal(tmp_path: Path) -> None:
-    guard = Guard(tmp_path, takes=400)
-    done = run(tmp_path, guard, writing({"own_limit": 300}, repeats=2), safety=consented(1000))
-    assert (done.code, limits(guard)) == (0, [300, 300])
-    assert done.status().steps[0]["status"] == 0
-
-
 def test_without_a_limit_the_steps_are_as_they_are(tmp_path: Path) -> None:
     guard = Guard(tmp_path, takes=400)
-    assert run(tmp_path, guard, writing({"own_limit": 300}, {})).code == 0
-    assert limits(guard) == [300, None]
+    assert run(tmp_path, guard, writing({}, {})).code == 0
+    assert limits(guard) == [None, None]
 
 
 def test_a_resumed_run_remembers(tmp_path: Path) -> None:

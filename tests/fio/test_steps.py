@@ -108,12 +108,10 @@ def test_a_device_is_written_by_its_consent_alone() -> None:
 
 def test_guard_ends_a_point_as_it_is_told() -> None:
     context = Context(ALL, "/var/tmp/job")
-    step = fio_step(FioParams(rw="write"), context, "cell", stop=StopRule(0.02, 5.0, 1000), max_write_bytes=2**30)
+    step = fio_step(FioParams(rw="write"), context, "cell", stop=StopRule(0.02, 5.0, 1000))
     assert step.name == "cell"
     guard = step.arguments[: step.arguments.index("--")]
-    assert " ".join(guard) == (
-        "--targets targets --stop-ppm 20000 --stop-min-ms 5000 --stop-min-ios 1000 --max-write-bytes 1073741824"
-    )
+    assert " ".join(guard) == "--targets targets --stop-ppm 20000 --stop-min-ms 5000 --stop-min-ios 1000"
 
 
 @pytest.mark.parametrize(

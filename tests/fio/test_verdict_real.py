@@ -143,13 +143,6 @@ def test_guard_ends_a_run_whose_rate_has_settled(loop: Loop, folder: Path) -> No
     assert len(point.seconds) >= 1
 
 
-def test_guard_ends_a_run_at_its_volume(loop: Loop, folder: Path) -> None:
-    params = settings(loop, duration=30.0, rw="randwrite")
-    point = measured(params, folder, loop, max_write_bytes=4 * 2**20)
-    assert point.watch.stopped == "volume"
-    assert 4 * 2**20 <= point.sides["write"].io_bytes < 16 * 2**20
-
-
 def test_a_volume_ends_the_point_by_itself(loop: Loop, folder: Path) -> None:
     point = measured(settings(loop, duration=30.0, rw="write", io_size=6 * 2**20, block_size=65536), folder, loop)
     assert point.sides["write"].io_bytes == 6 * 2**20

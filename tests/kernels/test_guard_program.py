@@ -193,7 +193,7 @@ def test_a_volume_ends_the_program(guard: Guard, memory: Path) -> None:
     with loop_device(memory, 32) as loop, throttle(loop, wbps=16 << 20):
         copy = "dd if=/dev/zero of=/proc/self/fd/100 bs=1M count=32 oflag=direct conv=notrunc"
         write = f"while :; do {copy} 2>/dev/null; done"
-        watch = guard.run([owned(loop)], "sh", "-c", write, max_write_bytes=4 << 20).watch
+        watch = guard.run([owned(loop)], "sh", "-c", write, more=("--max-write-bytes", str(4 << 20))).watch
         assert watch.stopped == "volume" and watch.status == -signal.SIGINT
         assert 4 << 20 <= change(watch, 3) < 24 << 20
 
@@ -202,7 +202,7 @@ def test_a_volume_that_cannot_be_watched_is_refused(guard: Guard) -> None:
     shared = Path("/dev/shm") / f"asct-test-{os.getpid()}"
     shared.write_bytes(bytes(4096))
     try:
-        ran = guard.run([Target(str(shared), "write")], "touch", "started", max_write_bytes=4096)
+        ran = guard.run([Target(str(shared), "write")], "touch", "started", more=("--max-write-bytes", "4096"))
         assert ran.output.status == 3 and "cannot be counted" in ran.output.stderr
         assert not (guard.folder / "started").exists()
         assert guard.run([Target(str(shared), "write")], "true").watch.samples[0].devices == (None,)

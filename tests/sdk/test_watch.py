@@ -108,16 +108,14 @@ def test_targets_are_read_back_as_they_were_given() -> None:
 def test_orders_become_arguments() -> None:
     step = Step("point", Tool("fio"), ("job.fio",), files={"job.fio": "[x]\n"})
     targets = [Target("/data/file", "read"), Target(PATH, "write", "S1", overwrite=True, dirty=True)]
-    made = guarded(step, "/usr/bin/fio", targets, stop=StopRule(0.02, 5.0, 100), max_write_bytes=7, whole_drive=True)
+    made = guarded(step, "/usr/bin/fio", targets, stop=StopRule(0.02, 5.0, 100), whole_drive=True)
     assert made.program == Kernel("guard")
     assert made.files == {
         "targets": f"read\t0\t0\t-\t/data/file\nwrite\t1\t1\tS1\t{PATH}\n",
         "job.fio": "[x]\n",
     }
     head, tail = " ".join(made.arguments).split(" -- ")
-    assert head == (
-        "--targets targets --stop-ppm 20000 --stop-min-ms 5000 --stop-min-ios 100 --max-write-bytes 7 --whole-drive 1"
-    )
+    assert head == "--whole-drive 1 --targets targets --stop-ppm 20000 --stop-min-ms 5000 --stop-min-ios 100"
     assert tail == "/usr/bin/fio job.fio"
     assert inspection(targets).arguments == ("--targets", "targets") and handle_path(1) == "/proc/self/fd/101"
 

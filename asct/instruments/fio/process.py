@@ -165,12 +165,10 @@ def fio_step(
     *,
     dirty: bool = False,
     stop: StopRule | None = None,
-    max_write_bytes: int | None = None,
 ) -> Step:
     """Return the step that runs one fio process under guard, and mpstat at the same time.
 
-    `dirty` means that this repeat has already written to its targets. `stop` and `max_write_bytes` let guard stop fio
-    early.
+    `dirty` means that this repeat has already written to its targets. `stop` lets guard stop fio early.
     """
     targets = targets_of(params, context, dirty=dirty)
     cpus = used_cpus(params, context.facts, _drive_node(context))
@@ -189,7 +187,7 @@ def fio_step(
         env=_ENV,
     )
     tool, raid = context.facts.tools.get("fio"), raid_set(params, context.facts)
-    return guarded(step, tool.path if tool else "fio", targets, stop=stop, max_write_bytes=max_write_bytes, raid=raid)
+    return guarded(step, tool.path if tool else "fio", targets, stop=stop, raid=raid)
 
 
 def limit_s(params: FioParams) -> float:

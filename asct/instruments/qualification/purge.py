@@ -323,8 +323,7 @@ def _step(drive: _DrivePurge, method: str, command: PurgeCommand, context: Conte
     target = targets_of(params, context, dirty=journal.dirty(context))[drive.index]
     name = drive.step_name(method, command)
     step = Step(name, Tool(command.tool), command.arguments, collect=(PROGRAM_FILE,), env=_ENV)
-    step = guarded(step, journal.facts.tools[command.tool].path, [target])
-    return replace(step, arguments=("--whole-drive", "1", *step.arguments)) if command.whole else step
+    return guarded(step, journal.facts.tools[command.tool].path, [target], whole_drive=command.whole)
 
 
 def _sample(journal: StepJournal) -> FioParams:
