@@ -53,7 +53,6 @@ class CounterSample:
     program_cpu_ns: int | None
     host_cpu_ns: int | None
     devices: tuple[tuple[int, ...] | None, ...]
-    temperatures_mc: tuple[int | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +182,6 @@ def _sample(line: Mapping[str, Any]) -> CounterSample:
         program_cpu_ns=_counter(line["program_cpu_ns"]),
         host_cpu_ns=_counter(line["host_cpu_ns"]),
         devices=tuple(None if row is None else _counters(row) for row in rows),
-        temperatures_mc=tuple(map(_counter, line["temperatures_mc"])),
     )
 
 

@@ -46,35 +46,19 @@ class DriveHealth(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class IdentifyController:
-    """The Identify Controller data.
+    """The Identify Controller data on the Format NVM command: whether the drive supports it, and whether a format or an
+    erase affects every namespace."""
 
-    `formats_all` and `erases_all` are True if a format or an erase affects every namespace. `caches` is True if the
-    drive has a volatile write cache.
-    """
-
-    serial: str
-    model: str
-    firmware: str
     formats: bool
     formats_all: bool
-    erases_all: bool
-    crypto_erase: bool
-    sanitize: int
-    """SANICAP: bit 0 crypto erase, bit 1 block erase, bit 2 overwrite."""
-    caches: bool
-    capacity_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
 class IdentifyNamespace:
-    """The Identify Namespace data. Sizes are in blocks of `block_bytes`; `format_index` is the index of the current
-    format."""
+    """The Identify Namespace data: the number of used blocks, and the index of the current format."""
 
-    blocks: int
     used_blocks: int
     format_index: int
-    block_bytes: int
-    metadata_bytes: int
 
 
 def health_of(device: GuardTarget) -> DriveHealth | None:
@@ -100,18 +84,8 @@ def controller_of(device: GuardTarget) -> IdentifyController | None:
     data = _bytes(device, "nvme_id_ctrl", 4096)
     if data is None:
         return None
-    return IdentifyController(
-        serial=_text(data, 4, 20),
-        model=_text(data, 24, 40),
-        firmware=_text(data, 64, 8),
-        formats=bool(_number(data, 256, 2) & 2),
-        formats_all=bool(data[524] & 1),
-        erases_all=bool(data[524] & 2),
-        crypto_erase=bool(data[524] & 4),
-        sanitize=_number(data, 328, 4) & 7,
-        caches=bool(data[525] & 1),
-        capacity_bytes=_number(data, 280, 16),
-    )
+    formats_all = bool(data[524] & 3)  # FNA: bit 0 for formats, bit 1 for erases
+    return IdentifyController(bool(_number(data, 256, 2) & 2), formats_all)
 
 
 def namespace_of(device: GuardTarget) -> IdentifyNamespace | None:
@@ -120,14 +94,7 @@ def namespace_of(device: GuardTarget) -> IdentifyNamespace | None:
     if data is None:
         return None
     index = data[26] & 0x0F | (data[26] & 0x60) >> 1
-    form = _number(data, 128 + 4 * index, 4)
-    return IdentifyNamespace(
-        blocks=_number(data, 0, 8),
-        used_blocks=_number(data, 16, 8),
-        format_index=index,
-        block_bytes=1 << (form >> 16 & 0xFF),
-        metadata_bytes=form & 0xFFFF,
-    )
+    return IdentifyNamespace(_number(data, 16, 8), index)
 
 
 def throttled(before: Sequence[GuardTarget], after: Sequence[GuardTarget]) -> bool:
@@ -149,7 +116,3 @@ def _bytes(device: GuardTarget, field: str, size: int) -> bytes | None:
 
 def _number(data: bytes, start: int, size: int) -> int:
     return int.from_bytes(data[start : start + size], "little")
-
-
-def _text(data: bytes, start: int, size: int) -> str:
-    return data[start : start + size].decode("ascii", "replace").strip(" \0")

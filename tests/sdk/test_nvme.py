@@ -24,22 +24,14 @@ def drive(path: str = "/dev/x", *, temperature: int = 310, hot: int = 0, transit
         written=(48, 16, 2**70), media=(160, 16, 6), hot=(192, 4, hot), critical=(196, 4, 1),
         first=(216, 4, transitions), second=(220, 4, 2),
     )  # fmt: skip
-    controller = bytearray.fromhex(
-        put(4096, oacs=(256, 2, 0b10), capacity=(280, 16, 512 * 10**9), sanicap=(328, 4, 0b110), fna=(524, 1, 0b101),
-            vwc=(525, 1, 1))
-    )  # fmt: skip
-    controller[4:24], controller[24:64] = b"S6XZ01".ljust(20), b"ACME X1".ljust(40)
-    controller[64:72] = b"2.1".ljust(8)
-    namespace = put(
-        4096, blocks=(0, 8, 10**6), used=(16, 8, 10**5), flbas=(26, 1, 0x21), zero=(128, 4, 9 << 16),
-        seventeenth=(128 + 4 * 17, 4, 12 << 16 | 8),
-    )  # fmt: skip
+    controller = put(4096, oacs=(256, 2, 0b10), fna=(524, 1, 0b101))
+    namespace = put(4096, blocks=(0, 8, 10**6), used=(16, 8, 10**5), flbas=(26, 1, 0x21))
     fields = {
         "bytes": 4096 * 10**6, "model": "ACME X1", "serial": "S6XZ01", "firmware": "2.1", "logical_block": 4096,
         "link_speed": "8.0 GT/s PCIe", "link_width": "4", "temperature_mc": 36850, "scheduler": "none",
         "numa_node": 1, "write_cache": None,
     }  # fmt: skip
-    return GuardTarget(path, fields | {"nvme_smart": health, "nvme_id_ctrl": controller.hex(), "nvme_id_ns": namespace})
+    return GuardTarget(path, fields | {"nvme_smart": health, "nvme_id_ctrl": controller, "nvme_id_ns": namespace})
 
 
 def test_health() -> None:
@@ -55,12 +47,8 @@ def test_controller_and_namespace() -> None:
     controller, namespace = controller_of(drive()), namespace_of(drive())
     assert controller is not None
     assert namespace is not None
-    assert (controller.serial, controller.model, controller.firmware) == ("S6XZ01", "ACME X1", "2.1")
-    assert (controller.formats, controller.formats_all, controller.erases_all) == (True, True, False)
-    assert (controller.crypto_erase, controller.sanitize, controller.caches) == (True, 6, True)
-    assert controller.capacity_bytes == 512 * 10**9
-    assert (namespace.blocks, namespace.used_blocks) == (10**6, 10**5)
-    assert (namespace.format_index, namespace.block_bytes, namespace.metadata_bytes) == (17, 4096, 8)
+    assert (controller.formats, controller.formats_all) == (True, True)
+    assert (namespace.used_blocks, namespace.format_index) == (10**5, 17)
 
 
 @pytest.mark.parametrize("text", [None, "", "zz", "00" * 511, 7])

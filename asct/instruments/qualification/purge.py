@@ -155,7 +155,7 @@ def _nvme_obstacle(inspected: GuardOutput) -> str:
 def _formats_all(device: GuardTarget) -> bool:
     """Return whether a format or erase affects every namespace of the drive."""
     controller = controller_of(device)
-    return controller is None or controller.formats_all or controller.erases_all
+    return controller is None or controller.formats_all
 
 
 NOT_PURGED: Final = "not-purged"
