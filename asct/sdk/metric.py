@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
 Unit = Literal["s", "B/s", "ops/s", "cycles", "B/cycle", "B", "Hz", "1", "%", "degC"]
 Better = Literal["lower", "higher", "neither"]
+Coords = dict[str, tuple[str, ...] | None]
+"""The coordinates of a metric's values, as described for `Metric.coords`."""
 
 
 class Metric(NamedTuple):

@@ -23,13 +23,11 @@ from asct.instruments.memory.visits import VisitedBenchmark
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
-from asct.sdk.metric import Highlight, Metric
+from asct.sdk.metric import Coords, Highlight, Metric
 from asct.sdk.needs import Needs
 from asct.sdk.record import Measurement, Record
 from asct.sdk.samples import KernelRun
 from asct.sdk.step import Kernel, Step
-
-Coords = dict[str, tuple[str, ...] | None]
 
 _METHOD: Coords = {"method": METHODS}
 _NODES: Coords = {"node_a": None, "node_b": None, "data": DATA}

@@ -27,7 +27,7 @@ from asct.instruments.memory.settings import from_pools, in_cycles
 from asct.instruments.memory.sizes import page_privileges
 from asct.instruments.memory.visits import VISIT_FLAGS, VISITS_MOST, VisitedBenchmark, variations, visit, visit_number
 from asct.sdk.benchmark import Context, ResultField
-from asct.sdk.metric import Metric
+from asct.sdk.metric import Coords, Metric
 from asct.sdk.needs import Needs
 from asct.statistics.visits import visits_needed
 
@@ -46,9 +46,9 @@ _EXAMPLES: dict[str, tuple[int, int, int, float]] = {
     "llc": (4_194_304, 33_554_432, 18_874_368, 40.0e-9),
     "dram": (134_217_728, 1_073_741_824, 603_979_776, 110.0e-9),
 }
-_AT_LEVEL: dict[str, tuple[str, ...] | None] = {"level": LEVELS}
-_AT_SIZE: dict[str, tuple[str, ...] | None] = {"size": None}
-_AT: dict[str, tuple[str, ...] | None] = {**_AT_SIZE, **_AT_LEVEL}
+_AT_LEVEL: Coords = {"level": LEVELS}
+_AT_SIZE: Coords = {"size": None}
+_AT: Coords = {**_AT_SIZE, **_AT_LEVEL}
 
 
 def _results() -> tuple[ResultField, ...]:

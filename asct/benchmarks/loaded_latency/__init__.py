@@ -18,15 +18,15 @@ from asct.instruments.memory.visits import VisitedBenchmark, visit_number
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
-from asct.sdk.metric import Highlight, Metric
+from asct.sdk.metric import Coords, Highlight, Metric
 from asct.sdk.needs import Needs
 from asct.sdk.record import Measurement, Record
 from asct.sdk.samples import KernelRun
 from asct.sdk.step import Kernel, Output, Step
 
 _USUAL_SIZE = 512 << 20
-_AT: dict[str, tuple[str, ...] | None] = {"delay": None, "target_bandwidth": None}
-_TARGET: dict[str, tuple[str, ...] | None] = {"target_bandwidth": None}
+_AT: Coords = {"delay": None, "target_bandwidth": None}
+_TARGET: Coords = {"target_bandwidth": None}
 
 
 class LoadedLatency(VisitedBenchmark[LoadedLatencyParams]):

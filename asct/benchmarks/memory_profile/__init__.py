@@ -56,7 +56,7 @@ from asct.instruments.memory.traffic import TITLES, WORDS, Traffic, Width, width
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Column, Figure, Table
-from asct.sdk.metric import Highlight, Metric
+from asct.sdk.metric import Coords, Highlight, Metric
 from asct.sdk.params import Duration, Size, setting
 from asct.sdk.record import Measurement, Record, Scalar
 from asct.sdk.rows import FLAGS_COLUMN, Row, at, by_point, flag_cell, flags_of, middle, point_rows
@@ -69,7 +69,7 @@ _MEMORY: Final = "memory-"
 """Label prefix for working sets in memory, which is followed by the access width."""
 _CACHES: Final = 3
 """Number of cache levels assumed for the time estimate."""
-_TRAFFIC: Final[dict[str, tuple[str, ...] | None]] = {"traffic": WORDS}
+_TRAFFIC: Final[Coords] = {"traffic": WORDS}
 _BEST: Final = "best"
 """Flag on the fastest cache level, whose bandwidth is reported as the peak cache bandwidth."""
 FLAGS: Final = {**STREAM_FLAGS, **SET_FLAGS, **LIMIT_FLAGS}

@@ -60,7 +60,7 @@ from asct.instruments.memory.traffic import TITLES, WORDS, Traffic
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Column, Figure, Rated, Table
-from asct.sdk.metric import Highlight, Metric
+from asct.sdk.metric import Coords, Highlight, Metric
 from asct.sdk.needs import Needs, Privilege
 from asct.sdk.params import Count, Duration, setting
 from asct.sdk.record import Measurement, Record
@@ -70,7 +70,7 @@ from asct.sdk.step import Step
 from asct.values.quantity import format_quantity
 
 PEAK: Final = ("all-reads", "3:1", "2:1", "1:1", "2:1-nt", "copy", "triad", "write", "nt-write", "nt-copy")
-_TRAFFIC: Final[dict[str, tuple[str, ...] | None]] = {"traffic": WORDS}
+_TRAFFIC: Final[Coords] = {"traffic": WORDS}
 _BEST: Final = "best"
 """Flag on the fastest variant, which determines the values of its access pattern."""
 FLAGS: Final = {**STREAM_FLAGS, **SET_FLAGS, **ABOVE_THEORETICAL_FLAGS}

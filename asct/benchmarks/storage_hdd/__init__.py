@@ -24,12 +24,12 @@ from asct.sdk.benchmark import Benchmark, Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
 from asct.sdk.guard import inspection
-from asct.sdk.metric import Better, Highlight, Metric, Unit
+from asct.sdk.metric import Better, Coords, Highlight, Metric, Unit
 from asct.sdk.needs import GUARD, Needs, Scratch
 from asct.sdk.record import Measurement, Record
 from asct.sdk.step import Output, Step
 
-_CELL: Final[dict[str, tuple[str, ...] | None]] = {"rw": None, "block_size": None, "rwmixread": None}
+_CELL: Final[Coords] = {"rw": None, "block_size": None, "rwmixread": None}
 _ANY: Final = dict.fromkeys(_CELL)
 _PART: Final = _CELL | {"part": ("all", "outer", "inner")}
 _ZONE: Final = _CELL | {"zone": None}

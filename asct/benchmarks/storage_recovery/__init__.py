@@ -23,12 +23,11 @@ from asct.instruments.qualification.settings import Phase
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
-from asct.sdk.metric import Highlight, Metric
+from asct.sdk.metric import Coords, Highlight, Metric
 from asct.sdk.needs import Needs
 from asct.sdk.record import Measurement, Record
 from asct.sdk.step import Step
 
-Coords = dict[str, tuple[str, ...] | None]
 _WAIT: Final[Coords] = {"wait": None}
 _BURST: Final[Coords] = {"wait": None, "burst": None}
 _SPELL: Final[Coords] = {"spell": ("before", "between", "after")}

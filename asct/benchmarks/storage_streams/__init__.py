@@ -22,11 +22,11 @@ from asct.instruments.qualification.results import CELL, METRICS, PhaseResults, 
 from asct.instruments.qualification.settings import Phase, Workload
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
-from asct.sdk.metric import Highlight, Metric
+from asct.sdk.metric import Coords, Highlight, Metric
 from asct.sdk.needs import Needs
 from asct.sdk.record import Measurement, Record, Scalar
 
-_PLACE: dict[str, tuple[str, ...] | None] = {"stream": None, "load": (ALONE, TOGETHER)}
+_PLACE: Coords = {"stream": None, "load": (ALONE, TOGETHER)}
 
 
 def _placed(metric: Metric) -> Metric:

@@ -23,14 +23,14 @@ from asct.instruments.qualification.rounds import FAST, precondition_fell
 from asct.instruments.qualification.settings import Phase
 from asct.sdk.benchmark import Context
 from asct.sdk.figure import Figure, Table
-from asct.sdk.metric import Highlight, Metric
+from asct.sdk.metric import Coords, Highlight, Metric
 from asct.sdk.record import Measurement, Record
 from asct.sdk.step import Step
 
-_ROUND: Final[dict[str, tuple[str, ...] | None]] = {"round": None}
+_ROUND: Final[Coords] = {"round": None}
 _USUAL_BYTES_PER_S: Final = 300_000_000
 _SLOW_BYTES_PER_S: Final = 50_000_000
-_ENDS: Final[dict[str, tuple[str, ...] | None]] = {"ended_by": ("volume", "time", "steady"), **dict.fromkeys(RUN)}
+_ENDS: Final[Coords] = {"ended_by": ("volume", "time", "steady"), **dict.fromkeys(RUN)}
 
 
 class StorageWriteSaturation(Qualification[SaturationParams]):

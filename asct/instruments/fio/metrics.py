@@ -12,7 +12,7 @@ from functools import partial
 from typing import Final
 
 from asct.instruments.fio.raid import FLAGS as RAID_FLAGS
-from asct.sdk.metric import Metric
+from asct.sdk.metric import Coords, Metric
 
 DIRECTIONS: Final = ("read", "write", "trim")
 KINDS: Final = ("usr", "sys", "iowait", "irq", "soft")
@@ -36,7 +36,6 @@ STAGE: Final = "stage"
 """Coordinate that identifies the stage of a value if a job file has several stages."""
 CONTEXT: Final = ("rw", "rwmixread", "block_size", "iodepth", "numjobs", "engine")
 """Coordinates of `queue_depth`."""
-Coords = dict[str, tuple[str, ...] | None]
 _MOMENTS: Final = {"mean": "Mean", "min": "Minimum", "max": "Maximum", "stddev": "Standard deviation of the"}
 _CPU: Final[dict[str, str]] = {
     "usr": "in user space", "sys": "in the Linux kernel",

@@ -9,11 +9,11 @@ from typing import Final
 from asct.instruments.memory.topology import MemoryNode, all_nodes, cpu_nodes, memory_nodes
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Column, Heatmap, Table
-from asct.sdk.metric import Better, Metric
+from asct.sdk.metric import Better, Coords, Metric
 from asct.sdk.record import Measurement, Record, Scalar
 from asct.sdk.rows import at, by_point, flags_of, middle, point_label, spread_cells, swept_cells, swept_columns
 
-PAIR: Final[dict[str, tuple[str, ...] | None]] = {"run_node": None, "memory_node": None}
+PAIR: Final[Coords] = {"run_node": None, "memory_node": None}
 """The coordinates of a value in the matrix. Node numbers may have gaps."""
 LEFT_OUT: Final = Metric("left_out", "B", "neither", "Memory required by a skipped node pair", PAIR, False)
 NO_FREE_MEMORY: Final = "no-free-memory"

@@ -19,7 +19,7 @@ from asct.instruments.qualification.responses import response_metrics, response_
 from asct.instruments.qualification.results import steady_flags, steady_values
 from asct.instruments.qualification.rounds import RoundHistory, phase_steps
 from asct.sdk.benchmark import Context
-from asct.sdk.metric import Metric
+from asct.sdk.metric import Coords, Metric
 from asct.sdk.record import Measurement, Scalar
 from asct.sdk.samples import stats_of
 from asct.sdk.step import Step
@@ -235,7 +235,6 @@ def _round(summary: FioSummary, stage: str, cell: Cell, number: int) -> Measurem
     return Measurement("round_iops", summary.iops, at, flags=summary.flags, detail=True)
 
 
-Coords = dict[str, tuple[str, ...] | None]
 _LOAD: Final[Coords] = {"numjobs": None, "iodepth": None}
 _POINT: Final[Coords] = {"point": ("max", "mid", "min", "none")}
 _STAGE: Final[Coords] = {"stage": ("writes", "matrix")}

@@ -12,7 +12,7 @@ from typing import Final
 from asct.instruments.fio.histogram import NS, Latency, percentile_values
 from asct.instruments.fio.metrics import percentile_text
 from asct.sdk.figure import Axis, Bars, Figure
-from asct.sdk.metric import Metric
+from asct.sdk.metric import Coords, Metric
 from asct.sdk.record import Measurement, Record, Scalar
 from asct.sdk.rows import series_of
 from asct.values.grouping import grouped
@@ -21,7 +21,6 @@ from asct.values.quantity import format_quantity
 PERCENTILES: Final = {
     "p50": 50.0, "p90": 90.0, "p99": 99.0, "p99_9": 99.9, "p99_99": 99.99, "p99_999": 99.999,
 }  # fmt: skip
-Coords = dict[str, tuple[str, ...] | None]
 
 
 def response_metrics(coords: Coords | None = None) -> tuple[Metric, ...]:

@@ -13,11 +13,10 @@ from asct.instruments.qualification.journal import FioSummary, StepJournal
 from asct.instruments.qualification.purge import purge_of
 from asct.instruments.qualification.rounds import FAST, MOVED, Passes, RoundHistory, SteadyVerdict, precondition_flags
 from asct.instruments.qualification.settings import Phase, TrackedMetric, Workload
-from asct.sdk.metric import Metric
+from asct.sdk.metric import Coords, Metric
 from asct.sdk.record import Measurement, Scalar
 from asct.sdk.samples import rate_stats
 
-Coords = dict[str, tuple[str, ...] | None]
 CELL: Final[Coords] = {"block_size": None, "rwmixread": None}
 PERCENTILES: Final = {"p50": 50.0, "p99": 99.0, "p99_9": 99.9, "p99_99": 99.99, "p99_999": 99.999}
 SETTINGS: Final = (
