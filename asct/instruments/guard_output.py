@@ -13,6 +13,7 @@ from typing import Any, Final
 from asct.sdk.record import Scalar
 from asct.sdk.samples import read_kernel
 from asct.sdk.step import Output
+from asct.values.grouping import grouped
 from asct.values.strict_json import DECODER
 
 
@@ -115,9 +116,7 @@ def read_guard_output(output: Output) -> GuardOutput:
 
 
 def _guard_output(lines: Iterable[Mapping[str, Any]]) -> GuardOutput:
-    by_kind: dict[str, list[Mapping[str, Any]]] = {}
-    for line in lines:
-        by_kind.setdefault(str(line.get("t")), []).append(line)
+    by_kind = grouped(lines, lambda line: str(line.get("t")))
     devices = by_kind.get("device", [])
     ended, *more = by_kind.get("exit", [{}])
     if more:

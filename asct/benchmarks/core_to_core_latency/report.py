@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from asct.benchmarks.core_to_core_latency.pairs import CHAIN, DATA, Order, PairLatency, both_ways
 from asct.sdk.figure import Axis, Bars, Column, Figure, Heatmap, Series, Table
-from asct.sdk.record import Record, Scalar
+from asct.sdk.record import Record
 from asct.sdk.rows import FLAGS_COLUMN, Row, by_point, flags_of, point_label, swept_cells, swept_columns
 from asct.statistics.robust import median
 from asct.values.grouping import grouped
@@ -83,17 +83,12 @@ def stored_pairs(records: Sequence[Record], setting: Setting) -> list[StoredPair
 
 
 def _measured(mine: Sequence[Record], in_cycles: bool, setting: Setting) -> StoredPairs:
-    found: dict[tuple[Scalar, ...], list[Record]] = {}
-    for record in mine:
-        if "cpu_b" in record.coords and record.metric.endswith("_cycles") == in_cycles:
-            found.setdefault(tuple(record.coords.values()), []).append(record)
-    cells = [_cell(repeats) for repeats in found.values()]
+    found = [one for one in mine if "cpu_b" in one.coords and one.metric.endswith("_cycles") == in_cycles]
+    cells = [_cell(repeats) for repeats in grouped(found, lambda one: tuple(one.coords.values())).values()]
     nodes = {cpu: node for cell in cells for cpu, node in ((cell.cpu_a, cell.node_a), (cell.cpu_b, cell.node_b))}
     order = Order(nodes, _by_cpu(mine, "core"), _by_cpu(mine, "cluster"))
     pairs = both_ways(cells)
-    groups: dict[tuple[str, str], list[PairLatency]] = {}
-    for cell in pairs:
-        groups.setdefault((cell.data, cell.method), []).append(cell)
+    groups = grouped(pairs, lambda cell: (cell.data, cell.method))
     bins, ceiling_s = int(setting(mine[0].point_id, "hist_bins")), setting(mine[0].point_id, "heatmap_vmax") * NS
     return StoredPairs(tuple(mine), tuple(pairs), groups, order, in_cycles, bins, ceiling_s)
 
@@ -259,10 +254,8 @@ def _asymmetry(points: Sequence[StoredPairs], data: str) -> Table:
 
 def _by_pair(cells: Iterable[PairLatency]) -> dict[tuple[int, int], float]:
     """Return the median over the memory nodes for each ordered pair of CPUs."""
-    found: dict[tuple[int, int], list[float]] = {}
-    for cell in cells:
-        found.setdefault((cell.cpu_a, cell.cpu_b), []).append(cell.value)
-    return {pair: median(values) for pair, values in found.items()}
+    found = grouped(cells, lambda cell: (cell.cpu_a, cell.cpu_b))
+    return {pair: median([cell.value for cell in mine]) for pair, mine in found.items()}
 
 
 def _most_uneven(ways: dict[tuple[int, int], float]) -> list[Row]:
@@ -280,10 +273,8 @@ def _most_uneven(ways: dict[tuple[int, int], float]) -> list[Row]:
 
 def _by_nodes(cells: Sequence[PairLatency]) -> dict[tuple[int, int], list[float]]:
     """Return a mapping from the nodes of CPU A and CPU B to the values of their pairs."""
-    found: dict[tuple[int, int], list[float]] = {}
-    for cell in cells:
-        found.setdefault((cell.node_a, cell.node_b), []).append(cell.value)
-    return found
+    found = grouped(cells, lambda cell: (cell.node_a, cell.node_b))
+    return {nodes: [cell.value for cell in mine] for nodes, mine in found.items()}
 
 
 def _four(values: Sequence[float]) -> Row:

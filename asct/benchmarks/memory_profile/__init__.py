@@ -62,6 +62,7 @@ from asct.sdk.record import Measurement, Record, Scalar
 from asct.sdk.rows import FLAGS_COLUMN, Row, at, by_point, flag_cell, flags_of, middle, point_rows
 from asct.sdk.samples import KernelRun
 from asct.sdk.step import Step
+from asct.values.grouping import grouped
 from asct.values.size import format_size
 
 PROFILE: Final = ("all-reads", "3:1", "2:1", "1:1", "triad")
@@ -180,9 +181,7 @@ class MemoryProfile(BandwidthBenchmark[MemoryProfileParams]):
         run = next(iter(runs.values()))
         cpus = usable_cpus(facts)
         everything = [_limited(facts, cpus, result) for result in best_results(stream_results(run))]
-        results: dict[str, list[StreamResult]] = {}
-        for result in everything:
-            results.setdefault(result.label, []).append(result)
+        results = grouped(everything, lambda result: result.label)
         memory = {label: best for label, best in results.items() if label.startswith(_MEMORY)}
         levels = {label: best for label, best in results.items() if label not in memory}
         if not memory:

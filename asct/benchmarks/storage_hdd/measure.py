@@ -11,6 +11,7 @@ from asct.instruments.qualification.journal import FioSummary
 from asct.sdk.record import Measurement, doubtful, shared_flags
 from asct.sdk.samples import stats_of
 from asct.statistics.robust import median, running_median
+from asct.values.grouping import grouped
 
 EDGE_SHARE: Final = 8
 """The first 1/EDGE_SHARE of the zones are the outer zones, and the last 1/EDGE_SHARE are the inner zones."""
@@ -37,10 +38,8 @@ def measurements(results: Sequence[ZoneResult], *, blocks_left_out: bool = False
         yield Measurement("zone_offset", float(zones[index].offset), {"zone": index})
     marks = ("blocks-left-out",) if blocks_left_out else ()
     yield Measurement("zone_size", float(next(iter(zones.values())).size), flags=marks)
-    cells: dict[ZoneWorkload, list[ZoneResult]] = {}
-    for result in sorted(results, key=lambda one: one.zone.index):
-        cells.setdefault(result.cell, []).append(result)
-    for cell, mine in cells.items():
+    in_order = sorted(results, key=lambda one: one.zone.index)
+    for cell, mine in grouped(in_order, lambda one: one.cell).items():
         slow = slow_zones(mine)
         yield from _details(mine, slow)
         yield from _whole(cell, mine, len(slow))

@@ -14,6 +14,7 @@ from asct.instruments.fio.devices import device_table
 from asct.sdk.figure import Axis, Column, Figure, Line, Series, Table
 from asct.sdk.record import Record, Scalar
 from asct.sdk.rows import FLAGS_COLUMN, Row, by_point, flag_cell, flags_of, middle, point_label, point_rows, series_of
+from asct.values.grouping import grouped
 from asct.values.size import format_size
 
 Index = Mapping[tuple[str, ZoneWorkload | None, Scalar | None], Sequence[Record]]
@@ -22,11 +23,10 @@ Index = Mapping[tuple[str, ZoneWorkload | None, Scalar | None], Sequence[Record]
 
 def indexed(records: Iterable[Record]) -> Index:
     """Return the records of one point, with the repeats of each value grouped."""
-    found: dict[tuple[str, ZoneWorkload | None, Scalar | None], list[Record]] = {}
-    for record in records:
-        where = record.coords.get("zone", record.coords.get("part"))
-        found.setdefault((record.metric, _workload_of(record), where), []).append(record)
-    return found
+    return grouped(
+        records,
+        lambda record: (record.metric, _workload_of(record), record.coords.get("zone", record.coords.get("part"))),
+    )
 
 
 def _workload_of(record: Record) -> ZoneWorkload | None:

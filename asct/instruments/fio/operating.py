@@ -17,7 +17,7 @@ from asct.instruments.fio.rows import (
     LOADS,
     SIZES,
     PointRow,
-    grouped,
+    labeled,
     main_axis,
     settings_text,
     shown,
@@ -163,7 +163,7 @@ def curves(rows: Sequence[PointRow], names: Sequence[str], axis: str | None) -> 
     if over not in _CURVES:
         return []
     others = [name for name in vary if name != over]
-    return [LoadCurve(over, settings_text(part[0], others), tuple(part)) for part in grouped(rows, others).values()]
+    return [LoadCurve(over, settings_text(part[0], others), tuple(part)) for part in labeled(rows, others).values()]
 
 
 def operating_table(rows: Sequence[PointRow], names: Sequence[str], slug: str, axis: str | None) -> tuple[Table, ...]:

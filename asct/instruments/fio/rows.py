@@ -9,6 +9,7 @@ from typing import Final, TypeVar
 from asct.instruments.fio.metrics import CONTEXT, STAGE
 from asct.sdk.record import Record, Scalar, doubtful
 from asct.sdk.rows import middle
+from asct.values.grouping import grouped
 from asct.values.size import format_size
 
 T = TypeVar("T")
@@ -121,12 +122,9 @@ def varying(rows: Sequence[PointRow], names: Sequence[str]) -> list[str]:
     return [name for name in names if len({row.setting(name) for row in rows}) > 1]
 
 
-def grouped(rows: Sequence[PointRow], names: Sequence[str]) -> dict[str, list[PointRow]]:
+def labeled(rows: Sequence[PointRow], names: Sequence[str]) -> dict[str, list[PointRow]]:
     """Group the rows by the settings `names`; the keys are short labels for their values ("" if there are none)."""
-    groups: dict[str, list[PointRow]] = {}
-    for row in rows:
-        groups.setdefault(label(row, names), []).append(row)
-    return groups
+    return grouped(rows, lambda row: label(row, names))
 
 
 def label(row: PointRow, names: Sequence[str]) -> str:
@@ -220,13 +218,13 @@ def panels(rows: Sequence[PointRow], over: str, others: Sequence[str], most: int
     """
     inner = sorted(others, key=lambda name: name not in SCALES)
     outer: list[str] = []
-    while len(grouped(rows, inner)) > most and len(inner) > 1:
+    while len(labeled(rows, inner)) > most and len(inner) > 1:
         outer.append(inner.pop(0))
-    lines, told = capped(list(grouped(rows, inner)), most, combinations(inner))
-    kept, also = capped(list(grouped(rows, outer).values()), MOST_PANELS, combinations(outer))
+    lines, told = capped(list(labeled(rows, inner)), most, combinations(inner))
+    kept, also = capped(list(labeled(rows, outer).values()), MOST_PANELS, combinations(outer))
     order = [name for part in (outer, inner) for name in others if name in part]
     chosen = [row for part in kept for row in part if label(row, inner) in lines]
-    return FigureView(over, grouped(chosen, order), also + told)
+    return FigureView(over, labeled(chosen, order), also + told)
 
 
 def combinations(names: Sequence[str]) -> str:

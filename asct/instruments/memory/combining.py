@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from statistics import fmean
 from typing import Any, Final
 
@@ -12,6 +13,7 @@ from asct.sdk.record import Measurement, Stats, ValueState
 from asct.sdk.samples import KernelRun
 from asct.statistics.robust import NORMAL_CONSISTENCY, mad
 from asct.statistics.visits import moved, summarise_visits
+from asct.values.grouping import grouped
 
 TOLERANCE: Final = 2.0
 """An interval is noisy if it is more than this many times as wide as intended."""
@@ -69,15 +71,8 @@ def _moved(run: KernelRun) -> bool:
 def combined(visits: Sequence[Sequence[Measurement]], target: float) -> list[Measurement]:
     """Return one measurement for each metric and set of coordinates, combined from all visits in chronological
     order."""
-    return [_combine(items, target) for items in by_value(visits)]
-
-
-def by_value(visits: Sequence[Sequence[Measurement]]) -> list[list[Measurement]]:
-    """Group the measurements from all visits by metric and coordinates."""
-    groups: dict[object, list[Measurement]] = {}
-    for item in (item for found in visits for item in found):
-        groups.setdefault((item.metric, tuple(sorted(item.coords.items(), key=str))), []).append(item)
-    return list(groups.values())
+    groups = grouped(chain(*visits), lambda item: (item.metric, *sorted(item.coords.items(), key=str)))
+    return [_combine(items, target) for items in groups.values()]
 
 
 def _combine(items: Sequence[Measurement], target: float) -> Measurement:

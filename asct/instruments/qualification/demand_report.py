@@ -109,11 +109,14 @@ def _first(mine: Sequence[Record]) -> list[Record]:
     return [record for record in mine if record.repeat == lowest]
 
 
+def _load_of(record: Record) -> Load:
+    return int(record.coords["numjobs"]), int(record.coords["iodepth"])
+
+
 def _courses(mine: Sequence[Record], stage: str) -> dict[Load, list[Record]]:
     """Return the rounds of the first repeat at each load with the highest number of jobs, highest load first."""
-    found: dict[Load, list[Record]] = {}
-    for record in sorted(at(_first(mine), "round_iops", stage=stage), key=lambda one: int(one.coords["round"])):
-        found.setdefault((int(record.coords["numjobs"]), int(record.coords["iodepth"])), []).append(record)
+    rounds = sorted(at(_first(mine), "round_iops", stage=stage), key=lambda one: int(one.coords["round"]))
+    found = grouped(rounds, _load_of)
     most = max((jobs for jobs, _ in found), default=0)
     return {load: found[load] for load in sorted(found, reverse=True) if load[0] == most}
 
@@ -129,7 +132,7 @@ def _window(mine: Sequence[Record], stage: str) -> list[Record]:
 def demand_figures(mine: Sequence[Record], label: str, slug: str) -> list[Figure]:
     """Return the figures of a demand test, or an empty list if there was none. `label` and `slug` are suffixes that
     identify the point."""
-    loads = {(int(record.coords["numjobs"]), int(record.coords["iodepth"])) for record in at(mine, "demand_iops")}
+    loads = set(map(_load_of, at(mine, "demand_iops")))
     if not loads:
         return []
     histogram = response_figure(
