@@ -11,7 +11,7 @@ from asct.benchmarks.storage_hdd.params import HddParams, Zone, ZoneWorkload, zo
 from asct.benchmarks.storage_hdd.report import all_tables, zone_figures
 from asct.instruments.fio.benchmark import ASSUMED_WRITE_BYTES_PER_S, OLDEST_FIO
 from asct.instruments.fio.contradictions import contradictions
-from asct.instruments.fio.depth import depth_cautions, settle_engine
+from asct.instruments.fio.depth import DepthBenchmark
 from asct.instruments.fio.devices import device_values
 from asct.instruments.fio.metrics import DEVICE_METRICS, FLAGS
 from asct.instruments.fio.params import SCRATCH_NAME, FioParams
@@ -20,7 +20,7 @@ from asct.instruments.fio.process import INSPECTION, fio_step, layout_steps, lim
 from asct.instruments.fio.sections import scratch_bytes
 from asct.instruments.guard_output import GuardTarget, read_guard_output
 from asct.instruments.qualification.journal import FioSummary
-from asct.sdk.benchmark import Benchmark, Context
+from asct.sdk.benchmark import Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
 from asct.sdk.guard import inspection
@@ -46,7 +46,7 @@ _DISK_REQUESTS_PER_S: Final = 400
 through the write cache."""
 
 
-class StorageHdd(Benchmark[HddParams]):
+class StorageHdd(DepthBenchmark[HddParams]):
     """A benchmark that inspects the target, then runs one fio process for every workload in every zone."""
 
     name = "storage-hdd"
@@ -129,13 +129,9 @@ class StorageHdd(Benchmark[HddParams]):
             may_overwrite=params.overwrite,
         )
 
-    def settle(self, points: Sequence[HddParams], facts: HostFacts) -> Sequence[HddParams]:
-        """Return the points, with `auto` replaced by an engine that supports every queue depth in the job."""
-        return settle_engine(points, _loads, facts)
-
-    def cautions(self, points: Sequence[HddParams], facts: HostFacts) -> Iterable[tuple[str, str]]:
-        """Yield a message and a hint if fio would round queue depths."""
-        return depth_cautions(points, _loads, facts)
+    def loads(self, params: HddParams) -> Sequence[FioParams]:
+        """Return the settings for the whole target, because all zones have the same queue depth."""
+        return [params.whole()]
 
     def prepare(self, points: Sequence[HddParams], context: Context) -> Sequence[Step]:
         """Return the step that lays out the temporary file."""
@@ -186,10 +182,6 @@ class StorageHdd(Benchmark[HddParams]):
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
         """Return figures that plot the values of the zones against their position on the disk."""
         return zone_figures(records)
-
-
-def _loads(params: HddParams) -> list[FioParams]:
-    return [params.whole()]
 
 
 def _plan(params: HddParams, inspected: Output) -> Sequence[tuple[Zone, ZoneWorkload]]:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, TypeVar
 from pydantic import BeforeValidator
 
 from asct.instruments.fio.contradictions import contradictions
-from asct.instruments.fio.depth import depth_cautions, settle_engine
+from asct.instruments.fio.depth import DepthBenchmark
 from asct.instruments.fio.metrics import BOUND_METRIC, FLAGS, METRICS
 from asct.instruments.fio.params import SCRATCH_NAME, AccessPattern, FioParams
 from asct.instruments.fio.raid import member_bytes, raid_tools
 from asct.instruments.fio.sections import node_matters, scratch_bytes, sections_of, stages_of, writes
-from asct.sdk.benchmark import Benchmark, Context
+from asct.sdk.benchmark import Context
 from asct.sdk.metric import Highlight, Metric
 from asct.sdk.needs import GUARD, Needs, Scratch
 from asct.sdk.params import Duration, Size, listed, setting
@@ -38,7 +38,7 @@ _FIO_BYTES: Final = 64 * 2**20
 P = TypeVar("P", bound=FioParams)
 
 
-class FioBenchmark(Benchmark[P]):
+class FioBenchmark(DepthBenchmark[P]):
     """A benchmark that runs fio and mpstat for each point. A temporary file is written only once per job."""
 
     metrics: ClassVar[tuple[Metric, ...]] = METRICS
@@ -57,7 +57,7 @@ class FioBenchmark(Benchmark[P]):
 
     def needs(self, params: P, facts: HostFacts | None) -> Needs:
         """Return the required resources. `writes_bytes` is an estimate based on ASSUMED_WRITE_BYTES_PER_S."""
-        sections = [section for _, section in sections_of(params)]
+        sections = self.loads(params)
         most = sum(_estimated_writes(section, ASSUMED_WRITE_BYTES_PER_S) for section in sections)
         likely = sum(_estimated_writes(section, likely_rate(section.block_size)) for section in sections)
         targets = params.file_names
@@ -78,13 +78,9 @@ class FioBenchmark(Benchmark[P]):
             may_overwrite=params.overwrite,
         )
 
-    def settle(self, points: Sequence[P], facts: HostFacts) -> Sequence[P]:
-        """Return the points, with `auto` replaced by an engine that supports every queue depth in the job."""
-        return settle_engine(points, _loads, facts)
-
-    def cautions(self, points: Sequence[P], facts: HostFacts) -> Iterable[tuple[str, str]]:
-        """Yield a message and a hint if fio would round any queue depth."""
-        return depth_cautions(points, _loads, facts)
+    def loads(self, params: P) -> Sequence[FioParams]:
+        """Return the settings of each section."""
+        return [section for _, section in sections_of(params)]
 
     def prepare(self, points: Sequence[P], context: Context) -> Sequence[Step]:
         """Return the step that writes the temporary file."""
@@ -118,10 +114,6 @@ class FioBenchmark(Benchmark[P]):
         from asct.instruments.fio.figures import sweep_figures
 
         return sweep_figures(records, self.axis)
-
-
-def _loads(params: FioParams) -> list[FioParams]:
-    return [section for _, section in sections_of(params)]
 
 
 def _buffer_bytes(stage: FioParams) -> int:

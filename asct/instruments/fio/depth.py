@@ -8,12 +8,14 @@ buffered ones one at a time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from asct.instruments.fio.jobfile import ENGINE_OPTIONS
 from asct.instruments.fio.params import FioParams
 from asct.instruments.fio.sections import chosen_engine, has_engine
+from asct.sdk.benchmark import Benchmark
 from asct.sdk.params import Params
 from asct.values.cpulist import format_cpulist
 from asct.values.version import version_key
@@ -26,8 +28,6 @@ EXACT_FIO: Final = "3.39"
 _IO_URING_ONLY: Final = ENGINE_OPTIONS["io_uring"] - ENGINE_OPTIONS["libaio"]
 
 P = TypeVar("P", bound=Params)
-Loads = Callable[[P], Sequence[FioParams]]
-"""A function that returns the fio settings for a point: one item per section and depth."""
 
 
 def is_rounded(load: FioParams, facts: HostFacts) -> bool:
@@ -41,39 +41,47 @@ def rounds(engine: str, iodepth: int, version: str) -> bool:
     return engine == "io_uring" and iodepth.bit_count() != 1 and version_key(version) < version_key(EXACT_FIO)
 
 
-def settle_engine(points: Sequence[P], loads: Loads[P], facts: HostFacts) -> Sequence[P]:
-    """Return the points of a job, with `auto` replaced by an engine that supports every depth.
+class DepthBenchmark(Benchmark[P]):
+    """A benchmark that runs fio with an engine that supports every queue depth in the job."""
 
-    If fio would round the depth of any point, all points use libaio, so that no curve mixes engines. The points remain
-    unchanged if the host or a point does not permit libaio; in that case, `depth_cautions` reports that fio will round
-    the depths.
-    """
-    chosen = [load for point in points for load in loads(point) if load.engine == "auto"]
-    permitted = has_engine("libaio", facts) and all(map(_suits_libaio, chosen))
-    if not permitted or not any(is_rounded(load, facts) for load in chosen):
-        return points
-    return [
-        point.model_copy(update={"engine": "libaio"}) if any(load.engine == "auto" for load in loads(point)) else point
-        for point in points
-    ]
+    @abstractmethod
+    def loads(self, params: P) -> Sequence[FioParams]:
+        """Return the fio settings for a point: one item per section and depth."""
+
+    def settle(self, points: Sequence[P], facts: HostFacts) -> Sequence[P]:
+        """Return the points of a job, with `auto` replaced by an engine that supports every depth.
+
+        If fio would round the depth of any point, all points use libaio, so that no curve mixes engines. The points
+        remain unchanged if the host or a point does not permit libaio; in that case, `cautions` reports that fio will
+        round the depths.
+        """
+        chosen = [load for point in points for load in self.loads(point) if load.engine == "auto"]
+        permitted = has_engine("libaio", facts) and all(map(_suits_libaio, chosen))
+        if not permitted or not any(is_rounded(load, facts) for load in chosen):
+            return points
+        return [
+            point.model_copy(update={"engine": "libaio"})
+            if any(load.engine == "auto" for load in self.loads(point))
+            else point
+            for point in points
+        ]
+
+    def cautions(self, points: Sequence[P], facts: HostFacts) -> Iterator[tuple[str, str]]:
+        """Yield a message and a hint if fio will round the depth of any point."""
+        rounded = [load for point in points for load in self.loads(point) if is_rounded(load, facts)]
+        if not rounded:
+            return
+        tool = facts.tools.get("fio")
+        have = f"the host has {tool.version}" if tool and tool.version else "the version on the host is unknown"
+        depths = format_cpulist({load.iodepth for load in rounded})
+        cures = [f"set `iodepth` to powers of two, or install fio {EXACT_FIO} or newer"]
+        if not all(load.direct for load in rounded):
+            cures.insert(0, "set `direct` to true; libaio then maintains every depth")
+        elif all(map(_suits_libaio, rounded)) and has_engine("libaio", facts):
+            cures.insert(0, "set `engine` to libaio")
+        what = f"fio before {EXACT_FIO} rounds it up to a power of two, so more requests are in flight ({have})"
+        yield f"io_uring does not maintain `iodepth` {depths}: {what}", ", ".join(cures)
 
 
 def _suits_libaio(load: FioParams) -> bool:
     return (load.direct or load.iodepth == 1) and _IO_URING_ONLY.isdisjoint(load.options)
-
-
-def depth_cautions(points: Sequence[P], loads: Loads[P], facts: HostFacts) -> Iterator[tuple[str, str]]:
-    """Yield a message and a hint if fio will round the depth of any point."""
-    rounded = [load for point in points for load in loads(point) if is_rounded(load, facts)]
-    if not rounded:
-        return
-    tool = facts.tools.get("fio")
-    have = f"the host has {tool.version}" if tool and tool.version else "the version on the host is unknown"
-    depths = format_cpulist({load.iodepth for load in rounded})
-    cures = [f"set `iodepth` to powers of two, or install fio {EXACT_FIO} or newer"]
-    if not all(load.direct for load in rounded):
-        cures.insert(0, "set `direct` to true; libaio then maintains every depth")
-    elif all(map(_suits_libaio, rounded)) and has_engine("libaio", facts):
-        cures.insert(0, "set `engine` to libaio")
-    what = f"fio before {EXACT_FIO} rounds it up to a power of two, so more requests are in flight ({have})"
-    yield f"io_uring does not maintain `iodepth` {depths}: {what}", ", ".join(cures)

@@ -9,7 +9,7 @@ from typing import ClassVar, Final, NamedTuple, TypeVar
 
 from asct.instruments.fio.benchmark import ASSUMED_WRITE_BYTES_PER_S, OLDEST_FIO, likely_rate
 from asct.instruments.fio.contradictions import contradictions
-from asct.instruments.fio.depth import depth_cautions, settle_engine
+from asct.instruments.fio.depth import DepthBenchmark
 from asct.instruments.fio.devices import device_values
 from asct.instruments.fio.metrics import FLAGS as FIO_FLAGS
 from asct.instruments.fio.params import SCRATCH_NAME, FioParams
@@ -24,7 +24,7 @@ from asct.instruments.qualification.results import BURST, METRICS, NOT_STEADY, p
 from asct.instruments.qualification.rounds import FAST, INCOMPLETE, MOVED, Passes, phase_steps
 from asct.instruments.qualification.settings import MIB, Phase, QualificationParams, Workload, settings_at_odds
 from asct.instruments.qualification.tables import phase_tables
-from asct.sdk.benchmark import Benchmark, Context, Unsuitable
+from asct.sdk.benchmark import Context, Unsuitable
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
 from asct.sdk.metric import Metric
@@ -138,7 +138,7 @@ _CACHES: Final = {"on": "write back", "off": "write through"}
 Q = TypeVar("Q", bound=QualificationParams)
 
 
-class Qualification(Benchmark[Q]):
+class Qualification(DepthBenchmark[Q]):
     """A benchmark that purges and preconditions the target in each phase, then repeats rounds until the state is
     steady."""
 
@@ -187,13 +187,9 @@ class Qualification(Benchmark[Q]):
         """Return the cost of all phases and of the steps after them."""
         return phase_cost(params, self.phases(params, 512))
 
-    def settle(self, points: Sequence[Q], facts: HostFacts) -> Sequence[Q]:
-        """Return the points, with `auto` replaced by an engine that supports every queue depth in the job."""
-        return settle_engine(points, _loads, facts)
-
-    def cautions(self, points: Sequence[Q], facts: HostFacts) -> Iterable[tuple[str, str]]:
-        """Yield a message and a hint if fio would round any queue depth."""
-        return depth_cautions(points, _loads, facts)
+    def loads(self, params: Q) -> Sequence[FioParams]:
+        """Return the settings for each queue depth."""
+        return [params.fio(params.filesize, iodepth=depth) for depth in params.queue_depths]
 
     def prepare(self, points: Sequence[Q], context: Context) -> Sequence[Step]:
         """Return the step that writes the temporary file."""
@@ -258,10 +254,6 @@ class Qualification(Benchmark[Q]):
         """Return the figures that compare several points, and the figures for convergence, steady-state verification
         and averages."""
         return (*compared_figures(records, self.charts), *phase_figures(records, self.quantity, self.charts))
-
-
-def _loads(params: QualificationParams) -> list[FioParams]:
-    return [params.fio(params.filesize, iodepth=depth) for depth in params.queue_depths]
 
 
 def require_cache(journal: StepJournal) -> None:
