@@ -38,7 +38,6 @@ class StorageCompositeWorkload(Qualification[CompositeParams]):
     version = "1"
     summary = "A mix of block sizes and access ranges at different demand intensities (SNIA PTS CBW, ECW; JESD219)"
     aliases = ("scbw",)
-    keywords = ("ssd", "qualification", "long-runtime")
     params_model = CompositeParams
     flags: ClassVar[Mapping[str, str]] = {**FLAGS, **DEMAND_FLAGS}
     highlights = (Highlight("point_iops", "Highest IOPS of the composite workload within the latency limit", MOST),)

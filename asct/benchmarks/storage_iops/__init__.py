@@ -3,12 +3,11 @@ writes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from typing import Final
 
 from asct.instruments.fio.params import Counts
-from asct.instruments.qualification.benchmark import Qualification
-from asct.instruments.qualification.settings import MatrixParams, Phase, Sizes, WorkloadNames, matrix_at_odds
+from asct.instruments.qualification.benchmark import MatrixQualification
+from asct.instruments.qualification.settings import MatrixParams, Sizes, WorkloadNames
 from asct.sdk.metric import Highlight
 from asct.sdk.params import setting
 
@@ -44,32 +43,20 @@ class IopsParams(MatrixParams):
     )
 
 
-class StorageIops(Qualification[IopsParams]):
-    """A qualification with a single phase; every round contains all workloads."""
+class StorageIops(MatrixQualification[IopsParams]):
+    """A qualification that measures the rates of the workloads."""
 
     name = "storage-iops"
     title = "SSD qualification: IOPS"
     version = "2"
     summary = "Steady-state IOPS of a drive by block size and read/write mix (SNIA PTS, TKperf)"
     aliases = ("siops",)
-    keywords = ("ssd", "qualification", "long-runtime")
     params_model = IopsParams
     matrices = ("iops", "bandwidth", "latency")
-    quantity = "iops"
     highlights = (
         Highlight("iops", "4k random write, steady state", {"block_size": 4096, "rwmixread": 0}),
         Highlight("iops", "4k random read, steady state", {"block_size": 4096, "rwmixread": 100}),
     )
-
-    def check(self, params: IopsParams) -> Iterable[tuple[str, str]]:
-        """Yield the errors common to all qualifications, and an error for workloads that are not in the matrix."""
-        yield from super().check(params)
-        yield from matrix_at_odds(params)
-
-    def phases(self, params: IopsParams, logical_block: int) -> Sequence[Phase]:
-        """Return one phase that contains all workloads. The phase ends when the rates of the dependent workloads are
-        steady."""
-        return (params.phase(logical_block, "iops"),)
 
 
 BENCHMARK = StorageIops()

@@ -3,16 +3,16 @@ run."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
 from asct.instruments.fio.params import Counts, FioParams
-from asct.instruments.qualification.benchmark import START_SECONDS, Qualification
+from asct.instruments.qualification.benchmark import START_SECONDS, MatrixQualification
 from asct.instruments.qualification.journal import StepJournal, fio_process
 from asct.instruments.qualification.responses import PERCENTILES, response_figure, response_metrics, response_values
 from asct.instruments.qualification.results import METRICS
-from asct.instruments.qualification.settings import MatrixParams, Phase, Sizes, Workload, WorkloadNames, matrix_at_odds
+from asct.instruments.qualification.settings import MatrixParams, Sizes, Workload, WorkloadNames
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Column, Figure, Table
@@ -89,15 +89,14 @@ class LatencyParams(MatrixParams):
     )
 
 
-class StorageLatency(Qualification[LatencyParams]):
-    """A qualification with a single phase, followed by the histogram run."""
+class StorageLatency(MatrixQualification[LatencyParams]):
+    """A qualification that measures the latencies of the workloads, followed by the histogram run."""
 
     name = "storage-latency"
     title = "SSD qualification: latency"
     version = "2"
     summary = "Steady-state latency of a drive at queue depth 1, with a histogram of response times (SNIA PTS, TKperf)"
     aliases = ("slatency",)
-    keywords = ("ssd", "qualification", "long-runtime")
     params_model = LatencyParams
     metrics = (*METRICS, *response_metrics())
     matrices = ("latency", "latency_p99_999", "latency_max", "iops")
@@ -107,16 +106,6 @@ class StorageLatency(Qualification[LatencyParams]):
         Highlight("latency", "4k random write, mean in steady state", {"block_size": 4096, "rwmixread": 0}),
         Highlight("latency", "4k random read, mean in steady state", {"block_size": 4096, "rwmixread": 100}),
     )
-
-    def check(self, params: LatencyParams) -> Iterable[tuple[str, str]]:
-        """Yield the errors common to all qualifications, and an error for workloads that are not in the matrix."""
-        yield from super().check(params)
-        yield from matrix_at_odds(params)
-
-    def phases(self, params: LatencyParams, logical_block: int) -> Sequence[Phase]:
-        """Return one phase that contains all workloads. The phase ends when the mean latencies of the dependent
-        workloads are steady."""
-        return (params.phase(logical_block, "latency"),)
 
     def needs(self, params: LatencyParams, facts: HostFacts | None) -> Needs:
         """Return the required resources, including those for the histogram run."""

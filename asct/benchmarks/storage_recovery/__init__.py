@@ -83,7 +83,6 @@ class StorageRecovery(Qualification[RecoveryParams]):
     version = "2"
     summary = "Host idle recovery, cross stimulus recovery, and response times by demand (SNIA PTS HIR, XSR, DIRTH)"
     aliases = ("srecovery",)
-    keywords = ("ssd", "qualification", "long-runtime")
     params_model = RecoveryParams
     flags: ClassVar[Mapping[str, str]] = {
         **FLAGS,

@@ -45,7 +45,6 @@ class StorageStreams(Qualification[StreamParams]):
     version = "1"
     summary = "Sequential and random streams, run together and alone (SNIA RWSW Multi-WSAT, Individual Streams-WSAT)"
     aliases = ("sstreams", "rwsw")
-    keywords = ("ssd", "qualification", "long-runtime")
     params_model = StreamParams
     highlights = (
         Highlight("bandwidth", "All streams together", {"stream": ALL, "load": TOGETHER}),

@@ -68,7 +68,6 @@ class StorageThroughput(Qualification[ThroughputParams]):
     version = "2"
     summary = "Steady-state sequential bandwidth of a drive by block size (TKperf tp, SNIA PTS throughput)"
     aliases = ("stp",)
-    keywords = ("ssd", "qualification", "long-runtime")
     params_model = ThroughputParams
     quantity = "bandwidth"
     charts = ("bandwidth",)

@@ -42,7 +42,6 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
     version = "2"
     summary = "IOPS and latency of a drive under continuous writes, and its write cliff (TKperf writesat, SNIA WSAT)"
     aliases = ("swsat",)
-    keywords = ("ssd", "qualification", "long-runtime")
     params_model = SaturationParams
     flags: ClassVar[Mapping[str, str]] = {
         **FLAGS,

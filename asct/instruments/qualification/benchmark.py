@@ -22,7 +22,16 @@ from asct.instruments.qualification.journal import StepJournal
 from asct.instruments.qualification.purge import NOT_PURGED, TOOLS, UNVERIFIED
 from asct.instruments.qualification.results import BURST, METRICS, NOT_STEADY, phase_values
 from asct.instruments.qualification.rounds import FAST, INCOMPLETE, MOVED, Passes, phase_steps
-from asct.instruments.qualification.settings import MIB, Phase, QualificationParams, Workload, settings_at_odds
+from asct.instruments.qualification.settings import (
+    MIB,
+    MatrixParams,
+    Phase,
+    QualificationParams,
+    Quantity,
+    Workload,
+    matrix_at_odds,
+    settings_at_odds,
+)
 from asct.instruments.qualification.tables import phase_tables
 from asct.sdk.benchmark import Context, Unsuitable
 from asct.sdk.facts import HostFacts
@@ -142,11 +151,12 @@ class Qualification(DepthBenchmark[Q]):
     """A benchmark that purges and preconditions the target in each phase, then repeats rounds until the state is
     steady."""
 
+    keywords: ClassVar[tuple[str, ...]] = ("ssd", "qualification", "long-runtime")
     metrics: ClassVar[tuple[Metric, ...]] = METRICS
     flags: ClassVar[Mapping[str, str]] = FLAGS
     matrices: ClassVar[tuple[str, ...]] = ("iops",)
     """The metrics that are shown in tables by block size and mix."""
-    quantity: ClassVar[str] = "iops"
+    quantity: ClassVar[Quantity] = "iops"
     """The metric shown in the figures of the rounds."""
     charts: ClassVar[tuple[str, ...]] = ("iops",)
     """The metrics shown in figures by block size and mix."""
@@ -254,6 +264,23 @@ class Qualification(DepthBenchmark[Q]):
         """Return the figures that compare several points, and the figures for convergence, steady-state verification
         and averages."""
         return (*compared_figures(records, self.charts), *phase_figures(records, self.quantity, self.charts))
+
+
+M = TypeVar("M", bound=MatrixParams)
+
+
+class MatrixQualification(Qualification[M]):
+    """A qualification with a single phase. Every round contains all combinations of block sizes and mixes."""
+
+    def check(self, params: M) -> Iterable[tuple[str, str]]:
+        """Yield the errors common to all qualifications, and an error for workloads that are not in the matrix."""
+        yield from super().check(params)
+        yield from matrix_at_odds(params)
+
+    def phases(self, params: M, logical_block: int) -> Sequence[Phase]:
+        """Return one phase that contains all workloads. The phase ends when the `quantity` of the dependent workloads
+        is steady."""
+        return (params.phase(logical_block, self.quantity),)
 
 
 def require_cache(journal: StepJournal) -> None:

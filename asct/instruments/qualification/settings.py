@@ -304,16 +304,12 @@ WorkloadNames = Annotated[tuple[WorkloadName, ...], BeforeValidator(listed)]
 
 
 class MatrixParams(QualificationParams):
-    """The settings for a qualification whose workloads are all combinations of block sizes and mixes."""
+    """The settings for a qualification whose workloads are all combinations of block sizes and mixes. A subclass
+    declares the defaults."""
 
-    block_sizes: Sizes = setting((4096,), "Block sizes of the workloads", aliases=("block_size", "bs"), min_length=1)
-    mixes: Counts = setting((0,), "Percentages of reads in the workloads", aliases=("rwmixread",), min_length=1)
-    dependent: WorkloadNames = setting(
-        ("4K:0",),
-        "Workloads that must reach steady state, each as `block size:read percentage`",
-        aliases=("dependent_variables", "tracking"),
-        min_length=1,
-    )
+    block_sizes: Sizes
+    mixes: Counts
+    dependent: WorkloadNames
 
     @property
     def sizes(self) -> tuple[int, ...]:
