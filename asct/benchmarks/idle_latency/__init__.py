@@ -25,10 +25,9 @@ from asct.instruments.memory.matrix import (
     node_table,
     pair_table,
 )
-from asct.instruments.memory.notes import working_set_note
 from asct.instruments.memory.quantities import PAIR_LATENCY
 from asct.instruments.memory.settings import from_pools, in_cycles
-from asct.instruments.memory.sizes import CACHE, MEMORY_LEVEL, optimum_size, page_privileges
+from asct.instruments.memory.sizes import CACHE, MEMORY_LEVEL, optimum_size, page_privileges, working_set_note
 from asct.instruments.memory.visits import VisitedBenchmark
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import HostFacts

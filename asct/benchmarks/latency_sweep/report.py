@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from asct.benchmarks.latency_sweep.measure import NO_LEVELS, NO_LEVELS_HINT, NOTES
-from asct.instruments.memory.notes import working_set_note
+from asct.instruments.memory.sizes import working_set_note
 from asct.sdk.figure import Axis, Column, Figure, Line, Marker, Series, Table
 from asct.sdk.record import Record, doubtful
 from asct.sdk.rows import (

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from asct.benchmarks.loaded_latency.measure import NO_LOAD
-from asct.instruments.memory.notes import working_set_note
+from asct.instruments.memory.sizes import working_set_note
 from asct.instruments.memory.stream import shown_unit
 from asct.sdk.figure import Axis, Column, Line, Marker, Series, Table
 from asct.sdk.record import Record, Scalar

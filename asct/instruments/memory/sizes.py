@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Final
 from asct.instruments.memory.topology import UNBOUND, MemoryNode, all_nodes, usable_cpus
 from asct.sdk.benchmark import Context, Dependency
 from asct.sdk.needs import Privilege
+from asct.values.size import about_size
 
 if TYPE_CHECKING:
     from asct.instruments.memory.settings import PageKind
     from asct.sdk.facts import Cache, HostFacts
+    from asct.sdk.record import Record
 
 CACHE: Final = Dependency("cache", "latency-sweep", ("data_size",))
 """The dependency that determines `data_size` if it is `auto`."""
@@ -175,3 +177,15 @@ def aligned(size: int) -> int:
 def _occupied(facts: HostFacts, cpus: Sequence[int]) -> list[tuple[MemoryNode, list[int]]]:
     found = [(node, [cpu for cpu in cpus if cpu in node.cpus]) for node in all_nodes(facts)]
     return [(node, on) for node, on in found if on]
+
+
+def working_set_note(records: Sequence[Record], latency: str) -> tuple[str, ...]:
+    """Return a note below a table that states the working set (`data_size`) and the page size of `latency`, or an empty
+    tuple if they are unknown."""
+    sizes, pages = (_values(records, metric) for metric in ("data_size", "page_size"))
+    return (f"{latency}: measured with random loads over {sizes}, in {pages} pages.",) if sizes and pages else ()
+
+
+def _values(records: Sequence[Record], metric: str) -> str:
+    values = sorted({int(record.value) for record in records if record.metric == metric})
+    return " or ".join(about_size(value) for value in values)
