@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from asct.sdk.record import Stats
 from asct.sdk.step import Kernel, Output
@@ -18,6 +18,7 @@ from asct.statistics.series import ratio_half_width
 from asct.values.strict_json import json_object
 
 ABI = 1
+PS: Final = 1e-12
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,16 +6,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, ClassVar, Final, Literal
 
-from pydantic import Field
-
 from asct.benchmarks.bandwidth_sweep.physics import BELOW_CURVE, FEW_LINES, curve_ends, flagged
 from asct.instruments.memory.bandwidth import OWN_COLUMNS, BandwidthBenchmark, traffic_kinds
 from asct.instruments.memory.core_limits import LIMIT_FLAGS, limit_flags
 from asct.instruments.memory.quantities import BANDWIDTH_OF_LEVEL, CURVE_BANDWIDTH, CURVE_END
-from asct.instruments.memory.settings import INTEGERS, LISTED, duration_setting, memory_node_setting
+from asct.instruments.memory.settings import LISTED, Cpus, duration_setting, memory_node_setting
 from asct.instruments.memory.sizes import (
     CACHE,
-    CACHE_LEVELS,
+    LEVELS,
     LINE,
     MEMORY_LEVEL,
     SET_FLAGS,
@@ -69,13 +67,10 @@ from asct.sdk.samples import KernelRun
 from asct.sdk.step import Output, Step
 from asct.statistics.geometric import geometric_sizes
 
-Cpu = Annotated[int, Field(ge=0, le=65535)]
-
 _CURVE: Final = "sweep"
 """Name of the step that measures the curve."""
 _LEVELS_STEP: Final = "levels"
 """Name of the step that measures the levels."""
-_LEVELS: Final = (*CACHE_LEVELS, MEMORY_LEVEL)
 _USUAL_LEVELS: Final = 4
 """Number of levels assumed for the time estimate."""
 # A loop handles 512 bytes of each array per iteration. With vectors longer than 64 bytes, it handles more, and the
@@ -113,9 +108,7 @@ class BandwidthSweepParams(OneWidthParams):
         "Threads: `one` (on the last usable CPU of the memory node), or `all` (one on each usable CPU)",
         pitfalls="Sizes are per thread; threads that share a cache divide it among themselves.",
     )
-    cpus: Annotated[tuple[Cpu, ...], INTEGERS] = setting(
-        (), "CPUs to use, one thread each, for example `0,2-5`; overrides `threads`", max_length=1024
-    )
+    cpus: Cpus = setting((), "CPUs to use, one thread each, for example `0,2-5`; overrides `threads`", max_length=1024)
     memory_node: int | None = memory_node_setting(
         "NUMA node whose memory is used; if unset, each CPU uses memory on its own node"
     )
@@ -167,15 +160,15 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
     quantities = (BANDWIDTH_OF_LEVEL, CURVE_BANDWIDTH, CURVE_END)
     pictures: ClassVar[Mapping[str, str]] = {"bandwidth-curve": "bandwidth"}
     metrics = (
-        *bandwidth_metrics({"level": _LEVELS, "size": None, "traffic": WORDS}),
-        Metric("data_size", "B", "neither", "Size at which a level was measured", {"level": _LEVELS}, comparable=False),
+        *bandwidth_metrics({"level": LEVELS, "size": None, "traffic": WORDS}),
+        Metric("data_size", "B", "neither", "Size at which a level was measured", {"level": LEVELS}, comparable=False),
         Metric(
             "curve_end",
             "B",
             "neither",
             "Working set at which the bandwidth of one thread is halfway, on a logarithmic scale, between that of this "
             "level and that of the next level",
-            {"level": _LEVELS},
+            {"level": LEVELS},
             comparable=False,
         ),
         THREADS,
@@ -199,10 +192,10 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
         demanded = _demanded_bytes(params, facts)
         mapping = mapping_seconds(demanded)
         if params.sizes:
-            return demanded, mapping + len(params.traffic) * len(params.sizes) * _seconds(params.duration)
+            return demanded, mapping + len(params.traffic) * len(params.sizes) * value_seconds(params.duration)
         kinds, curve = len(params.traffic), _curve_sizes(params, facts, ())
-        once = kinds * len(curve) * _seconds(params.duration * _CURVE_PART) + mapping
-        each = kinds * _USUAL_LEVELS * _seconds(params.duration) + mapping
+        once = kinds * len(curve) * value_seconds(params.duration * _CURVE_PART) + mapping
+        each = kinds * _USUAL_LEVELS * value_seconds(params.duration) + mapping
         return demanded, once / self.expected(params) + each
 
     def processes(self, params: BandwidthSweepParams, context: Context) -> Sequence[Step]:
@@ -293,10 +286,6 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
             better="higher",
         )
         return (curve,) if series else ()
-
-
-def _seconds(duration_s: float) -> float:
-    return value_seconds(duration_s)
 
 
 def _measuring_cpus(params: BandwidthSweepParams, facts: HostFacts) -> tuple[int, ...]:

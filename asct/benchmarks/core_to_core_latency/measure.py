@@ -20,11 +20,10 @@ from asct.benchmarks.core_to_core_latency.params import CoreToCoreLatencyParams
 from asct.instruments.memory.kernel_flags import MOVED, noise_flags, page_flags
 from asct.sdk.facts import HostFacts
 from asct.sdk.record import Measurement, Scalar, Stats, doubtful
-from asct.sdk.samples import KernelRun, number, sample_stats, stats_of
+from asct.sdk.samples import PS, KernelRun, number, sample_stats, stats_of
 from asct.statistics.robust import median
 from asct.statistics.visits import moved
 
-PS: Final = 1e-12
 METRICS: Final = {CHAIN: "latency", "token": "one_way", "cas": "one_way"}
 DISTURBED: Final = 1.1
 """Pairs in a round disturbed each other if their latency is more than this multiple of their latency when measured

@@ -7,8 +7,8 @@ from typing import Annotated, Final, Literal
 from pydantic import BeforeValidator, Field
 
 from asct.instruments.memory.settings import (
-    INTEGERS,
     LISTED,
+    Cpus,
     PageKind,
     Share,
     cycle_base_setting,
@@ -18,7 +18,6 @@ from asct.instruments.memory.settings import (
 )
 from asct.instruments.memory.visits import VisitedParams
 from asct.sdk.params import Duration, Size, setting
-from asct.values.cpulist import MAX_CPU
 from asct.values.duration import parse_duration
 
 Method = Literal["token", "cas", "chain"]
@@ -55,7 +54,7 @@ class CoreToCoreLatencyParams(VisitedParams):
         pitfalls="The number of pairs grows with the square of the number of CPUs; `asct plan` shows the estimated "
         "time.",
     )
-    cpus: Annotated[tuple[Annotated[int, Field(ge=0, le=MAX_CPU)], ...], INTEGERS] = setting(
+    cpus: Cpus = setting(
         (), "CPUs whose pairs are measured, for example `0-3,96`; if unset, `all_cpus` selects them", max_length=1024
     )
     methods: Annotated[tuple[Method, ...], LISTED] = setting(

@@ -24,7 +24,7 @@ from asct.benchmarks.latency_sweep.command import (
 from asct.instruments.memory.kernel_flags import NOISE_FLAGS, PAGE_FLAGS
 from asct.instruments.memory.quantities import CURVE_LATENCY, LEVEL_END, LEVEL_LATENCY
 from asct.instruments.memory.settings import from_pools, in_cycles
-from asct.instruments.memory.sizes import page_privileges
+from asct.instruments.memory.sizes import LEVELS, page_privileges
 from asct.instruments.memory.visits import VISIT_FLAGS, VISITS_MOST, VisitedBenchmark, variations, visit, visit_number
 from asct.sdk.benchmark import Context, ResultField
 from asct.sdk.metric import Coords, Metric
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from asct.sdk.samples import KernelRun
     from asct.sdk.step import Output, Step
 
-LEVELS = ("L1", "L2", "L3", "L4", "LLC", "DRAM")
 _EXAMPLES: dict[str, tuple[int, int, int, float]] = {
     "l1": (128, 49_152, 24_640, 1.3e-9),
     "l2": (55_104, 1_048_576, 551_808, 3.9e-9),

@@ -21,7 +21,7 @@ from asct.instruments.memory.sizes import CACHES, SET_FLAG, working_set_flags
 from asct.instruments.memory.visits import VISIT_FLAGS
 from asct.sdk.facts import HostFacts
 from asct.sdk.record import DISAGREES, Measurement, Scalar, Stats
-from asct.sdk.samples import KernelRun, number, sample_stats
+from asct.sdk.samples import PS, KernelRun, number, sample_stats
 from asct.sdk.step import Output
 from asct.statistics.knee import Point, knee_index, response_at, throughput_at
 from asct.statistics.robust import median
@@ -58,8 +58,6 @@ FLAGS: Final[dict[str, str]] = {
 }
 """All flags, with their meanings."""
 
-
-PS: Final = 1e-12
 _WINDOWS_LEAST: Final = 21
 
 

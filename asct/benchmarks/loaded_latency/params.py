@@ -13,6 +13,7 @@ from asct.instruments.memory.settings import (
     LISTED,
     AutoSize,
     Bandwidth,
+    Cpus,
     PageKind,
     cycle_base_setting,
     memory_node_setting,
@@ -27,7 +28,6 @@ from asct.sdk.params import Duration, setting
 DELAYS: Final = (3000, 900, 500, 180, 100, 80, 70, 50, 40, 30, 20, 10, 0)
 
 _Delay = Annotated[int, Field(ge=0, le=100_000)]
-_Cpu = Annotated[int, Field(ge=0, le=65_535)]
 
 
 def _bytes(value: object) -> object:
@@ -106,12 +106,12 @@ class LoadedLatencyParams(VisitedParams):
     memory_node: int | None = memory_node_setting(
         "NUMA node whose memory the chain and the load use; if unset, each CPU uses memory on its own node"
     )
-    load_cpus: Annotated[tuple[_Cpu, ...], INTEGERS] = setting(
+    load_cpus: Cpus = setting(
         (),
         "CPUs that generate the load, one thread each; if unset, all usable CPUs except the one that measures latency",
         max_length=8192,
     )
-    bw_cpu_blocklist: Annotated[tuple[_Cpu, ...], INTEGERS] = setting(
+    bw_cpu_blocklist: Cpus = setting(
         (), "CPUs that must not generate load, in addition to the CPU that measures latency", max_length=8192
     )
     pages: PageKind = pages_setting()

@@ -9,7 +9,7 @@ from typing import ClassVar, Final
 from asct.benchmarks.storage_hdd.measure import ZoneResult, measurements
 from asct.benchmarks.storage_hdd.params import HddParams, Zone, ZoneWorkload, zone_visits, zones_of
 from asct.benchmarks.storage_hdd.report import all_tables, zone_figures
-from asct.instruments.fio.benchmark import ASSUMED_WRITE_BYTES_PER_S, OLDEST_FIO
+from asct.instruments.fio.benchmark import ASSUMED_WRITE_BYTES_PER_S, FIO_BYTES, OLDEST_FIO
 from asct.instruments.fio.contradictions import contradictions
 from asct.instruments.fio.depth import DepthBenchmark
 from asct.instruments.fio.devices import device_values
@@ -39,7 +39,6 @@ _WHAT: Final[dict[str, tuple[Unit, Better, str]]] = {
     "latency": ("s", "lower", "Mean latency"),
 }
 _START_SECONDS: Final = 0.8
-_FIO_BYTES: Final = 64 * 2**20
 _DISK_BYTES_PER_S: Final = 250_000_000
 _DISK_REQUESTS_PER_S: Final = 400
 """Rates of a typical disk: bytes per second for a stream in the outer zones, and requests per second for random writes
@@ -120,7 +119,7 @@ class StorageHdd(DepthBenchmark[HddParams]):
             kernels=(GUARD,),
             tools=(("fio", OLDEST_FIO),),
             optional_tools=("mpstat",),
-            memory_bytes=_FIO_BYTES + whole.requested_depth * max(cell.block_size for cell in cells),
+            memory_bytes=FIO_BYTES + whole.requested_depth * max(cell.block_size for cell in cells),
             scratch=Scratch(SCRATCH_NAME, scratch_bytes(whole)) if params.makes_file else None,
             seconds=seconds,
             writes_bytes=((target, written),) if params.writes else (),

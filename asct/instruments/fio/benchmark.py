@@ -33,7 +33,7 @@ _LIKELY_WRITES_PER_S: Final = 75_000
 """Sustained write rate of an ordinary NVMe drive: 1 GB/s for large requests and 300 MB/s for 4 KiB requests. The drive
 qualifications use the same rates to estimate their usual duration."""
 _START_SECONDS: Final = 0.5
-_FIO_BYTES: Final = 64 * 2**20
+FIO_BYTES: Final = 64 * 2**20
 
 P = TypeVar("P", bound=FioParams)
 
@@ -68,7 +68,7 @@ class FioBenchmark(DepthBenchmark[P]):
             kernels=(GUARD,),
             tools=(("fio", OLDEST_FIO), *raid_tools(params)),
             optional_tools=("mpstat",),
-            memory_bytes=_FIO_BYTES + max(map(_buffer_bytes, stages)),
+            memory_bytes=FIO_BYTES + max(map(_buffer_bytes, stages)),
             scratch=Scratch(SCRATCH_NAME, scratch_bytes(params)) if params.makes_file else None,
             seconds=seconds,
             longest_s=seconds,

@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
+from asct.instruments.fio.metrics import DIRECTIONS
 from asct.instruments.fio.rows import (
     AXIS_TITLES,
     LOADS,
     MOST_SERIES,
     SCALES,
-    SIDES,
     SIZES,
     FigureView,
     PointRow,
@@ -149,8 +149,13 @@ def _chart(what: FigureQuantity, view: FigureView, several_views: bool) -> Figur
 def _side_metrics(metric: str, rows: Sequence[PointRow]) -> dict[str, str]:
     """Return the metrics, keyed by line name, for each direction with requests and, if there are several directions,
     for their total."""
-    found = {side: f"{side}_{metric}" for side in SIDES if any(row.value(f"{side}_iops") is not None for row in rows)}
+    found = {side: f"{side}_{metric}" for side in _sides(rows, "iops")}
     return found | {"total": metric} if len(found) > 1 else found
+
+
+def _sides(rows: Sequence[PointRow], metric: str) -> list[str]:
+    """Return the directions that have a value of a metric."""
+    return [side for side in DIRECTIONS if any(row.value(f"{side}_{metric}") is not None for row in rows)]
 
 
 def _axis(over: str, rows: Sequence[PointRow]) -> Axis:
@@ -208,7 +213,7 @@ def _load_series(view: FigureView, metric: str) -> tuple[Series, ...]:
     direction.
     """
     found = []
-    directions = [side for side in SIDES if any(row.value(f"{side}_{metric}") is not None for row in view.rows)]
+    directions = _sides(view.rows, metric)
     for name, rows in view.groups.items():
         for side in directions:
             known = [row for row in rows if row.value(f"{side}_{metric}") is not None]

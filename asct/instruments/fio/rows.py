@@ -13,7 +13,6 @@ from asct.values.grouping import grouped
 from asct.values.size import format_size
 
 T = TypeVar("T")
-SIDES: Final = ("read", "write", "trim")
 SIZES: Final = frozenset({"block_size", "filesize", "offset", "zonesize", "zonerange"})
 _SPEAKING: Final = frozenset({STAGE, "rw", "block_size", "engine"})
 """Settings whose values are self-explanatory, so that labels omit the setting names."""

@@ -8,9 +8,8 @@ from typing import Any, Final
 
 from asct.instruments.memory.kernel_flags import noise_flags
 from asct.sdk.record import Stats
-from asct.sdk.samples import interval, number, sample_stats
+from asct.sdk.samples import PS, interval, number, sample_stats
 
-PS: Final = 1e-12
 _BATCHES_LEAST: Final = 21
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 from pydantic import BeforeValidator, Field
 
 from asct.sdk.params import Size, listed, setting
-from asct.values.cpulist import parse_integers
+from asct.values.cpulist import MAX_CPU, parse_integers
 from asct.values.quantity import parse_quantity
 
 if TYPE_CHECKING:
@@ -63,6 +63,8 @@ AutoSize = Annotated[Size | None, AUTO]
 """A size in bytes. None or `auto` means that asct determines it."""
 INTEGERS: Final = BeforeValidator(integers)
 """A list of integers; also accepts a single number, or text with ranges such as `3000,900,5-9:2`."""
+Cpus = Annotated[tuple[Annotated[int, Field(ge=0, le=MAX_CPU)], ...], INTEGERS]
+"""CPU numbers; also accepts text such as `0,2-5`."""
 Bandwidth = Annotated[float, BeforeValidator(_bandwidth), Field(gt=0, le=1e18, json_schema_extra={"unit": "B/s"})]
 """Bytes per second; accepts `20 GB/s` (decimal) and `20 GiB/s`. The maximum fits into the 63-bit integers of the
 kernels."""

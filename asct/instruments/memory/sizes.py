@@ -50,8 +50,8 @@ SET_FLAGS: Final = {
     SET_FLAG: "the working set is smaller than twice the cache size, so part of the traffic never reached "
     "memory; free some memory, or set a larger `data_size`",
 }
-CACHE_LEVELS: Final = ("L1", "L2", "L3", "L4", "LLC")
 MEMORY_LEVEL: Final = "DRAM"
+LEVELS: Final = ("L1", "L2", "L3", "L4", "LLC", MEMORY_LEVEL)
 _START_S: Final = 0.05
 _MAP_S_PER_GIB: Final = 0.25
 _TYPICAL_OPTIMUM: Final = 600 << 20
@@ -66,7 +66,7 @@ def level_sizes(context: Context, facts: HostFacts, cpus: Sequence[int]) -> dict
     Threads that share a level divide the size for a single thread among themselves.
     """
     found: dict[str, int] = {}
-    for level in (*CACHE_LEVELS, MEMORY_LEVEL):
+    for level in LEVELS:
         size = context.needs.get(f"{CACHE.alias}.{level.lower()}.optimum_size")
         if size is not None:
             found[level] = level_size(facts, cpus, level, int(size))

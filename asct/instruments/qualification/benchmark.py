@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar, Final, NamedTuple, TypeVar
 
-from asct.instruments.fio.benchmark import ASSUMED_WRITE_BYTES_PER_S, OLDEST_FIO, likely_rate
+from asct.instruments.fio.benchmark import ASSUMED_WRITE_BYTES_PER_S, FIO_BYTES, OLDEST_FIO, likely_rate
 from asct.instruments.fio.contradictions import contradictions
 from asct.instruments.fio.depth import DepthBenchmark
 from asct.instruments.fio.devices import device_values
@@ -141,7 +141,6 @@ FLAGS: Final[Mapping[str, str]] = FIO_FLAGS | {
     FAST: "measured with the `fast` profile: each workload ran once, until its rate settled",
     MOVED: "`fast` profile: in every pass, the tracked workloads changed while the others were measured",
 }
-_FIO_BYTES: Final = 64 * MIB
 _CACHES: Final = {"on": "write back", "off": "write through"}
 
 Q = TypeVar("Q", bound=QualificationParams)
@@ -182,7 +181,7 @@ class Qualification(DepthBenchmark[Q]):
             kernels=(GUARD,),
             tools=(("fio", OLDEST_FIO), *(((tool, ""),) if tool else ()), *raid_tools(params)),
             optional_tools=("nvme", "blkdiscard") if params.purge == "auto" and params.file_names else (),
-            memory_bytes=_FIO_BYTES + params.numjobs * params.iodepth * max(params.sizes),
+            memory_bytes=FIO_BYTES + params.numjobs * params.iodepth * max(params.sizes),
             scratch=Scratch(SCRATCH_NAME, scratch_bytes(whole)) if params.makes_file else None,
             seconds=cost.usual_s,
             longest_s=cost.longest_s,
