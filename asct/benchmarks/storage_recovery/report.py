@@ -9,11 +9,12 @@ from typing import Final
 
 from asct.benchmarks.storage_recovery.params import SCATTER, STREAM
 from asct.instruments.fio.devices import device_table
-from asct.instruments.qualification.demand_report import demand_figures, demand_tables
+from asct.instruments.qualification.demand_report import demand_figures, demand_tables, rows_of
 from asct.instruments.qualification.settings import size_name
+from asct.instruments.qualification.tables import first_repeat
 from asct.sdk.figure import Axis, Column, Figure, Line, Series, Table
 from asct.sdk.record import Record
-from asct.sdk.rows import FLAGS_COLUMN, Row, at, by_point, flag_cell, flags_of, middle, point_label, rows_by, series_of
+from asct.sdk.rows import FLAGS_COLUMN, Row, at, by_point, flag_cell, flags_of, middle, point_label, series_of
 from asct.values.grouping import grouped
 
 _US: Final = 1e-6
@@ -77,7 +78,7 @@ def _table(
 ) -> Table:
     """Return a table with one row for each combination of the coordinates in `keys`. The columns specify the
     metrics."""
-    rows = tuple(row for mine in by_point(records) for row in rows_by(mine, keys, columns))
+    rows = rows_of(records, keys, columns)
     metrics = {column.key for column in columns}
     flags = flags_of(one for one in records if one.metric in metrics and set(one.coords) == set(keys))
     return Table(slug, title, (*columns, FLAGS_COLUMN), rows, () if bulk else (UNITS_NOTE,), flags, bulk)
@@ -121,19 +122,13 @@ def recovery_figures(records: Sequence[Record]) -> Sequence[Figure]:
     return tuple(found)
 
 
-def _first(mine: Sequence[Record]) -> list[Record]:
-    """Return the records of the first repeat."""
-    lowest = min(record.repeat for record in mine)
-    return [record for record in mine if record.repeat == lowest]
-
-
 def _bursts(mine: Sequence[Record], label: str, slug: str) -> list[Figure]:
-    bursts = grouped(at(_first(mine), "burst_iops"), lambda one: float(one.coords["wait"]))
+    bursts = grouped(at(first_repeat(mine), "burst_iops"), lambda one: float(one.coords["wait"]))
     if not bursts:
         return []
     series = [_by_burst(f"{wait:g} s pause, bursts", records) for wait, records in bursts.items()]
     longest = max(len(one.x) for one in series)
-    for record in at(_first(mine), "baseline_iops"):
+    for record in at(first_repeat(mine), "baseline_iops"):
         name = f"{float(record.coords['wait']):g} s pause, then without pauses"
         series.append(series_of(name, (1, longest), [[record], [record]]))
     caption = "IOPS of each burst after a pause, and the level of the subsequent writes without pauses."
@@ -180,7 +175,7 @@ def _spells(mine: Sequence[Record], label: str, slug: str) -> list[Figure]:
 
 def _course(mine: Sequence[Record], metric: str, spell: str) -> Series:
     """Return the rounds of a phase as a series plotted against the times at which the rounds end."""
-    records = _first(mine)
+    records = first_repeat(mine)
     times = {record.coords["round"]: record.value for record in at(records, "spell_time", spell=spell)}
     rounds = sorted(at(records, metric, spell=spell), key=lambda one: int(one.coords["round"]))
     return series_of(spell, [times[one.coords["round"]] for one in rounds], [[one] for one in rounds])

@@ -10,7 +10,7 @@ from typing import Final
 from asct.instruments.qualification.demand import NOISY
 from asct.instruments.qualification.figures import verification_figure
 from asct.instruments.qualification.responses import PERCENTILES, response_figure
-from asct.instruments.qualification.tables import window_row, windows_table
+from asct.instruments.qualification.tables import first_repeat, window_row, windows_table
 from asct.sdk.figure import Axis, Column, Figure, Heatmap, Line, Series, Table
 from asct.sdk.record import Record
 from asct.sdk.rows import FLAGS_COLUMN, Row, at, by_point, flag_cell, flags_of, middle, rows_by, series_of
@@ -103,19 +103,13 @@ def _reached(mine: Sequence[Record], stage: str) -> bool:
     return not any(NOISY in record.flags for record in at(mine, "matrix_rounds"))
 
 
-def _first(mine: Sequence[Record]) -> list[Record]:
-    """Return the records of the first repeat."""
-    lowest = min(record.repeat for record in mine)
-    return [record for record in mine if record.repeat == lowest]
-
-
 def _load_of(record: Record) -> Load:
     return int(record.coords["numjobs"]), int(record.coords["iodepth"])
 
 
 def _courses(mine: Sequence[Record], stage: str) -> dict[Load, list[Record]]:
     """Return the rounds of the first repeat at each load with the highest number of jobs, highest load first."""
-    rounds = sorted(at(_first(mine), "round_iops", stage=stage), key=lambda one: int(one.coords["round"]))
+    rounds = sorted(at(first_repeat(mine), "round_iops", stage=stage), key=lambda one: int(one.coords["round"]))
     found = grouped(rounds, _load_of)
     most = max((jobs for jobs, _ in found), default=0)
     return {load: found[load] for load in sorted(found, reverse=True) if load[0] == most}
@@ -123,7 +117,7 @@ def _courses(mine: Sequence[Record], stage: str) -> dict[Load, list[Record]]:
 
 def _window(mine: Sequence[Record], stage: str) -> list[Record]:
     """Return the rounds in the measurement window for the highest load, or an empty list if there is no window."""
-    first = _first(mine)
+    first = first_repeat(mine)
     sizes = at(first, "window_excursion", stage=stage)
     rounds = next(iter(_courses(mine, stage).values()), [])
     return rounds[-int(sizes[0].coords["window"]) :] if sizes else []
@@ -139,7 +133,7 @@ def demand_figures(mine: Sequence[Record], label: str, slug: str) -> list[Figure
         grouped(at(mine, "response_share"), lambda one: str(one.coords["point"])),
         f"demand-responses{slug}",
         f"Response times by demand{label}",
-        "".join(_summary(mine, str(record.coords["point"])) for record in at(_first(mine), "response_mean")),
+        "".join(_summary(mine, str(record.coords["point"])) for record in at(first_repeat(mine), "response_mean")),
     )
     return [
         *_rounds(mine, label, slug),
@@ -175,7 +169,7 @@ def _rounds(mine: Sequence[Record], label: str, slug: str) -> list[Figure]:
             )  # fmt: skip
         window = _window(mine, stage)
         if window:
-            half = float(at(_first(mine), "window_excursion", stage=stage)[0].coords["excursion"]) / 200.0
+            half = float(at(first_repeat(mine), "window_excursion", stage=stage)[0].coords["excursion"]) / 200.0
             title = f"Steady state verification, {name}{label}"
             found.append(verification_figure(f"demand-window-{stage}{slug}", title, window, half, "iops"))
     return found

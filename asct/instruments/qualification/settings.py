@@ -52,21 +52,12 @@ class Workload:
     @property
     def label(self) -> str:
         """The label used in reports: `64k 65/35`."""
-        return f"{self.title or size_name(self.block_size)} {_shares(self.reads)}"
+        return f"{self.title or size_name(self.block_size)} {self.reads}/{100 - self.reads}"
 
     @property
     def coords(self) -> dict[str, Scalar]:
         """The coordinates of the workload's values."""
         return dict(self.place) or {"block_size": self.block_size, "rwmixread": self.reads}
-
-
-def cell_label(block_size: int, reads: int) -> str:
-    """Format a block size with the percentages of reads and writes: `64k 65/35`."""
-    return f"{size_name(block_size)} {_shares(reads)}"
-
-
-def _shares(reads: int) -> str:
-    return f"{reads}/{100 - reads}"
 
 
 def size_name(size: int) -> str:
@@ -82,11 +73,6 @@ class TrackedMetric:
 
     cell: Workload
     quantity: Quantity
-
-    @property
-    def label(self) -> str:
-        """The label used in reports: `iops 4k 0/100`."""
-        return f"{self.quantity} {self.cell.label}"
 
 
 @dataclass(frozen=True, slots=True)

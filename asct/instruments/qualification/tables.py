@@ -8,7 +8,7 @@ from typing import Final
 
 from asct.instruments.fio.devices import device_table
 from asct.instruments.qualification.results import BURST
-from asct.instruments.qualification.settings import cell_label, size_name
+from asct.instruments.qualification.settings import Workload, size_name
 from asct.sdk.figure import Column, Table
 from asct.sdk.record import Record, Scalar
 from asct.sdk.rows import Row, at, by_point, flags_of, middle, point_label
@@ -48,8 +48,7 @@ class QualificationView:
     @property
     def first_repeat(self) -> Sequence[Record]:
         """The records of the first repeat."""
-        lowest = min(record.repeat for record in self.records)
-        return [record for record in self.records if record.repeat == lowest]
+        return first_repeat(self.records)
 
     @property
     def phases(self) -> list[str]:
@@ -102,6 +101,12 @@ class QualificationView:
     def flags(self, metric: str, **coords: Scalar) -> tuple[str, ...]:
         """Return the flags of all values that a metric has at these coordinates."""
         return flags_of(at(self.records, metric, **coords))
+
+
+def first_repeat(records: Sequence[Record]) -> list[Record]:
+    """Return the records of the first repeat."""
+    lowest = min(record.repeat for record in records)
+    return [record for record in records if record.repeat == lowest]
 
 
 def views(records: Sequence[Record]) -> list[QualificationView]:
@@ -286,7 +291,7 @@ def _steady_row(view: QualificationView, what: Variable) -> dict[str, Scalar | N
     return {
         "point": view.label or None,
         "phase": phase_label(what.phase) or None,
-        "variable": f"{what.quantity} {cell_label(*what.place)}",
+        "variable": f"{what.quantity} {Workload(*what.place).label}",
         "reached": "reached" if view.steady(what.phase) else "NOT reached",
         "rounds": "{} to {}".format(*view.window_rounds(what.phase)),
         "values": ", ".join(format_quantity(value, unit, 4) for value in values),
