@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from asct.sdk.record import Stats
-from asct.sdk.step import Kernel, Output
+from asct.sdk.step import Output
 from asct.statistics.quantiles import median_interval
 from asct.statistics.robust import mad, median
 from asct.statistics.series import ratio_half_width
@@ -37,7 +37,7 @@ def read_kernel(output: Output) -> KernelRun:
     Raises ValueError if the kernel failed, or if its output is incomplete or does not have the expected format and
     version.
     """
-    name = _name(output)
+    name = output.step.program.name
     objects = _objects(output, name)
     end = objects[-1] if objects and objects[-1].get("t") == "end" else None
     if end is None or output.status != 0 or end.get("ok") is not True:
@@ -118,11 +118,6 @@ def rate_stats(amounts: Sequence[float], seconds: Sequence[float], least_s: floa
         return stats
     half += rate * least_s / lasted
     return stats.model_copy(update={"ci95": (max(0.0, rate - half), rate + half)})
-
-
-def _name(output: Output) -> str:
-    program = output.step.program
-    return program.name if isinstance(program, Kernel) else output.step.name
 
 
 def _objects(output: Output, name: str) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from asct.benchmarks.core_to_core_latency.pairs import CHAIN, DATA, Order, PairLatency, both_ways
 from asct.sdk.figure import Axis, Bars, Column, Figure, Heatmap, Series, Table
 from asct.sdk.record import Record
-from asct.sdk.rows import FLAGS_COLUMN, Row, by_point, flags_of, point_label, swept_cells, swept_columns
+from asct.sdk.rows import FLAGS_COLUMN, Row, at, by_point, flags_of, middle, series_name, swept_cells, swept_columns
 from asct.statistics.robust import median
 from asct.values.grouping import grouped
 
@@ -62,11 +62,6 @@ class StoredPairs:
         if len(nodes) > 1 or not all(self.methods(data) for data in DATA):
             return {data: found for data in DATA if (found := self.methods(data))}
         return {f"node {min(nodes)}": {**grouped(self.cells, lambda cell: cell.method)}}
-
-    def single(self, metric: str) -> float | None:
-        """Return the median of a metric over all its records, or None if there are none."""
-        values = [record.value for record in self.records if record.metric == metric]
-        return median(values) if values else None
 
 
 Setting = Callable[[str, str], Any]
@@ -335,7 +330,7 @@ def _heatmap(
     names = tuple(map(str, cpus))
     return Heatmap(
         slug=f"heatmap-{method}-{place[1]}",
-        title=_title(f"Core to core, {method}", point, place[0]),
+        title=series_name(f"Core to core, {method}, {place[0]}", point.records[0]),
         caption=f"{_CAPTIONS[method]} CPUs are in topology order; lines separate {blocks}.",
         x_title="CPU B",
         y_title="CPU A",
@@ -352,9 +347,9 @@ def _heatmap(
 
 def _ceiling(point: StoredPairs) -> float | None:
     """Return the value of the `heatmap_vmax` setting, converted to cycles with the measured clock if necessary."""
-    clock = point.single("core_clock")
     if not point.in_cycles:
         return point.ceiling_s
+    clock = middle(at(point.records, "core_clock"))
     return None if clock is None else point.ceiling_s * clock
 
 
@@ -370,7 +365,7 @@ def _histogram(point: StoredPairs, cells: Mapping[str, Sequence[PairLatency]], p
         series.append(Series(method, labels, tuple(map(float, counts)), host=point.records[0].host))
     return Bars(
         slug=f"histogram-{place[1]}",
-        title=_title("Pairs of CPUs by latency", point, place[0]),
+        title=series_name(f"Pairs of CPUs by latency, {place[0]}", point.records[0]),
         caption="Number of pairs in each range; for `chain`, both directions are counted.",
         x=Axis(f"Latency ({point.unit})", "", "category"),
         y=Axis("Pairs", "1", counts=True),
@@ -403,7 +398,3 @@ def _bin_of(value: float, edges: Sequence[float]) -> int:
     last = len(edges) - 2
     width = (edges[-1] - edges[0]) / (last + 1)
     return min(last, int((value - edges[0]) / width)) if width > 0 else 0
-
-
-def _title(what: str, point: StoredPairs, place: str) -> str:
-    return ", ".join(filter(None, (what, place, point_label(point.records[0], ""))))

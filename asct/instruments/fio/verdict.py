@@ -66,12 +66,6 @@ def in_flight(document: Document) -> float:
     )
 
 
-def _little(params: FioParams, document: Document, depth: int) -> bool | None:
-    """Return whether `depth` requests were in flight on average, or None if the settings do not maintain the depth."""
-    held = not any(section.paced or section.syncs for _, section in sections_of(params))
-    return little_holds(document, depth) if held else None
-
-
 def little_holds(document: Document, depth: int) -> bool:
     """Return whether `depth` requests were in flight on average.
 
@@ -108,9 +102,12 @@ def _any_shallow(params: FioParams, document: Document, facts: HostFacts) -> boo
 
 
 def is_shallow(job: JobResult, iodepth: int) -> bool:
-    """Return whether a job issued too few requests at full depth, or False if it had too few requests to tell."""
-    target = min(_DEEPEST, 1 << (iodepth.bit_length() - 1))
-    return _has_many(job, iodepth) and _share_at(job, target) < _DEEP_PERCENT
+    """Return whether a job issued too few requests at full depth, or False if it had so few requests that the first
+    ones, which find the queue empty, are not negligible."""
+    full = min(_DEEPEST, 1 << (iodepth.bit_length() - 1))
+    many = sum(part.ios for part in job.directions.values()) >= _MANY * iodepth
+    shares = ((int(level.strip("><=")), share) for level, share in job.depth_shares.items())
+    return many and sum(share for level, share in shares if level >= full) < _DEEP_PERCENT
 
 
 def submission_blocks(document: Document, depth: int) -> bool:
@@ -122,15 +119,6 @@ def submission_blocks(document: Document, depth: int) -> bool:
     lasted = sum(job.runtime_ms / 1000.0 for job in document.jobs)
     cpu = sum(job.cpu_s for job in document.jobs)
     return depth > len(document.jobs) and within - cpu > _WAITING_SHARE * lasted
-
-
-def _share_at(job: JobResult, depth: int) -> float:
-    return sum(share for level, share in job.depth_shares.items() if int(level.strip("><=")) >= depth)
-
-
-def _has_many(job: JobResult, depth: int) -> bool:
-    """Return whether a job has so many requests that the first ones, which find the queue empty, are negligible."""
-    return sum(part.ios for part in job.directions.values()) >= _MANY * depth
 
 
 def _cpu_flags(params: FioParams, document: Document, cpu: CpuLoad | None, facts: HostFacts) -> dict[str, bool]:
@@ -164,10 +152,10 @@ def point_flags(
     ended_early = bool(watch.stopped) or params.io_size is not None
     shortest_ms = min(job.runtime_ms for job in document.jobs)
     depth = effective_depth(params, facts)
-    little = _little(params, document, depth)
+    held = not any(section.paced or section.syncs for _, section in sections_of(params))
     sizes = [[_bytes(device) for device in devices] for devices in (watch.before, watch.after)]
     found = {
-        "littles-law": little is False,
+        "littles-law": held and not little_holds(document, depth),
         "depth-not-honoured": depth < sum(section.requested_depth for _, section in sections_of(params)),
         "depth-not-reached": _any_shallow(params, document, facts),
         "depth-rounded": any(is_rounded(section, facts) for _, section in sections_of(params)),
@@ -179,7 +167,7 @@ def point_flags(
         "memory-filesystem": params.makes_file and facts.work_filesystem in _MEMORY_FILESYSTEMS,
         **_cpu_flags(params, document, cpu, facts),
         "throttled": throttled(watch.drives, watch.members_after or watch.after),
-        "little-unchecked": little is None,
+        "little-unchecked": not held,
         f"coverage-{coverage.why}": bool(coverage.why),
     }
     found |= dict.fromkeys(raid_flags(watch), True)
