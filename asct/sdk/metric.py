@@ -29,6 +29,11 @@ class Metric(NamedTuple):
     coords: Mapping[str, tuple[str, ...] | None] = {}
     comparable: bool = True
 
+    @classmethod
+    def info(cls, name: str, unit: Unit, help: str, coords: Mapping[str, tuple[str, ...] | None] = {}) -> Metric:
+        """Return a metric for information only: no value is better than another, and values are not compared."""
+        return cls(name, unit, "neither", help, coords, comparable=False)
+
 
 class Highlight(NamedTuple):
     """A number at the top of a report, labeled `label`: the best value of `metric` at the coordinates `at`.

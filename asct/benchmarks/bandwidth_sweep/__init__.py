@@ -161,15 +161,13 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
     pictures: ClassVar[Mapping[str, str]] = {"bandwidth-curve": "bandwidth"}
     metrics = (
         *bandwidth_metrics({"level": LEVELS, "size": None, "traffic": WORDS}),
-        Metric("data_size", "B", "neither", "Size at which a level was measured", {"level": LEVELS}, comparable=False),
-        Metric(
+        Metric.info("data_size", "B", "Size at which a level was measured", {"level": LEVELS}),
+        Metric.info(
             "curve_end",
             "B",
-            "neither",
             "Working set at which the bandwidth of one thread is halfway, on a logarithmic scale, between that of this "
             "level and that of the next level",
             {"level": LEVELS},
-            comparable=False,
         ),
         THREADS,
         *CIRCUMSTANCES,

@@ -90,18 +90,13 @@ class CoreToCoreLatency(VisitedBenchmark[CoreToCoreLatencyParams]):
             _RUN,
             False,
         ),
-        Metric(
-            "address_spread",
-            "1",
-            "neither",
-            "Latency of a pair at its slowest memory address, relative to its fastest one",
-            _RUN,
-            False,
+        Metric.info(
+            "address_spread", "1", "Latency of a pair at its slowest memory address, relative to its fastest one", _RUN
         ),
         Metric("core_clock", "Hz", "neither", "Core clock during the measurement", {"memory_node": None}),
-        Metric("page_size", "B", "neither", "Page size in use", {"memory_node": None}, False),
-        Metric("core", "1", "neither", "First CPU on the same core", _CPU, False),
-        Metric("cluster", "1", "neither", "First CPU that shares the last-level cache", _CPU, False),
+        Metric.info("page_size", "B", "Page size in use", {"memory_node": None}),
+        Metric.info("core", "1", "First CPU on the same core", _CPU),
+        Metric.info("cluster", "1", "First CPU that shares the last-level cache", _CPU),
     )
 
     def check(self, params: CoreToCoreLatencyParams) -> Iterable[tuple[str, str]]:

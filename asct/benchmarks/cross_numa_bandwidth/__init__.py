@@ -89,7 +89,7 @@ class CrossNumaBandwidth(BandwidthBenchmark[CrossNumaBandwidthParams]):
     quantities = (PAIR_BANDWIDTH,)
     metrics = (
         *bandwidth_metrics(PAIR),
-        Metric("data_size", "B", "neither", "Working set of each thread", PAIR, comparable=False),
+        Metric.info("data_size", "B", "Working set of each thread", PAIR),
         LEFT_OUT,
         *CIRCUMSTANCES,
     )

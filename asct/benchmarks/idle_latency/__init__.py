@@ -67,12 +67,10 @@ class IdleLatency(VisitedBenchmark[IdleLatencyParams]):
         Metric("latency", "s", "lower", "Time per dependent load", PAIR),
         Metric("latency_cycles", "cycles", "lower", "Time per dependent load in core cycles", PAIR),
         Metric("ratio", "1", "lower", "Latency relative to that of the CPU node's local memory", PAIR),
-        Metric(
-            "distance", "1", "neither", "Distance between nodes, as reported by the system; 10 means local", PAIR, False
-        ),
-        Metric("data_size", "B", "neither", "Working set", PAIR, comparable=False),
+        Metric.info("distance", "1", "Distance between nodes, as reported by the system; 10 means local", PAIR),
+        Metric.info("data_size", "B", "Working set", PAIR),
         Metric("core_clock", "Hz", "neither", "Core clock during the measurement, derived from dependent additions"),
-        Metric("page_size", "B", "neither", "Page size of the memory", PAIR, comparable=False),
+        Metric.info("page_size", "B", "Page size of the memory", PAIR),
         LEFT_OUT,
     )
 

@@ -115,28 +115,20 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
             comparable=False,
         ),
         Metric("local_latency_cycles", "cycles", "lower", "`local_latency` in core cycles", _AT_SIZE, comparable=False),
-        Metric(
-            "lower_bound", "B", "neither", "Smallest working set that belongs to the level", _AT_LEVEL, comparable=False
-        ),
-        Metric("upper_bound", "B", "neither", "Largest working set that the level holds", _AT_LEVEL, comparable=False),
-        Metric(
+        Metric.info("lower_bound", "B", "Smallest working set that belongs to the level", _AT_LEVEL),
+        Metric.info("upper_bound", "B", "Largest working set that the level holds", _AT_LEVEL),
+        Metric.info(
             "tlb_end",
             "B",
-            "neither",
             "Working-set size above which random loads in this level wait for address translations",
             _AT_LEVEL,
-            comparable=False,
         ),
-        Metric(
-            "data_size", "B", "neither", "Working set used to measure the latency of DRAM", _AT_LEVEL, comparable=False
-        ),
-        Metric("optimum_size", "B", "neither", "Working set well inside the level", _AT_LEVEL, comparable=False),
-        Metric("levels", "1", "neither", "Number of levels found", comparable=False),
+        Metric.info("data_size", "B", "Working set used to measure the latency of DRAM", _AT_LEVEL),
+        Metric.info("optimum_size", "B", "Working set well inside the level", _AT_LEVEL),
+        Metric.info("levels", "1", "Number of levels found"),
         Metric("core_clock", "Hz", "neither", "Core clock during the measurement, derived from dependent additions"),
-        Metric("page_size", "B", "neither", "Page size of the memory", comparable=False),
-        Metric(
-            "cache_size", "B", "neither", "Size of each data cache, as reported by the host", {"level": None}, False
-        ),
+        Metric.info("page_size", "B", "Page size of the memory"),
+        Metric.info("cache_size", "B", "Size of each data cache, as reported by the host", {"level": None}),
     )
 
     def check(self, params: LatencySweepParams) -> Iterable[tuple[str, str]]:

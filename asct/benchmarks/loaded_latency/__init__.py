@@ -74,7 +74,7 @@ class LoadedLatency(VisitedBenchmark[LoadedLatencyParams]):
         Metric("share_of_theoretical", "%", "higher", "Bus bandwidth relative to the theoretical peak", _AT),
         Metric("workload_time", "s", "lower", "Run time of the command under load", _AT),
         Metric("idle_workload_time", "s", "lower", "Run time of the command with the load threads idle"),
-        Metric("nops", "1", "neither", "Number of NOPs that results in a target bandwidth", _TARGET, comparable=False),
+        Metric.info("nops", "1", "Number of NOPs that results in a target bandwidth", _TARGET),
         Metric("idle_latency", "s", "lower", "Latency of one dependent load with the load threads idle"),
         Metric("idle_latency_cycles", "cycles", "lower", "Idle latency in core cycles"),
         Metric("peak_bandwidth", "B/s", "higher", "Highest bus bandwidth of any level"),
@@ -83,9 +83,9 @@ class LoadedLatency(VisitedBenchmark[LoadedLatencyParams]):
         Metric("latency_at_80", "s", "lower", "Latency at 80 % of peak bandwidth, interpolated between levels"),
         Metric("bandwidth_at_115", "B/s", "higher", "Bandwidth at which the latency is 115 % of the idle latency"),
         THEORETICAL,
-        Metric("threads", "1", "neither", "Number of load threads, one per CPU", comparable=False),
-        Metric("data_size", "B", "neither", "Working set whose latency was measured", comparable=False),
-        Metric("load_size", "B", "neither", "Working set of each load thread", comparable=False),
+        Metric.info("threads", "1", "Number of load threads, one per CPU"),
+        Metric.info("data_size", "B", "Working set whose latency was measured"),
+        Metric.info("load_size", "B", "Working set of each load thread"),
         *CIRCUMSTANCES,
     )
 

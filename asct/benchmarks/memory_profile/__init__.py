@@ -147,7 +147,7 @@ class MemoryProfile(BandwidthBenchmark[MemoryProfileParams]):
             "Bandwidth of each cache level (useful bytes)",
             {**_TRAFFIC, "level": None},
         ),
-        Metric("data_size", "B", "neither", "Working set of each thread", {"level": None}, comparable=False),
+        Metric.info("data_size", "B", "Working set of each thread", {"level": None}),
         THREADS,
         *CIRCUMSTANCES,
     )

@@ -126,7 +126,7 @@ class PeakBandwidth(BandwidthBenchmark[PeakBandwidthParams]):
         ),
         THEORETICAL,
         THREADS,
-        Metric("data_size", "B", "neither", "Working set of each thread", comparable=False),
+        Metric.info("data_size", "B", "Working set of each thread"),
         *CIRCUMSTANCES,
     )
 

@@ -85,8 +85,8 @@ class StorageHdd(DepthBenchmark[HddParams]):
             _CELL,
         ),
         Metric("slow_zones", "1", "lower", "Number of zones that are far slower than their neighbors", _CELL),
-        Metric("zone_offset", "B", "neither", "First byte of a zone", {"zone": None}, comparable=False),
-        Metric("zone_size", "B", "neither", "Size of each zone", comparable=False),
+        Metric.info("zone_offset", "B", "First byte of a zone", {"zone": None}),
+        Metric.info("zone_size", "B", "Size of each zone"),
         *DEVICE_METRICS,
     )
 

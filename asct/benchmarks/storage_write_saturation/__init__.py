@@ -61,7 +61,7 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
         Metric("iops", "ops/s", "higher", "IOPS in the last rounds"),
         Metric("bandwidth", "B/s", "higher", "Bytes per second in the last rounds"),
         Metric("latency", "s", "lower", "Mean latency in the last rounds"),
-        Metric("cliffs", "1", "neither", "1 if the rate fell by half at any time, otherwise 0", comparable=False),
+        Metric.info("cliffs", "1", "1 if the rate fell by half at any time, otherwise 0"),
         Metric("burst_iops", "ops/s", "higher", "IOPS before the rate first fell by half"),
         Metric("cliff_written", "B", "higher", "Bytes written by the time the rate first fell by half"),
         Metric(
@@ -73,28 +73,17 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
         Metric("cliff_time", "s", "higher", "Time under load until the rate first fell by half"),
         Metric("cliff_ratio", "1", "lower", "Rate before it first fell by half, relative to the rate afterward"),
         *response_metrics(),
-        Metric("written", "B", "neither", "Bytes written in all rounds combined", comparable=False),
-        Metric(
-            "drive_fills", "1", "neither", "How many times the active range was written in all rounds", comparable=False
-        ),
-        Metric("load_time", "s", "neither", "Time under load in all rounds", comparable=False),
-        Metric(
-            "rounds",
-            "1",
-            "neither",
-            "Number of rounds; `ended_by` says why the test ended",
-            _ENDS,
-            comparable=False,
-        ),
+        Metric.info("written", "B", "Bytes written in all rounds combined"),
+        Metric.info("drive_fills", "1", "How many times the active range was written in all rounds"),
+        Metric.info("load_time", "s", "Time under load in all rounds"),
+        Metric.info("rounds", "1", "Number of rounds; `ended_by` says why the test ended", _ENDS),
         Metric("round_iops", "ops/s", "higher", "IOPS in one round", _ROUND),
         Metric("round_bandwidth", "B/s", "higher", "Bytes per second in one round", _ROUND),
         Metric("round_latency", "s", "lower", "Mean latency in one round", _ROUND),
         Metric("round_latency_p99_9", "s", "lower", "99.9th percentile of the latency in one round", _ROUND),
         Metric("round_latency_max", "s", "lower", "Maximum latency in one round", _ROUND),
-        Metric("round_written", "B", "neither", "Bytes written by the end of a round", _ROUND, comparable=False),
-        Metric(
-            "round_time", "s", "neither", "Cumulative time under load at the end of a round", _ROUND, comparable=False
-        ),
+        Metric.info("round_written", "B", "Bytes written by the end of a round", _ROUND),
+        Metric.info("round_time", "s", "Cumulative time under load at the end of a round", _ROUND),
         *TARGET,
     )
 

@@ -179,7 +179,7 @@ class SweepBenchmark(FioBenchmark[S]):
     keywords = ("storage", "dsweep", "io")
     metrics: ClassVar[tuple[Metric, ...]] = (
         *METRICS,
-        Metric(BOUND_METRIC, "s", "neither", "Value of the `latency_bound` setting", comparable=False),
+        Metric.info(BOUND_METRIC, "s", "Value of the `latency_bound` setting"),
     )
     highlights = (
         Highlight("bandwidth", "Highest bandwidth"),

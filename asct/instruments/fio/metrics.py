@@ -8,7 +8,6 @@ if they are not swept, and the engine that `auto` selected.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Final
 
 from asct.instruments.fio.raid import FLAGS as RAID_FLAGS
@@ -58,7 +57,7 @@ def _rates(prefix: str) -> tuple[Metric, ...]:
         Metric(f"{prefix}bandwidth", "B/s", "higher", f"{_BYTES[prefix]} per second, all jobs combined"),
         Metric(f"{prefix}iops", "ops/s", "higher", f"{_REQUESTS[prefix]} completed per second, all jobs combined"),
         Metric(f"{prefix}latency", "s", "lower", f"Mean completion latency{side}, the same as `{prefix}clat_mean`"),
-        _info(f"{prefix}ios", "1", "neither", f"Number of {_REQUESTS[prefix].lower()} completed"),
+        Metric.info(f"{prefix}ios", "1", f"Number of {_REQUESTS[prefix].lower()} completed"),
     )
 
 
@@ -81,24 +80,19 @@ def percentile_text(percent: float) -> str:
     return f"{percent:g}{'st' if percent == 1 else 'th'} percentile"
 
 
-_info = partial(Metric, comparable=False)
 _UNITS: Final = "over the drive's lifetime, in units of 512,000 bytes"
 _OCTAVE: Final = "a completion latency between `latency` and twice that"
 _SECOND: Final[Coords] = {"second": None}
 _DEVICE: Final[Coords] = {"path": None, "when": ("before", "after")}
 DEVICE_METRICS: Final = (
-    _info("device_size", "B", "neither", "Size and type of a target", {"path": None, **dict.fromkeys(IDENTITY)}),
-    _info("device_temperature", "degC", "lower", "Drive temperature", _DEVICE),
-    _info(
-        "device_percentage_used",
-        "%",
-        "neither",
-        "Share of the drive's rated life used, as reported by the drive",
-        _DEVICE,
+    Metric.info("device_size", "B", "Size and type of a target", {"path": None, **dict.fromkeys(IDENTITY)}),
+    Metric("device_temperature", "degC", "lower", "Drive temperature", _DEVICE, False),
+    Metric.info(
+        "device_percentage_used", "%", "Share of the drive's rated life used, as reported by the drive", _DEVICE
     ),
-    _info("device_available_spare", "%", "neither", "Remaining spare blocks, relative to the initial number", _DEVICE),
-    _info("device_media_errors", "1", "neither", "Uncorrectable media errors", _DEVICE),
-    _info("device_data_units_written", "1", "neither", f"Data written by the host {_UNITS}", _DEVICE),
+    Metric.info("device_available_spare", "%", "Remaining spare blocks, relative to the initial number", _DEVICE),
+    Metric.info("device_media_errors", "1", "Uncorrectable media errors", _DEVICE),
+    Metric.info("device_data_units_written", "1", f"Data written by the host {_UNITS}", _DEVICE),
 )
 """Metrics of a target. `asct.instruments.fio.devices` computes their values."""
 
@@ -126,11 +120,9 @@ _BY_STAGE: Final[tuple[Metric, ...]] = (
     Metric("cpu_time_per_io", "s", "lower", "CPU time per request, used by fio and its kernel threads"),
     Metric("host_cpu_time_per_io", "s", "lower", "CPU time per request, across the whole host"),
     Metric("iops_per_core", "ops/s", "higher", "Requests per second of CPU time used by fio and its kernel threads"),
-    _info("in_flight", "1", "neither", "Average number of requests in flight: IOPS x latency"),
-    _info(
-        "queue_depth", "1", "neither", "Maximum number of requests in flight, all jobs combined", dict.fromkeys(CONTEXT)
-    ),
-    _info("coverage", "1", "neither", "Bytes that the drive counted, relative to those that fio counted"),
+    Metric.info("in_flight", "1", "Average number of requests in flight: IOPS x latency"),
+    Metric.info("queue_depth", "1", "Maximum number of requests in flight, all jobs combined", dict.fromkeys(CONTEXT)),
+    Metric.info("coverage", "1", "Bytes that the drive counted, relative to those that fio counted"),
     Metric("section_iops", "ops/s", "higher", "Requests completed per second by one section of the job file", _SECTION),
     Metric(
         "section_bandwidth", "B/s", "higher", "Bytes per second transferred by one section of the job file", _SECTION
@@ -150,11 +142,13 @@ _BY_STAGE: Final[tuple[Metric, ...]] = (
         "Bytes per second transferred by one of several targets, as counted by its drive",
         _TARGET,
     ),
-    _info("second_iops", "ops/s", "higher", "Requests completed per second within the interval", _SECOND),
-    _info("second_bandwidth", "B/s", "higher", "Bytes per second transferred within the interval", _SECOND),
-    _info("second_clat_p50", "s", "lower", "Median completion latency within the interval", _SECOND),
-    _info("second_clat_p99", "s", "lower", "99th percentile of the completion latency within the interval", _SECOND),
-    _info("second_share", "%", "neither", f"Share of the interval's requests with {_OCTAVE}", _SECOND_OCTAVE),
+    Metric("second_iops", "ops/s", "higher", "Requests completed per second within the interval", _SECOND, False),
+    Metric("second_bandwidth", "B/s", "higher", "Bytes per second transferred within the interval", _SECOND, False),
+    Metric("second_clat_p50", "s", "lower", "Median completion latency within the interval", _SECOND, False),
+    Metric(
+        "second_clat_p99", "s", "lower", "99th percentile of the completion latency within the interval", _SECOND, False
+    ),
+    Metric.info("second_share", "%", f"Share of the interval's requests with {_OCTAVE}", _SECOND_OCTAVE),
 )
 METRICS: Final[tuple[Metric, ...]] = (
     *(metric._replace(coords={**metric.coords, STAGE: None}) for metric in _BY_STAGE), *DEVICE_METRICS,

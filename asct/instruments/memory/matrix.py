@@ -15,7 +15,7 @@ from asct.sdk.rows import at, by_point, flags_of, middle, point_label, spread_ce
 
 PAIR: Final[Coords] = {"run_node": None, "memory_node": None}
 """The coordinates of a value in the matrix. Node numbers may have gaps."""
-LEFT_OUT: Final = Metric("left_out", "B", "neither", "Memory required by a skipped node pair", PAIR, False)
+LEFT_OUT: Final = Metric.info("left_out", "B", "Memory required by a skipped node pair", PAIR)
 NO_FREE_MEMORY: Final = "no-free-memory"
 LEFT_OUT_FLAGS: Final = {
     NO_FREE_MEMORY: "the pair was skipped because the memory node has too little free memory; free some memory, or set "

@@ -47,13 +47,11 @@ STREAM_FLAGS: Final[dict[str, str]] = {
 """All flags that a bandwidth measured by the kernel may have, with their meanings."""
 CIRCUMSTANCES: Final = (
     Metric("core_clock", "Hz", "neither", "Core clock during the measurement, derived from dependent additions"),
-    Metric("page_size", "B", "neither", "Page size of the memory", comparable=False),
+    Metric.info("page_size", "B", "Page size of the memory"),
 )
 """The metrics whose values `circumstances` returns."""
-THREADS: Final = Metric("threads", "1", "neither", "Number of concurrent threads, one per CPU", comparable=False)
-THEORETICAL: Final = Metric(
-    "theoretical_bandwidth", "B/s", "neither", "Theoretical peak of all memory channels together", comparable=False
-)
+THREADS: Final = Metric.info("threads", "1", "Number of concurrent threads, one per CPU")
+THEORETICAL: Final = Metric.info("theoretical_bandwidth", "B/s", "Theoretical peak of all memory channels together")
 
 
 WIDTH_PITFALL: Final = (

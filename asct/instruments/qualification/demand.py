@@ -250,19 +250,16 @@ METRICS: Final[tuple[Metric, ...]] = (
     *response_metrics(_POINT),
     Metric("demand_iops", "ops/s", "higher", "IOPS at one load in the matrix", _LOAD),
     Metric("demand_latency", "s", "lower", "Mean latency at one load in the matrix", _LOAD),
-    Metric("matrix_rounds", "1", "neither", "Number of rounds in which the matrix was measured", comparable=False),
+    Metric.info("matrix_rounds", "1", "Number of rounds in which the matrix was measured"),
     Metric(
         "round_iops", "ops/s", "higher", "IOPS in one round of the preconditioning writes or of one load in the matrix",
         {**_STAGE, **_LOAD, "round": None}, False,
     ),
     Metric("window_excursion", "%", "lower", "Largest minus smallest value in the window, relative to the average",
            {**_STAGE, "window": None, "excursion": None}, False),
-    Metric(
-        "window_slope", "%", "neither", "Change in the line fitted to the window, relative to the average",
-        _STAGE, False,
-    ),
+    Metric.info("window_slope", "%", "Change in the line fitted to the window, relative to the average", _STAGE),
     Metric("steady", "1", "higher", "1 if the steady state was reached before the test, otherwise 0", {}, False),
-    Metric("rounds", "1", "neither", "Number of rounds until the steady state was reached", {}, False),
+    Metric.info("rounds", "1", "Number of rounds until the steady state was reached"),
     Metric("steady_iops", "ops/s", "higher", "IOPS in the steady state"),
 )  # fmt: skip
 MOST: Final = {"point": "max", "numjobs": None, "iodepth": None}

@@ -35,13 +35,11 @@ def response_metrics(coords: Coords | None = None) -> tuple[Metric, ...]:
             for name, percent in PERCENTILES.items()
         ),
         Metric("response_max", "s", "lower", "Maximum latency in the histogram run", at),
-        Metric(
+        Metric.info(
             "response_share",
             "%",
-            "neither",
             "Share of the requests that took between `latency` and twice that time",
             at | {"latency": None},
-            comparable=False,
         ),
     )
 

@@ -29,10 +29,9 @@ _PHASE: Final[Coords] = {"phase": None}
 _TRACKED: Final[Coords] = {**_PHASE, **CELL, "quantity": QUANTITIES}
 
 TARGET: Final[tuple[Metric, ...]] = (
-    Metric("active_range", "B", "neither", "Number of bytes that the test uses on the target", comparable=False),
-    Metric("left_out", "B", "neither", "Block size that was skipped because it is smaller than a logical block of "
-                                       "the target", comparable=False,
-           coords={"block_size": None}),
+    Metric.info("active_range", "B", "Number of bytes that the test uses on the target"),
+    Metric.info("left_out", "B", "Block size that was skipped because it is smaller than a logical block of the target",
+                {"block_size": None}),
     *DEVICE_METRICS,
 )  # fmt: skip
 """Metrics that every qualification reports about its target."""
@@ -51,15 +50,13 @@ METRICS: Final[tuple[Metric, ...]] = (
     Metric("round_bandwidth", "B/s", "higher", "Bytes per second in a round", {**CELL, "round": None}, False),
     Metric("round_latency", "s", "lower", "Mean latency in a round", {**CELL, "round": None}, False),
     Metric("steady", "1", "higher", "1 if the steady state was reached, otherwise 0", _PHASE, False),
-    Metric("rounds", "1", "neither", "Number of rounds until the steady state was reached",
-           _PHASE | dict.fromkeys(SETTINGS), False),
+    Metric.info("rounds", "1", "Number of rounds until the steady state was reached", _PHASE | dict.fromkeys(SETTINGS)),
     Metric("window_excursion", "%", "lower", "Largest minus smallest value in the window, relative to the average",
            _TRACKED, False),
-    Metric("window_slope", "%", "neither", "Change in the line fitted to the window, relative to the average",
-           _TRACKED, False),
-    Metric("sentinel_drift", "%", "neither", "`fast` profile: change in the tracked workload during a pass",
-           {**_TRACKED, "pass": None}, False),
-    Metric("written_volume", "B", "neither", "Bytes written since the purge", _PHASE, False),
+    Metric.info("window_slope", "%", "Change in the line fitted to the window, relative to the average", _TRACKED),
+    Metric.info("sentinel_drift", "%", "`fast` profile: change in the tracked workload during a pass",
+                {**_TRACKED, "pass": None}),
+    Metric.info("written_volume", "B", "Bytes written since the purge", _PHASE),
     Metric("purged", "1", "higher", "1 if the target was purged (with `method`), otherwise 0",
            {**_PHASE, "method": None}, False),
     *TARGET,
