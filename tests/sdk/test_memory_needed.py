@@ -9,8 +9,8 @@ from asct.sdk.benchmark import Context
 from tests.benchmarks.test_contract import bare_facts
 
 
-def test_optimum_size_of_a_level() -> None:
+def test_optimum_size_of_memory() -> None:
     context = Context(bare_facts(), "/work", needs={"cache.dram.optimum_size": 1 << 29})
-    assert optimum_size(context, "DRAM") == 1 << 29
-    with pytest.raises(LookupError, match="found no L2 level on this host; set `data_size`"):
-        optimum_size(context, "L2")
+    assert optimum_size(context) == 1 << 29
+    with pytest.raises(LookupError, match="found no DRAM level on this host; set `data_size`"):
+        optimum_size(Context(bare_facts(), "/work", needs={"cache.l2.optimum_size": 1 << 29}))

@@ -20,7 +20,6 @@ from asct.instruments.memory.matrix import (
 from asct.instruments.memory.quantities import PAIR_BANDWIDTH
 from asct.instruments.memory.settings import AutoSize, data_size_setting, duration_setting, iterations_setting
 from asct.instruments.memory.sizes import (
-    MEMORY_LEVEL,
     SET_FLAGS,
     TOO_SMALL,
     aligned,
@@ -115,7 +114,7 @@ class CrossNumaBandwidth(BandwidthBenchmark[CrossNumaBandwidthParams]):
             raise ValueError(
                 "no NUMA node has enough free memory for its threads; free some memory, or set `data_size`"
             )
-        optimum = params.data_size or optimum_size(context, MEMORY_LEVEL)
+        optimum = params.data_size or optimum_size(context)
         steps = []
         for pair in possible:
             large = memory_size(facts, pair.run.cpus, optimum)

@@ -27,7 +27,7 @@ from asct.instruments.memory.matrix import (
 )
 from asct.instruments.memory.quantities import PAIR_LATENCY
 from asct.instruments.memory.settings import from_pools, in_cycles
-from asct.instruments.memory.sizes import CACHE, MEMORY_LEVEL, optimum_size, page_privileges, working_set_note
+from asct.instruments.memory.sizes import CACHE, optimum_size, page_privileges, working_set_note
 from asct.instruments.memory.visits import VisitedBenchmark
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import HostFacts
@@ -93,7 +93,7 @@ class IdleLatency(VisitedBenchmark[IdleLatencyParams]):
 
     def processes(self, params: IdleLatencyParams, context: Context) -> Sequence[Step]:
         """Return one process per pair of nodes with enough free memory. Raises ValueError if there is none."""
-        optimum = optimum_size(context, MEMORY_LEVEL) if params.data_size is None else params.data_size
+        optimum = optimum_size(context) if params.data_size is None else params.data_size
         found = sizes(params, context.facts, optimum)
         if not found:
             raise ValueError(f"no NUMA node has {needed_bytes(optimum)} B of free memory; set a smaller `data_size`")

@@ -12,7 +12,7 @@ from asct.benchmarks.loaded_latency.params import LoadedLatencyParams
 from asct.benchmarks.loaded_latency.report import all_tables, load_curve
 from asct.instruments.memory.quantities import IDLE_LATENCY
 from asct.instruments.memory.settings import from_pools, in_cycles
-from asct.instruments.memory.sizes import CACHE, MEMORY_LEVEL, optimum_size, page_privileges
+from asct.instruments.memory.sizes import CACHE, optimum_size, page_privileges
 from asct.instruments.memory.stream import CIRCUMSTANCES, THEORETICAL
 from asct.instruments.memory.visits import VisitedBenchmark, visit_number
 from asct.sdk.benchmark import Context
@@ -111,7 +111,7 @@ class LoadedLatency(VisitedBenchmark[LoadedLatencyParams]):
 
     def processes(self, params: LoadedLatencyParams, context: Context) -> Sequence[Step]:
         """Return one process for all levels. Raises LookupError if no size is set and none was found."""
-        chain = optimum_size(context, MEMORY_LEVEL) if params.data_size is None else params.data_size
+        chain = optimum_size(context) if params.data_size is None else params.data_size
         asked = arguments(params, context.facts, chain)
         return (Step("load", Kernel(KERNEL), asked, as_root=from_pools(params.pages)),)
 

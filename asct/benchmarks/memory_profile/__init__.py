@@ -167,7 +167,7 @@ class MemoryProfile(BandwidthBenchmark[MemoryProfileParams]):
         """
         facts, cpus = context.facts, usable_cpus(context.facts)
         nodes = local_nodes(facts, cpus)
-        size = params.data_size or level_size(facts, cpus, MEMORY_LEVEL, optimum_size(context, MEMORY_LEVEL))
+        size = params.data_size or level_size(facts, cpus, MEMORY_LEVEL, optimum_size(context))
         widths = tuple(dict.fromkeys(params.widths)) or widths_of(facts)
         sets = [WorkingSet(size, width, f"{_MEMORY}{width}") for width in widths]
         sets += [WorkingSet(inside, label=level) for level, inside in _cache_sizes(params, context).items()]

@@ -148,7 +148,7 @@ class PeakBandwidth(BandwidthBenchmark[PeakBandwidthParams]):
         """Return the single process that measures all access patterns. Raises LookupError if no size is set and none
         was found."""
         cpus = usable_cpus(context.facts)
-        size = params.data_size or level_size(context.facts, cpus, MEMORY_LEVEL, optimum_size(context, MEMORY_LEVEL))
+        size = params.data_size or level_size(context.facts, cpus, MEMORY_LEVEL, optimum_size(context))
         nodes = local_nodes(context.facts, cpus)
         sets = (WorkingSet(size, params.width),)
         call = StreamCall(cpus, sets, params.traffic, params.duration, nodes, params.iterations)

@@ -53,8 +53,7 @@ class BandwidthBenchmark(VisitedBenchmark[P]):
     def expected(self, params: P) -> float:
         """Return the number of visits to assume in estimates. If `visits` is not set, it is between the number of pilot
         visits and the maximum."""
-        pilot = self.pilot(params)
-        return params.visits or (pilot if pilot < VISITS_MIN else (pilot + VISITS_MOST) / 2)
+        return params.visits or (VISITS_MIN + VISITS_MOST) / 2
 
     def needs(self, params: P, facts: HostFacts | None) -> Needs:
         """Return the required resources: the kernel, and the memory and time that all of its threads need."""

@@ -150,11 +150,6 @@ def theoretical_bandwidth_setting() -> Any:
     )
 
 
-def seed_setting(help: str) -> Any:
-    """Declare the setting that seeds a measurement kernel's random numbers."""
-    return setting(1, help, ge=0, le=2**31 - 1)
-
-
 def cycle_base_setting(units: str = "core cycles instead of nanoseconds") -> Any:
     """Declare the setting that selects the unit in tables and figures."""
     return setting(False, f"Show {units} in tables and figures")

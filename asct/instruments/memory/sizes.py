@@ -22,12 +22,11 @@ CACHES: Final = 2
 fit into the cache."""
 
 
-def optimum_size(context: Context, level: str) -> int:
-    """Return a size well inside `level` (DRAM, LLC, L1 ...). Raises LookupError if latency-sweep did not find that
-    level."""
-    found = context.needs.get(f"{CACHE.alias}.{level.lower()}.optimum_size")
+def optimum_size(context: Context) -> int:
+    """Return a size well inside DRAM. Raises LookupError if latency-sweep did not find that level."""
+    found = context.needs.get(f"{CACHE.alias}.dram.optimum_size")
     if found is None:
-        raise LookupError(f"{CACHE.benchmark} found no {level} level on this host; set `data_size`")
+        raise LookupError(f"{CACHE.benchmark} found no {MEMORY_LEVEL} level on this host; set `data_size`")
     return int(found)
 
 

@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final, NamedTuple, TypeVar
 
 from asct.instruments.memory.kernel_flags import MOVED
-from asct.instruments.memory.settings import AUTO, Share, seed_setting, target_interval_setting
+from asct.instruments.memory.settings import AUTO, Share, target_interval_setting
 from asct.sdk.benchmark import Benchmark, Context
 from asct.sdk.params import Params, setting
 from asct.statistics.visits import SAMPLES_MIN, VISITS_MIN, Variation, samples_needed, visits_needed
@@ -51,7 +51,9 @@ class VisitedParams(Params):
         pitfalls=f"With fewer than {VISITS_MIN} visits, there is no interval.",
     )
     target_interval: Share = target_interval_setting(0.1, "a value")
-    seed: int = seed_setting("Seed for the order of the measurements in a visit and for the memory contents")
+    seed: int = setting(
+        1, "Seed for the order of the measurements in a visit and for the memory contents", ge=0, le=2**31 - 1
+    )
 
 
 P = TypeVar("P", bound=VisitedParams)
@@ -77,16 +79,12 @@ class VisitedBenchmark(Benchmark[P]):
         return processes
 
     def steps_known_ahead(self, params: P, facts: HostFacts) -> bool:
-        return self.planned(params) == (params.visits or 1)
-
-    def pilot(self, params: P) -> int:
-        """Return the number of initial visits, whose variance determines the total number if `visits` is not set."""
-        return VISITS_MIN
+        return params.visits is not None
 
     def planned(self, params: P) -> int:
-        """Return the number of visits that the settings request or, if they request none, the number of pilot
-        visits."""
-        return params.visits or self.pilot(params)
+        """Return the number of visits that the settings request or, if they request none, the number of pilot visits,
+        whose variance determines the total number."""
+        return params.visits or VISITS_MIN
 
     def steps(self, params: P, context: Context) -> Sequence[Step]:
         """Return the processes that have not yet run.
@@ -105,7 +103,7 @@ class VisitedBenchmark(Benchmark[P]):
     def plan(self, params: P, context: Context, pilot: int) -> VisitPlan:
         """Return the plan for all visits. `pilot` is the number of processes in the first visits."""
         count = self.planned(params)
-        if params.visits is not None or count == 1:
+        if params.visits is not None:
             return VisitPlan(count)
         earlier = [one for one in variations(context.earlier) if one.samples >= _FEW_SAMPLES]
         if earlier:
