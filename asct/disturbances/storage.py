@@ -40,12 +40,9 @@ def opened(seen: RuleInput) -> Iterator[str]:
 
 
 def mount_of(path: str, mounts: Sequence[Mount]) -> Mount | None:
-    """Return the mount that contains a path, or None if there is none.
-
-    If several file systems share a mount point, return the one mounted last.
-    """
-    holding = [one for one in mounts if PurePosixPath(path).is_relative_to(one.target)]
-    return max(holding, key=lambda one: len(PurePosixPath(one.target).parts), default=None) if holding else None
+    """Return the mount that contains a path, or None if there is none."""
+    holding = (one for one in mounts if PurePosixPath(path).is_relative_to(one.target))
+    return max(holding, key=lambda one: len(PurePosixPath(one.target).parts), default=None)
 
 
 def lowest(name: str, devices: Mapping[str, BlockDevice], seen: set[str]) -> Iterator[BlockDevice]:

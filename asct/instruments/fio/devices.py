@@ -10,6 +10,7 @@ from asct.instruments.guard_output import GuardOutput, GuardTarget
 from asct.instruments.nvme import health_of
 from asct.sdk.figure import Column, Table
 from asct.sdk.record import Measurement, Record, Scalar
+from asct.sdk.rows import Row
 from asct.values.size import format_size
 
 HEALTH: Final = ("percentage_used", "available_spare", "media_errors", "data_units_written")
@@ -68,7 +69,7 @@ def device_table(records: Sequence[Record], slug: str) -> Sequence[Table]:
 
     A target has several rows if its identity, for example its write cache, changed between points.
     """
-    rows: dict[tuple[tuple[str, Scalar], ...], dict[str, Scalar | None]] = {}
+    rows: dict[tuple[tuple[str, Scalar], ...], Row] = {}
     for record in records:
         if record.metric == "device_size":
             row = {column.key: record.coords.get(column.key) for column in _COLUMNS} | {"device_size": record.value}

@@ -24,7 +24,7 @@ from asct.instruments.fio.rows import (
     varying,
 )
 from asct.sdk.figure import Column, Table
-from asct.sdk.record import Scalar
+from asct.sdk.rows import Row
 from asct.statistics.knee import LEVEL, knee_index, spread, top_plateau
 from asct.statistics.robust import median
 from asct.values.text import counted
@@ -189,7 +189,7 @@ def operating_table(rows: Sequence[PointRow], names: Sequence[str], slug: str, a
     return (Table(f"{slug}-operating-points", "Operating points", columns, cells, tuple(_notes(found, over))),)
 
 
-def _cells(curve: LoadCurve, point: OperatingPoint) -> dict[str, Scalar | None]:
+def _cells(curve: LoadCurve, point: OperatingPoint) -> Row:
     low, high = (shown(curve.over, int(end)) for end in (point.low, point.high))
     several = len(point.row.repeats) > 1
     return {

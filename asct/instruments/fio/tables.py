@@ -15,7 +15,7 @@ from asct.instruments.fio.timeline import LevelChange, change_note, changes_tabl
 from asct.instruments.fio.verdict import CHANGED
 from asct.sdk.figure import Column, Table
 from asct.sdk.record import Record, Scalar
-from asct.sdk.rows import interval
+from asct.sdk.rows import FLAGS_COLUMN, Row, interval
 
 _US: Final = 1e-6
 _COLUMNS: Final = (
@@ -41,7 +41,7 @@ def part_table(rows: Sequence[PointRow], names: Sequence[str], slug: str) -> Seq
     return (Table(f"{slug}-parts", "Sections and targets", _COLUMNS, tuple(cells), (_NOTE,)),) if cells else ()
 
 
-def _part_rows(row: PointRow, names: Sequence[str]) -> list[dict[str, Scalar | None]]:
+def _part_rows(row: PointRow, names: Sequence[str]) -> list[Row]:
     label = settings_text(row, [name for name in names if name in row.swept]) or None
     found: dict[tuple[str, Scalar, Scalar], dict[str, list[Record]]] = {}
     for metric, records in row.samples.items():
@@ -93,7 +93,7 @@ def pattern_table(rows: Sequence[PointRow], names: Sequence[str], slug: str) -> 
     return (Table(f"{slug}-patterns", "Comparison of access patterns", columns, tuple(found), tuple(notes)),)
 
 
-def _pattern_cells(name: str, first: PointRow, second: PointRow) -> dict[str, Scalar | None]:
+def _pattern_cells(name: str, first: PointRow, second: PointRow) -> Row:
     reads, writes = first.value("read_ios"), first.value("write_ios")
     share = None if reads is None or writes is None else 100.0 * reads / (reads + writes)
     ratios = {key: _ratio(first.value(metric), second.value(metric)) for key, metric in _QUANTITIES.items()}
@@ -185,7 +185,7 @@ def _columns(rows: Sequence[PointRow], names: Sequence[str]) -> tuple[Column, ..
     prefix = _cpu_prefix(rows)
     cpu = [Column(f"{prefix}_{kind}", f"CPU {kind} (%)", help=text, kept=kept) for kind, text, kept in _CPU]
     axes = [_axis_column(name, rows) for name in names]
-    return (*axes, *_RATES, *_LATENCIES, *cpu, *_PERCENTILES, *_COST, Column("flags", "Flags", format="text"))
+    return (*axes, *_RATES, *_LATENCIES, *cpu, *_PERCENTILES, *_COST, FLAGS_COLUMN)
 
 
 def _axis_column(name: str, rows: Sequence[PointRow]) -> Column:
@@ -204,7 +204,7 @@ def _cpu_prefix(rows: Sequence[PointRow]) -> str:
     return "used_cpu" if any(row.value("used_cpu_usr") is not None for row in rows) else "cpu"
 
 
-def _cells(row: PointRow, columns: Sequence[Column], flags: Sequence[str]) -> dict[str, Scalar | None]:
+def _cells(row: PointRow, columns: Sequence[Column], flags: Sequence[str]) -> Row:
     values = {column.key: row.value(column.key) for column in columns}
     cells = {key: row.setting(key) if value is None else value for key, value in values.items()}
     texts = {column.key for column in columns if column.format == "text"}

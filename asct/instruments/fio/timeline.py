@@ -11,7 +11,8 @@ from typing import Final
 from asct.instruments.fio.rows import MOST_SERIES, PointRow, label, sample, settings_text, slug_of, told, varying
 from asct.instruments.fio.verdict import CHANGED, LEAST_CHANGE, rate_changes
 from asct.sdk.figure import Axis, Column, Figure, Heatmap, Line, Marker, Series, Table
-from asct.sdk.record import Record, Scalar
+from asct.sdk.record import Record
+from asct.sdk.rows import Row
 from asct.statistics.changepoint import SHORTEST
 from asct.values.quantity import format_quantity
 
@@ -70,7 +71,7 @@ def changes_table(found: Sequence[LevelChange], names: Sequence[str], slug: str)
         Column("after", "To (kops)", 1e3, 2),
         Column("change", "Change (%)"),
     )
-    rows: tuple[dict[str, Scalar | None], ...] = tuple(
+    rows: tuple[Row, ...] = tuple(
         {
             "point": _point(turn.row, names), "repeat": turn.repeat, "second": turn.second, "moved": turn.moved,
             "before": turn.before, "after": turn.after,

@@ -101,17 +101,14 @@ def _combine(items: Sequence[Measurement], target: float) -> Measurement:
         moved=visits_moved or None,
     )
     width = None if stats.ci95 is None or summary.median == 0.0 else stats.ci95[1] - stats.ci95[0]
+    noisy = any(flag.startswith("noisy") for flag in flags)
     mine = {
-        "noisy": width is not None and width > TOLERANCE * target * abs(summary.median) and not _has_noise(flags),
+        "noisy": width is not None and width > TOLERANCE * target * abs(summary.median) and not noisy,
         "drift": summary.drift,
         "two-states": bool(summary.states),
     }
     words = (*flags, *(flag for flag, holds in mine.items() if holds and flag not in flags))
     return replace(first, value=summary.median, stats=stats, flags=words)
-
-
-def _has_noise(flags: Sequence[str]) -> bool:
-    return any(flag.startswith("noisy") for flag in flags)
 
 
 def _shared_flags(items: Sequence[Measurement]) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,7 +11,7 @@ from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Column, Heatmap, Table
 from asct.sdk.metric import Better, Coords, Metric
 from asct.sdk.record import Measurement, Record, Scalar
-from asct.sdk.rows import at, by_point, flags_of, middle, point_label, spread_cells, swept_cells, swept_columns
+from asct.sdk.rows import FLAGS_COLUMN, Row, at, by_point, flags_of, middle, point_label, point_rows, spread_cells
 
 PAIR: Final[Coords] = {"run_node": None, "memory_node": None}
 """The coordinates of a value in the matrix. Node numbers may have gaps."""
@@ -70,34 +70,30 @@ def node_pairs(facts: HostFacts) -> list[NodePair]:
 def node_table(records: Sequence[Record], look: MatrixStyle) -> Table:
     """Return a table with one row per CPU node (and point) and one column per memory node. The notes list skipped
     pairs."""
-    swept = swept_columns(records)
     values = [record for record in records if record.metric == look.metric]
     gone = [record for record in records if record.metric == LEFT_OUT.name]
     memory_nodes = _nodes([*values, *gone], "memory_node")
     columns = (
-        *swept,
         Column("run_node", "Run node", format="text"),
         *(Column(f"node{node}", f"Node {node}", look.scale, look.digits, kept=True) for node in memory_nodes),
     )
-    rows: list[dict[str, Scalar | None]] = []
-    for mine in by_point([*values, *gone]):
+
+    def rows(mine: Sequence[Record]) -> Iterator[Row]:
         for run in _nodes(mine, "run_node"):
-            row: dict[str, Scalar | None] = {**swept_cells(mine, swept), "run_node": f"Node {run}"}
-            for node in memory_nodes:
-                row[f"node{node}"] = middle(at(mine, look.metric, run_node=run, memory_node=node))
-            rows.append(row)
+            found = {node: at(mine, look.metric, run_node=run, memory_node=node) for node in memory_nodes}
+            yield {"run_node": f"Node {run}", **{f"node{node}": middle(repeats) for node, repeats in found.items()}}
+
     skipped = dict.fromkeys((record.coords["run_node"], record.coords["memory_node"]) for record in gone)
     notes = tuple(f"node {run} to memory of node {node}: {LEFT_OUT_FLAGS[NO_FREE_MEMORY]}." for run, node in skipped)
-    return Table(look.slug, f"{look.title} (in {look.unit})", columns, tuple(rows), notes, flags_of(values))
+    title = f"{look.title} (in {look.unit})"
+    return Table(look.slug, title, *point_rows([*values, *gone], columns, rows), notes, flags_of(values))
 
 
 def pair_table(records: Sequence[Record], look: MatrixStyle) -> Table:
     """Return a table with one row per pair. Each row contains the value with its interval, the largest sample and the
     flags."""
-    swept = swept_columns(records)
     values = [record for record in records if record.metric == look.metric]
     columns = (
-        *swept,
         Column("run_node", "Run node", format="text"),
         Column("memory_node", "Memory node", format="text"),
         Column("value", f"Median [{look.unit}]", look.scale, look.digits),
@@ -108,18 +104,19 @@ def pair_table(records: Sequence[Record], look: MatrixStyle) -> Table:
             help="Range over the repeats if there are several",
         ),
         Column("max", f"Max [{look.unit}]", look.scale, look.digits),
-        Column("flags", "Flags", format="text"),
+        FLAGS_COLUMN,
     )
-    rows: list[dict[str, Scalar | None]] = []
-    for mine in by_point(values):
+
+    def rows(mine: Sequence[Record]) -> Iterator[Row]:
         for run in _nodes(mine, "run_node"):
             for node in _nodes(mine, "memory_node"):
                 repeats = at(mine, look.metric, run_node=run, memory_node=node)
                 if repeats:
-                    row = {**swept_cells(mine, swept), "run_node": f"Node {run}", "memory_node": f"Node {node}"}
                     spread = spread_cells(repeats, look.scale, look.digits)
-                    rows.append({**row, "value": middle(repeats), **spread})
-    return Table(f"{look.slug}-spread", f"{look.title}: spread", columns, tuple(rows), flags=flags_of(values))
+                    yield {"run_node": f"Node {run}", "memory_node": f"Node {node}", "value": middle(repeats), **spread}
+
+    shown = point_rows(values, columns, rows)
+    return Table(f"{look.slug}-spread", f"{look.title}: spread", *shown, flags=flags_of(values))
 
 
 def node_heatmaps(records: Sequence[Record], look: MatrixStyle, caption: str) -> tuple[Heatmap, ...]:

@@ -10,8 +10,8 @@ from asct.instruments.qualification.figures import TITLES, better, mixes_of, ove
 from asct.instruments.qualification.settings import size_name
 from asct.instruments.qualification.tables import MATRICES, UNITS, QualificationView, WorkloadKey, views
 from asct.sdk.figure import Axis, Column, Figure, Line, Series, Table
-from asct.sdk.record import Record, Scalar
-from asct.sdk.rows import at, series_of
+from asct.sdk.record import Record
+from asct.sdk.rows import Row, at, series_of
 
 _SIDE_BY_SIDE: Final = "side by side"
 
@@ -50,7 +50,7 @@ def _table(shown: Sequence[QualificationView], slug: str, metric: str) -> Table:
         Column("mix", "R/W Mix %", format="text"),
         *(Column(name, view.label, scale, digits, kept=True) for name, view in names.items()),
     )
-    rows: list[dict[str, Scalar | None]] = [
+    rows: list[Row] = [
         {"block_size": size_name(size), "mix": f"{reads}/{100 - reads}"}
         | {name: values.get((size, reads)) for name, values in cells.items()}
         for size, reads in _workloads(shown, metric)

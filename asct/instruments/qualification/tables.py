@@ -11,7 +11,7 @@ from asct.instruments.qualification.results import BURST
 from asct.instruments.qualification.settings import Workload, size_name
 from asct.sdk.figure import Column, Table
 from asct.sdk.record import Record, Scalar
-from asct.sdk.rows import Row, at, by_point, flags_of, middle, point_label
+from asct.sdk.rows import FLAGS_COLUMN, Row, at, by_point, flags_of, middle, point_label
 from asct.values.duration import format_duration
 from asct.values.quantity import format_quantity
 from asct.values.size import about_size
@@ -169,7 +169,7 @@ def _matrix(view: QualificationView, slug: str, metric: str) -> Table:
     columns = (
         Column("block_size", "Block Size", format="text"),
         *(Column(f"r{reads}", f"{reads}/{100 - reads}", scale, digits, kept=True) for reads in mixes),
-        Column("flags", "Flags", format="text"),
+        FLAGS_COLUMN,
     )
     rows = tuple(_matrix_row(view, metric, size, mixes) for size in sizes)
     name = f"{title} vs. Block Size and R/W Mix %{view.suffix}"
@@ -178,8 +178,8 @@ def _matrix(view: QualificationView, slug: str, metric: str) -> Table:
     )
 
 
-def _matrix_row(view: QualificationView, metric: str, size: int, mixes: Sequence[int]) -> dict[str, Scalar | None]:
-    row: dict[str, Scalar | None] = {"block_size": size_name(size)}
+def _matrix_row(view: QualificationView, metric: str, size: int, mixes: Sequence[int]) -> Row:
+    row: Row = {"block_size": size_name(size)}
     row |= {f"r{reads}": view.amount(metric, block_size=size, rwmixread=reads) for reads in mixes}
     return row | {"flags": ", ".join(view.flags(metric, block_size=size))}
 
@@ -281,7 +281,7 @@ def window_row(stage: str, reached: bool, window: Sequence[Record]) -> Row:
     }
 
 
-def _steady_row(view: QualificationView, what: Variable) -> dict[str, Scalar | None]:
+def _steady_row(view: QualificationView, what: Variable) -> Row:
     values = [record.value for record in view.window(what).values()]
     unit, (size, reads) = UNITS[what.quantity], what.place
     change = {
