@@ -12,8 +12,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from asct.instruments.fio import FioParams
 from asct.instruments.fio.jobfile import job_file
+from asct.instruments.fio.params import FioParams
 from asct.instruments.fio.process import section_options
 from tests.fio.record import compact
 from tests.fio.running import facts_here

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asct.benchmarks.storage_fio import BENCHMARK
-from asct.instruments.fio import FioParams
 from asct.instruments.fio.jobfile import HARMLESS, option_problem
+from asct.instruments.fio.params import FioParams
 from asct.instruments.fio.sections import sections_of
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import HostFacts

@@ -9,7 +9,7 @@ import pytest
 
 from asct.cli.dryrun import tasks_of
 from asct.engine.points import bind_points, cautions
-from asct.instruments.fio import FioParams
+from asct.instruments.fio.params import FioParams
 from asct.instruments.fio.sections import chosen_engine, sections_of
 from asct.registry import Registry
 from asct.sdk.benchmark import Benchmark

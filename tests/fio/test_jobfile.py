@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from asct.instruments.fio import FioParams
 from asct.instruments.fio.jobfile import job_file, joined_names, refusal
+from asct.instruments.fio.params import FioParams
 from asct.instruments.fio.sections import range_options
 
 

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from asct.facts.software import options as listed
-from asct.instruments.fio import FioParams
 from asct.instruments.fio.jobfile import ENGINE_OPTIONS, HARMLESS, job_file
-from asct.instruments.fio.params import option_of
+from asct.instruments.fio.params import FioParams, option_of
 from asct.instruments.fio.process import section_options
 from asct.instruments.fio.sections import node_matters, used_cpus
 from asct.sdk.facts import Cpu, HostFacts, NumaNode, ToolFact

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from asct.benchmarks.storage_fio import BENCHMARK
-from asct.instruments.fio import FioParams
 from asct.instruments.fio.contradictions import contradictions
 from asct.instruments.fio.devices import device_table, device_values
+from asct.instruments.fio.params import FioParams
 from asct.instruments.fio.process import fio_step
 from asct.instruments.fio.raid import ASSUMED_CLEAN, RESYNCING
 from asct.instruments.guard_output import read_guard_output

@@ -13,8 +13,8 @@ from asct.benchmarks.storage_fio import BENCHMARK as ANY
 from asct.benchmarks.storage_io_depth_sweep import BENCHMARK as SWEEP
 from asct.benchmarks.storage_io_depth_sweep import DepthSweepParams
 from asct.engine.guard import refusal
-from asct.instruments.fio import FioParams
 from asct.instruments.fio.metrics import PREFIXES
+from asct.instruments.fio.params import FioParams
 from asct.sdk.benchmark import Context
 from asct.sdk.record import Measurement
 from tests.fio.running import facts_here, records_of, run_points, run_step

@@ -9,9 +9,8 @@ from pydantic import ValidationError
 
 from asct.benchmarks.storage_io_depth_sweep import BENCHMARK as SWEEP
 from asct.benchmarks.storage_io_depth_sweep import DepthSweepParams
-from asct.instruments.fio import FioParams
 from asct.instruments.fio.contradictions import MAX_SCRATCH_BYTES
-from asct.instruments.fio.params import Pattern
+from asct.instruments.fio.params import FioParams, Pattern
 
 
 def findings(**settings: Any) -> list[tuple[str, str]]:

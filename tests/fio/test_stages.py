@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from asct.benchmarks.storage_fio import BENCHMARK
-from asct.instruments.fio import FioParams
+from asct.instruments.fio.params import FioParams
 from asct.instruments.fio.rows import gather
 from asct.instruments.fio.sections import scratch_bytes, sections_of, stages_of
 from asct.sdk.benchmark import Context

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from asct.benchmarks.storage_fio import BENCHMARK
-from asct.instruments.fio import FioParams
+from asct.instruments.fio.params import FioParams
 from asct.instruments.fio.process import fio_step
 from asct.instruments.fio.sections import chosen_engine
 from asct.sdk.benchmark import Context

@@ -12,8 +12,8 @@ import pytest
 
 from asct.benchmarks.storage_fio import BENCHMARK
 from asct.engine.failures import failure_of
-from asct.instruments.fio import FioParams
 from asct.instruments.fio.measure import part_values
+from asct.instruments.fio.params import FioParams
 from asct.instruments.fio.point import FioPoint, read_point
 from asct.instruments.fio.process import fio_step
 from asct.instruments.fio.sections import stages_of

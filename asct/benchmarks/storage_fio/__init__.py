@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from asct.instruments.fio import FioBenchmark, FioParams
+from asct.instruments.fio.benchmark import FioBenchmark
+from asct.instruments.fio.params import FioParams
 
 
 class StorageFio(FioBenchmark[FioParams]):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from asct.instruments.fio import Counts, SweepBenchmark, SweepParams, steps_setting
+from asct.instruments.fio.benchmark import SweepBenchmark, SweepParams, steps_setting
+from asct.instruments.fio.params import Counts
 
 
 class ProcessSweepParams(SweepParams):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from asct.instruments.fio import Sizes, SweepBenchmark, SweepParams, steps_setting
+from asct.instruments.fio.benchmark import Sizes, SweepBenchmark, SweepParams, steps_setting
 
 
 class SizeSweepParams(SweepParams):

@@ -45,8 +45,8 @@ class FioBenchmark(DepthBenchmark[P]):
     flags: ClassVar[Mapping[str, str]] = FLAGS
     axis: ClassVar[str | None] = None
     """The setting that the benchmark sweeps, which is the first column of the table and the x axis of the figures."""
-    table_title: ClassVar[str] = ""
-    """Title of the table. If it is empty, the benchmark title is used."""
+    table_title: ClassVar[str]
+    """Title of the table."""
 
     def check(self, params: P) -> Iterable[tuple[str, str]]:
         """Yield contradictions among the shared settings and in the sweep list."""
@@ -107,7 +107,7 @@ class FioBenchmark(DepthBenchmark[P]):
         """Return a table with one row per point, and tables that combine points."""
         from asct.instruments.fio.tables import sweep_table
 
-        return sweep_table(records, self.name, self.table_title or self.title, self.axis)
+        return sweep_table(records, self.name, self.table_title, self.axis)
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
         """Return curves plotted against the swept setting, and the other figures from `sweep_figures`."""
