@@ -117,7 +117,7 @@ def test_zones_of_each_pattern_form_a_chart() -> None:
     for zone in range(4):
         records.append(at("zone_offset", 100.0 * zone, zone=zone))
         for cell in HddParams().cells():
-            metrics = ("zone_bandwidth",) if cell.sequential else ("zone_iops", "zone_latency")
+            metrics = ("zone_iops", "zone_latency") if cell.random else ("zone_bandwidth",)
             records += [at(metric, 10.0 - zone, **cell.coords, zone=zone) for metric in metrics]
     found = lines(zone_figures(records))
     names = [series.name.partition(", ") for series in found["zones-iops"].series]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asct.benchmarks.storage_hdd import BENCHMARK
-from asct.benchmarks.storage_hdd.params import HddParams, ZoneWorkload, zone_visits, zones_of
+from asct.benchmarks.storage_hdd.params import HddParams, zone_visits, zone_workload, zones_of
 
 MIB = 2**20
 
@@ -51,10 +51,10 @@ def test_every_cell_of_every_zone_is_visited_once() -> None:
 
 def test_the_cells_are_those_of_tkperf() -> None:
     cells = HddParams().cells()
-    random = {(cell.reads, cell.block_size) for cell in cells if not cell.sequential}
+    random = {(cell.reads, cell.block_size) for cell in cells if cell.random}
     assert random == {(reads, size) for reads in (100, 50, 0) for size in (65536, 16384, 4096)}
-    assert [cell for cell in cells if cell.sequential] == [
-        ZoneWorkload(pattern, size, reads) for size in (MIB, 4096) for pattern, reads in (("read", 100), ("write", 0))
+    assert [cell for cell in cells if not cell.random] == [
+        zone_workload(size, reads, random=False) for size in (MIB, 4096) for reads in (100, 0)
     ]
     assert len({cell.name for cell in cells}) == len(cells)
 
@@ -62,7 +62,7 @@ def test_the_cells_are_those_of_tkperf() -> None:
 def test_nothing_writes_without_write() -> None:
     params = HddParams(write=False, file_names="/dev/disk/by-id/x")
     assert not params.writes
-    assert {cell.pattern for cell in params.cells()} == {"randread", "read"}
+    assert {cell.rw for cell in params.cells()} == {"randread", "read"}
     assert not params.whole().writes
     assert BENCHMARK.needs(params, None).writes_bytes == ()
     assert list(BENCHMARK.check(params)) == []

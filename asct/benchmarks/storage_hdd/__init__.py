@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import ClassVar, Final
 
 from asct.benchmarks.storage_hdd.measure import ZoneResult, measurements
-from asct.benchmarks.storage_hdd.params import HddParams, Zone, ZoneWorkload, zone_visits, zones_of
+from asct.benchmarks.storage_hdd.params import HddParams, Zone, zone_visits, zones_of
 from asct.benchmarks.storage_hdd.report import all_tables, zone_figures
 from asct.instruments.fio.benchmark import ASSUMED_WRITE_BYTES_PER_S, FIO_BYTES, OLDEST_FIO
 from asct.instruments.fio.contradictions import contradictions
@@ -20,6 +20,7 @@ from asct.instruments.fio.process import INSPECTION, fio_step, layout_steps, lim
 from asct.instruments.fio.sections import scratch_bytes
 from asct.instruments.guard_output import GuardTarget, read_guard_output
 from asct.instruments.qualification.journal import FioSummary
+from asct.instruments.qualification.settings import Workload
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
@@ -183,7 +184,7 @@ class StorageHdd(DepthBenchmark[HddParams]):
         return zone_figures(records)
 
 
-def _plan(params: HddParams, inspected: Output) -> Sequence[tuple[Zone, ZoneWorkload]]:
+def _plan(params: HddParams, inspected: Output) -> Sequence[tuple[Zone, Workload]]:
     """Return all zones and workloads in order, as determined by the inspection of the target."""
     device = read_guard_output(inspected).before[0]
     cells = params.cells(int(device.scalar("logical_block") or 512))
@@ -202,9 +203,9 @@ def _bytes(device: GuardTarget) -> int:
     return size
 
 
-def _likely_rate(cell: ZoneWorkload) -> float:
+def _likely_rate(cell: Workload) -> float:
     """Return the rate, in B/s, at which a disk is likely to write under this workload."""
-    rate = _DISK_BYTES_PER_S if cell.sequential else min(_DISK_BYTES_PER_S, _DISK_REQUESTS_PER_S * cell.block_size)
+    rate = min(_DISK_BYTES_PER_S, _DISK_REQUESTS_PER_S * cell.block_size) if cell.random else _DISK_BYTES_PER_S
     return rate * (1.0 - cell.reads / 100.0)
 
 

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from asct.benchmarks.storage_hdd.params import Zone, ZoneWorkload
+from asct.benchmarks.storage_hdd.params import Zone
 from asct.instruments.qualification.journal import FioSummary
+from asct.instruments.qualification.settings import Workload
 from asct.sdk.record import Measurement, doubtful, shared_flags
 from asct.sdk.samples import stats_of
 from asct.statistics.robust import median, running_median
@@ -26,7 +27,7 @@ class ZoneResult:
     """The result of one workload in one zone."""
 
     zone: Zone
-    cell: ZoneWorkload
+    cell: Workload
     summary: FioSummary
 
 
@@ -69,7 +70,7 @@ def _details(results: Sequence[ZoneResult], slow: frozenset[int]) -> Iterator[Me
                 yield Measurement(f"zone_{quantity}", value, coords, flags=flags, detail=True)
 
 
-def _whole(cell: ZoneWorkload, results: Sequence[ZoneResult], slow: int) -> Iterator[Measurement]:
+def _whole(cell: Workload, results: Sequence[ZoneResult], slow: int) -> Iterator[Measurement]:
     """Yield the values of the whole disk and of its outer and inner parts, and the ratio of the two parts."""
     used = [result for result in results if not any(map(doubtful, result.summary.flags))] or list(results)
     flags = shared_flags([result.summary.flags for result in results], "noisy-zones")

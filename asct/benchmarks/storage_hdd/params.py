@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Final, Literal
 
 from pydantic import BeforeValidator, Field
 
 from asct.instruments.fio.params import Counts, Engine, FioParams, Paths
+from asct.instruments.qualification.settings import Workload
 from asct.sdk.params import Count, Duration, Params, Size, listed, setting
-from asct.sdk.record import Scalar
 from asct.values.size import format_size
 
 # Sectors on the outer tracks of a disk pass the head faster than sectors on the inner tracks, and logical addresses
@@ -33,33 +33,10 @@ class Zone:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class ZoneWorkload:
-    """A workload: fio's access pattern, bytes per request, and the percentage of reads."""
-
-    pattern: str
-    block_size: int
-    reads: int
-
-    @property
-    def sequential(self) -> bool:
-        """Whether the requests have ascending offsets."""
-        return not self.pattern.startswith("rand")
-
-    @property
-    def writes(self) -> bool:
-        """Whether the workload writes, which it does unless all of its requests are reads."""
-        return self.reads < 100
-
-    @property
-    def name(self) -> str:
-        """A name that is unique within the test, for example `randrw50-64KiB`."""
-        return f"{self.pattern}{self.reads if 0 < self.reads < 100 else ''}-{format_size(self.block_size)}"
-
-    @property
-    def coords(self) -> dict[str, Scalar]:
-        """The coordinates of the workload's values."""
-        return {"rw": self.pattern, "block_size": self.block_size, "rwmixread": self.reads}
+def zone_workload(block_size: int, reads: int, *, random: bool) -> Workload:
+    """Return a workload whose values have the access pattern as an additional coordinate."""
+    cell = Workload(block_size, reads, random, title=format_size(block_size))
+    return replace(cell, place=(("rw", cell.rw), ("block_size", block_size), ("rwmixread", reads)))
 
 
 def zones_of(size: int, count: int, largest_block: int) -> Sequence[Zone]:
@@ -80,9 +57,7 @@ def zones_of(size: int, count: int, largest_block: int) -> Sequence[Zone]:
     return tuple(Zone(index, start, length) for index, start in enumerate(starts))
 
 
-def zone_visits(
-    zones: Sequence[Zone], cells: Sequence[ZoneWorkload], scattered: bool
-) -> Iterator[tuple[Zone, ZoneWorkload]]:
+def zone_visits(zones: Sequence[Zone], cells: Sequence[Workload], scattered: bool) -> Iterator[tuple[Zone, Workload]]:
     """Yield every workload in every zone, zone by zone. The zones are in ascending order or scattered over the disk.
 
     A scattered order prevents a slow drift, for example while the disk warms up, from being mistaken for a difference
@@ -146,37 +121,36 @@ class HddParams(Params):
         """Whether the zones are in a temporary file."""
         return self.create_temp_file if self.create_temp_file is not None else not self.file_names
 
-    def cells(self, logical_block: int = 512) -> tuple[ZoneWorkload, ...]:
+    def cells(self, logical_block: int = 512) -> tuple[Workload, ...]:
         """Return the workloads of each zone, excluding those whose requests are smaller than a logical block of the
         target."""
         return tuple(cell for cell in self._all_cells() if cell.block_size % logical_block == 0)
 
-    def _all_cells(self) -> Iterator[ZoneWorkload]:
+    def _all_cells(self) -> Iterator[Workload]:
         if "iops" in self.test:
             for reads in dict.fromkeys(self.mixes):
                 if self.write or reads == 100:
-                    pattern = {100: "randread", 0: "randwrite"}.get(reads, "randrw")
-                    yield from (ZoneWorkload(pattern, size, reads) for size in dict.fromkeys(self.block_sizes))
+                    yield from (zone_workload(size, reads, random=True) for size in dict.fromkeys(self.block_sizes))
         if "throughput" in self.test:
             for size in dict.fromkeys(self.sequential_block_sizes):
-                yield ZoneWorkload("read", size, 100)
+                yield zone_workload(size, 100, random=False)
                 if self.write:
-                    yield ZoneWorkload("write", size, 0)
+                    yield zone_workload(size, 0, random=False)
 
     @property
     def writes(self) -> bool:
         """Whether any workload writes."""
-        return any(cell.writes for cell in self.cells())
+        return any(cell.reads < 100 for cell in self.cells())
 
     def whole(self) -> FioParams:
         """Return the fio settings for the whole target, which are used to lay out the temporary file and for fio's
         checks."""
         return self._fio(rw="randwrite" if self.writes else "randread", filesize=self.filesize)
 
-    def fio(self, cell: ZoneWorkload, zone: Zone) -> FioParams:
+    def fio(self, cell: Workload, zone: Zone) -> FioParams:
         """Return the fio settings for a workload in a zone. Each zone has its own random offsets."""
         return self._fio(
-            rw=cell.pattern, block_size=cell.block_size, rwmixread=cell.reads,
+            rw=cell.rw, block_size=cell.block_size, rwmixread=cell.reads,
             offset=zone.offset, filesize=zone.size, seed=self.seed + zone.index,
         )  # fmt: skip
 

@@ -9,15 +9,16 @@ from statistics import quantiles
 from typing import Final
 
 from asct.benchmarks.storage_hdd.measure import EDGE_SHARE, QUANTITIES
-from asct.benchmarks.storage_hdd.params import ZoneWorkload
+from asct.benchmarks.storage_hdd.params import zone_workload
 from asct.instruments.fio.devices import device_table
+from asct.instruments.qualification.settings import Workload
 from asct.sdk.figure import Axis, Column, Figure, Line, Series, Table
 from asct.sdk.record import Record, Scalar
 from asct.sdk.rows import FLAGS_COLUMN, Row, by_point, flag_cell, flags_of, middle, point_label, point_rows, series_of
 from asct.values.grouping import grouped
 from asct.values.size import format_size
 
-Index = Mapping[tuple[str, ZoneWorkload | None, Scalar | None], Sequence[Record]]
+Index = Mapping[tuple[str, Workload | None, Scalar | None], Sequence[Record]]
 """Maps each combination of metric, workload, and zone or part of the disk to its records."""
 
 
@@ -29,16 +30,18 @@ def indexed(records: Iterable[Record]) -> Index:
     )
 
 
-def _workload_of(record: Record) -> ZoneWorkload | None:
+def _workload_of(record: Record) -> Workload | None:
     """Return the workload of a record, or None if the value belongs to the whole disk or to a whole zone."""
     at = record.coords
-    return ZoneWorkload(str(at["rw"]), int(at["block_size"]), int(at["rwmixread"])) if "rw" in at else None
+    if "rw" not in at:
+        return None
+    return zone_workload(int(at["block_size"]), int(at["rwmixread"]), random=str(at["rw"]).startswith("rand"))
 
 
-def workloads_of(index: Index) -> list[ZoneWorkload]:
+def workloads_of(index: Index) -> list[Workload]:
     """Return all workloads: random before sequential, then by decreasing read percentage and request size."""
     found = {cell for _, cell, _ in index if cell is not None}
-    return sorted(found, key=lambda one: (one.sequential, -one.reads, -one.block_size))
+    return sorted(found, key=lambda one: (not one.random, -one.reads, -one.block_size))
 
 
 def zone_starts(index: Index) -> dict[int, float]:
@@ -84,7 +87,7 @@ def _spread_table(slug: str, title: str, records: Sequence[Record], random: bool
     def rows(mine: Sequence[Record]) -> Iterable[Row]:
         index = indexed(mine)
         for cell in workloads_of(index):
-            if cell.sequential != random:
+            if cell.random == random:
                 yield _spread_row(index, cell, metric)
 
     rates = tuple(Column(key, f"{text}{unit}", scale) for key, text in _TITLES.items())
@@ -101,7 +104,7 @@ def _spread_table(slug: str, title: str, records: Sequence[Record], random: bool
     return Table(slug, title, *point_rows(records, columns, rows), (NOTE,), flags)
 
 
-def _spread_row(index: Index, cell: ZoneWorkload, metric: str) -> Row:
+def _spread_row(index: Index, cell: Workload, metric: str) -> Row:
     zones = [one.value for zone in zone_starts(index) for one in index.get((f"zone_{metric}", cell, zone), ())]
     spread = (min(zones), *quantiles(zones, method="inclusive"), max(zones))
     return {
@@ -164,20 +167,20 @@ def zone_figures(records: Sequence[Record]) -> Sequence[Figure]:
             for mine in points
             for index in (indexed(mine),)
             for cell in workloads_of(index)
-            if cell.sequential == (metric == "zone_bandwidth")
+            if cell.random != (metric == "zone_bandwidth")
         )
         for metric in _LINES
     }
     return tuple(replace(_LINES[metric], series=series) for metric, series in lines.items() if series)
 
 
-def _series(metric: str, point: str, index: Index, cell: ZoneWorkload) -> Series:
+def _series(metric: str, point: str, index: Index, cell: Workload) -> Series:
     """Return the values of one workload in each zone, for one point."""
     starts = zone_starts(index)
     size = middle(index.get(("zone_size", None, None), ())) or 0.0
     end = max(starts.values()) + size
-    reads = f" {cell.reads} % reads" if cell.pattern == "randrw" else ""
-    label = f"{cell.pattern}{reads}, {format_size(cell.block_size)}"
+    reads = f" {cell.reads} % reads" if cell.rw == "randrw" else ""
+    label = f"{cell.rw}{reads}, {format_size(cell.block_size)}"
     return series_of(
         f"{point}, {label}" if point else label,
         [100.0 * (start + size / 2.0) / end for start in starts.values()],
