@@ -22,21 +22,12 @@ def below(seen: RuleInput) -> list[BlockDevice]:
     if seen.wanted is None:
         return [one for one in devices.values() if one.kind == "disk"]
     found: dict[str, BlockDevice] = {}
-    for name in opened(seen):
-        for one in lowest(mapped.get(name, name), devices, set()):
-            if one.kind == "disk":
-                found[one.name] = one
+    for path in seen.wanted.paths:
+        mount = mount_of(path, seen.facts.mounts)
+        holding = PurePosixPath(mount.source).name if mount and mount.source.startswith("/dev/") else ""
+        name = seen.wanted.devices.get(path) or holding
+        found |= {one.name: one for one in lowest(mapped.get(name, name), devices, set()) if one.kind == "disk"}
     return list(found.values())
-
-
-def opened(seen: RuleInput) -> Iterator[str]:
-    """Yield the Linux kernel's names for the opened devices and for the devices that contain the opened files."""
-    wanted = seen.wanted
-    for path in wanted.paths if wanted else ():
-        name = wanted.devices.get(path) if wanted else None
-        mount = None if name else mount_of(path, seen.facts.mounts)
-        if name or (mount and mount.source.startswith("/dev/")):
-            yield name or PurePosixPath(mount.source if mount else path).name
 
 
 def mount_of(path: str, mounts: Sequence[Mount]) -> Mount | None:
