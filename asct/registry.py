@@ -229,7 +229,7 @@ def describe(benchmark: Benchmark[Any]) -> BenchmarkInfo:
 
 
 def _settings(benchmark: Benchmark[Any]) -> list[SettingInfo]:
-    schema = benchmark.settings_schema()
+    schema = benchmark.params_model.model_json_schema()
     found = []
     for name, field in benchmark.params_model.model_fields.items():
         own = schema["properties"][name]

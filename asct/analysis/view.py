@@ -238,7 +238,7 @@ def units_of(benchmark: Benchmark[Any] | None) -> Mapping[str, str]:
     """Return the unit of each setting that has one, from the settings schema. The result is cached, because creating
     the schema is slow."""
     found: dict[str, str] = {}
-    for name, schema in benchmark.settings_schema().get("properties", {}).items() if benchmark else ():
+    for name, schema in benchmark.params_model.model_json_schema().get("properties", {}).items() if benchmark else ():
         inner = [schema, schema.get("items") or {}, *(schema.get("anyOf") or ())]
         unit = next((str(part["unit"]) for part in inner if isinstance(part, dict) and "unit" in part), None)
         if unit is not None:

@@ -85,7 +85,7 @@ def convert(benchmark: Benchmark[Any], name: str, text: str) -> Any:
 
 def _schema(benchmark: Benchmark[Any], name: str) -> dict[str, Any]:
     main = benchmark.params_model.aliases().get(name, name)
-    whole = benchmark.settings_schema()
+    whole = benchmark.params_model.model_json_schema()
     schema: dict[str, Any] = whole.get("properties", {}).get(main, {})
     options = [item for item in schema.get("anyOf", []) if item.get("type") != "null"]
     merged = {**options[0], **{k: v for k, v in schema.items() if k == "unit"}} if options else schema

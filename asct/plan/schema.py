@@ -107,7 +107,7 @@ def _rule(benchmark: Benchmark[Any]) -> Schema:
 def settings_schema(benchmark: Benchmark[Any]) -> Schema:
     """Return the schema for a benchmark's settings in a plan, including all of their spellings."""
     model = benchmark.params_model
-    schema = benchmark.settings_schema()
+    schema = benchmark.params_model.model_json_schema()
     own: Schema = schema.get("properties", {})
     free = {name for name, info in model.model_fields.items() if _reads_more(info)}
     written = {name: _setting(own[name], schema.get("$defs", {}), name in free) for name in own}

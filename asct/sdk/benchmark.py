@@ -200,10 +200,6 @@ class Benchmark(ABC, Generic[P]):
         """Return the figures for one job on one host."""
         return ()
 
-    def settings_schema(self) -> dict[str, Any]:
-        """Return the JSON Schema for the benchmark's settings."""
-        return self.params_model.model_json_schema()
-
 
 class Catalog(Protocol):
     """A collection of benchmarks, such as the registry. Lower layers receive it as an argument."""

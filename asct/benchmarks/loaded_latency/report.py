@@ -9,7 +9,7 @@ from typing import Final
 
 from asct.benchmarks.loaded_latency.measure import NO_LOAD
 from asct.instruments.memory.sizes import working_set_note
-from asct.instruments.memory.stream import shown_unit
+from asct.instruments.memory.stream import IN_CYCLES, IN_TIME
 from asct.sdk.figure import Axis, Column, Line, Marker, Series, Table
 from asct.sdk.record import Record, Scalar
 from asct.sdk.rows import (
@@ -25,6 +25,7 @@ from asct.sdk.rows import (
     point_rows,
     series_of,
 )
+from asct.statistics.robust import median
 from asct.values.quantity import format_quantity
 
 COUNTING: Final = (
@@ -47,10 +48,10 @@ class TableUnits:
     @classmethod
     def of(cls, records: Sequence[Record], cycles: bool) -> TableUnits:
         """Return the units nanoseconds and GB/s or, if `cycle_base` is set, cycles and bytes per cycle."""
-        rate, rate_scale = shown_unit(cycles, records)
-        if cycles:
-            return cls("_cycles", "cycle", 1.0, rate, rate_scale)
-        return cls("", "ns", 1e-9, rate, rate_scale)
+        if not cycles:
+            return cls("", "ns", 1e-9, IN_TIME.unit, IN_TIME.scale)
+        clock_hz = median([record.value for record in at(records, "core_clock")])
+        return cls("_cycles", "cycle", 1.0, IN_CYCLES.unit, clock_hz)
 
     def latency(self, key: str, title: str) -> Column:
         """Return a column for the latency metric `key`, with the unit in its title."""

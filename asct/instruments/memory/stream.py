@@ -234,13 +234,6 @@ def bandwidth_style(benchmark: Benchmark[Any], records: Sequence[Record]) -> Ban
     return IN_CYCLES if in_cycles(benchmark, records) else IN_TIME
 
 
-def shown_unit(cycles: bool, records: Sequence[Record]) -> tuple[str, float]:
-    """Return the unit and the divisor for values in B/s that have no metric per cycle."""
-    how = IN_CYCLES if cycles else IN_TIME
-    clocks = [record.value for record in records if record.metric == "core_clock"]
-    return how.unit, median(clocks) if cycles else how.scale
-
-
 def _point(sample: Mapping[str, Any], run: KernelRun) -> StreamResult:
     """Parse a sample. Except for the MAD, the statistics come from the kernel, which computed them over all windows."""
     traffic, variant = sample.get("traffic"), sample.get("variant")
