@@ -35,7 +35,6 @@ from asct.instruments.memory.stream import (
     StreamCall,
     WorkingSet,
     bandwidth_metrics,
-    bandwidth_style,
     bandwidths,
     best_results,
     circumstances,
@@ -258,12 +257,12 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
         """Return a table of the levels or, if none were measured, of the sizes."""
-        return (_table(records, bandwidth_style(self, records)),) if records else ()
+        return (_table(records, self.style(records)),) if records else ()
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
         """Return a figure that plots bandwidth against the size per thread, with one line per access pattern and
         point."""
-        style = bandwidth_style(self, records)
+        style = self.style(records)
         series = tuple(
             _series(mine, traffic, f"bandwidth{style.suffix}")
             for mine in by_point(records)

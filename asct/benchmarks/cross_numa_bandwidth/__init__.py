@@ -41,7 +41,6 @@ from asct.instruments.memory.stream import (
     StreamCall,
     WorkingSet,
     bandwidth_metrics,
-    bandwidth_style,
     bandwidths,
     best_results,
     circumstances,
@@ -142,12 +141,12 @@ class CrossNumaBandwidth(BandwidthBenchmark[CrossNumaBandwidthParams]):
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
         """Return the matrix and a table that shows the spread of each pair."""
-        style = _style(bandwidth_style(self, records))
+        style = _style(self.style(records))
         return (node_table(records, style), pair_table(records, style)) if records else ()
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
         """Return the matrix as a heat map if it has several values."""
-        return node_heatmaps(records, _style(bandwidth_style(self, records)), _CAPTION)
+        return node_heatmaps(records, _style(self.style(records)), _CAPTION)
 
 
 def _least_bytes(params: CrossNumaBandwidthParams, facts: HostFacts, pair: NodePair) -> int:

@@ -26,7 +26,7 @@ from asct.instruments.memory.matrix import (
     pair_table,
 )
 from asct.instruments.memory.quantities import PAIR_LATENCY
-from asct.instruments.memory.settings import from_pools, in_cycles
+from asct.instruments.memory.settings import from_pools
 from asct.instruments.memory.sizes import CACHE, optimum_size, page_privileges, working_set_note
 from asct.instruments.memory.visits import VisitedBenchmark
 from asct.sdk.benchmark import Context
@@ -112,7 +112,7 @@ class IdleLatency(VisitedBenchmark[IdleLatencyParams]):
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
         """Return the matrix, a table that shows the spread of each pair and, if there are several nodes, tables of the
         ratios and distances."""
-        look = _CYCLES if in_cycles(self, records) else _TIME
+        look = _CYCLES if self.in_cycles(records) else _TIME
         matrix = node_table(records, look)
         tables = [replace(matrix, notes=(*matrix.notes, *working_set_note(records, "Latency")))]
         if len({str(record.coords) for record in records if record.metric == "latency"}) > 1:
@@ -122,7 +122,7 @@ class IdleLatency(VisitedBenchmark[IdleLatencyParams]):
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
         """Return the matrix as a heat map if it has several values."""
-        return node_heatmaps(records, _CYCLES if in_cycles(self, records) else _TIME, _CAPTION)
+        return node_heatmaps(records, _CYCLES if self.in_cycles(records) else _TIME, _CAPTION)
 
 
 BENCHMARK = IdleLatency()

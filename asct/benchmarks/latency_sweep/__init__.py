@@ -23,7 +23,7 @@ from asct.benchmarks.latency_sweep.command import (
 )
 from asct.instruments.memory.kernel_flags import NOISE_FLAGS, PAGE_FLAGS
 from asct.instruments.memory.quantities import CURVE_LATENCY, LEVEL_END, LEVEL_LATENCY
-from asct.instruments.memory.settings import from_pools, in_cycles
+from asct.instruments.memory.settings import from_pools
 from asct.instruments.memory.sizes import LEVELS, page_privileges
 from asct.instruments.memory.visits import VISIT_FLAGS, VISITS_MOST, VisitedBenchmark, variations, visit, visit_number
 from asct.sdk.benchmark import Context, ResultField
@@ -279,13 +279,13 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
         hint."""
         from asct.benchmarks.latency_sweep.report import level_table
 
-        return (level_table(records, in_cycles(self, records)),) if records else ()
+        return (level_table(records, self.in_cycles(records)),) if records else ()
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
         """Return a figure of the latency by working set size, with a curve for each point."""
         from asct.benchmarks.latency_sweep.report import latency_curve
 
-        return latency_curve(records, in_cycles(self, records))
+        return latency_curve(records, self.in_cycles(records))
 
 
 BENCHMARK = LatencySweep()

@@ -11,7 +11,7 @@ from asct.benchmarks.loaded_latency.measure import FLAGS, ONE_VISIT, WORKLOAD, c
 from asct.benchmarks.loaded_latency.params import LoadedLatencyParams
 from asct.benchmarks.loaded_latency.report import all_tables, load_curve
 from asct.instruments.memory.quantities import IDLE_LATENCY
-from asct.instruments.memory.settings import from_pools, in_cycles
+from asct.instruments.memory.settings import from_pools
 from asct.instruments.memory.sizes import CACHE, optimum_size, page_privileges
 from asct.instruments.memory.stream import CIRCUMSTANCES, THEORETICAL
 from asct.instruments.memory.visits import VisitedBenchmark, visit_number
@@ -142,11 +142,11 @@ class LoadedLatency(VisitedBenchmark[LoadedLatencyParams]):
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
         """Return tables of the levels, the summary of the curve, and the targets."""
-        return all_tables(records, in_cycles(self, records))
+        return all_tables(records, self.in_cycles(records))
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
         """Return a figure that plots latency against bandwidth."""
-        curve = load_curve(records, in_cycles(self, records))
+        curve = load_curve(records, self.in_cycles(records))
         return () if curve is None else (curve,)
 
 

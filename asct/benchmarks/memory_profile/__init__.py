@@ -44,7 +44,6 @@ from asct.instruments.memory.stream import (
     StreamResult,
     WorkingSet,
     bandwidth_metrics,
-    bandwidth_style,
     bandwidths,
     best_results,
     circumstances,
@@ -202,7 +201,7 @@ class MemoryProfile(BandwidthBenchmark[MemoryProfileParams]):
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
         """Return a table of each point's peaks (medians over the repeats)."""
-        return (_table(records, bandwidth_style(self, records)),) if records else ()
+        return (_table(records, self.style(records)),) if records else ()
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
         """Return a bar chart of the memory bandwidth by access width, grouped by access pattern."""

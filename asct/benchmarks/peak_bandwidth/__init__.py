@@ -48,7 +48,6 @@ from asct.instruments.memory.stream import (
     StreamResult,
     WorkingSet,
     bandwidth_metrics,
-    bandwidth_style,
     bandwidths,
     best_results,
     circumstances,
@@ -177,7 +176,7 @@ class PeakBandwidth(BandwidthBenchmark[PeakBandwidthParams]):
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
         """Return a table of medians over the repeats, with one row per access pattern and point."""
-        return (_table(records, bandwidth_style(self, records)),) if records else ()
+        return (_table(records, self.style(records)),) if records else ()
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
         """Return a bar chart of the useful bytes and the bytes on the bus, grouped by access pattern."""

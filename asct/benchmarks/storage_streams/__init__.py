@@ -5,15 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from asct.benchmarks.storage_streams.params import (
-    ALL,
-    ALONE,
-    TOGETHER,
-    Stream,
-    StreamParams,
-    streams_at_odds,
-    together,
-)
+from asct.benchmarks.storage_streams.params import ALL, ALONE, TOGETHER, Stream, StreamParams, streams_at_odds, together
 from asct.benchmarks.storage_streams.report import stream_figures, stream_tables
 from asct.instruments.fio.point import FioPoint, results_of
 from asct.instruments.qualification.benchmark import Qualification

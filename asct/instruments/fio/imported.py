@@ -19,27 +19,13 @@ from typing import Any, Final
 
 from asct.instruments.fio.counters import Coverage, MeasuredWindow
 from asct.instruments.fio.depth import rounds
-from asct.instruments.fio.document import (
-    Document,
-    JsonPart,
-    document_of,
-    in_ramp,
-    parts_of,
-    seconds_of,
-)
+from asct.instruments.fio.document import Document, JsonPart, document_of, in_ramp, parts_of, seconds_of
 from asct.instruments.fio.measure import BY_SECTION, course_flags, run_values, section_values
 from asct.instruments.fio.metrics import CONTEXT, DIRECTIONS, STAGE
 from asct.instruments.fio.params import SYNCHRONOUS, FioParams
 from asct.instruments.fio.point import FioPoint, results_of
 from asct.instruments.fio.sections import fio_value, setting_of
-from asct.instruments.fio.verdict import (
-    brief_flags,
-    has_faulty,
-    is_shallow,
-    judged,
-    little_holds,
-    submission_blocks,
-)
+from asct.instruments.fio.verdict import brief_flags, has_faulty, is_shallow, judged, little_holds, submission_blocks
 from asct.instruments.guard_output import GuardOutput
 from asct.sdk.record import Measurement, Scalar
 from asct.values.grouping import split

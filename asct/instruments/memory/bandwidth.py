@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import ClassVar, Final, TypeVar
 
 from asct.instruments.memory.sizes import CACHE, page_privileges
-from asct.instruments.memory.stream import KERNEL, StreamParams
+from asct.instruments.memory.stream import IN_CYCLES, IN_TIME, KERNEL, BandwidthStyle, StreamParams
 from asct.instruments.memory.traffic import TITLES
 from asct.instruments.memory.visits import VISITS_MOST, VisitedBenchmark, visit_number
 from asct.sdk.benchmark import Context
@@ -46,6 +46,10 @@ class BandwidthBenchmark(VisitedBenchmark[P]):
     def demand(self, params: P, facts: HostFacts | None) -> tuple[int, float]:
         """Return the memory (in bytes) and the time (in seconds) required for one visit. Without facts, both are
         estimates."""
+
+    def style(self, records: Sequence[Record]) -> BandwidthStyle:
+        """Return IN_CYCLES if `cycle_base` is set for any point in the records, otherwise IN_TIME."""
+        return IN_CYCLES if self.in_cycles(records) else IN_TIME
 
     def steps(self, params: P, context: Context) -> Sequence[Step]:
         return [_ordered(step, params.seed) for step in super().steps(params, context)]

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, Field
 
 from asct.sdk.params import Size, listed, setting
 from asct.values.cpulist import MAX_CPU, parse_integers
 from asct.values.quantity import parse_quantity
-
-if TYPE_CHECKING:
-    from asct.sdk.benchmark import Benchmark
-    from asct.sdk.record import Record
 
 _PAGE_SPELLINGS: Final = {
     "4kib": "4k", "4096": "4k", "base": "4k", "2mib": "2m", "2097152": "2m", "1gib": "1g", "1073741824": "1g",
@@ -153,10 +148,3 @@ def theoretical_bandwidth_setting() -> Any:
 def cycle_base_setting(units: str = "core cycles instead of nanoseconds") -> Any:
     """Declare the setting that selects the unit in tables and figures."""
     return setting(False, f"Show {units} in tables and figures")
-
-
-def in_cycles(benchmark: Benchmark[Any], records: Iterable[Record]) -> bool:
-    """Return whether tables and figures show core cycles. They do if `cycle_base` is set for any point in the
-    records."""
-    points = dict.fromkeys(record.point_id for record in records)
-    return any(benchmark.shown(point, "cycle_base") for point in points)

@@ -8,20 +8,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from asct.instruments.memory.kernel_flags import NOISE_FLAGS, PAGE_FLAGS, many_dropped, noise_flags, page_flags
-from asct.instruments.memory.settings import (
-    PageKind,
-    cycle_base_setting,
-    from_pools,
-    in_cycles,
-    pages_setting,
-)
+from asct.instruments.memory.settings import PageKind, cycle_base_setting, from_pools, pages_setting
 from asct.instruments.memory.topology import UNBOUND
 from asct.instruments.memory.traffic import WORDS, Width
 from asct.instruments.memory.visits import VISIT_FLAGS, VisitedParams
-from asct.sdk.benchmark import Benchmark
 from asct.sdk.metric import Metric, Unit
 from asct.sdk.params import setting
-from asct.sdk.record import Measurement, Record, Scalar, Stats
+from asct.sdk.record import Measurement, Scalar, Stats
 from asct.sdk.samples import KernelRun, number, sample_stats
 from asct.sdk.step import Kernel, Step, options, thousandths
 from asct.statistics.robust import median
@@ -227,11 +220,6 @@ class BandwidthStyle:
 
 IN_CYCLES: Final = BandwidthStyle("B/cycle", 1.0, PER_CYCLE)
 IN_TIME: Final = BandwidthStyle("GB/s", 1e9, "")
-
-
-def bandwidth_style(benchmark: Benchmark[Any], records: Sequence[Record]) -> BandwidthStyle:
-    """Return IN_CYCLES if `cycle_base` is set, otherwise IN_TIME."""
-    return IN_CYCLES if in_cycles(benchmark, records) else IN_TIME
 
 
 def _point(sample: Mapping[str, Any], run: KernelRun) -> StreamResult:

@@ -114,6 +114,12 @@ class VisitedBenchmark(Benchmark[P]):
             return VisitPlan(visit_number(context.done[-1].step.name))
         return VisitPlan.of(self.pilot_of(params, context.done, context.facts), params.target_interval, count)
 
+    def in_cycles(self, records: Iterable[Record]) -> bool:
+        """Return whether tables and figures show core cycles. They do if `cycle_base` is set for any point in the
+        records."""
+        points = dict.fromkeys(record.point_id for record in records)
+        return any(self.shown(point, "cycle_base") for point in points)
+
     def parse(self, params: P, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
         """Return the combined values from all visits. Raises ValueError for invalid output."""
         from asct.instruments.memory.combining import combined
