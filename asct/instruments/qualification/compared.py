@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from asct.instruments.fio.rows import MOST_PANELS, MOST_SERIES, capped
-from asct.instruments.qualification.figures import TITLES, better, mixes_of, over_window
+from asct.instruments.qualification.figures import TITLES, better, mix_series, mixes_of, over_window
 from asct.instruments.qualification.settings import size_name
 from asct.instruments.qualification.tables import MATRICES, UNITS, QualificationView, WorkloadKey, views
-from asct.sdk.figure import Axis, Column, Figure, Line, Series, Table
+from asct.sdk.figure import Axis, Column, Figure, Line, Table
 from asct.sdk.record import Record
-from asct.sdk.rows import Row, at, series_of
+from asct.sdk.rows import Row
 
 _SIDE_BY_SIDE: Final = "side by side"
 
@@ -64,7 +64,7 @@ def _figure(shown: Sequence[QualificationView], metric: str) -> Figure:
     mixes = {reads: name for view in shown for reads, name in mixes_of(view).items()}
     reads, told = capped(list(mixes), MOST_PANELS, "mixes")
     chosen, also = capped(list(shown), MOST_SERIES, "points")
-    series = [_series(view, metric, share, mixes[share]) for share in reads for view in chosen]
+    series = [mix_series(f"{mixes[share]}, {view.label}", view, metric, share) for share in reads for view in chosen]
     return Line(
         f"compared-{metric.replace('_', '-')}",
         f"{TITLES[metric]}, {_SIDE_BY_SIDE}",
@@ -72,9 +72,3 @@ def _figure(shown: Sequence[QualificationView], metric: str) -> Figure:
         Axis("Block size", "B", "log2"), Axis(TITLES[metric], UNITS[metric], "log10"),
         tuple(line for line in series if line.x), better=better(metric),
     )  # fmt: skip
-
-
-def _series(view: QualificationView, metric: str, reads: int, mix: str) -> Series:
-    sizes = sorted(size for size, share in view.cells(metric) if share == reads)
-    repeats = [at(view.records, metric, block_size=size, rwmixread=reads) for size in sizes]
-    return series_of(f"{mix}, {view.label}", sizes, repeats)

@@ -141,11 +141,7 @@ def _averages(
     view: QualificationView, metric: str, values: Mapping[WorkloadKey, float], mixes: Mapping[int, str]
 ) -> Figure:
     """Return a figure of the averages, plotted against the block size, with one line per mix."""
-    series = []
-    for reads in dict.fromkeys(reads for _, reads in values):
-        sizes = sorted(size for size, mix in values if mix == reads)
-        repeats = [at(view.records, metric, block_size=size, rwmixread=reads) for size in sizes]
-        series.append(series_of(mixes[reads], sizes, repeats))
+    series = [mix_series(mixes[reads], view, metric, reads) for reads in dict.fromkeys(reads for _, reads in values)]
     return Line(
         f"measurement-{metric.replace('_', '-')}{view.slug}",
         f"{TITLES[metric]} by block size and mix{view.suffix}",
@@ -153,6 +149,13 @@ def _averages(
         Axis("Block size", "B", "log2"), Axis(TITLES[metric], UNITS[metric], "log10"), tuple(series),
         better=better(metric),
     )  # fmt: skip
+
+
+def mix_series(name: str, view: QualificationView, metric: str, reads: int) -> Series:
+    """Return the averages of one mix, plotted against the block size."""
+    sizes = sorted(size for size, mix in view.cells(metric) if mix == reads)
+    repeats = [at(view.records, metric, block_size=size, rwmixread=reads) for size in sizes]
+    return series_of(name, sizes, repeats)
 
 
 def _heatmap(
