@@ -158,12 +158,8 @@ def _walked(pair: NodePair, run: KernelRun, params: IdleLatencyParams) -> ChaseR
 
 
 def _of_pair(one: ChaseResult) -> list[Measurement]:
-    sample = one.sample
-    return [
-        Measurement("latency", sample.latency.median, one.pair.at, sample.latency, one.flags),
-        Measurement("latency_cycles", sample.cycles.median, one.pair.at, sample.cycles, one.flags),
-        Measurement("data_size", float(sample.size), one.pair.at),
-    ]
+    size = Measurement("data_size", float(one.sample.size), one.pair.at)
+    return [*one.sample.values(one.pair.at, one.flags), size]
 
 
 def _ratios(walked: Sequence[ChaseResult]) -> list[Measurement]:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from asct.benchmarks.latency_sweep.command import COARSE_BOUND, is_lowered
 from asct.benchmarks.latency_sweep.survey import SizeLatency, Survey, cache_hints, inside, size_latencies
-from asct.instruments.memory.chase import ChaseLatency
 from asct.instruments.memory.kernel_flags import noise_flags, page_flags
 from asct.instruments.memory.sizes import MEMORY_LEVEL
 from asct.sdk.record import Measurement, Scalar
@@ -66,7 +65,8 @@ def measurements(params: LatencySweepParams, found: Survey) -> list[Measurement]
     """Return all measurements of the first visit. Raises ValueError for an invalid sample."""
     meta, search = found.runs[0].meta, found.search
     items = [item for size in sorted(found.points) for item in _of_size(found.points[size], search)]
-    items += [item for chase in found.local.values() for item in _of_local(chase)]
+    for chase in found.local.values():
+        items += chase.values({"size": chase.size}, prefix="local_", detail=True)
     items += [item for level in search.levels for item in _of_level(level, found)]
     items.append(Measurement("levels", float(len(search.levels)), flags=_search_flags(params, search, found.facts)))
     items.append(_clock(found.points.values()))
@@ -89,19 +89,7 @@ def _of_size(point: SizeLatency, search: LevelSearch) -> list[Measurement]:
     the result."""
     suspicion = search.suspects.get(point.chase.size)
     flags = (*point.flags, suspicion) if suspicion else point.flags
-    spreads = {"latency": point.chase.latency, "latency_cycles": point.chase.cycles}
-    return [
-        Measurement(metric, stats.median, {"size": point.chase.size}, stats, flags, detail=bool(search.levels))
-        for metric, stats in spreads.items()
-    ]
-
-
-def _of_local(chase: ChaseLatency) -> list[Measurement]:
-    at: dict[str, Scalar] = {"size": chase.size}
-    return [
-        Measurement("local_latency", chase.latency.median, dict(at), chase.latency, detail=True),
-        Measurement("local_latency_cycles", chase.cycles.median, dict(at), chase.cycles, detail=True),
-    ]
+    return point.chase.values({"size": point.chase.size}, flags, detail=bool(search.levels))
 
 
 def _of_level(level: MemoryLevel, found: Survey) -> list[Measurement]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from asct.instruments.memory.kernel_flags import noise_flags
-from asct.sdk.record import Stats
+from asct.sdk.record import Measurement, Scalar, Stats
 from asct.sdk.samples import PS, interval, number, sample_stats
 
 _BATCHES_LEAST: Final = 21
@@ -26,6 +26,13 @@ class ChaseLatency:
     lines: int
     dropped: int
     settled: bool
+
+    def values(
+        self, at: Mapping[str, Scalar], flags: tuple[str, ...] = (), *, prefix: str = "", detail: bool = False
+    ) -> list[Measurement]:
+        """Return the latency in seconds and in cycles, as metrics whose names begin with `prefix`."""
+        spreads = {f"{prefix}latency": self.latency, f"{prefix}latency_cycles": self.cycles}
+        return [Measurement(name, stats.median, dict(at), stats, flags, detail) for name, stats in spreads.items()]
 
 
 def chase_latency(sample: Mapping[str, Any]) -> ChaseLatency:
