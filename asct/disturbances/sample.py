@@ -61,15 +61,15 @@ class ActivitySample:
         return sum(self.steal.values()) / len(self.steal) if self.steal else None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Counters:
-    uptime: float | None
-    ticks: Mapping[int, tuple[int, ...]]
-    interrupts: Mapping[int, int]
-    waited_us: Mapping[str, int]
-    running: int | None
-    throttles: int | None
-    processes: Mapping[tuple[int, int], tuple[int, str]]
+    uptime: float | None = None
+    ticks: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    interrupts: dict[int, int] = field(default_factory=dict)
+    waited_us: dict[str, int] = field(default_factory=dict)
+    running: int | None = None
+    throttles: int | None = None
+    processes: dict[tuple[int, int], tuple[int, str]] = field(default_factory=dict)
     """The name of each process and its CPU time, in ticks, keyed by PID and start time."""
 
 
@@ -129,28 +129,22 @@ def _shares(before: tuple[int, ...], after: tuple[int, ...]) -> tuple[float, flo
 
 
 def _counters(output: str) -> _Counters:
-    uptime, running = None, None
-    ticks: dict[int, tuple[int, ...]] = {}
-    interrupts: dict[int, int] = {}
-    waited: dict[str, int] = {}
-    throttles: list[int] = []
-    processes: dict[tuple[int, int], tuple[int, str]] = {}
+    found = _Counters()
     for line in output.splitlines():
         path, _, rest = line.partition(":")
         if path == "uptime":
-            uptime = float(rest) if _NUMBER.fullmatch(rest) else None
-        elif path == "interrupts":
-            found = re.fullmatch(r"CPU(\d{1,6}) (\d{1,18})", rest, re.ASCII)
-            interrupts.update({int(found[1]): int(found[2])} if found else {})
+            found.uptime = float(rest) if _NUMBER.fullmatch(rest) else None
+        elif path == "interrupts" and (match := re.fullmatch(r"CPU(\d{1,6}) (\d{1,18})", rest, re.ASCII)):
+            found.interrupts[int(match[1])] = int(match[2])
         elif path == "/proc/stat":
             if row := _CPU.fullmatch(rest.strip()):
-                ticks[int(row[1])] = tuple(map(int, row[2].split()))
-            elif found := re.fullmatch(r"procs_running (\d{1,9})", rest, re.ASCII):
-                running = max(0, int(found[1]) - 1)
-        elif path.startswith("/proc/pressure/") and (found := re.match(r"some .*total=(\d{1,18})$", rest, re.ASCII)):
-            waited[path.rpartition("/")[2]] = int(found[1])
+                found.ticks[int(row[1])] = tuple(map(int, row[2].split()))
+            elif match := re.fullmatch(r"procs_running (\d{1,9})", rest, re.ASCII):
+                found.running = max(0, int(match[1]) - 1)
+        elif path.startswith("/proc/pressure/") and (match := re.match(r"some .*total=(\d{1,18})$", rest, re.ASCII)):
+            found.waited_us[path.rpartition("/")[2]] = int(match[1])
         elif _THROTTLE.fullmatch(path) and re.fullmatch(r"\d{1,18}", rest, re.ASCII):
-            throttles.append(int(rest))
-        elif found := _PROCESS.fullmatch(line):
-            processes[int(found[1]), int(found[2])] = int(found[3]), found[4]
-    return _Counters(uptime, ticks, interrupts, waited, running, sum(throttles) if throttles else None, processes)
+            found.throttles = (found.throttles or 0) + int(rest)
+        elif match := _PROCESS.fullmatch(line):
+            found.processes[int(match[1]), int(match[2])] = int(match[3]), match[4]
+    return found
