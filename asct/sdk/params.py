@@ -32,6 +32,12 @@ def listed(value: object) -> object:
     return [value] if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
+Sizes = Annotated[tuple[Size, ...], BeforeValidator(listed)]
+"""A list of sizes; accepts text such as `4K,8K`."""
+Counts = Annotated[tuple[Count, ...], BeforeValidator(listed)]
+"""A list of integers; accepts text such as `4,5,6`."""
+
+
 def setting(
     default: Any,
     help: str,

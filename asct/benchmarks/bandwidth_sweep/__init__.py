@@ -48,7 +48,7 @@ from asct.sdk.benchmark import Context, Dependency
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Axis, Column, Figure, Line, Marker, Series, Table
 from asct.sdk.metric import Metric
-from asct.sdk.params import Duration, Size, setting
+from asct.sdk.params import Duration, Size, Sizes, setting
 from asct.sdk.record import Measurement, Record, Scalar
 from asct.sdk.rows import (
     FLAGS_COLUMN,
@@ -111,7 +111,7 @@ class BandwidthSweepParams(OneWidthParams):
     memory_node: int | None = memory_node_setting(
         "NUMA node whose memory is used; if unset, each CPU uses memory on its own node"
     )
-    sizes: Annotated[tuple[Size, ...], LISTED] = setting(
+    sizes: Sizes = setting(
         (),
         "Sizes per thread to measure, instead of those on the curve and those for the levels that latency-sweep found",
         aliases=("data_size",),

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Final
 from annotated_types import MultipleOf
 
 from asct.instruments.memory.settings import (
-    LISTED,
     AutoSize,
     PageKind,
     Share,
@@ -21,7 +20,7 @@ from asct.instruments.memory.settings import (
 from asct.instruments.memory.sizes import LINE, fitted
 from asct.instruments.memory.topology import MemoryNode, measuring_cpu, memory_nodes, node_of_cpu
 from asct.instruments.memory.visits import VisitedParams
-from asct.sdk.params import Duration, Size, setting
+from asct.sdk.params import Duration, Size, Sizes, setting
 from asct.statistics.geometric import between_sizes, geometric_sizes
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ class LatencySweepParams(VisitedParams):
         le=MAX_SIZE,
         pitfalls="A size below four times the last-level cache leaves no room for a DRAM level.",
     )
-    sizes: Annotated[tuple[Size, ...], LISTED] = setting(
+    sizes: Sizes = setting(
         (),
         "Working set sizes to measure, without refinement, instead of the grid from `min_size` to `max_size`",
         max_length=1000,

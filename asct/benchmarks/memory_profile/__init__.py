@@ -56,7 +56,7 @@ from asct.sdk.benchmark import Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Column, Figure, Table
 from asct.sdk.metric import Coords, Highlight, Metric
-from asct.sdk.params import Duration, Size, setting
+from asct.sdk.params import Duration, Sizes, setting
 from asct.sdk.record import Measurement, Record, Scalar
 from asct.sdk.rows import FLAGS_COLUMN, Row, at, by_point, flag_cell, flags_of, middle, point_rows
 from asct.sdk.samples import KernelRun
@@ -94,7 +94,7 @@ class MemoryProfileParams(StreamParams):
         pitfalls=WIDTH_PITFALL,
     )
     data_size: AutoSize = data_size_setting()
-    cache_sizes: Annotated[tuple[Size, ...], LISTED] = setting(
+    cache_sizes: Sizes = setting(
         (),
         "Working sets per CPU that fit into the caches; if unset, the sizes that latency-sweep found or, "
         "if `data_size` is set, half the size of each cache",

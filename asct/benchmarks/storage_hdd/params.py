@@ -9,9 +9,9 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BeforeValidator, Field
 
-from asct.instruments.fio.params import Counts, Engine, FioParams, Paths
+from asct.instruments.fio.params import Engine, FioParams, Paths
 from asct.instruments.qualification.settings import Workload
-from asct.sdk.params import Count, Duration, Params, Size, listed, setting
+from asct.sdk.params import Count, Counts, Duration, Params, Size, listed, setting
 from asct.values.size import format_size
 
 # Sectors on the outer tracks of a disk pass the head faster than sectors on the inner tracks, and logical addresses

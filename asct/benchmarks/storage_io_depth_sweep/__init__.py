@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from asct.instruments.fio.benchmark import SweepBenchmark, SweepParams, steps_setting
-from asct.instruments.fio.params import Counts
+from asct.sdk.params import Counts
 
 
 class DepthSweepParams(SweepParams):

@@ -5,11 +5,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from asct.instruments.fio.params import Counts
 from asct.instruments.qualification.benchmark import MatrixQualification
-from asct.instruments.qualification.settings import MatrixParams, Sizes, WorkloadNames
+from asct.instruments.qualification.settings import MatrixParams, WorkloadNames
 from asct.sdk.metric import Highlight
-from asct.sdk.params import setting
+from asct.sdk.params import Counts, Sizes, setting
 
 _KIB: Final = 1024
 

@@ -7,18 +7,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from asct.instruments.fio.params import Counts, FioParams
+from asct.instruments.fio.params import FioParams
 from asct.instruments.qualification.benchmark import START_SECONDS, MatrixQualification
 from asct.instruments.qualification.journal import StepJournal, fio_process
 from asct.instruments.qualification.responses import PERCENTILES, response_figure, response_metrics, response_values
 from asct.instruments.qualification.results import METRICS
-from asct.instruments.qualification.settings import MatrixParams, Sizes, Workload, WorkloadNames
+from asct.instruments.qualification.settings import MatrixParams, Workload, WorkloadNames
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Column, Figure, Table
 from asct.sdk.metric import Highlight
 from asct.sdk.needs import Needs
-from asct.sdk.params import Count, Duration, setting
+from asct.sdk.params import Count, Counts, Duration, Sizes, setting
 from asct.sdk.record import Measurement, Record
 from asct.sdk.rows import FLAGS_COLUMN, Row, at, by_point, flag_cell, flags_of, middle, point_label, series_name
 from asct.sdk.step import Step

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from asct.instruments.fio.benchmark import Sizes, SweepBenchmark, SweepParams, steps_setting
+from asct.instruments.fio.benchmark import SweepBenchmark, SweepParams, steps_setting
+from asct.sdk.params import Sizes
 
 
 class SizeSweepParams(SweepParams):

@@ -9,19 +9,11 @@ from pydantic import Field
 
 from asct.instruments.qualification.benchmark import Qualification
 from asct.instruments.qualification.compared import compared_tables
-from asct.instruments.qualification.settings import (
-    MIB,
-    Phase,
-    QualificationParams,
-    Sizes,
-    TrackedMetric,
-    Workload,
-    size_name,
-)
+from asct.instruments.qualification.settings import MIB, Phase, QualificationParams, TrackedMetric, Workload, size_name
 from asct.instruments.qualification.tables import QualificationView, notes_of, phase_tables, views
 from asct.sdk.figure import Column, Table
 from asct.sdk.metric import Highlight
-from asct.sdk.params import Count, Size, setting
+from asct.sdk.params import Count, Size, Sizes, setting
 from asct.sdk.record import Record
 from asct.sdk.rows import FLAGS_COLUMN, Row
 

@@ -16,7 +16,7 @@ from asct.instruments.fio.sections import node_matters, scratch_bytes, sections_
 from asct.sdk.benchmark import Context
 from asct.sdk.metric import Highlight, Metric
 from asct.sdk.needs import GUARD, Needs, Scratch
-from asct.sdk.params import Duration, Size, listed, setting
+from asct.sdk.params import Duration, listed, setting
 
 if TYPE_CHECKING:
     from asct.sdk.facts import HostFacts
@@ -146,8 +146,6 @@ def _estimated_writes(params: FioParams, bytes_per_s: float) -> int:
     return round((params.duration + params.ramp_time) * min(rates))
 
 
-Sizes = Annotated[tuple[Size, ...], BeforeValidator(listed)]
-"""A list of sizes; accepts text such as `4K,8K`."""
 Patterns = Annotated[tuple[AccessPattern, ...], BeforeValidator(listed)]
 """A list of access patterns; accepts text such as `read,write`."""
 

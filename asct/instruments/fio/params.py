@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, StringConstraints
 
 from asct.instruments.fio.jobfile import written
 from asct.instruments.fio.raid import RaidParams
-from asct.sdk.params import Count, Duration, Params, Rate, Size, listed, setting
+from asct.sdk.params import Count, Duration, Params, Rate, Size, setting
 from asct.values.cpulist import parse_cpulist
 
 
@@ -209,8 +209,6 @@ AccessPattern = Annotated[Pattern, BeforeValidator(short_pattern)]
 """An access pattern. fio's long names are also accepted."""
 Paths = Annotated[tuple[str, ...], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)]
 """Paths of files or devices. A single path is also accepted; colons and commas in it are part of the name."""
-Counts = Annotated[tuple[Count, ...], BeforeValidator(listed)]
-"""A list of integers; accepts text such as `4,5,6`."""
 
 
 class PointParams(Params):

@@ -7,7 +7,6 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Final, Self, TypeVar
 
 from asct.instruments.fio.benchmark import ASSUMED_WRITE_BYTES_PER_S, likely_rate
-from asct.instruments.fio.params import Counts
 from asct.instruments.qualification.benchmark import START_SECONDS, Cost, phase_cost, total_cost
 from asct.instruments.qualification.settings import (
     SEQUENTIAL_BLOCK,
@@ -16,7 +15,7 @@ from asct.instruments.qualification.settings import (
     TrackedMetric,
     Workload,
 )
-from asct.sdk.params import Count, Duration, setting
+from asct.sdk.params import Count, Counts, Duration, setting
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

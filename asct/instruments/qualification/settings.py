@@ -9,10 +9,10 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BeforeValidator, StringConstraints
 
-from asct.instruments.fio.params import Counts, Engine, FioParams, Paths, Pattern
+from asct.instruments.fio.params import Engine, FioParams, Paths, Pattern
 from asct.instruments.fio.raid import RaidParams, member_bytes
 from asct.sdk.benchmark import Unsuitable
-from asct.sdk.params import Count, Duration, Size, listed, setting
+from asct.sdk.params import Count, Counts, Duration, Size, Sizes, listed, setting
 from asct.sdk.record import Scalar
 from asct.statistics.steady import SteadyRule
 from asct.values.size import format_size, parse_size
@@ -98,8 +98,6 @@ class Phase:
 Profile = Literal["pts", "fast"]
 PurgeMethod = Literal["auto", "none", "nvme-format", "blkdiscard", "ata-erase", "sg-format", "sg-sanitize"]
 CacheState = Literal["as-found", "on", "off"]
-Sizes = Annotated[tuple[Size, ...], BeforeValidator(listed)]
-"""A list of sizes; accepts text such as `4K,64K`."""
 
 MIB: Final = 2**20
 SEQUENTIAL_BLOCK: Final = 128 * 1024
