@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from asct.benchmarks.memory_profile import BENCHMARK, FLAGS
+from asct.benchmarks.memory_profile import BENCHMARK
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import Cache, Cpu, HostFacts, Memory, NumaNode, System
 from asct.sdk.figure import Bars
@@ -187,7 +187,7 @@ def test_impossible_settings(wrong: dict[str, Any]) -> None:
 
 def test_flags_are_explained() -> None:
     readme = (FOLDER / "memory_profile" / "README.md").read_text(encoding="utf-8")
-    assert all(f"`{flag}`" in readme for flag in (*FLAGS, "best"))
+    assert all(f"`{flag}`" in readme for flag in (*BENCHMARK.flags, "best"))
 
 
 def test_memory_must_be_among_the_outputs() -> None:

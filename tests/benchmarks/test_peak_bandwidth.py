@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from asct.benchmarks.peak_bandwidth import BENCHMARK, FLAGS, PEAK
+from asct.benchmarks.peak_bandwidth import BENCHMARK, PEAK
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import Cache, Cpu, HostFacts, Memory, NumaNode
 from asct.sdk.figure import Bars
@@ -243,7 +243,7 @@ def test_impossible_settings(wrong: dict[str, Any]) -> None:
 
 def test_flags_are_explained() -> None:
     readme = (FOLDER / "peak_bandwidth" / "README.md").read_text(encoding="utf-8")
-    assert all(f"`{flag}`" in readme for flag in (*FLAGS, "best"))
+    assert all(f"`{flag}`" in readme for flag in (*BENCHMARK.flags, "best"))
 
 
 @pytest.mark.kernels

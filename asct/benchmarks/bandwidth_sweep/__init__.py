@@ -16,7 +16,6 @@ from asct.instruments.memory.sizes import (
     LEVELS,
     LINE,
     MEMORY_LEVEL,
-    SET_FLAGS,
     fitted,
     level_sizes,
     local_nodes,
@@ -84,7 +83,6 @@ _FEW: Final = 64
 """Number of lines per thread below which starting and ending the loop takes a large part of the time."""
 FLAGS: Final = {
     **STREAM_FLAGS,
-    **SET_FLAGS,
     **LIMIT_FLAGS,
     BELOW_CURVE: "the cache level is more than 5 % slower than the fastest size on the curve that fits in the level: a "
     "disturbance, such as a program on the other hyperthread, slowed the measurement of the level",

@@ -20,7 +20,6 @@ from asct.instruments.memory.matrix import (
 from asct.instruments.memory.quantities import PAIR_BANDWIDTH
 from asct.instruments.memory.settings import AutoSize, data_size_setting, duration_setting, iterations_setting
 from asct.instruments.memory.sizes import (
-    SET_FLAGS,
     TOO_SMALL,
     aligned,
     cache_share,
@@ -83,7 +82,7 @@ class CrossNumaBandwidth(BandwidthBenchmark[CrossNumaBandwidthParams]):
     aliases = ("cnb",)
     default = True
     params_model = CrossNumaBandwidthParams
-    flags = STREAM_FLAGS | SET_FLAGS | LEFT_OUT_FLAGS
+    flags = STREAM_FLAGS | LEFT_OUT_FLAGS
     quantities = (PAIR_BANDWIDTH,)
     metrics = (
         *bandwidth_metrics(PAIR),

@@ -21,7 +21,6 @@ from asct.instruments.memory.settings import LISTED, AutoSize, data_size_setting
 from asct.instruments.memory.sizes import (
     LINE,
     MEMORY_LEVEL,
-    SET_FLAGS,
     demanded_bytes,
     level_size,
     level_sizes,
@@ -72,7 +71,6 @@ _CACHES: Final = 3
 _TRAFFIC: Final[Coords] = {"traffic": WORDS}
 _BEST: Final = "best"
 """Flag on the fastest cache level, whose bandwidth is reported as the peak cache bandwidth."""
-FLAGS: Final = {**STREAM_FLAGS, **SET_FLAGS, **LIMIT_FLAGS}
 COUNTING: Final = (
     "All CPUs run at once. Values are medians over the windows of the fastest variant; MB = 10^6 bytes. Memory "
     "bandwidth counts bytes on the bus: the program's loads and stores, and the cache lines that a normal store "
@@ -115,7 +113,7 @@ class MemoryProfile(BandwidthBenchmark[MemoryProfileParams]):
     )
     aliases = ("mp",)
     params_model = MemoryProfileParams
-    flags = FLAGS
+    flags = STREAM_FLAGS | LIMIT_FLAGS
     highlights = (
         Highlight("bandwidth", "All Reads", {"traffic": "all-reads", "width": None}),
         Highlight("bandwidth", "Highest bandwidth (useful bytes)", {"traffic": None, "width": None}),

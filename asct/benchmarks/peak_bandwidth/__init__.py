@@ -28,7 +28,6 @@ from asct.instruments.memory.settings import (
 )
 from asct.instruments.memory.sizes import (
     MEMORY_LEVEL,
-    SET_FLAGS,
     demanded_bytes,
     level_size,
     local_nodes,
@@ -72,7 +71,6 @@ PEAK: Final = ("all-reads", "3:1", "2:1", "1:1", "2:1-nt", "copy", "triad", "wri
 _TRAFFIC: Final[Coords] = {"traffic": WORDS}
 _BEST: Final = "best"
 """Flag on the fastest variant, which determines the values of its access pattern."""
-FLAGS: Final = {**STREAM_FLAGS, **SET_FLAGS, **ABOVE_THEORETICAL_FLAGS}
 COUNTING: Final = (
     "Useful BW is the median over the windows of the fastest variant, all threads combined. It counts the bytes that "
     "the program loads and stores. Peak BW counts bytes on the memory bus: the same bytes, plus the cache lines "
@@ -106,7 +104,7 @@ class PeakBandwidth(BandwidthBenchmark[PeakBandwidthParams]):
     aliases = ("pb",)
     default = True
     params_model = PeakBandwidthParams
-    flags = FLAGS
+    flags = STREAM_FLAGS | ABOVE_THEORETICAL_FLAGS
     highlights = (
         Highlight("bandwidth", "All Reads", {"traffic": "all-reads"}),
         Highlight("bandwidth", "Highest bandwidth (useful bytes)", {"traffic": None}),

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from asct.instruments.memory.kernel_flags import NOISE_FLAGS, PAGE_FLAGS, many_dropped, noise_flags, page_flags
 from asct.instruments.memory.settings import PageKind, cycle_base_setting, from_pools, pages_setting
+from asct.instruments.memory.sizes import SET_FLAGS
 from asct.instruments.memory.topology import UNBOUND
 from asct.instruments.memory.traffic import WORDS, Width
 from asct.instruments.memory.visits import VISIT_FLAGS, VisitedParams
@@ -36,6 +37,7 @@ STREAM_FLAGS: Final[dict[str, str]] = {
     **VISIT_FLAGS,
     **PAGE_FLAGS,
     "switched": "more than a quarter of the windows were dropped because a thread was descheduled",
+    **SET_FLAGS,
 }
 """All flags that a bandwidth measured by the kernel may have, with their meanings."""
 CIRCUMSTANCES: Final = (
