@@ -112,7 +112,6 @@ _METHOD: Final = Column(
     format="text",
     help="token and cas: one message, half a round trip; chain: one line read by CPU A",
 )
-_FOUR: Final = (("min", "Min"), ("max", "Max"), ("mean", "Mean"), ("median", "Median"))
 _CPUS: Final = (Column("cpu_a", "CPUA", format="integer"), Column("cpu_b", "CPUB", format="integer"))
 
 
@@ -277,7 +276,7 @@ def _four(values: Sequence[float]) -> Row:
 
 
 def _four_columns(point: StoredPairs) -> tuple[Column, ...]:
-    return tuple(Column(key, title, point.scale, 2) for key, title in _FOUR)
+    return tuple(Column(key, key.capitalize(), point.scale, 2) for key in ("min", "max", "mean", "median"))
 
 
 def _noted(table: Table, records: Sequence[Record]) -> Table:

@@ -28,7 +28,7 @@ from asct.instruments.fio.sections import fio_value, setting_of
 from asct.instruments.fio.verdict import brief_flags, has_faulty, is_shallow, judged, little_holds, submission_blocks
 from asct.instruments.guard_output import GuardOutput
 from asct.sdk.record import Measurement, Scalar
-from asct.values.grouping import split
+from asct.values.grouping import grouped, split
 
 _MAJOR: Final = 3
 """The major version of fio whose output asct reads. fio 2 reports latencies in microseconds."""
@@ -244,9 +244,7 @@ def _result(run: Sequence[JsonPart], text: str) -> FioResult:
     last = run[-1].content
     shared = last.get("global options", {})
     jobs = [_job(entry, shared, last["jobs"]) for entry in last["jobs"]]
-    groups: dict[int, list[int]] = {}
-    for index, job in enumerate(jobs):
-        groups.setdefault(job.group, []).append(index)
+    groups = grouped(range(len(jobs)), lambda index: jobs[index].group)
     documents = [_document(run, chosen, jobs) for chosen in groups.values()]
     found = FioResult(
         text=text[run[0].start : run[-1].end] + "\n",
