@@ -145,8 +145,7 @@ def _gap_flags(gap: float | None) -> tuple[str, ...]:
 
 def _search_flags(params: LatencySweepParams, search: LevelSearch, facts: HostFacts) -> tuple[str, ...]:
     found = [NO_LEVELS, search.cause] if search.cause else list(search.notes)
-    marks = {"smaller-memory": is_lowered(params, facts)}
-    return (*found, *(flag for flag, holds in marks.items() if holds))
+    return (*found, *(("smaller-memory",) if is_lowered(params, facts) else ()))
 
 
 def _clock(points: Iterable[SizeLatency]) -> Measurement:
