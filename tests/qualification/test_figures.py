@@ -196,6 +196,17 @@ def phase_records(phase: str, **changed: Any) -> list[Record]:
     ]
 
 
+@pytest.mark.parametrize(("method", "purged"), [("none", "NOT purged"), ("blkdiscard", "Purged by blkdiscard")])
+def test_a_note_states_why_a_purge_failed(method: str, purged: str) -> None:
+    rounds, steady, _ = phase_records("4k")
+    coords = {"phase": "4k", "method": method, "failed": "ata-erase: the drive has a password: remove it first"}
+    records = [rounds, steady, record(POINT, "purged", 0.0, coords=coords)]
+    (view,) = views(records)
+    assert f"{purged} (ata-erase: the drive has a password: remove it first), then written 2 times before" in "\n".join(
+        notes_of(view)
+    )
+
+
 def test_phases_to_which_the_same_note_applies_share_it() -> None:
     alike = [phase_records("64k"), phase_records("4k")]
     for other in ([], [phase_records("512", numjobs=1)]):

@@ -13,7 +13,7 @@ import pytest
 
 from asct.instruments.guard_output import GuardOutput, GuardTarget, TargetCheck
 from asct.instruments.qualification.journal import StepJournal
-from asct.instruments.qualification.purge import Purge, is_erasable, purge_of, purge_steps
+from asct.instruments.qualification.purge import Purge, ata_obstacle, purge_of, purge_steps
 from asct.instruments.qualification.settings import (
     SEQUENTIAL_BLOCK,
     Phase,
@@ -163,9 +163,11 @@ def test_auto_takes_what_the_target_allows(drive: Drive, methods: list[str]) -> 
     assert found.flags == (() if methods else ("not-purged",))
 
 
-def test_after_a_method_that_fails_the_next_is_tried() -> None:
+def test_what_fails_is_said_and_the_next_is_tried() -> None:
     drive = Drive(nvme(), answers={"purge-nvme-format-format": (1, "NVMe status: Access Denied\n")})
-    assert drive.purge() == Purge("blkdiscard", verified=True)
+    assert drive.purge() == Purge(
+        "blkdiscard", verified=True, tried=("nvme-format: nvme failed with status 1: NVMe status: Access Denied",)
+    )
     last = Drive(answers={"purge-blkdiscard-run": (1, "BLKDISCARD ioctl failed: Operation not supported\n")})
     assert last.purge().flags == ("not-purged",)
     assert [output.step.name for output in last.done] == ["purge-blkdiscard-run"]
@@ -204,23 +206,25 @@ def test_an_erase_that_fails_takes_the_password_back() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "erasable"),
+    ("text", "why"),
     [
-        (ERASABLE, True),
-        (ERASABLE.replace("not\tfrozen", "\tfrozen"), False),
-        (ERASABLE.replace("not\tenabled", "\tenabled"), False),
-        (ERASABLE.replace("not\tlocked", "\tlocked"), False),
-        (ERASABLE.replace("\t\tsupported\n", "\tnot\tsupported\n"), False),
-        ("/dev/sda:\n", False),
+        (ERASABLE, ""),
+        (ERASABLE.replace("not\tfrozen", "\tfrozen"), "froze"),
+        (ERASABLE.replace("not\tenabled", "\tenabled"), "has a password"),
+        (ERASABLE.replace("\t\tsupported\n", "\tnot\tsupported\n"), "does not support security erase"),
+        ("/dev/sda:\n", "does not support security erase"),
     ],
 )
-def test_what_keeps_an_ata_drive_from_being_erased(text: str, erasable: bool) -> None:
-    assert is_erasable(text) is erasable
+def test_what_keeps_an_ata_drive_from_being_erased(text: str, why: str) -> None:
+    assert why in ata_obstacle(text)
+    assert bool(why) is bool(ata_obstacle(text))
 
 
 def test_a_drive_that_is_frozen_is_not_given_a_password() -> None:
     drive = Drive(answers={"purge-ata-erase-look": (0, ERASABLE.replace("not\tfrozen", "\tfrozen"))})
-    assert drive.purge(purge="ata-erase").flags == ("not-purged",)
+    found = drive.purge(purge="ata-erase")
+    assert found.flags == ("not-purged",)
+    assert "froze" in found.tried[0]
     assert len(drive.done) == 1
 
 
@@ -272,5 +276,7 @@ def test_each_member_of_a_set_is_purged_by_itself_and_the_set_is_read_back() -> 
 def test_a_set_is_not_purged_if_one_member_is_not() -> None:
     drive = Drive({"discard_max_bytes": 4096}, members=("/dev/a", "/dev/b"))
     drive.answers["purge-blkdiscard-run-2"] = (1, "Operation not supported")
-    assert drive.purge() == Purge("") and Purge("").flags == ("not-purged",)
+    found = drive.purge()
+    assert found.method == "" and found.flags == ("not-purged",)
+    assert found.tried == ("/dev/b: blkdiscard: blkdiscard failed with status 1: Operation not supported",)
     assert "purge-check" not in [one.step.name for one in drive.done]

@@ -96,12 +96,17 @@ def unlock() -> PurgeCommand:
     return PurgeCommand("unlock", "hdparm", (*_USER, "--security-disable", PASSWORD, PATH))
 
 
-def is_erasable(identity: str) -> bool:
-    """Return whether the drive can be erased, according to `hdparm -I`: it must support security erase, its firmware
-    must not have frozen the security settings, and it must not have a password."""
+def ata_obstacle(identity: str) -> str:
+    """Return the reason why the drive cannot be erased, according to `hdparm -I`, or an empty string if it can."""
     section = re.search(r"^Security:(.*?)(?=^\S|\Z)", identity, re.MULTILINE | re.DOTALL)
-    lines = {" ".join(line.split()) for line in (section.group(1) if section else "").splitlines()}
-    return "supported" in lines and lines.isdisjoint(("frozen", "enabled", "locked"))
+    lines = [" ".join(line.split()) for line in (section.group(1) if section else "").splitlines()]
+    if "supported" not in lines:
+        return "the drive does not support security erase"
+    if "frozen" in lines:
+        return "the firmware has frozen the drive's security settings: suspend and resume the host, then try again"
+    if "enabled" in lines or "locked" in lines:
+        return "the drive has a password: remove it first"
+    return ""
 
 
 def candidates(wanted: PurgeMethod, inspected: GuardOutput, facts: HostFacts) -> tuple[str, ...]:
@@ -162,11 +167,12 @@ _ENV: Final = {"LC_ALL": "C"}
 
 @dataclass(frozen=True, slots=True)
 class Purge:
-    """The result of a purge: the `method` that succeeded (empty if none did), and whether the drive is known to be
-    empty."""
+    """The result of a purge: the `method` that succeeded (empty if none did), and the reason why each of the `tried`
+    methods failed."""
 
     method: str
     verified: bool = False
+    tried: tuple[str, ...] = ()
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -193,12 +199,13 @@ def purge_of(journal: StepJournal, phase: Phase) -> Purge:
     """Return the result of the purge according to its finished steps. A RAID set is purged if all of its members
     are."""
     drives = _drives(journal, phase)
+    tried = tuple(f"{drive.title}{method}: {reason}" for drive in drives for method, reason in drive.failures)
     if not all(drive.method for drive in drives):
-        return Purge("")
+        return Purge("", tried=tried)
     check = journal.outputs.get(f"{phase.name}purge-check")
     verified = check is not None and read_guard_output(check).status == 0
     methods = ", ".join(dict.fromkeys(drive.method for drive in drives))
-    return Purge(methods, verified or all(drive.is_unused() for drive in drives))
+    return Purge(methods, verified or all(drive.is_unused() for drive in drives), tried)
 
 
 def _drives(journal: StepJournal, phase: Phase) -> list[_DrivePurge]:
@@ -218,6 +225,11 @@ class _DrivePurge:
         """The drive, as described by the inspection."""
         return self.journal.inspected.drives[self.index]
 
+    @property
+    def title(self) -> str:
+        """A prefix for messages: the drive's path if it is a member of a RAID set, otherwise an empty string."""
+        return f"{self.device.path}: " if self.journal.inspected.members_before else ""
+
     def methods(self) -> tuple[str, ...]:
         """Return the methods to try, in order. Raises Unsuitable in the same cases as `candidates`."""
         inspected, path = self.journal.inspected, self.device.path
@@ -228,7 +240,18 @@ class _DrivePurge:
     @property
     def method(self) -> str:
         """The method that succeeded, or an empty string if none has."""
-        return next((method for method in self.methods() if self._succeeded(method)), "")
+        return next((method for method in self.methods() if not self._failure(method)), "")
+
+    @property
+    def failures(self) -> list[tuple[str, str]]:
+        """The methods that failed before one succeeded, each with the reason."""
+        found = []
+        for method in self.methods():
+            reason = self._failure(method)
+            if not reason:
+                break
+            found.append((method, reason))
+        return found
 
     def next_command(self) -> tuple[str, PurgeCommand] | None:
         """Return the next command with its method, or None if the purge of the drive is complete."""
@@ -236,7 +259,7 @@ class _DrivePurge:
             command = self._pending(method)
             if command is not None:
                 return method, command
-            if self._succeeded(method):
+            if not self._failure(method):
                 return None
         return None
 
@@ -261,7 +284,7 @@ class _DrivePurge:
             output = self._output(method, command)
             if output is None:
                 return command
-            if not _did(command, output):
+            if _refused(command, output):
                 last = unlock() if command.name == "erase" else None
                 return None if last is None or self._output(method, last) is not None else last
         return None
@@ -270,17 +293,23 @@ class _DrivePurge:
         output = self._output(method, commands(method, self.device, ())[0])
         return commands(method, self.device, () if output is None else (_said(output),))
 
-    def _succeeded(self, method: str) -> bool:
-        outputs = ((command, self._output(method, command)) for command in self._commands(method))
-        return all(output is not None and _did(command, output) for command, output in outputs)
+    def _failure(self, method: str) -> str:
+        """Return the reason why a method did not succeed, or an empty string if it did."""
+        for command in self._commands(method):
+            output = self._output(method, command)
+            reason = "was not run" if output is None else _refused(command, output)
+            if reason:
+                return reason
+        return ""
 
 
-def _did(command: PurgeCommand, output: Output) -> bool:
-    """Return whether a command succeeded and, if it queries the drive, whether the drive can be erased."""
-    said = _said(output)
-    if read_guard_output(output).status != 0 and not (command.said and command.said in said):
-        return False
-    return not command.look or is_erasable(said)
+def _refused(command: PurgeCommand, output: Output) -> str:
+    """Return the reason why a command failed, or an empty string if it succeeded."""
+    watch, said = read_guard_output(output), _said(output)
+    if watch.status != 0 and not (command.said and command.said in said):
+        line = next((text.strip() for text in (*output.stderr.splitlines(), *said.splitlines()) if text.strip()), "")
+        return f"{command.tool} failed with status {watch.status}: {line or 'no message'}"
+    return ata_obstacle(said) if command.look else ""
 
 
 def _said(output: Output) -> str:

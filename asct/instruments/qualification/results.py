@@ -57,8 +57,8 @@ METRICS: Final[tuple[Metric, ...]] = (
     Metric.info("sentinel_drift", "%", "`fast` profile: change in the tracked workload during a pass",
                 {**_TRACKED, "pass": None}),
     Metric.info("written_volume", "B", "Bytes written since the purge", _PHASE),
-    Metric("purged", "1", "higher", "1 if the target was purged (with `method`), otherwise 0",
-           {**_PHASE, "method": None}, False),
+    Metric("purged", "1", "higher", "1 if the target was purged with `method`, otherwise 0; `failed` states why a "
+           "method failed", {**_PHASE, "method": None, "failed": None}, False),
     *TARGET,
 )  # fmt: skip
 
@@ -183,7 +183,8 @@ def _about_phase(
     yield Measurement("rounds", float(history.rounds), at | settings, flags=flags)
     yield Measurement("written_volume", float(list(history.written())[-1]), at)
     purge = purge_of(journal, phase)
-    yield Measurement("purged", float(bool(purge.method)), at | {"method": purge.method or "none"}, flags=purge.flags)
+    methods: dict[str, Scalar] = {"method": purge.method or "none", "failed": "; ".join(purge.tried) or "none"}
+    yield Measurement("purged", float(bool(purge.method)), at | methods, flags=purge.flags)
 
 
 def _coords(phase: Phase, tracked: TrackedMetric | None = None) -> dict[str, Scalar]:

@@ -221,9 +221,11 @@ def _phase_notes(view: QualificationView, phase: str) -> list[str]:
         notes.append("Steady state was NOT reached: the values are still changing")
     elif any(BURST in record.flags for record in at(view.first_repeat, "steady", phase=phase)):
         notes.append("The rate has not fallen by half since the purge: the values may come from a long burst")
-    method = at(view.first_repeat, "purged", phase=phase)[0].coords["method"]
-    purged = "NOT purged" if method == "none" else f"Purged by {method}"
-    notes.append(f"{purged}, then written {_times(run['precondition'])} before the rounds")
+    purge = at(view.first_repeat, "purged", phase=phase)[0].coords
+    purged = "NOT purged" if purge["method"] == "none" else f"Purged by {purge['method']}"
+    failed = purge.get("failed", "none")  # runs from older versions do not state it
+    why = "" if failed == "none" else f" ({failed})"
+    notes.append(f"{purged}{why}, then written {_times(run['precondition'])} before the rounds")
     return notes
 
 
