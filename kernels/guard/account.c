@@ -1,3 +1,4 @@
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -13,6 +14,7 @@
 
 #define CLASSIC "/sys/fs/cgroup/cpuacct"
 #define UNIFIED "/sys/fs/cgroup"
+#define NAME "asct-guard-"
 #define CLOSE_TRIES 200 /* a killed process leaves its group only when it has ended */
 #define CLOSE_PAUSE_NS 10000000
 
@@ -50,12 +52,28 @@ static bool enter(const struct account *account, pid_t pid)
     return done;
 }
 
+/* Removes the groups of guards that were killed together with the process that would have removed the group. A group
+ * that contains processes cannot be removed. */
+static void remove_abandoned(const char *parent)
+{
+    DIR *directory = opendir(parent);
+    for (struct dirent *entry; directory && (entry = readdir(directory));) {
+        int owner = 0;
+        if (sscanf(entry->d_name, NAME "%d", &owner) == 1 && owner > 0 && kill(owner, 0) != 0 && errno == ESRCH)
+            unlinkat(dirfd(directory), entry->d_name, AT_REMOVEDIR);
+    }
+    if (directory)
+        closedir(directory);
+}
+
 static bool open_in(struct account *account, const char *root, const char *line, pid_t pid)
 {
-    char group[CGROUP_PATH_MAX];
+    char group[CGROUP_PATH_MAX], parent[CGROUP_PATH_MAX + sizeof CLASSIC];
     if (!cgroup_own(line, group))
         return false;
-    snprintf(account->folder, sizeof account->folder, "%s%s/asct-guard-%d", root, group, (int)getpid());
+    snprintf(parent, sizeof parent, "%s%s", root, group);
+    remove_abandoned(parent);
+    snprintf(account->folder, sizeof account->folder, "%s/" NAME "%d", parent, (int)getpid());
     if (mkdir(account->folder, 0755) != 0)
         return false;
     if (enter(account, pid) && usage_of(account->folder, account->unified) >= 0)

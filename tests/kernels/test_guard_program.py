@@ -149,6 +149,24 @@ def test_the_cpu_time_of_all_that_the_program_starts_is_counted(guard: Guard, ta
     assert last.host_cpu_ns - first.host_cpu_ns >= 0.8 * (last.program_cpu_ns - first.program_cpu_ns)
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="makes control groups")
+def test_empty_groups_of_guards_that_no_longer_exist_are_removed(guard: Guard, target: Target) -> None:
+    started = guard.start([target], ["sh", "-c", "echo >started; until [ -e enough ]; do sleep 0.1; done"])
+    until(guard.folder / "started")
+    (group,) = (Path(group) for group in groups() if group.endswith(f"asct-guard-{started.pid}"))
+    (guard.folder / "enough").touch()
+    started.communicate(timeout=60)
+    assert not group.exists()
+    abandoned, kept = (group.with_name(f"asct-guard-{pid}") for pid in (started.pid, os.getpid()))
+    abandoned.mkdir()
+    kept.mkdir()
+    try:
+        assert guard.run([target], "true").watch.status == 0
+        assert not abandoned.exists() and kept.exists()
+    finally:
+        kept.rmdir()
+
+
 def ticks(pid: int) -> int:
     """Return the processor time that a process has used, in ticks."""
     return sum(map(int, Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13]))
