@@ -127,15 +127,18 @@ def test_a_wide_table_is_divided_into_few_even_groups_of_columns(tmp_path: Path,
         assert counts and all(len(groups) == 2 and max(groups) - min(groups) <= 2 for groups in counts), counts
 
 
+def assert_printed_in_one_piece(box: Any, columns: int) -> None:
+    assert box.locator("thead").first.locator("th").count() == columns
+    assert box.locator("table").count() == 1
+    assert box.evaluate("found => found.scrollWidth - found.clientWidth") <= 0
+
+
 def test_a_table_whose_text_fits_is_printed_in_one_piece(tmp_path: Path, opened: Any) -> None:
     """Short sentences need no more space on paper than their text."""
     with opened(report_of(write_tree("quickstart", tmp_path)), width=688) as (page, _):
         page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
         page.emulate_media(media="print")
-        box = page.locator("#headlines .scroll")
-        assert box.locator("thead").first.locator("th").count() == 6
-        assert box.locator("table").count() == 1
-        assert box.evaluate("found => found.scrollWidth - found.clientWidth") <= 0
+        assert_printed_in_one_piece(page.locator("#headlines .scroll"), columns=6)
         cut = page.locator(".scroll").evaluate_all(
             "boxes => boxes.filter(box => box.scrollWidth > box.clientWidth + 1).map(box => box.ariaLabel)"
         )
@@ -147,10 +150,7 @@ def test_all_key_results_are_printed_in_one_piece(tmp_path: Path, opened: Any) -
     with opened(report_of(write_tree("memory", tmp_path)), width=688) as (page, _):
         page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
         page.emulate_media(media="print")
-        box = page.locator("#all-key-results .scroll")
-        assert box.locator("thead").first.locator("th").count() == 7
-        assert box.locator("table").count() == 1
-        assert box.evaluate("found => found.scrollWidth - found.clientWidth") <= 0
+        assert_printed_in_one_piece(page.locator("#all-key-results .scroll"), columns=7)
 
 
 def test_expectations_are_printed_in_one_piece(tmp_path: Path, opened: Any) -> None:
