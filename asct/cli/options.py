@@ -113,7 +113,7 @@ def _gathered(name: str, kind: Callable[..., Any], options: tuple[Callable[[F], 
     def decorate(command: F) -> F:
         @functools.wraps(command)
         def with_options(*arguments: Any, **values: Any) -> Any:
-            given = {field.name: values.pop(field.name) for field in fields(kind)}  # type: ignore[arg-type]
+            given = {field.name: values.pop(field.name) for field in fields(kind)}  # type: ignore[arg-type]  # a dataclass
             return command(*arguments, **{name: kind(**given)}, **values)
 
         return decorated(with_options, options)
