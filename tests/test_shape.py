@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -38,6 +39,16 @@ def test_files_are_short(paths: list[Path], most: int) -> None:
 def test_functions_are_short() -> None:
     found = {f"{path.relative_to(ROOT)}:{name}": size for path in [*CODE, *TESTS] for name, size in functions(path)}
     assert {name: size for name, size in found.items() if size > FUNCTION_LINES} == {}
+
+
+def test_class_names_are_unique() -> None:
+    found = Counter(
+        node.name
+        for path in CODE
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef)
+    )
+    assert [name for name, count in found.items() if count > 1] == []
 
 
 def module_of(path: Path) -> str:

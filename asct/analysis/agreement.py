@@ -24,7 +24,7 @@ _NEAR_SIZE: Final = 1.3
 """Maximum factor by which the size of a point on a curve may differ from the size of a level for the point to count as
 a measurement of that level."""
 
-Place = tuple[str, str, str, str, tuple[tuple[str, str], ...]]
+RecordKey = tuple[str, str, str, str, tuple[tuple[str, str], ...]]
 """The key that identifies a value, regardless of the repeat: host, id, metric, point and coordinates."""
 
 
@@ -44,7 +44,7 @@ class Disagreement:
     """The id of the other entry in the plan; `level` or `curve` if the other value is in the same entry."""
     other_value: float
     unit: str
-    places: frozenset[Place]
+    places: frozenset[RecordKey]
 
     @property
     def flag(self) -> str:
@@ -90,10 +90,10 @@ class _Sighting:
     value: float
     low: float
     high: float
-    places: frozenset[Place]
+    places: frozenset[RecordKey]
 
 
-def place_of(record: Record) -> Place:
+def record_key(record: Record) -> RecordKey:
     """Return the location of a record: its host, id, metric, point and coordinates."""
     coords = tuple(sorted((key, repr(value)) for key, value in record.coords.items()))
     return record.host, record.id, record.metric, record.point_id, coords
@@ -145,7 +145,7 @@ def _pairs(
 def _flagged(records: Iterable[Record], found: Sequence[Disagreement]) -> list[Record]:
     """Return the records, with a flag on each record that disagrees with another value. The flag names the other
     value."""
-    flags: dict[Place, list[str]] = {}
+    flags: dict[RecordKey, list[str]] = {}
     for side in found:
         for place in side.places:
             flags.setdefault(place, []).append(side.flag)
@@ -153,7 +153,7 @@ def _flagged(records: Iterable[Record], found: Sequence[Disagreement]) -> list[R
         return list(records)
     return [
         record.model_copy(update={"flags": [*dict.fromkeys((*record.flags, *mine))]})
-        if (mine := flags.get(place_of(record))) and record.repeat >= 1 and not is_invalid(record.flags)
+        if (mine := flags.get(record_key(record))) and record.repeat >= 1 and not is_invalid(record.flags)
         else record
         for record in records
     ]
@@ -185,7 +185,7 @@ def _sightings(
     if quantity.curve is not None:
         yield from _of_curve(quantity, own, mine, {**conditions, **swept})
         return
-    for group in grouped(own, lambda one: place_of(one)[-1]).values():
+    for group in grouped(own, lambda one: record_key(one)[-1]).values():
         keys = {name: group[0].coords[at] for name, at in quantity.keys.items()}
         yield from _sighting(quantity, group, {**conditions, **swept, **quantity.fixed, **keys})
 
@@ -223,7 +223,7 @@ def _sighting(quantity: Quantity, group: Sequence[Record], key: Mapping[str, Any
     values = [record.value for record in main]
     spans = [*values, *(end for pair in ends for end in pair)]
     text = tuple(sorted((name, _plain(value)) for name, value in key.items()))
-    places = frozenset(place_of(record) for record in group)
+    places = frozenset(record_key(record) for record in group)
     yield _Sighting(quantity, text, main[0], float(median(values)), min(spans), max(spans), places)
 
 

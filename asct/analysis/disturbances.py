@@ -66,7 +66,7 @@ class DisturbanceSummary:
         return tuple(DisturbanceLink(plain(item.title), self.slugs[_key(item)]) for item in items)
 
 
-_Place = tuple[str, Disturbance]
+_HostFinding = tuple[str, Disturbance]
 """A host and a finding on it."""
 
 
@@ -91,11 +91,11 @@ def beside(view: RunView, job: JobView) -> list[Disturbance]:
     return found.touching(words) if found else []
 
 
-def _names(places: Iterable[_Place]) -> str:
+def _names(places: Iterable[_HostFinding]) -> str:
     return short_names([host for host, _ in places])
 
 
-def _card(slug: str, places: list[_Place]) -> DisturbanceCard:
+def _card(slug: str, places: list[_HostFinding]) -> DisturbanceCard:
     items = [item for _, item in places]
     titles = list(dict.fromkeys(plain(item.title) for item in items))
     ways = grouped(places, lambda one: (one[1].advice, *one[1].fix, "", *one[1].undo))
@@ -111,7 +111,7 @@ def _card(slug: str, places: list[_Place]) -> DisturbanceCard:
     )
 
 
-def _rows(places: list[_Place]) -> Iterator[tuple[str, str]]:
+def _rows(places: list[_HostFinding]) -> Iterator[tuple[str, str]]:
     """Yield the rows of a finding. If observations or certainties differ between hosts, they are shown with the host
     names."""
     first = places[0][1]
@@ -126,11 +126,11 @@ def _rows(places: list[_Place]) -> Iterator[tuple[str, str]]:
     yield "Source", plain(first.source)
 
 
-def _label(word: str, group: list[_Place], groups: int) -> str:
+def _label(word: str, group: list[_HostFinding], groups: int) -> str:
     return word if groups == 1 else f"{word} on {_names(group)}"
 
 
-def _way(places: list[_Place]) -> Remedy:
+def _way(places: list[_HostFinding]) -> Remedy:
     item = places[0][1]
     fix, undo = (plain("\n".join(lines), keep_lines=True) for lines in (item.fix, item.undo))
     return Remedy(_names(places), plain(item.advice), fix, undo)

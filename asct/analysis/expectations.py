@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any
 
-from asct.analysis.agreement import Place
+from asct.analysis.agreement import RecordKey
 from asct.analysis.baseline import Baseline, key_of
 from asct.analysis.comparison import Change, adjusted, compare, in_common
 from asct.analysis.groups import MetricGroup
@@ -206,7 +206,9 @@ def _rejected(check: Check, place: MetricGroup, strict: Collection[str]) -> tupl
     return "", check.if_missing
 
 
-def _changes(checks: Sequence[Check], places: Sequence[MetricGroup], baseline: Baseline) -> list[dict[Place, Change]]:
+def _changes(
+    checks: Sequence[Check], places: Sequence[MetricGroup], baseline: Baseline
+) -> list[dict[RecordKey, Change]]:
     """Return the changes from the baseline for each check. All of them are tested together, so that more values do not
     cause more false alarms."""
     pairs: list[tuple[int, MetricGroup]] = []
@@ -219,7 +221,7 @@ def _changes(checks: Sequence[Check], places: Sequence[MetricGroup], baseline: B
         limit = checks[number].no_worse_than or 0.0
         change = compare(baseline.counterpart(place), place, limit, baseline.spread(place))
         raw.append(replace(change, reason=baseline.hardware_change(place) or change.reason, gate=True))
-    found: list[dict[Place, Change]] = [{} for _ in checks]
+    found: list[dict[RecordKey, Change]] = [{} for _ in checks]
     for (number, place), change in zip(
         pairs, in_common(adjusted(raw), [place.host for _, place in pairs]), strict=True
     ):
@@ -228,7 +230,7 @@ def _changes(checks: Sequence[Check], places: Sequence[MetricGroup], baseline: B
 
 
 def _judge_change(
-    check: Check, place: MetricGroup, changes: Mapping[Place, Change], baseline: Baseline, strict: Collection[str]
+    check: Check, place: MetricGroup, changes: Mapping[RecordKey, Change], baseline: Baseline, strict: Collection[str]
 ) -> Verdict:
     change = changes[place.key]
     reason, if_missing = _rejected(check, place, strict)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from asct.analysis.agreement import Disagreement, Place, place_of
+from asct.analysis.agreement import Disagreement, RecordKey, record_key
 from asct.sdk.record import Record, doubtful
 from asct.values.grouping import grouped
 
@@ -30,9 +30,9 @@ class MetricGroup:
     """Other values of the same quantity in the run that disagree with this value."""
 
     @property
-    def key(self) -> Place:
+    def key(self) -> RecordKey:
         """The key that identifies the group in its run: host, id, metric, point and coordinates."""
-        return place_of(self.record)
+        return record_key(self.record)
 
     @property
     def record(self) -> Record:
@@ -67,11 +67,11 @@ class MetricGroup:
 def gather(records: Iterable[Record], disagreements: Iterable[Disagreement] = ()) -> list[MetricGroup]:
     """Group records by host, id, metric, swept settings and coordinates, in order of first appearance. Warm-ups (repeat
     numbers below 1) are skipped."""
-    rivals: dict[Place, list[Disagreement]] = {}
+    rivals: dict[RecordKey, list[Disagreement]] = {}
     for side in disagreements:
         for place in side.places:
             rivals.setdefault(place, []).append(side)
-    groups = grouped((record for record in records if record.repeat >= 1), place_of)
+    groups = grouped((record for record in records if record.repeat >= 1), record_key)
     return [
         MetricGroup(*place[:3], {**group[0].point, **group[0].coords}, tuple(group), tuple(rivals.get(place, ())))
         for place, group in groups.items()

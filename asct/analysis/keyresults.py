@@ -21,7 +21,7 @@ _MOST_HOSTS: Final = 3
 """Maximum number of hosts whose values a key result lists. For more hosts, only the lowest and the highest value are
 listed."""
 
-Place = tuple[str, str]
+ResultKey = tuple[str, str]
 """The key that identifies a key result across hosts: the benchmark entry and the label."""
 
 
@@ -73,8 +73,8 @@ def key_results(found: Sequence[HeadlineMetric]) -> KeyResults:
     )
 
 
-def _chosen(places: Mapping[Place, Sequence[HeadlineMetric]]) -> set[Place]:
-    order: list[tuple[bool, int, int, Place]] = []
+def _chosen(places: Mapping[ResultKey, Sequence[HeadlineMetric]]) -> set[ResultKey]:
+    order: list[tuple[bool, int, int, ResultKey]] = []
     subjects = grouped(places, lambda place: places[place][0].subject)
     for number, own in enumerate(subjects.values()):
         seen = set()
@@ -85,7 +85,7 @@ def _chosen(places: Mapping[Place, Sequence[HeadlineMetric]]) -> set[Place]:
     return {place for _, _, _, place in sorted(order, key=lambda item: item[:3])[:MOST_RESULTS]}
 
 
-def _in_turn(places: Mapping[Place, Sequence[HeadlineMetric]], own: Sequence[Place]) -> list[Place]:
+def _in_turn(places: Mapping[ResultKey, Sequence[HeadlineMetric]], own: Sequence[ResultKey]) -> list[ResultKey]:
     """Return the key results of a subject: the first of each benchmark entry, then the second of each, and so on."""
     entries = grouped(own, lambda place: place[0]).values()
     turns = [

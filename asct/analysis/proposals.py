@@ -17,7 +17,7 @@ from asct.values.text import counted
 
 _DIGITS = 4
 """Number of digits to which bounds are rounded. This changes a bound by far less than any useful margin."""
-Place = tuple[str, str, tuple[tuple[str, str], ...]]
+MetricKey = tuple[str, str, tuple[tuple[str, str], ...]]
 """The key that identifies the same value in all runs of a plan and on all hosts: id, metric, and coordinates as
 text."""
 
@@ -56,7 +56,7 @@ def proposals(runs: Sequence[RunView], margin: float, patterns: Sequence[str] = 
     are left out.
     """
     wanted = dict.fromkeys(_place(group) for run in runs for job in run.jobs for group in _chosen(job, patterns))
-    found: dict[Place, list[MetricGroup]] = {place: [] for place in wanted}
+    found: dict[MetricKey, list[MetricGroup]] = {place: [] for place in wanted}
     for group in (group for run in runs for job in run.jobs for group in _comparable(job)):
         if (place := _place(group)) in found:
             found[place].append(group)
@@ -72,7 +72,7 @@ def _name(group: MetricGroup) -> str:
     return f"{group.id}.{group.metric}"
 
 
-def _place(group: MetricGroup) -> Place:
+def _place(group: MetricGroup) -> MetricKey:
     key: BaselineKey = key_of(group)
     return key[1:]
 

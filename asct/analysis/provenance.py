@@ -21,7 +21,7 @@ from asct.analysis.grid import (
     size_text,
     without_empty_columns,
 )
-from asct.analysis.machine.rows import Row
+from asct.analysis.machine.rows import TextRow
 from asct.analysis.outcomes import planned, share, short_names, tone_of
 from asct.analysis.telemetry import host_remarks, mark_of
 from asct.analysis.view import JobView, RepeatView, RunView, units_of
@@ -271,7 +271,7 @@ def _versions(view: RunView) -> Iterator[tuple[str, str, str]]:
                 yield name, tool.version, shown
 
 
-def checksums(view: RunView) -> list[Row]:
+def checksums(view: RunView) -> list[TextRow]:
     """Return the SHA-256 checksums of the documents needed to judge the run again. Unreadable documents and links are
     omitted."""
     found = []

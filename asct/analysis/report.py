@@ -30,7 +30,7 @@ from asct.analysis.grid import (
 from asct.analysis.headline import HeadlineMetric, headline_grids, headlines
 from asct.analysis.keyresults import KeyResults, key_results
 from asct.analysis.machine import host_rows, one_line, unknown_lines
-from asct.analysis.machine.rows import Row
+from asct.analysis.machine.rows import TextRow
 from asct.analysis.outcomes import outcome_grid, reused_text
 from asct.analysis.provenance import CommandLine, Failure, command_of, failures_of, remarks_of, settings_of, text_at
 from asct.analysis.references import RatedValue, rated_values, reference_grid, with_references
@@ -113,7 +113,7 @@ class ReportSection:
     """The settings that were not left at their defaults, for all hosts."""
     grids: tuple[TextTable, ...] = ()
     """The tables of several hosts side by side. The tuple is empty if there is only one host."""
-    flags: tuple[Row, ...] = ()
+    flags: tuple[TextRow, ...] = ()
     """The meanings of all flags in the tables, and of all reasons for a noisy host."""
 
     @property
@@ -136,7 +136,7 @@ class HostCard:
     status: str
     reason: str
     line: str
-    rows: tuple[Row, ...]
+    rows: tuple[TextRow, ...]
     found: tuple[DisturbanceLink, ...] = ()
     """All disturbances on the host, including possible ones."""
     picture: str = ""
@@ -170,7 +170,7 @@ class RunReport:
     outcomes: TextTable | None
     """The outcome of each benchmark on each host."""
     sections: tuple[ReportSection, ...]
-    facts: tuple[Row, ...]
+    facts: tuple[TextRow, ...]
     """The plan, times, status and asct version of the run, shown below the title and in the appendix."""
 
 
@@ -367,7 +367,7 @@ def _commands_once(parts: Iterable[HostPart]) -> Iterator[HostPart]:
         yield part if same is part or not part.commands else replace(part, commands=(), alike=(same.host, same.slug))
 
 
-def _flags(jobs: Sequence[JobView]) -> Iterable[Row]:
+def _flags(jobs: Sequence[JobView]) -> Iterable[TextRow]:
     """Yield the meanings of the flags in the displayed tables. Flags that cast doubt on a value come first.
 
     A flag that names another value, such as `disagrees:idle-latency`, is explained with both values.
@@ -423,7 +423,7 @@ def duration_text(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
 
 
-def _run_rows(view: RunView) -> Iterable[Row]:
+def _run_rows(view: RunView) -> Iterable[TextRow]:
     run = view.run
     commit = run.git_commit or ""
     rows = [

@@ -25,7 +25,7 @@ _QUANTITIES: Final = ("s", "B/s", "ops/s", "cycles", "B/cycle")
 
 
 @dataclass(frozen=True, slots=True)
-class Sweep:
+class SweepText:
     """The text form of a figure whose x axis is a setting or a size. Each row contains the name, the sparkline and the
     range of a series."""
 
@@ -33,7 +33,7 @@ class Sweep:
     rows: tuple[tuple[str, str, str], ...]
 
 
-def sweeps(figures: Iterable[Figure], most: int) -> Iterator[Sweep]:
+def sweeps(figures: Iterable[Figure], most: int) -> Iterator[SweepText]:
     """Yield the figures that show how a value depends on a setting or a size, with at most `most` series each."""
     for figure in figures:
         if not isinstance(figure, Line) or figure.x.unit not in ("", "B") or figure.y.unit not in _QUANTITIES:
@@ -45,7 +45,7 @@ def sweeps(figures: Iterable[Figure], most: int) -> Iterator[Sweep]:
             axis = "" if name.lower() in figure.title.lower() else f"{name} "
             title = f"{figure.title}, {axis}{ends}" if ends else figure.title
             rows = (_row(one, figure) for one in shown)
-            yield Sweep(plain(title), tuple(rows))
+            yield SweepText(plain(title), tuple(rows))
 
 
 def _is_sweep(series: Series) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Self
@@ -24,7 +24,7 @@ from asct.values.text import counted
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-Listener = Callable[[events.Event], None]
+
 HEARTBEAT_S: Final = 60.0
 REDRAW_S: Final = 0.9
 """Minimum time, in seconds, between two redraws of the live lines."""

@@ -9,7 +9,7 @@ from asct.values.grouping import breakable
 from asct.values.text import wrapped_lines
 
 if TYPE_CHECKING:
-    from asct.analysis.machine.rows import MachineSection, Row
+    from asct.analysis.machine.rows import MachineSection, TextRow
 
 _WIDEST_LABEL = 22
 _NARROWEST = 40
@@ -49,7 +49,7 @@ def section_lines(sections: Iterable[MachineSection], width: int) -> Iterator[st
         yield from row_lines([*one.rows, *one.details], width)
 
 
-def row_lines(rows: Sequence[Row], width: int) -> Iterator[str]:
+def row_lines(rows: Sequence[TextRow], width: int) -> Iterator[str]:
     """Yield each label and value side by side. A label that is wider than its column gets its own line."""
     wide = max(width, _NARROWEST)
     column = min(max((len(label) for label, _ in rows), default=0), _WIDEST_LABEL)

@@ -43,7 +43,7 @@ class _LostError(Exception):
 
 
 @dataclass(slots=True)
-class Survey:
+class RepeatSurvey:
     """The intact repeats of a run, in the order in which they ended. This order is taken from the journal."""
 
     done: dict[RepeatKey, Status] = field(default_factory=dict)
@@ -80,13 +80,13 @@ class Survey:
         return [parsed(Record, "record", line, "records.jsonl") for key in self.done for line in self.lines[key]]
 
 
-def survey(stored: StoredRun, catalog: Catalog) -> Survey:
+def survey(stored: StoredRun, catalog: Catalog) -> RepeatSurvey:
     """Read all repeats whose status says that they ended with values. Writes nothing.
 
     Raises StoreError if the journal cannot be read.
     """
-    found = Survey()
-    builder = _Builder(stored, catalog)
+    found = RepeatSurvey()
+    builder = _RawParser(stored, catalog)
     before = _lines(stored)
     known = sum(map(len, before.values()))
     places: list[str] = []
@@ -169,7 +169,7 @@ def _lost(reasons: Mapping[str, Sequence[str]]) -> list[Diagnostic]:
 
 
 @dataclass
-class _Builder:
+class _RawParser:
     """Parses the raw files of one run."""
 
     stored: StoredRun
@@ -275,7 +275,7 @@ def _require_ends(stored: StoredRun) -> None:
         raise StoreError(Diagnostic("E508", message, hint=hint))
 
 
-def rebuild(stored: StoredRun, catalog: Catalog) -> Survey:
+def rebuild(stored: StoredRun, catalog: Catalog) -> RepeatSurvey:
     """Rewrite records.jsonl and its line in SHA256SUMS for a run that no process is writing to. Return the survey of
     the run.
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from asct.diagnostics.model import Diagnostic
 from asct.engine.points import shared_results
-from asct.engine.rebuild import Survey, survey
+from asct.engine.rebuild import RepeatSurvey, survey
 from asct.engine.services import Services
 from asct.engine.values import measurements_of
 from asct.errors import StoreError
@@ -46,7 +46,7 @@ class EarlierResults:
     """Diagnostics about damage to the earlier part of the run."""
 
 
-def missing(resolved: ResolvedPlan, found: Survey) -> list[tuple[Job, str, int]]:
+def missing(resolved: ResolvedPlan, found: RepeatSurvey) -> list[tuple[Job, str, int]]:
     """Return (job, point id, repeat) for every repeat that the surveyed run did not measure, in planned order.
 
     A repeat is treated as measured if all of these conditions are met: * according to the journal, it ended with the
@@ -65,7 +65,7 @@ def _planned(resolved: ResolvedPlan) -> Iterator[tuple[Job, RepeatKey]]:
                 yield job, (job.host, job.id, point.id, repeat)
 
 
-def _kept(resolved: ResolvedPlan, found: Survey) -> set[RepeatKey]:
+def _kept(resolved: ResolvedPlan, found: RepeatSurvey) -> set[RepeatKey]:
     """Return the measured repeats of the plan's points, including repeats that measured a value again."""
     jobs = {(job.host, job.id, point.id): job for job in resolved.jobs for point in job.points}
     return {key for key, status in found.done.items() if (job := jobs.get(key[:3])) and _is_done(job, status)}

@@ -12,7 +12,7 @@ from asct.analysis.disturbances import DisturbanceCard
 from asct.analysis.grid import ColumnHead, TextTable, coordinates_text, plain, with_columns, without_empty_columns
 from asct.analysis.keyresults import KeyResult, KeyResults
 from asct.analysis.report import HostPart, RunReport, build
-from asct.analysis.sparkline import Sweep, sweeps
+from asct.analysis.sparkline import SweepText, sweeps
 from asct.analysis.verdict import bound_text, by_outcome, value_text, word_of
 from asct.analysis.view import RunView
 from asct.store.model import Verdict
@@ -117,7 +117,7 @@ def _joined(texts: Iterable[str], room: int) -> Iterator[str]:
         yield line
 
 
-def _up_to(most: int, found: Iterable[Sweep]) -> Iterator[Sweep]:
+def _up_to(most: int, found: Iterable[SweepText]) -> Iterator[SweepText]:
     """Yield the first sweeps, up to a total of `most` series."""
     for item in found:
         most -= len(item.rows)
@@ -126,7 +126,7 @@ def _up_to(most: int, found: Iterable[Sweep]) -> Iterator[Sweep]:
         yield item
 
 
-def _sweep(item: Sweep, width: int) -> Iterator[str]:
+def _sweep(item: SweepText, width: int) -> Iterator[str]:
     """Yield a sweep's title and a line for each series."""
     yield from wrapped(item.title, width).split("\n")
     names = [name if len(item.rows) > 1 else "" for name, _, _ in item.rows]

@@ -7,17 +7,17 @@ from collections.abc import Mapping
 from statistics import median
 
 from asct.facts.cores import Cpus
-from asct.facts.cpusets import Texts, listed
+from asct.facts.cpusets import FileTexts, listed
 from asct.facts.snapshot import Snapshot
 from asct.facts.sources import CPU
 from asct.facts.unknown import UnknownFacts, real, whole
 from asct.sdk.facts import FrequencyPolicy, IdleState
 from asct.values.cpulist import MAX_CPU
 
-Key = tuple[str, int | None]
+StateKey = tuple[str, int | None]
 
 _STATE = re.compile(r"cpuidle/state([0-9]{1,3})/(name|desc|latency|residency|disable)")
-_NONE: Key = ("", None)
+_NONE: StateKey = ("", None)
 
 
 def idle(snapshot: Snapshot, what: str, gaps: UnknownFacts) -> str | None:
@@ -38,9 +38,9 @@ def idle_states(cpus: Cpus, gaps: UnknownFacts) -> list[IdleState]:
     Different core designs have different states. States with the same name and latency are merged. Names are read only
     for the first CPUs; the other CPUs are assumed to have the same states as the first CPU.
     """
-    texts: dict[Key, Texts] = {}
-    first: dict[int, Key] = {}
-    disabled: dict[Key, list[int]] = {}
+    texts: dict[StateKey, FileTexts] = {}
+    first: dict[int, StateKey] = {}
+    disabled: dict[StateKey, list[int]] = {}
     for cpu in cpus.online:
         for number, state in sorted(_folders(cpus.of(cpu)).items()):
             if "name" in state:
@@ -64,7 +64,7 @@ def idle_states(cpus: Cpus, gaps: UnknownFacts) -> list[IdleState]:
     ]
 
 
-def _folders(files: Texts) -> dict[int, dict[str, str]]:
+def _folders(files: FileTexts) -> dict[int, dict[str, str]]:
     """Return the files for each idle state of a CPU, keyed by state number."""
     found: dict[int, dict[str, str]] = {}
     for name, text in files.items():
@@ -101,7 +101,7 @@ def policies(snapshot: Snapshot, cpus: Cpus, gaps: UnknownFacts) -> list[Frequen
     return [made[key] for key in sorted(made)]
 
 
-def _policy(number: int, texts: Texts, cpus: Cpus) -> FrequencyPolicy | None:
+def _policy(number: int, texts: FileTexts, cpus: Cpus) -> FrequencyPolicy | None:
     """Return a policy, or None if none of its CPUs is online, because its files are then unreadable."""
     names = ("affected_cpus", "related_cpus")
     listings = [found for name in names if (found := listed(",".join(texts.get(name, "").split())))]

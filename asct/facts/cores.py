@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, field
 
-from asct.facts.cpusets import Set, Texts, agreed, cpus_of, differ, numbered
+from asct.facts.cpusets import FileTexts, Set, agreed, cpus_of, differ, numbered
 from asct.facts.snapshot import Snapshot
 from asct.facts.sources import CPU, NODE
 from asct.facts.unknown import UnknownFacts, fields, whole
@@ -88,11 +88,11 @@ class Cpus:
     """The raw data of the online CPUs: the files in their folders and their blocks in /proc/cpuinfo."""
 
     online: list[int]
-    texts: Mapping[int, Texts]
+    texts: Mapping[int, FileTexts]
     info: CpuInfo
     gaps: UnknownFacts = field(default_factory=UnknownFacts)
 
-    def of(self, cpu: int) -> Texts:
+    def of(self, cpu: int) -> FileTexts:
         """Return the files in the folder of a CPU, keyed by name."""
         return self.texts.get(cpu, {})
 

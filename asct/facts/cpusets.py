@@ -13,7 +13,7 @@ from asct.facts.unknown import cpu_mask
 from asct.values.cpulist import MAX_CPU, parse_cpulist
 
 Set = frozenset[int]
-Texts = Mapping[str, str]
+FileTexts = Mapping[str, str]
 
 _FILE = rf"{CPU}/cpu([0-9]{{1,5}})/(.+)"
 
@@ -32,7 +32,7 @@ def listed(text: str | None) -> Set | None:
         return None
 
 
-def cpus_of(texts: Texts, *names: tuple[str, str]) -> Set | None:
+def cpus_of(texts: FileTexts, *names: tuple[str, str]) -> Set | None:
     """Return the CPUs from the first valid pair of a list file and a mask file. Old Linux kernels provide only
     masks."""
     for of_list, of_mask in names:
@@ -50,7 +50,7 @@ def masked(text: str | None) -> Set | None:
     return None if mask is None else frozenset(mask)
 
 
-def differ(texts: Texts, *names: tuple[str, str]) -> str:
+def differ(texts: FileTexts, *names: tuple[str, str]) -> str:
     """Return the name of the first list file that contradicts the mask file of its pair, or an empty string if there is
     none."""
     for of_list, of_mask in names:

@@ -13,7 +13,7 @@ from typing import Any
 from asct.facts.unknown import whole
 from asct.resources import data
 
-Texts = Mapping[str, str]
+CpuInfoFields = Mapping[str, str]
 _TABLES: Mapping[str, Any] = data(__file__, "designs.yaml")
 
 _HEX = re.compile(r"(?:0x)?([0-9a-fA-F]{1,16})")
@@ -81,7 +81,7 @@ _PVR = re.compile(r"\(pvr ([0-9a-fA-F]{4}) ([0-9a-fA-F]{4})\)")
 _POWER = re.compile(r"POWER([0-9]{1,2})\+?", re.IGNORECASE)
 
 
-def power(values: Texts) -> Design:
+def power(values: CpuInfoFields) -> Design:
     """Parse `cpu : POWER9 (raw), altivec supported` (arch/powerpc/kernel/setup-common.c)."""
     model = values.get("cpu") or None
     generation = _POWER.match(model or "")
@@ -97,7 +97,7 @@ def power(values: Texts) -> Design:
     )
 
 
-def s390(values: Texts) -> Design:
+def s390(values: CpuInfoFields) -> Design:
     """Parse `vendor_id : IBM/S390`, `processor 0: version = FF, ..., machine = 3906` (arch/s390/kernel/processor.c)."""
     machine = whole(values.get("machine"))
     return Design(
@@ -109,7 +109,7 @@ def s390(values: Texts) -> Design:
     )
 
 
-def loongarch(values: Texts) -> Design:
+def loongarch(values: CpuInfoFields) -> Design:
     """Parse `Model Name : Loongson-3A5000`, `ISA : loongarch32 loongarch64` (arch/loongarch/kernel/proc.c)."""
     model = values.get("Model Name") or values.get("model name") or None
     core = next((named for part, named in _TABLES["loongson"].items() if part in (model or "").upper()), None)
@@ -123,7 +123,7 @@ def loongarch(values: Texts) -> Design:
     )
 
 
-def riscv(values: Texts) -> Design:
+def riscv(values: CpuInfoFields) -> Design:
     """Parse `isa`, `uarch`, `mvendorid`, `marchid`, `mimpid` (arch/riscv/kernel/cpu.c); the vendor is a number."""
     model = values.get("uarch") or values.get("model name") or None
     return Design(
@@ -139,7 +139,7 @@ def riscv(values: Texts) -> Design:
     )
 
 
-def other(values: Texts) -> Design:
+def other(values: CpuInfoFields) -> Design:
     """Return the names that Linux prints for other CPUs (IA-64, MIPS, SPARC, Alpha), unchanged."""
     model = values.get("model name") or values.get("cpu model") or values.get("cpu") or values.get("family")
     return Design(values.get("vendor_id") or values.get("vendor") or None, model or None)
@@ -148,7 +148,7 @@ def other(values: Texts) -> Design:
 _ARROW_LAKE_U = 0xB5  # despite its name, it has the same cores as Meteor Lake
 
 
-def x86(values: Texts) -> Design:
+def x86(values: CpuInfoFields) -> Design:
     """Parse the fields that x86 prints (arch/x86/kernel/cpu/proc.c)."""
     family, model = whole(values.get("cpu family")), whole(values.get("model"))
     stepping = whole(values.get("stepping"))
@@ -209,7 +209,7 @@ ARCHITECTURES: dict[tuple[int, int], str] = {
 _OLD = re.compile(r"([4-7])([A-Z]*)")
 
 
-def design(values: Texts, midr: str | None = None) -> Design:
+def design(values: CpuInfoFields, midr: str | None = None) -> Design:
     """Return the design of a CPU, given its fields and, on Arm, the register MIDR_EL1 from sysfs."""
     if "CPU implementer" in values or hexadecimal(midr):
         return arm(values, hexadecimal(midr))
@@ -226,7 +226,7 @@ def design(values: Texts, midr: str | None = None) -> Design:
     return other(values)
 
 
-def arm(values: Texts, midr: int | None) -> Design:
+def arm(values: CpuInfoFields, midr: int | None) -> Design:
     """Return the design from MIDR_EL1 (Arm ARM DDI 0487, D24.2 "MIDR_EL1") or from the fields that Linux prints.
 
     Bits 31:24 are the implementer, 23:20 the variant, 15:4 the part, and 3:0 the revision.
@@ -248,7 +248,7 @@ def arm(values: Texts, midr: int | None) -> Design:
     )
 
 
-def _old(values: Texts) -> str | None:
+def _old(values: CpuInfoFields) -> str | None:
     """Return the architecture version that 32-bit Linux kernels print (`CPU architecture: 5TEJ`, `7`)."""
     match = _OLD.fullmatch(values.get("CPU architecture", ""))
     return f"ARMv{match[1]}{match[2]}" if match else None

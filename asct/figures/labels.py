@@ -30,9 +30,9 @@ _BAR: Final = 0.7
 
 Box = tuple[float, float, float, float]
 """The left, top, right and bottom edges of a rectangle, in pixels."""
-Point = tuple[float, float]
+PixelPosition = tuple[float, float]
 """A position in pixels, measured from the upper left corner."""
-Segment = tuple[Point, Point]
+Segment = tuple[PixelPosition, PixelPosition]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def placed(
     marks = areas[0].marks
     most = None if sum(len(own) for own in marks) <= _MOST_MARKS else 2
     found = [[Placed("", "top center") for _ in own] for own in marks]
-    labeled: dict[str, list[Point]] = {}
+    labeled: dict[str, list[PixelPosition]] = {}
     for number, (item, own) in enumerate(zip(series, marks, strict=True)):
         for at in _ends_first(len(own))[:most]:
             mark = own[at]
@@ -90,7 +90,7 @@ class _Area:
     which include the labels placed so far, and lines."""
 
     size: tuple[float, float]
-    marks: list[list[Point | None]]
+    marks: list[list[PixelPosition | None]]
     taken: list[Box]
     lines: list[Segment]
 
@@ -117,7 +117,7 @@ def concealing(series: Sequence[Series], axis: Axis, x: AxisView, y: AxisView, s
     return [sum(_conceals(other, own) for other in marks[number + 1 :]) for number, own in enumerate(marks)]
 
 
-def _conceals(other: Sequence[Point], own: Sequence[Point]) -> bool:
+def _conceals(other: Sequence[PixelPosition], own: Sequence[PixelPosition]) -> bool:
     """Return whether a curve is at most `_THIN` pixels above or below most marks of another curve."""
     places = [left for left, _ in other]
     if len(own) < 2 or any(after <= before for before, after in pairwise(places)):
@@ -125,7 +125,7 @@ def _conceals(other: Sequence[Point], own: Sequence[Point]) -> bool:
     return sum(_height_apart(mark, other, places) <= _THIN for mark in own) >= _MOST * len(own)
 
 
-def _height_apart(mark: Point, other: Sequence[Point], places: Sequence[float]) -> float:
+def _height_apart(mark: PixelPosition, other: Sequence[PixelPosition], places: Sequence[float]) -> float:
     """Return the vertical distance, in pixels, between a mark and a curve whose x coordinates are `places`."""
     after = bisect_left(places, mark[0])
     if after < len(places) and places[after] == mark[0]:
@@ -264,7 +264,9 @@ def _shown(value: float | None, view: AxisView) -> float | None:
     return share(value / view.factor, view)
 
 
-def _marks(series: Series, axis: Axis, x: AxisView, y: AxisView, size: tuple[float, float]) -> list[Point | None]:
+def _marks(
+    series: Series, axis: Axis, x: AxisView, y: AxisView, size: tuple[float, float]
+) -> list[PixelPosition | None]:
     """Return the coordinates of a series' marks in pixels, or None for marks that the axes cannot show."""
     places = [(left, _shown(value, y)) for left, value in zip(_across(series, axis, x), series.y, strict=True)]
     return [None if left is None or up is None else (left * size[0], (1 - up) * size[1]) for left, up in places]
@@ -274,7 +276,7 @@ def _ends_first(count: int) -> list[int]:
     return list(dict.fromkeys((0, count - 1, *range(count)))) if count else []
 
 
-def _place(text: str, marks: Sequence[tuple[_Area, Point]]) -> Placed:
+def _place(text: str, marks: Sequence[tuple[_Area, PixelPosition]]) -> Placed:
     """Return the first position in which the label overlaps nothing in all areas, and mark the label's boxes as taken.
     `marks` contains each area with the position of the label's mark."""
     for position in _POSITIONS:
@@ -287,7 +289,7 @@ def _place(text: str, marks: Sequence[tuple[_Area, Point]]) -> Placed:
     return Placed("", "top center")
 
 
-def _beside_mark(text: str, mark: Point, position: str) -> Box:
+def _beside_mark(text: str, mark: PixelPosition, position: str) -> Box:
     right, down = _POSITIONS[position]
     width = len(text) * CHARACTER
     side = 0.0 if right == -0.5 else _MARK + _GAP if right == 0.0 else -_MARK - _GAP

@@ -87,7 +87,7 @@ def parse_yaml(text: str, file: str, findings: Findings) -> Node | None:
             "remove it, or use an escape in quoted text",
         )
         return None
-    builder = _Builder(file, findings)
+    builder = _NodeBuilder(file, findings)
     try:
         return builder.build(text)
     except _TooMuchError:
@@ -111,7 +111,7 @@ def _place_of(file: str, before: str) -> Span:
     return Span(file, len(lines), len(lines[-1]) + 1)
 
 
-class _Builder:
+class _NodeBuilder:
     """Converts events to nodes. `stack` contains the collections that have not ended yet."""
 
     def __init__(self, file: str, findings: Findings) -> None:

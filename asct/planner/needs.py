@@ -11,7 +11,7 @@ from asct.plan.model import Entry
 from asct.planner.context import NOWHERE, JobDraft, ResolveContext
 from asct.sdk.benchmark import Benchmark, Dependency
 
-Key = tuple[str, str]
+HostJob = tuple[str, str]
 """A host and a job id."""
 Build = Callable[[Entry, str], JobDraft | None]
 """A function that creates the job for an entry on a host; it returns None after an error."""
@@ -35,11 +35,11 @@ class DependencyResolver:
         self._where = where
         self._build = build
         self._entries = {entry.id: entry for entry in context.plan.benchmarks}
-        self._tried: dict[Key, JobDraft | None] = {}
+        self._tried: dict[HostJob, JobDraft | None] = {}
 
-    def resolve(self, pairs: Iterable[Key]) -> dict[Key, JobDraft]:
+    def resolve(self, pairs: Iterable[HostJob]) -> dict[HostJob, JobDraft]:
         """Return the jobs for the given (entry id, host) pairs, and all jobs that they need, in plan order."""
-        drafts: dict[Key, JobDraft] = {}
+        drafts: dict[HostJob, JobDraft] = {}
         pending = [(self._entries[name], host, "") for name, host in pairs]
         while pending:
             entry, host, dependent = pending.pop(0)
@@ -137,7 +137,7 @@ class DependencyResolver:
             candidate += suffix
         return candidate
 
-    def _check_single_point(self, drafts: Mapping[Key, JobDraft]) -> None:
+    def _check_single_point(self, drafts: Mapping[HostJob, JobDraft]) -> None:
         """Report jobs that read results from a job with more than one point."""
         for (host, name), draft in drafts.items():
             own = {dependency.alias for dependency in draft.benchmark.dependencies}
@@ -163,7 +163,7 @@ def _required(dependency: Dependency, draft: JobDraft) -> bool:
     return not all(name in draft.explicit for name in dependency.satisfied_by)
 
 
-def ordered(drafts: Mapping[Key, JobDraft], context: ResolveContext) -> list[JobDraft]:
+def ordered(drafts: Mapping[HostJob, JobDraft], context: ResolveContext) -> list[JobDraft]:
     """Order the jobs by host and, within a host, as in the plan, except that each job comes after the jobs that it
     needs.
 

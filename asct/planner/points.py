@@ -20,7 +20,7 @@ from asct.planner.settings import InvalidSettings, Settings, contradictions, cop
 from asct.planner.sweep import (
     Axes,
     ExcludeRule,
-    Row,
+    SweepRow,
     Where,
     combinations,
     declared_axes,
@@ -240,7 +240,7 @@ def _where(sweep: _EntrySweep) -> Where | None:
     return lambda row: condition({**row, **{word: row[name] for word, name in others}})
 
 
-def _candidates(sweep: _EntrySweep, rows: Sequence[Row]) -> Iterator[tuple[dict[str, Any], Span]]:
+def _candidates(sweep: _EntrySweep, rows: Sequence[SweepRow]) -> Iterator[tuple[dict[str, Any], Span]]:
     """Yield each point's varying settings, and the location where errors in the point are reported."""
     names = names_of(sweep.axes.axes)
     for row in rows:
@@ -251,7 +251,7 @@ def _candidates(sweep: _EntrySweep, rows: Sequence[Row]) -> Iterator[tuple[dict[
             yield {**point, **pinned}, node.span
 
 
-def _materialised(sweep: _EntrySweep, rows: Sequence[Row]) -> tuple[Point, ...]:
+def _materialised(sweep: _EntrySweep, rows: Sequence[SweepRow]) -> tuple[Point, ...]:
     """Return all points, validated by the benchmark's model and `check`, and identified by their content."""
     benchmark, settings = sweep.settings.benchmark, sweep.settings
     shared = {name: value.value for name, value in sweep.base.items() if name not in settings.steps}

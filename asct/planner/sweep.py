@@ -22,7 +22,7 @@ from asct.planner.identity import frozen_key
 from asct.planner.layers import SET_RANK, SWEEP_RANK, SettingValue, ValueReader, unknown_setting
 from asct.planner.model import Origin
 
-Row = tuple[Any, ...]
+SweepRow = tuple[Any, ...]
 Where = Callable[[Mapping[str, Any]], bool]
 
 
@@ -31,7 +31,7 @@ class SweepAxis(NamedTuple):
     name."""
 
     names: tuple[str, ...]
-    rows: Sequence[Row]
+    rows: Sequence[SweepRow]
 
 
 class ExcludeRule(NamedTuple):
@@ -53,7 +53,7 @@ class Expansion(NamedTuple):
     `dropped_by_where` states, for each item in `exclude`, whether it matches a row that `where` removed.
     """
 
-    rows: list[Row]
+    rows: list[SweepRow]
     matched: list[int]
     dropped_by_where: list[bool]
 
@@ -68,7 +68,7 @@ def combinations(axes: Sequence[SweepAxis]) -> int:
     return math.prod(len(axis.rows) for axis in axes)
 
 
-def product(axes: Sequence[SweepAxis]) -> Iterator[Row]:
+def product(axes: Sequence[SweepAxis]) -> Iterator[SweepRow]:
     """Yield the rows of the product; the last axis changes fastest."""
     for parts in itertools.product(*(axis.rows for axis in axes)):
         yield tuple(itertools.chain.from_iterable(parts))
@@ -80,7 +80,7 @@ def expand(axes: Sequence[SweepAxis], where: Where | None, excludes: Sequence[Ex
     names = names_of(axes)
     rules = [rule.positions(names) for rule in excludes]
     matched, dropped = [0] * len(rules), [False] * len(rules)
-    rows: list[Row] = []
+    rows: list[SweepRow] = []
     for row in product(axes):
         hits = [index for index, rule in enumerate(rules) if all(frozen_key(row[at]) == value for at, value in rule)]
         if where is not None and not where(dict(zip(names, row, strict=True))):
@@ -203,7 +203,7 @@ def _read(reader: ValueReader, item: DeclaredAxes, base: Mapping[str, SettingVal
     whole = [cells for cells in zip(*columns, strict=True) if None not in cells]
     if len(whole) < len(columns[0]):
         reader.rejected.update(item.names)
-    rows: list[Row] = [tuple(cell[0] for cell in cells if cell is not None) for cells in whole]
+    rows: list[SweepRow] = [tuple(cell[0] for cell in cells if cell is not None) for cells in whole]
     pinned = [name for name in item.names if name in base and base[name].rank == SET_RANK]
     rows = [
         tuple(base[name].value if name in pinned else value for name, value in zip(item.names, row, strict=True))
@@ -214,9 +214,11 @@ def _read(reader: ValueReader, item: DeclaredAxes, base: Mapping[str, SettingVal
     return SweepAxis(item.names, _distinct(reader, item, rows, bool(pinned), axes))
 
 
-def _distinct(reader: ValueReader, item: DeclaredAxes, rows: Sequence[Row], pinned: bool, axes: Axes) -> list[Row]:
+def _distinct(
+    reader: ValueReader, item: DeclaredAxes, rows: Sequence[SweepRow], pinned: bool, axes: Axes
+) -> list[SweepRow]:
     seen: dict[Any, int] = {}
-    kept: list[Row] = []
+    kept: list[SweepRow] = []
     for index, row in enumerate(rows):
         node = item.columns[0][index]
         first = seen.setdefault(frozen_key(row), index)

@@ -33,7 +33,7 @@ counts are integers, and throttled rates hardly vary."""
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class Changepoint:
     """A level change at `index`, with the medians of the segments before and after it in the unit of the values."""
 
     index: int
@@ -41,7 +41,7 @@ class Change:
     after: float
 
 
-def changes(values: Sequence[float], least: float = LEAST_CHANGE) -> list[Change]:
+def changes(values: Sequence[float], least: float = LEAST_CHANGE) -> list[Changepoint]:
     """Return the level changes in chronological order. The list is empty if the series is too short for two segments.
 
     `least` is the smallest change to report, as a share of the level with the larger absolute value. Raises ValueError
@@ -53,7 +53,7 @@ def changes(values: Sequence[float], least: float = LEAST_CHANGE) -> list[Change
         return []
     cuts = _relevant(values, _partition(running_median(values), _noise(values)), least)
     levels = _levels(values, cuts)
-    return [Change(cut, before, after) for cut, (before, after) in zip(cuts, pairwise(levels), strict=True)]
+    return [Changepoint(cut, before, after) for cut, (before, after) in zip(cuts, pairwise(levels), strict=True)]
 
 
 def _noise(values: Sequence[float]) -> float:

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
-Point = tuple[float, float]
+LoadPoint = tuple[float, float]
 
 PASSED: Final = 0.9
 """A curve has passed its knee if power falls to this share of its maximum at a higher load. A smaller drop may be
@@ -27,7 +27,7 @@ LEVEL: Final = 0.02
 """Values form a plateau if the largest exceeds the smallest by at most this share."""
 
 
-def knee_index(points: Sequence[Point]) -> int | None:
+def knee_index(points: Sequence[LoadPoint]) -> int | None:
     """Return the index of the point with the greatest power. Return None if the curve has fewer than 4 points, or if
     power never falls to `PASSED` of its maximum at a higher load, so that the curve may not have reached its knee.
 
@@ -42,7 +42,7 @@ def knee_index(points: Sequence[Point]) -> int | None:
     return best if min(power[best:]) <= PASSED * power[best] else None
 
 
-def response_at(points: Sequence[Point], throughput: float) -> float | None:
+def response_at(points: Sequence[LoadPoint], throughput: float) -> float | None:
     """Return the response time at which the curve first reaches `throughput`, interpolated linearly between points.
 
     Returns None if the curve starts above that throughput or never reaches it.
@@ -50,7 +50,7 @@ def response_at(points: Sequence[Point], throughput: float) -> float | None:
     return next(_crossings(points, throughput), None)
 
 
-def throughput_at(points: Sequence[Point], response: float) -> float | None:
+def throughput_at(points: Sequence[LoadPoint], response: float) -> float | None:
     """Return the throughput beyond which the response time stays above `response`, or None if the curve never rises
     past `response`.
 
@@ -60,7 +60,7 @@ def throughput_at(points: Sequence[Point], response: float) -> float | None:
     return last
 
 
-def _crossings(points: Sequence[Point], wanted: float) -> Iterator[float]:
+def _crossings(points: Sequence[LoadPoint], wanted: float) -> Iterator[float]:
     """Yield the second coordinate of the curve wherever the first coordinate rises to `wanted`."""
     for (low, before), (high, after) in pairwise(points):
         if low <= wanted <= high:

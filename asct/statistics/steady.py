@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from asct.statistics.changepoint import Change, changes
+from asct.statistics.changepoint import Changepoint, changes
 
 _ROUNDING: Final = 1e-9
 """Relative tolerance for the limits. It ensures that a window exactly at a limit counts as steady despite rounding,
@@ -87,7 +87,7 @@ def last_window(values: Sequence[float], rule: SteadyRule, since: int = 0) -> St
     return window_of(values[first:], first) if first >= since and first >= 0 else None
 
 
-def drops(values: Sequence[float]) -> list[Change]:
+def drops(values: Sequence[float]) -> list[Changepoint]:
     """Return the points at which the level drops by at least half.
 
     A drop is detected only if there are at least three values on either side of it.

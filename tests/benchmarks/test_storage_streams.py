@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from asct.benchmarks.storage_streams import BENCHMARK
-from asct.benchmarks.storage_streams.params import Stream, StreamParams, together
+from asct.benchmarks.storage_streams.params import StorageStreamsParams, Stream, together
 from asct.instruments.fio.benchmark import ASSUMED_WRITE_BYTES_PER_S
 from asct.instruments.fio.sections import sections_of
 from asct.instruments.qualification.rounds import continued_sections
@@ -22,7 +22,10 @@ def test_a_stream_is_read_as_the_specification_writes_it() -> None:
         "read", "write", "randread", "randwrite",
     ]  # fmt: skip
     assert Stream.of("SEQ 128K W Q5").name == "SEQ 128k W"
-    assert StreamParams.model_validate({"streams": "rnd 4k w, seq 1m r q8"}).streams == ("RND 4K W", "SEQ 1M R Q8")
+    assert StorageStreamsParams.model_validate({"streams": "rnd 4k w, seq 1m r q8"}).streams == (
+        "RND 4K W",
+        "SEQ 1M R Q8",
+    )
 
 
 @pytest.mark.parametrize("text", ["RND 4K", "RND 4K RW", "RND 4K W 100%", "RND 4K W 20", "RND 4K W Q"])
@@ -30,7 +33,7 @@ def test_other_notations_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is not a stream"):
         Stream.of(text)
     with pytest.raises(ValueError, match="is not a stream; write `RND` or `SEQ`"):
-        StreamParams.model_validate({"streams": ["SEQ 64K W", text]})
+        StorageStreamsParams.model_validate({"streams": ["SEQ 64K W", text]})
 
 
 @pytest.mark.parametrize(
@@ -44,12 +47,12 @@ def test_other_notations_are_refused(text: str) -> None:
     ],
 )
 def test_contradictory_streams_are_refused(streams: str, told: str) -> None:
-    [(name, text)] = BENCHMARK.check(StreamParams.model_validate({"streams": streams}))
+    [(name, text)] = BENCHMARK.check(StorageStreamsParams.model_validate({"streams": streams}))
     assert name == "streams" and told in text
 
 
 def test_every_stream_is_a_section_with_the_settings_of_the_point() -> None:
-    params = StreamParams.model_validate({"streams": "SEQ 64K W Q8, RND 4K R"})
+    params = StorageStreamsParams.model_validate({"streams": "SEQ 64K W Q8, RND 4K R"})
     cell = together(params.parsed())
     job = params.fio(64 * MIB, rw=cell.rw, block_size=cell.block_size, **dict(cell.options))
     found = dict(sections_of(job))
@@ -57,13 +60,13 @@ def test_every_stream_is_a_section_with_the_settings_of_the_point() -> None:
         "seq-64k-w": ("write", 65536, 8), "rnd-4k-r": ("randread", 4096, 32),
     }  # fmt: skip
     assert {(one.numjobs, one.filesize) for one in found.values()} == {(1, 64 * MIB)}
-    assert params.queue_depths == (8, 32) and StreamParams().queue_depths == (32, 32)
+    assert params.queue_depths == (8, 32) and StorageStreamsParams().queue_depths == (32, 32)
     assert dict(params.parsed()[0].alone.options) == {"iodepth": 8}, "alone as well"
 
 
 def test_a_sequential_stream_goes_on_where_it_ended_and_random_ones_stay() -> None:
-    cell = together(StreamParams().parsed())
-    job = StreamParams(offset=MIB).fio(100 * MIB, **dict(cell.options))
+    cell = together(StorageStreamsParams().parsed())
+    job = StorageStreamsParams(offset=MIB).fio(100 * MIB, **dict(cell.options))
     rounds = [(10 * MIB, 7 * MIB), (12 * MIB, 7 * MIB)]
     found = dict(sections_of(continued_sections(job, rounds)))
     assert (found["seq-128k-w"].offset, found["seq-128k-w"].filesize) == (23 * MIB, 78 * MIB)
@@ -72,27 +75,27 @@ def test_a_sequential_stream_goes_on_where_it_ended_and_random_ones_stay() -> No
 
 
 def test_several_processes_of_a_stream_have_slices_that_stay() -> None:
-    cell = together(StreamParams().parsed())
-    job = StreamParams(numjobs=2).fio(100 * MIB, **dict(cell.options))
+    cell = together(StorageStreamsParams().parsed())
+    job = StorageStreamsParams(numjobs=2).fio(100 * MIB, **dict(cell.options))
     assert continued_sections(job, [(MIB, MIB, MIB, MIB)]) == job
 
 
 def test_phases_of_both_profiles() -> None:
-    exact = StreamParams().phases(512)
+    exact = StorageStreamsParams().phases(512)
     assert [phase.name for phase in exact] == ["together-", "seq-128k-w-", "rnd-4k-w-"]
     assert all(len(phase.cells) == 1 and phase.tracked[0].cell == phase.cells[0] for phase in exact)
-    [short] = StreamParams(profile="fast").phases(512)
+    [short] = StorageStreamsParams(profile="fast").phases(512)
     assert [cell.title for cell in short.cells] == ["together", "seq-128k-w", "rnd-4k-w"]
     assert [one.cell.title for one in short.tracked] == ["together"]
 
 
 def test_a_drive_with_large_blocks_refuses_small_streams() -> None:
     with pytest.raises(Unsuitable, match="RND 512 W are not multiples of the target's logical block size"):
-        StreamParams.model_validate({"streams": "SEQ 64K W, RND 512 W"}).phases(4096)
+        StorageStreamsParams.model_validate({"streams": "SEQ 64K W, RND 512 W"}).phases(4096)
 
 
 def test_the_bounds_count_a_mixed_phase_as_writes_and_a_stream_of_reads_as_none() -> None:
-    params = StreamParams.model_validate(
+    params = StorageStreamsParams.model_validate(
         {"streams": "SEQ 64K W, RND 4K R", "active_range": "1GB", "file_names": "/dev/loop0"}
     )
     [(_, most)] = BENCHMARK.needs(params, None).writes_bytes

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asct.statistics.changepoint import SHORTEST, Change, changes
+from asct.statistics.changepoint import SHORTEST, Changepoint, changes
 
 
 def noisy(level: float, count: int, share: float, seed: int) -> list[float]:
@@ -58,7 +58,7 @@ def test_a_second_that_stalls_is_no_level(stall: list[float]) -> None:
 
 def test_three_seconds_are_a_level() -> None:
     values = [100.0] * 10 + [50.0] * 3 + [100.0] * 10
-    assert changes(values) == [Change(10, 100.0, 50.0), Change(13, 50.0, 100.0)]
+    assert changes(values) == [Changepoint(10, 100.0, 50.0), Changepoint(13, 50.0, 100.0)]
 
 
 def test_a_small_change_is_not_told_and_may_be_asked_for() -> None:
@@ -68,14 +68,14 @@ def test_a_small_change_is_not_told_and_may_be_asked_for() -> None:
 
 
 def test_a_rate_that_falls_to_nothing_and_one_that_never_was() -> None:
-    assert changes([4000.0] * 8 + [0.0] * 8) == [Change(8, 4000.0, 0.0)]
+    assert changes([4000.0] * 8 + [0.0] * 8) == [Changepoint(8, 4000.0, 0.0)]
     assert changes([0.0] * 30) == []
 
 
 def test_mostly_zero() -> None:
     """The median level and the median step are zero; the values still have a spread."""
     [change] = changes([0.0] * 12 + [700.0] * 8)
-    assert change == Change(12, 0.0, 700.0)
+    assert change == Changepoint(12, 0.0, 700.0)
 
 
 def test_too_few_values_have_no_change_and_infinite_ones_are_refused() -> None:

@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asct.statistics.knee import Point, knee_index, response_at, throughput_at
+from asct.statistics.knee import LoadPoint, knee_index, response_at, throughput_at
 
-SEEDS: list[Point] = [
+SEEDS: list[LoadPoint] = [
     (10.7, 115.5), (35.2, 115.8), (61.4, 117.6), (175.3, 122.2), (306.5, 129.2), (385.0, 134.1), (441.8, 138.3),
     (603.9, 158.8), (753.7, 193.9), (912.7, 250.7), (918.3, 266.5), (918.3, 281.0), (920.7, 305.4),
 ]  # fmt: skip
 """A published curve with 13 delays on a server with two nodes, in GB/s and ns."""
 
 
-def queue(service: float, idle: float, loads: list[float]) -> list[Point]:
+def queue(service: float, idle: float, loads: list[float]) -> list[LoadPoint]:
     """Return the latencies of an M/M/1 queue in addition to a latency that does not depend on load."""
     return [(load, idle + service * load / (1.0 - load)) for load in loads]
 

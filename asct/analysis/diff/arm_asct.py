@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from asct.analysis.agreement import Place, place_of
+from asct.analysis.agreement import RecordKey, record_key
 from asct.analysis.diff.arm_facts import arm_facts, node_count
 from asct.analysis.diff.arm_folder import SYSTEM, ArmFolder, read_folder
 from asct.analysis.diff.arm_recipes import RECIPES, TICK_METRICS, ArmRecipe, ArmValue
@@ -73,7 +73,7 @@ def read_arm_asct(root: Path, catalog: Catalog) -> DiffSource:
 
 def _records(
     folder: ArmFolder, name: str, catalog: Catalog, nodes: int | None
-) -> Iterator[tuple[str, Record, Place, str]]:
+) -> Iterator[tuple[str, Record, RecordKey, str]]:
     """For each value of a recipe, yield the recipe's name, a record, the record's location, and the reason, if any, why
     the value cannot be compared with values from asct. Add a note if cells have no value."""
     result, benchmark = folder.results[name], catalog.get(name) if name in RECIPES else None
@@ -84,10 +84,10 @@ def _records(
     asked["quick_mode"] = folder.option("quick_mode") or "False"
     identify = cache(lambda step: point_id(benchmark.name, TOOL, {**asked, "step": step}))
     metrics = {**TICK_METRICS, **{metric.name: (metric.unit, metric.better) for metric in benchmark.metrics}}
-    repeats: Counter[Place] = Counter()
+    repeats: Counter[RecordKey] = Counter()
     for value in RECIPES[name](recipe):
         record = _record(value, benchmark.name, metrics, identify(repr(value.point)), result.place)
-        place = place_of(record)
+        place = record_key(record)
         repeats[place] += 1
         record.repeat = repeats[place]
         yield name, record, place, value.unlike

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from asct.analysis.grid import plain, size_text
-from asct.analysis.machine.rows import Row, firmware_text, listed, phrase, yes
+from asct.analysis.machine.rows import TextRow, firmware_text, listed, phrase, yes
 
 _RELEASE: Final = re.compile(r"/(?:lib/modules/|boot/config-)([^/]+)")
 _POOL: Final = re.compile(r"([0-9]{1,9})kB: ([0-9]{1,9})")
@@ -63,7 +63,7 @@ def arm_facts(content: object) -> dict[str, str]:
     return {plain(label): plain(text) for label, text in rows if text}
 
 
-def _machine(info: _Info) -> Iterable[Row]:
+def _machine(info: _Info) -> Iterable[TextRow]:
     yield "Machine", _joined(info, "sys_info.manufacturer", "sys_info.product_name", "sys_info.version")
     yield "CPU types", info.text("sys_hw.cpu_type")
     yield "Firmware", firmware_text(*(info.text(f"bios_info.{key}") for key in ("vendor", "version", "release_date")))
@@ -71,7 +71,7 @@ def _machine(info: _Info) -> Iterable[Row]:
     yield "Sockets", info.text("sys_hw.sockets")
 
 
-def _memory(info: _Info) -> Iterable[Row]:
+def _memory(info: _Info) -> Iterable[TextRow]:
     sizes = info.get("sys_hw.cache_size_dict")
     caches = sorted(sizes.items()) if isinstance(sizes, Mapping) else []
     yield "Caches", ", ".join(f"{name} {size_text(size)}" for name, size in caches if _plausible(size) is not None)
@@ -87,7 +87,7 @@ def _memory(info: _Info) -> Iterable[Row]:
     yield "Transparent huge pages", mode if mode in _MODES else ""  # ASCT reports an unknown mode as `disabled`
 
 
-def _software(info: _Info) -> Iterable[Row]:
+def _software(info: _Info) -> Iterable[TextRow]:
     yield "System", info.text("kern_cfg.distro")
     arch = info.text("sys_hw.arch")
     release = _RELEASE.match(info.text("kern_cfg.build_dir")) or _RELEASE.match(info.text("kern_cfg.cfg_file"))

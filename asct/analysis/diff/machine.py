@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from asct.analysis.grid import plain, size_text
 from asct.analysis.machine.hardware import processor
-from asct.analysis.machine.rows import Row, clock, cpus, firmware_text, listed, phrase, size, yes
+from asct.analysis.machine.rows import TextRow, clock, cpus, firmware_text, listed, phrase, size, yes
 from asct.analysis.machine.system import virtualization
 from asct.sdk.facts import Cpu, HostFacts, Memory
 
@@ -21,7 +21,7 @@ def machine_facts(facts: HostFacts) -> dict[str, str]:
     return {label: plain(text) for label, text in rows if text}
 
 
-def _machine(facts: HostFacts) -> Iterable[Row]:
+def _machine(facts: HostFacts) -> Iterable[TextRow]:
     system, product = facts.system, facts.system.product
     firmware = system.firmware
     yield "Machine", listed(product.manufacturer, product.name, product.version, by=" ")
@@ -32,7 +32,7 @@ def _machine(facts: HostFacts) -> Iterable[Row]:
     yield "BMC", firmware.bmc_version or ""
 
 
-def _cpu(cpu: Cpu) -> Iterable[Row]:
+def _cpu(cpu: Cpu) -> Iterable[TextRow]:
     yield "Microcode", cpu.microcode or ""
     yield "CPUs", phrase("{}", cpu.cpus)
     yield "Sockets", phrase("{}", cpu.sockets)
@@ -47,7 +47,7 @@ def _cpu(cpu: Cpu) -> Iterable[Row]:
     yield "Idle states", ", ".join(state.name for state in cpu.idle_states)
 
 
-def _memory(facts: HostFacts) -> Iterable[Row]:
+def _memory(facts: HostFacts) -> Iterable[TextRow]:
     memory: Memory = facts.memory
     named = (f"L{one.level} {size_text(one.size_bytes)}" for one in facts.data_caches())
     yield "Caches", ", ".join(dict.fromkeys(named))
@@ -60,7 +60,7 @@ def _memory(facts: HostFacts) -> Iterable[Row]:
     yield "NUMA balancing", yes(memory.numa_balancing, "on", "off")
 
 
-def _software(facts: HostFacts) -> Iterable[Row]:
+def _software(facts: HostFacts) -> Iterable[TextRow]:
     system = facts.system
     yield "System", system.os or ""
     yield "Linux kernel", listed(system.kernel, system.arch, by=" ")

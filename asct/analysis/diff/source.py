@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from asct.analysis.agreement import Place, agreed, planned_jobs
+from asct.analysis.agreement import RecordKey, agreed, planned_jobs
 from asct.analysis.baseline import BaselineKey
 from asct.analysis.diff.machine import machine_facts
 from asct.analysis.grid import plain
@@ -65,7 +65,7 @@ class DiffSource:
     """Warnings about files that could be read only in part."""
     spread: Mapping[BaselineKey, Sequence[float]] = field(default_factory=dict)
     """For each value of the base, the values that the base and the unchanged runs of the same plan measured."""
-    unlike: Mapping[Place, str] = field(default_factory=dict)
+    unlike: Mapping[RecordKey, str] = field(default_factory=dict)
     """The reasons why values from another tool cannot be compared with those from asct, keyed by the location of the
     record. Values without a reason are comparable."""
 

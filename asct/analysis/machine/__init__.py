@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from asct.analysis.grid import plain
 from asct.analysis.machine import hardware, system
-from asct.analysis.machine.rows import MachineSection, Row, listed, phrase, size
+from asct.analysis.machine.rows import MachineSection, TextRow, listed, phrase, size
 from asct.sdk.facts import HostFacts
 from asct.store.model import HostEntry
 from asct.values.grouping import grouped, shortened
@@ -25,7 +25,7 @@ def network_sections(facts: HostFacts) -> list[MachineSection]:
     return [found] if found.rows or found.details else []
 
 
-def unknown(facts: HostFacts, below: str = "") -> list[Row]:
+def unknown(facts: HostFacts, below: str = "") -> list[TextRow]:
     """Return each reason why facts are unknown, with the names of these facts. Facts that only root can read come
     first.
 
@@ -37,7 +37,7 @@ def unknown(facts: HostFacts, below: str = "") -> list[Row]:
     return [(reason, plain(", ".join(names))) for reason, names in ordered]
 
 
-def host_rows(entry: HostEntry, facts: HostFacts | None) -> list[Row]:
+def host_rows(entry: HostEntry, facts: HostFacts | None) -> list[TextRow]:
     """Return rows that describe the connection to the host and the facts that affect measurements."""
     rows = [("Connection", plain(f"{entry.transport} {entry.address}".strip()))]
     if facts is not None:

@@ -9,7 +9,7 @@ from statistics import median
 from asct.analysis.grid import size_text
 from asct.analysis.machine.rows import (
     MachineSection,
-    Row,
+    TextRow,
     clock,
     cpus,
     decimal_size,
@@ -94,7 +94,7 @@ def _core(kind: CoreKind) -> str:
     return f"core of capacity {kind.capacity}" if kind.capacity is not None else "core of unknown type"
 
 
-def _cpu(cpu: Cpu) -> Iterator[Row]:
+def _cpu(cpu: Cpu) -> Iterator[TextRow]:
     yield "Processor", processor(cpu)
     yield "Microarchitecture", cpu.microarchitecture or ""
     named = (", ".join(f"{name} {value}" for name, value in kind.identity.items()) for kind in cpu.kinds)
@@ -159,7 +159,7 @@ def _idle(cpu: Cpu) -> str:
     return listed(names, phrase("driver {}", cpu.idle_driver), phrase("governor {}", cpu.idle_governor), by="; ")
 
 
-def _cpu_details(cpu: Cpu) -> Iterator[Row]:
+def _cpu_details(cpu: Cpu) -> Iterator[TextRow]:
     if len(cpu.kinds) > 1:
         for number, kind in enumerate(cpu.kinds):
             clocks = "-".join(clock(one) for one in (kind.min_hz, kind.max_hz) if one)
@@ -208,7 +208,7 @@ def cache_name(cache: Cache | CacheLevel) -> str:
     return f"L{cache.level}{_TYPES[cache.type]}"
 
 
-def _caches(facts: HostFacts) -> Iterator[Row]:
+def _caches(facts: HostFacts) -> Iterator[TextRow]:
     named = (f"{cache_name(one)} {size_text(one.size_bytes)}" for one in facts.data_caches())
     yield "Caches", ", ".join(dict.fromkeys(named))
 
@@ -228,7 +228,7 @@ def _level(level: CacheLevel) -> str:
     )
 
 
-def _memory(memory: Memory) -> Iterator[Row]:
+def _memory(memory: Memory) -> Iterator[TextRow]:
     yield "Memory", listed(size(memory.total_bytes), phrase("{} available", size(memory.available_bytes)))
     yield "Memory limit", phrase("{} (control group)", size(memory.limit_bytes))
     yield "Installed", _installed(memory)
@@ -275,7 +275,7 @@ def _installed(memory: Memory) -> str:
     return listed(listed(modules or ("no modules" if memory.modules else ""), slots, by=" "), channels)
 
 
-def _modules(memory: Memory) -> Iterator[Row]:
+def _modules(memory: Memory) -> Iterator[TextRow]:
     for module in memory.modules:
         if module.size_bytes == 0:
             yield module.slot, listed("empty", module.bank)
@@ -293,13 +293,13 @@ def node_cpus(facts: HostFacts, node: NumaNode) -> str:
     return phrase("CPUs {}", cpus(node.cpus)) or ("CPUs unknown" if unknown else "no CPUs")
 
 
-def _nodes(facts: HostFacts) -> Iterator[Row]:
+def _nodes(facts: HostFacts) -> Iterator[TextRow]:
     if facts.nodes:
         sizes = ", ".join(f"{node.id}: {size(node.memory_bytes) or 'size unknown'}" for node in facts.nodes)
         yield "NUMA nodes", f"{len(facts.nodes)} ({sizes})"
 
 
-def _node_details(facts: HostFacts) -> Iterator[Row]:
+def _node_details(facts: HostFacts) -> Iterator[TextRow]:
     for node in facts.nodes:
         sizes = listed(size(node.memory_bytes), phrase("{} free", size(node.free_bytes)))
         behind = (f"behind a memory-side cache of {size_text(cache.size_bytes)}" for cache in node.caches)
@@ -367,7 +367,7 @@ def _health(health: NvmeHealth | None) -> str:
     )
 
 
-def _pci(devices: list[PciDevice]) -> Iterator[Row]:
+def _pci(devices: list[PciDevice]) -> Iterator[TextRow]:
     """Yield the tree of root buses, bridges and functions, indented by depth."""
     told: set[tuple[str, ...]] = set()
     for one in sorted(devices, key=lambda one: (one.root or "", one.bridges, one.address)):

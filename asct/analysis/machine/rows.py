@@ -11,7 +11,7 @@ from asct.sdk.facts import BlockDevice, PciDevice
 from asct.values.cpulist import format_cpulist
 from asct.values.quantity import format_quantity
 
-Row = tuple[str, str]
+TextRow = tuple[str, str]
 _LONGEST: Final = 8000
 """Maximum length of a value, in characters. This is twice the length of the complete list of CPU flags."""
 
@@ -24,11 +24,11 @@ class MachineSection:
     """
 
     title: str
-    rows: tuple[Row, ...]
-    details: tuple[Row, ...] = ()
+    rows: tuple[TextRow, ...]
+    details: tuple[TextRow, ...] = ()
 
 
-def section(title: str, rows: Iterable[Row], details: Iterable[Row] = ()) -> MachineSection:
+def section(title: str, rows: Iterable[TextRow], details: Iterable[TextRow] = ()) -> MachineSection:
     """Return a section without empty rows, with long values truncated and all text safe to display."""
     shown = (tuple((plain(label), plain(_begun(text))) for label, text in part if text) for part in (rows, details))
     return MachineSection(title, *shown)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from asct.analysis.machine.rows import MachineSection, Row, cpus, firmware_text, listed, phrase, section, size, yes
+from asct.analysis.machine.rows import MachineSection, TextRow, cpus, firmware_text, listed, phrase, section, size, yes
 from asct.sdk.facts import HostFacts, Perf, System
 
 
@@ -24,7 +24,7 @@ def whole(facts: HostFacts) -> Iterator[MachineSection]:
     yield section("Kernel", _kernel(system), [("Built", system.kernel_version or ""), *_options(system)])
 
 
-def _system(facts: HostFacts) -> Iterator[Row]:
+def _system(facts: HostFacts) -> Iterator[TextRow]:
     system, product = facts.system, facts.system.product
     yield "Machine", listed(product.manufacturer, product.name, product.version, by=" ")
     yield "Virtualization", virtualization(facts)
@@ -35,7 +35,7 @@ def _system(facts: HostFacts) -> Iterator[Row]:
     yield "Interconnect", listed(*(f"{one.name} x {one.count} ({one.source})" for one in facts.interconnects))
 
 
-def _names(facts: HostFacts) -> Iterator[Row]:
+def _names(facts: HostFacts) -> Iterator[TextRow]:
     system, product = facts.system, facts.system.product
     yield "Host name", system.hostname or ""
     yield "Family", product.family or ""
@@ -52,7 +52,7 @@ def _age(seconds: float) -> str:
     return f"{hours // 24} d {hours % 24} h" if hours >= 24 else f"{hours} h {minutes} min"
 
 
-def _firmware(system: System) -> Iterator[Row]:
+def _firmware(system: System) -> Iterator[TextRow]:
     firmware = system.firmware
     yield "Firmware", firmware_text(firmware.vendor, firmware.version, firmware.release_date)
     yield "BMC", firmware.bmc_version or ""
@@ -60,7 +60,7 @@ def _firmware(system: System) -> Iterator[Row]:
     yield "Hardware description", {"acpi": "ACPI", "device-tree": "device tree"}.get(firmware.description or "", "")
 
 
-def _kernel(system: System) -> Iterator[Row]:
+def _kernel(system: System) -> Iterator[TextRow]:
     yield "Kernel", listed(system.kernel, system.arch, by=" ")
     yield "Command line", system.command_line or ""
     others = [name for name in system.clock_sources if name != system.clock_source]
@@ -70,7 +70,7 @@ def _kernel(system: System) -> Iterator[Row]:
     yield "resctrl", yes(system.resctrl, "present", "not present")
 
 
-def _options(system: System) -> Iterator[Row]:
+def _options(system: System) -> Iterator[TextRow]:
     """Yield the build options of the Linux kernel, without the prefix `CONFIG_`."""
     known = {name.removeprefix("CONFIG_"): value for name, value in sorted(system.kernel_options.items())}
     given = (name if value == "y" else f"{name}={value}" for name, value in known.items() if value != "n")

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from asct.benchmarks.latency_sweep.command import COARSE_BOUND, is_lowered
-from asct.benchmarks.latency_sweep.survey import SizeLatency, Survey, cache_hints, inside, size_latencies
+from asct.benchmarks.latency_sweep.survey import LevelSurvey, SizeLatency, cache_hints, inside, size_latencies
 from asct.instruments.memory.kernel_flags import noise_flags, page_flags
 from asct.instruments.memory.sizes import MEMORY_LEVEL
 from asct.sdk.record import Measurement, Scalar
@@ -61,7 +61,7 @@ _LESS, _MORE = 0.5, 1.3
 compete for sets before the cache is full."""
 
 
-def measurements(params: LatencySweepParams, found: Survey) -> list[Measurement]:
+def measurements(params: LatencySweepParams, found: LevelSurvey) -> list[Measurement]:
     """Return all measurements of the first visit. Raises ValueError for an invalid sample."""
     meta, search = found.runs[0].meta, found.search
     items = [item for size in sorted(found.points) for item in _of_size(found.points[size], search)]
@@ -74,7 +74,7 @@ def measurements(params: LatencySweepParams, found: Survey) -> list[Measurement]
     return items + _caches(found.facts)
 
 
-def measured_again(found: Survey, run: KernelRun) -> list[Measurement]:
+def measured_again(found: LevelSurvey, run: KernelRun) -> list[Measurement]:
     """Return the latency of each size and level that a later visit measured."""
     points = size_latencies([run])
     curve = [item for size in sorted(points) for item in _of_size(points[size], found.search)]
@@ -92,7 +92,7 @@ def _of_size(point: SizeLatency, search: LevelSearch) -> list[Measurement]:
     return point.chase.values({"size": point.chase.size}, flags, detail=bool(search.levels))
 
 
-def _of_level(level: MemoryLevel, found: Survey) -> list[Measurement]:
+def _of_level(level: MemoryLevel, found: LevelSurvey) -> list[Measurement]:
     """Return the measurements of a level. Its latency comes from the sizes that every visit measures; all other values
     come from the whole curve."""
     at: dict[str, Scalar] = {"level": level.name}

@@ -37,7 +37,7 @@ class SizeLatency:
 
 
 @dataclass(frozen=True, slots=True)
-class Survey:
+class LevelSurvey:
     """The runs of the first visit, their points by size, the levels, the end of each cache by name, and the points of
     the local chain (empty if it was not measured)."""
 
@@ -82,13 +82,13 @@ class Survey:
         return int(number(self.runs[0].meta, "stride"))
 
 
-def survey_of(runs: Iterable[tuple[Output, KernelRun]], facts: HostFacts) -> Survey:
+def survey_of(runs: Iterable[tuple[Output, KernelRun]], facts: HostFacts) -> LevelSurvey:
     """Return the results of the processes of the first visit. Raises ValueError if they measured nothing."""
     named = {output.step.name: run for output, run in runs}
     return survey([run for name, run in named.items() if name != LOCAL], named.get(LOCAL), facts)
 
 
-def survey(runs: Sequence[KernelRun], local: KernelRun | None, facts: HostFacts) -> Survey:
+def survey(runs: Sequence[KernelRun], local: KernelRun | None, facts: HostFacts) -> LevelSurvey:
     """Return the curve of `runs`, its levels, and the ends of the levels. `local` contains the runs of the local chain,
     which makes it possible to distinguish the ends of the levels from the reach of the TLB."""
     points = size_latencies(runs)
@@ -96,7 +96,7 @@ def survey(runs: Sequence[KernelRun], local: KernelRun | None, facts: HostFacts)
         raise ValueError("the `chase` kernel reported no sizes")
     search = search_levels(points, int(number(runs[0].meta, "stride")), facts)
     near = {size: point.chase for size, point in size_latencies([local] if local else []).items()}
-    return Survey(tuple(runs), facts, points, search, _ends(search.levels, points, near), near)
+    return LevelSurvey(tuple(runs), facts, points, search, _ends(search.levels, points, near), near)
 
 
 def _ends(

@@ -23,7 +23,7 @@ from asct.sdk.facts import HostFacts
 from asct.sdk.record import DISAGREES, Measurement, Scalar, Stats
 from asct.sdk.samples import PS, KernelRun, number, sample_stats
 from asct.sdk.step import Output
-from asct.statistics.knee import Point, knee_index, response_at, throughput_at
+from asct.statistics.knee import LoadPoint, knee_index, response_at, throughput_at
 from asct.statistics.robust import median
 
 SMALL_CHAIN: Final = "small-working-set"
@@ -157,7 +157,9 @@ def summary(levels: Sequence[LoadLevel], idle: float | None, of_latency: tuple[s
     return [Measurement("peak_bandwidth", peak, flags=(*top.flags, *gaps, *unknown)), *found]
 
 
-def _of_points(points: Sequence[Point], peak: float, idle: float | None, flags: tuple[str, ...]) -> list[Measurement]:
+def _of_points(
+    points: Sequence[LoadPoint], peak: float, idle: float | None, flags: tuple[str, ...]
+) -> list[Measurement]:
     knee = knee_index(points)
     values: list[tuple[str, float | None, float | None]] = [
         ("latency_at_80", response_at(points, SHARE * peak), SHARE * peak)
@@ -177,7 +179,7 @@ def _of_points(points: Sequence[Point], peak: float, idle: float | None, flags: 
     ]
 
 
-def _coarse(points: Sequence[Point], at: float, peak: float) -> tuple[str, ...]:
+def _coarse(points: Sequence[LoadPoint], at: float, peak: float) -> tuple[str, ...]:
     """Return a flag if the adjacent level below or above `at` is far away."""
     below = max((x for x, _ in points if x < at), default=at)
     above = min((x for x, _ in points if x > at), default=at)

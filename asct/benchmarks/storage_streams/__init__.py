@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from asct.benchmarks.storage_streams.params import ALL, ALONE, TOGETHER, Stream, StreamParams, streams_at_odds, together
+from asct.benchmarks.storage_streams.params import (
+    ALL,
+    ALONE,
+    TOGETHER,
+    StorageStreamsParams,
+    Stream,
+    streams_at_odds,
+    together,
+)
 from asct.benchmarks.storage_streams.report import stream_figures, stream_tables
 from asct.instruments.fio.point import FioPoint, results_of
 from asct.instruments.qualification.benchmark import Qualification
@@ -29,7 +37,7 @@ def _placed(metric: Metric) -> Metric:
     return metric._replace(coords=_PLACE | others)
 
 
-class StorageStreams(Qualification[StreamParams]):
+class StorageStreams(Qualification[StorageStreamsParams]):
     """A qualification that measures all streams together and each stream alone."""
 
     name = "storage-streams"
@@ -37,7 +45,7 @@ class StorageStreams(Qualification[StreamParams]):
     version = "1"
     summary = "Sequential and random streams, run together and alone (SNIA RWSW Multi-WSAT, Individual Streams-WSAT)"
     aliases = ("sstreams", "rwsw")
-    params_model = StreamParams
+    params_model = StorageStreamsParams
     highlights = (
         Highlight("bandwidth", "All streams together", {"stream": ALL, "load": TOGETHER}),
         Highlight(
@@ -56,18 +64,18 @@ class StorageStreams(Qualification[StreamParams]):
         *map(_placed, METRICS),
     )  # fmt: skip
 
-    def check(self, params: StreamParams) -> Iterable[tuple[str, str]]:
+    def check(self, params: StorageStreamsParams) -> Iterable[tuple[str, str]]:
         """Yield the errors common to all qualifications, and errors for contradictory streams."""
         yield from list(streams_at_odds(params)) or super().check(params)
 
-    def needs(self, params: StreamParams, facts: HostFacts | None) -> Needs:
+    def needs(self, params: StorageStreamsParams, facts: HostFacts | None) -> Needs:
         """Return the required resources, including buffers for the requests of all streams."""
         base = super().needs(params, facts)
         pairs = zip(params.parsed(), params.queue_depths, strict=True)
         buffers = params.numjobs * sum(depth * stream.block_size for stream, depth in pairs)
         return replace(base, memory_bytes=base.memory_bytes + buffers)
 
-    def phases(self, params: StreamParams, logical_block: int) -> Sequence[Phase]:
+    def phases(self, params: StorageStreamsParams, logical_block: int) -> Sequence[Phase]:
         """Return the phases, which end when the rates of all requests are steady."""
         return params.phases(logical_block)
 
@@ -85,7 +93,7 @@ class StorageStreams(Qualification[StreamParams]):
                 summary = FioSummary.of(_only(found.history.point(index, mixed), stream))
                 yield from round_values(summary, cell.coords | {"round": index + 1})
 
-    def closing_values(self, journal: StepJournal, params: StreamParams) -> Iterator[Measurement]:
+    def closing_values(self, journal: StepJournal, params: StorageStreamsParams) -> Iterator[Measurement]:
         """For each stream, yield the share of its bandwidth that it keeps when all streams run, and its share of all
         requests."""
         streams = _streams(journal)
@@ -112,7 +120,7 @@ class StorageStreams(Qualification[StreamParams]):
 
 
 def _streams(journal: StepJournal) -> tuple[Stream, ...]:
-    assert isinstance(journal.params, StreamParams)
+    assert isinstance(journal.params, StorageStreamsParams)
     return journal.params.supported(journal.logical_block)
 
 

@@ -106,7 +106,7 @@ StreamTexts = Annotated[tuple[Annotated[str, AfterValidator(_known)], ...], Befo
 """Streams; accepts text such as `SEQ 128K W, RND 4K W`."""
 
 
-class StreamParams(QualificationParams):
+class StorageStreamsParams(QualificationParams):
     """Settings for the streams, in addition to the shared settings."""
 
     streams: StreamTexts = setting(
@@ -168,7 +168,7 @@ class StreamParams(QualificationParams):
         return Phase(name, cells, tracked, SEQUENTIAL_BLOCK, self.round_time, self.ramp_time)
 
 
-def streams_at_odds(params: StreamParams) -> Iterator[tuple[str, str]]:
+def streams_at_odds(params: StorageStreamsParams) -> Iterator[tuple[str, str]]:
     """Yield each contradictory setting with a message and a hint."""
     streams = params.parsed()
     if len(streams) < 2:

@@ -17,7 +17,7 @@ from matplotlib.ticker import FixedLocator, NullLocator
 from matplotlib.transforms import Transform, blended_transform_factory
 
 from asct.figures.static.labels import HALO, MUTED, POINT, SMALL, STYLE, colour, coloured, plain, shortened
-from asct.figures.static.marks import DASHES, Place
+from asct.figures.static.marks import DASHES, Projection
 
 _CLOSEST: Final = 6
 """Minimum distance between two tick labels, in pixels."""
@@ -34,7 +34,7 @@ _GAPS: Final = {"bottom": 2, "top": -2}
 _SHARES: Final = {"left": 0.0, "center": 0.5, "right": 1.0, "bottom": 0.0, "top": 1.0}
 
 
-def place_on(axis: Mapping[str, Any], names: Sequence[Any]) -> Place:
+def place_on(axis: Mapping[str, Any], names: Sequence[Any]) -> Projection:
     """Return the function that converts values to positions on an axis. On a category axis, `names` contains the values
     in order.
 

@@ -13,7 +13,7 @@ from matplotlib.patches import Polygon, Rectangle
 
 from asct.figures.static.labels import HALO, INK, POINT, colour, plain
 
-Place = Callable[[Any], float]
+Projection = Callable[[Any], float]
 """Converts a value on an axis to a coordinate."""
 
 DASHES: Final[Mapping[str, Any]] = {
@@ -33,7 +33,9 @@ _SHIFTS: Final = {"left": -4.0, "bottom": -4.0, "right": 4.0, "top": 4.0}
 """Distances, in points, between a mark and the text on this side of it."""
 
 
-def draw_scatter(axes: Axes, trace: Mapping[str, Any], place: tuple[Place, Place], shift: float = 0.0) -> None:
+def draw_scatter(
+    axes: Axes, trace: Mapping[str, Any], place: tuple[Projection, Projection], shift: float = 0.0
+) -> None:
     """Draw a line with or without marks, marks alone, or the band of an interval, all shifted by `shift` along the x
     axis.
 
@@ -101,7 +103,7 @@ def _texts(axes: Axes, trace: Mapping[str, Any], xs: Sequence[float], ys: Sequen
 
 
 def draw_bars(
-    axes: Axes, traces: Sequence[Mapping[str, Any]], place: tuple[Place, Place], layout: Mapping[str, Any]
+    axes: Axes, traces: Sequence[Mapping[str, Any]], place: tuple[Projection, Projection], layout: Mapping[str, Any]
 ) -> dict[str, float]:
     """Draw all bar traces of a plot, beside one another or stacked.
 

@@ -16,7 +16,7 @@ from asct.instruments.fio.sections import chosen_engine, effective_depth, sectio
 from asct.instruments.guard_output import GuardOutput, GuardTarget
 from asct.instruments.nvme import throttled
 from asct.sdk.facts import HostFacts
-from asct.statistics.changepoint import Change, changes
+from asct.statistics.changepoint import Changepoint, changes
 
 LITTLE_TOLERANCE: Final = 0.02
 _SHORTEST_SHARE: Final = 0.95
@@ -138,7 +138,7 @@ def _cpu_flags(params: FioParams, document: Document, cpu: CpuLoad | None, facts
     return {"host-limited": used_up or (busy and not foreign), "foreign-cpu": busy and foreign}
 
 
-def rate_changes(course: Sequence[tuple[float, float]]) -> list[Change]:
+def rate_changes(course: Sequence[tuple[float, float]]) -> list[Changepoint]:
     """Return the changes in rate during a run. `course` contains (second, ops/s) pairs in chronological order."""
     if not course or course[-1][0] - course[0][0] < _LEAST_S - 1.0:
         return []

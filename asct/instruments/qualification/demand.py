@@ -67,7 +67,7 @@ POINTS: Final = ("max", "mid", "min")
 _SEED: Final = 2_000_000
 
 
-Cell = tuple[int, int]
+LoadCell = tuple[int, int]
 """A load in the matrix: the number of jobs and the queue depth per job."""
 
 
@@ -79,7 +79,7 @@ class DemandMatrix:
         self.journal = journal
         self.plan = params.demand_plan()
         cells = {(jobs, depth) for jobs in self.plan.threads for depth in self.plan.depths}
-        self.cells: list[Cell] = sorted(cells, key=lambda cell: (-cell[0] * cell[1], -cell[0]))
+        self.cells: list[LoadCell] = sorted(cells, key=lambda cell: (-cell[0] * cell[1], -cell[0]))
         """The loads in the matrix, from highest to lowest."""
 
     def prewrite(self, number: int) -> tuple[str, FioParams]:
@@ -91,12 +91,12 @@ class DemandMatrix:
         phase = replace(self.params.phase, seconds=seconds, ramp_s=0.0)
         return self.journal.fio(self.params.prewrites, phase, _SEED + number)
 
-    def step(self, number: int, cell: Cell) -> tuple[str, FioParams]:
+    def step(self, number: int, cell: LoadCell) -> tuple[str, FioParams]:
         """Return the step name and the settings for a load in a round."""
         name = f"matrix{number:02}-t{cell[0]}q{cell[1]}"
         return name, self.workload(cell, self.params.round_time, _SEED + 1000 * number)
 
-    def workload(self, cell: Cell, seconds: float, seed: int) -> FioParams:
+    def workload(self, cell: LoadCell, seconds: float, seed: int) -> FioParams:
         """Return the settings for the workload under test at a load in the matrix."""
         settings = self.journal.fio(self.params.demanded, replace(self.params.phase, seconds=seconds), seed)
         return settings.model_copy(update={"numjobs": cell[0], "iodepth": cell[1]})
@@ -118,7 +118,7 @@ class DemandMatrix:
         window = self.window
         return window is not None and window.holds(self.params.rule)
 
-    def summary(self, number: int, cell: Cell) -> FioSummary:
+    def summary(self, number: int, cell: LoadCell) -> FioSummary:
         """Return the result of a load in a round (numbered from 1)."""
         return self.journal.summary(*self.step(number, cell))
 
@@ -127,7 +127,7 @@ class DemandMatrix:
         """Whether the matrix is complete: the results are steady, or the maximum number of rounds was measured."""
         return self.rounds >= self.plan.matrix_rounds or self.steady
 
-    def points(self, cell: Cell) -> list[FioPoint]:
+    def points(self, cell: LoadCell) -> list[FioPoint]:
         """Return the results for a load in the last rounds; their mean is reported."""
         rounds = self.rounds
         start = max(1, rounds - self.params.window + 1)
@@ -195,7 +195,7 @@ def demand_values(params: DemandParams, journal: StepJournal, marks: tuple[str, 
         yield Measurement("point_iops", 0.0, {"point": "none"}, flags=(*flags, NO_POINT))
 
 
-def _cell_values(cell: Cell, points: Sequence[FioPoint], flags: tuple[str, ...]) -> Iterator[Measurement]:
+def _cell_values(cell: LoadCell, points: Sequence[FioPoint], flags: tuple[str, ...]) -> Iterator[Measurement]:
     own = tuple(dict.fromkeys((*flags, *(flag for point in points for flag in point.flags))))
     rates = [point.sides[""].iops for point in points]
     load = _load(cell, points)
@@ -204,7 +204,7 @@ def _cell_values(cell: Cell, points: Sequence[FioPoint], flags: tuple[str, ...])
     yield Measurement("demand_latency", load.latency, at, flags=own, detail=True)
 
 
-def _load(cell: Cell, points: Sequence[FioPoint]) -> DemandLoad:
+def _load(cell: LoadCell, points: Sequence[FioPoint]) -> DemandLoad:
     latency = merged(one for point in points if (one := point.sides[""].lat) is not None)
     if latency is None:
         raise ValueError("fio reports no latency")
@@ -216,7 +216,7 @@ def _courses(params: DemandParams, journal: StepJournal, matrix: DemandMatrix) -
     """Yield the rates of all rounds, and two measurement windows: one for the writes before the matrix, and the other
     for the highest load in the matrix."""
     history = RoundHistory(journal, params.phase)
-    highest: Cell = (params.numjobs, params.iodepth)
+    highest: LoadCell = (params.numjobs, params.iodepth)
     for number in range(1, history.rounds + 1):
         yield _round(history.summary(number - 1, params.prewrites), "writes", highest, number)
     for number in range(1, matrix.rounds + 1):
@@ -230,7 +230,7 @@ def _courses(params: DemandParams, journal: StepJournal, matrix: DemandMatrix) -
         yield Measurement("window_slope", 100.0 * window.drift, {"stage": stage})
 
 
-def _round(summary: FioSummary, stage: str, cell: Cell, number: int) -> Measurement:
+def _round(summary: FioSummary, stage: str, cell: LoadCell, number: int) -> Measurement:
     at: dict[str, Scalar] = {"stage": stage, "numjobs": cell[0], "iodepth": cell[1], "round": number}
     return Measurement("round_iops", summary.iops, at, flags=summary.flags, detail=True)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from asct.analysis.agreement import place_of
+from asct.analysis.agreement import record_key
 from asct.analysis.diff.arm_asct import read_arm_asct
 from asct.analysis.diff.arm_recipes import TICK_METRICS
 from asct.analysis.diff.build import open_source
@@ -41,7 +41,7 @@ def one(source: DiffSource, name: str, **at: Any) -> Record:
 
 
 def unlike(source: DiffSource, name: str, **at: Any) -> str:
-    return source.unlike.get(place_of(one(source, name, **at)), "")
+    return source.unlike.get(record_key(one(source, name, **at)), "")
 
 
 @pytest.fixture(params=["0.6", "0.5"])
@@ -52,8 +52,8 @@ def source(request: pytest.FixtureRequest, tmp_path: Path) -> DiffSource:
 def test_all_versions_contain_the_same_values(tmp_path: Path) -> None:
     new, old = read(folder_06(tmp_path / "new")), read(folder_05(tmp_path / "old"))
     assert len(new.records) > 80
-    assert {place_of(record): record.value for record in new.records} == {
-        place_of(record): record.value for record in old.records
+    assert {record_key(record): record.value for record in new.records} == {
+        record_key(record): record.value for record in old.records
     }
     assert (new.tool, new.version, old.version) == ("Arm ASCT", "0.6.0", "0.5.0")
     assert new.unlike == old.unlike
