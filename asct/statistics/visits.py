@@ -96,7 +96,8 @@ def summarise_visits(medians: Sequence[float]) -> VisitSummary:
     ValueError if there are none.
 
     The interval is a t-interval with the half-width t s / sqrt(n) around the median of the visits; n is reduced if
-    consecutive visits are similar. If the visits drift or have two states, the interval spans all of them.
+    consecutive visits are similar. If all visits are positive, the lower end is below the median by the same factor by
+    which the upper end is above it. If the visits drift or have two states, the interval spans all of them.
     """
     if not medians:
         raise ValueError("no visits to combine")
@@ -106,7 +107,7 @@ def summarise_visits(medians: Sequence[float]) -> VisitSummary:
     interval = None
     if between is not None and count >= VISITS_MIN:
         reach = t_975(count - 1) * math.sqrt(between / effective_count(medians))
-        low, high = middle - reach, middle + reach
+        low, high = _below(middle, reach) if min(medians) > 0.0 else middle - reach, middle + reach
         if states or drift:
             low, high = min(low, *medians), max(high, *medians)
         interval = (low, high)
@@ -120,17 +121,26 @@ def next_run_interval(value: float, visits: tuple[float, float], earlier: Sequen
     Some conditions, such as the neighbors on the host and the physical CPUs behind virtual ones, vary only from run to
     run and are the same for all visits of a run. With RUNS_MIN or more runs, the interval is therefore at least as wide
     as a t-interval with the standard deviation between runs. Both ends of that interval differ from the value by the
-    same factor, so that a bandwidth that doubles from run to run does not get an interval with negative values. With
-    fewer runs, this standard deviation is unknown. It is then assumed that this run and the next both have the error
-    that the visits show, so that their difference varies sqrt(2) times as much (Hahn and Meeker, Statistical Intervals,
-    1991, section 4.8).
+    same factor. With fewer runs, this standard deviation is unknown. It is then assumed that this run and the next both
+    have the error that the visits show, so that their difference varies sqrt(2) times as much (Hahn and Meeker,
+    Statistical Intervals, 1991, section 4.8).
     """
     low, high = visits
     runs = [*earlier, value]
     if len(runs) < RUNS_MIN or value <= 0.0:
-        return value - math.sqrt(2.0) * (value - low), value + math.sqrt(2.0) * (high - value)
-    factor = 1.0 + t_975(len(runs) - 1) * stdev(runs) / value
-    return min(low, value / factor), max(high, value * factor)
+        below = math.sqrt(2.0) * (value - low)
+        wider = _below(value, below * value / low) if low > 0.0 else value - below
+        return wider, value + math.sqrt(2.0) * (high - value)
+    reach = t_975(len(runs) - 1) * stdev(runs)
+    return min(low, _below(value, reach)), max(high, value + reach)
+
+
+def _below(value: float, reach: float) -> float:
+    """Return the positive value that is below `value` by the same factor by which `value + reach` is above it.
+
+    A latency or bandwidth cannot be negative, so its interval must not include negative values, however wide it is.
+    """
+    return value / (1.0 + reach / value)
 
 
 def visits_needed(pilot: Sequence[Variation], target: float, most: int) -> int:

@@ -97,7 +97,21 @@ def test_a_value_of_zero_leaves_the_spread_between_runs_unknown() -> None:
 
 def test_an_interval_never_becomes_narrower_because_of_earlier_runs() -> None:
     assert next_run_interval(10.0, (8.0, 11.0), [10.0, 10.1]) == (8.0, 11.0)
-    assert next_run_interval(10.0, (8.0, 11.0), [10.0]) == pytest.approx((10 - 2 * math.sqrt(2), 10 + math.sqrt(2)))
+    wider = (10 / (1 + math.sqrt(2) / 4), 10 + math.sqrt(2))
+    assert next_run_interval(10.0, (8.0, 11.0), [10.0]) == pytest.approx(wider)
+
+
+def test_positive_visits_have_a_positive_interval_however_much_they_differ() -> None:
+    """The values are the latency, in nanoseconds, of a cache line between two CPUs that moved apart for two visits."""
+    found = summarise_visits([6.1, 6.0, 29.2, 6.1, 6.1, 28.9]).ci95
+    assert found is not None and 0.0 < found[0] < 6.0 and found[1] >= 29.2
+    assert 0.0 < next_run_interval(6.1, found, [])[0] < found[0]
+
+
+def test_an_interval_around_zero_is_symmetric() -> None:
+    low, high = summarise_visits([-1.0, 1.0, -2.0, 2.0, 0.0, 0.0]).ci95 or (0.0, 0.0)
+    assert low == -high < 0.0
+    assert next_run_interval(0.0, (low, high), [])[0] == pytest.approx(math.sqrt(2) * low)
 
 
 def test_fewer_than_six_visits_give_no_interval() -> None:
