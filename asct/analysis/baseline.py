@@ -23,7 +23,7 @@ from asct.analysis.comparison import LEAST_RUNS, difference
 from asct.analysis.groups import MetricGroup, gather
 from asct.analysis.hardware import RunHardware, hardware_change
 from asct.diagnostics.model import Diagnostic
-from asct.errors import StoreError
+from asct.errors import NoSuchRun, StoreError
 from asct.sdk.benchmark import Catalog
 from asct.sdk.record import REUSED, is_invalid
 from asct.statistics.changepoint import changes
@@ -214,7 +214,7 @@ def _named(name: str, runs: Path, plan: str, current: Path | None = None) -> Sto
     labeled = runs / name
     if lost := lost_run(labeled):
         raise StoreError(Diagnostic("E522", f"the run {lost}, which has the label `{name}`, no longer exists"))
-    stored = read_run(labeled.resolve()) if holds_run(labeled) else open_run(runs.parent, name)
+    stored = read_run(labeled.resolve()) if holds_run(labeled) else _open(name, runs)
     fault = ""
     if "/" not in name and stored.run.plan != plan:
         add = f"`asct results label {plan}/latest NAME` adds a label"
@@ -224,6 +224,17 @@ def _named(name: str, runs: Path, plan: str, current: Path | None = None) -> Sto
     if fault:
         raise StoreError(Diagnostic("E522", fault))
     return stored
+
+
+def _open(name: str, runs: Path) -> StoredRun:
+    """Like `open_run`, but prefer a run in the folder `runs` to those of other plans that have the same label."""
+    if "/" not in name:
+        try:
+            return open_run(runs.parent, f"{runs.name}/{name}")
+        except NoSuchRun as error:
+            if error.diagnostics[0].code == "E506":
+                raise
+    return open_run(runs.parent, name)
 
 
 def newest_before(current: Path) -> StoredRun | None:

@@ -292,3 +292,14 @@ WAIT = click.option(
     default=None,
     help="Wait up to DURATION (e.g. 30m) for a host that another run has locked.",
 )
+
+
+def _label(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
+    from asct.store.folders import check_label
+
+    if value is not None:
+        check_label(value)
+    return value
+
+
+LABEL = click.option("--label", metavar="L", callback=_label, help="Label for the run.")

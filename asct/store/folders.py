@@ -15,6 +15,7 @@ from typing import Final
 
 from asct.diagnostics.model import Diagnostic
 from asct.errors import NoSuchRun, SafetyError, StoreError, UsageError
+from asct.store.accepted import NAME as ACCEPTED
 from asct.store.checksums import scan
 from asct.store.documents import unreadable
 from asct.store.files import is_full, reason_of, write_error, writing
@@ -75,26 +76,32 @@ def link_latest(root: Path) -> Diagnostic | None:
 
 
 def link_label(root: Path, label: str) -> Path:
-    """Atomically make the link `label` next to `root` point to `root`, and return the link. Raises UsageError as
-    `check_label` does, and StoreError (E502) if the link cannot be created."""
-    check_label(root, label)
+    """Atomically make the link `label` next to `root` point to `root`, and return the link. Raises UsageError (E520)
+    as `check_label` does, or if a file or folder that is not a link has this name, and StoreError (E502) if the link
+    cannot be created."""
+    check_label(label)
     link = root.with_name(label)
+    if os.path.lexists(link) and not link.is_symlink():
+        raise _not_a_label(label)
     with writing(link):
         _point(link, root)
     return link
 
 
-def check_label(root: Path, label: str) -> None:
-    """Raise UsageError (E520) if the label is not a valid name, or if a file or folder next to `root` that is not a
-    link has this name."""
+def check_label(label: str) -> None:
+    """Raise UsageError (E520) if `label` is not a valid name, or the name of something else in the folder of a plan's
+    runs."""
     try:
         safe_name(label)
     except ValueError as error:
-        legal = re.sub(r"[^\w.@+:-]+|\.\.+", "-", label, flags=re.ASCII).strip("-.") or "golden"
+        legal = re.sub(r"[^\w.@+:-]+|\.\.+", "-", label, flags=re.ASCII).strip("-.")[:40] or "golden"
         raise UsageError(Diagnostic("E520", str(error), hint=f"write `{legal}`")) from None
-    link = root.with_name(label)
-    if label == "latest" or RUN_ID.fullmatch(label) or (os.path.lexists(link) and not link.is_symlink()):
-        raise UsageError(Diagnostic("E520", f"`{label}` cannot be a label", hint="choose another name: `golden`"))
+    if label in ("latest", ACCEPTED) or RUN_ID.fullmatch(label):
+        raise _not_a_label(label)
+
+
+def _not_a_label(label: str) -> UsageError:
+    return UsageError(Diagnostic("E520", f"`{label}` cannot be a label", hint="choose another name: `golden`"))
 
 
 def _point(link: Path, root: Path) -> None:

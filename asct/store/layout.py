@@ -19,9 +19,12 @@ from collections.abc import Mapping
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+
+from asct.values.error import shown
 
 RUN_ID = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{6}(-\d+)?")
+LONGEST_NAME: Final = 128
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+:\[\]-]*")
 
 
@@ -33,10 +36,9 @@ def run_id(started: datetime, plan_hash: str) -> str:
 
 def safe_name(name: str) -> str:
     """Return `name` if it is safe as a file or folder name; otherwise raise ValueError."""
-    if not _SAFE.fullmatch(name) or ".." in name or len(name) > 128:
-        raise ValueError(
-            f"`{name}` is not valid as a folder name: use only letters, digits and . _ @ + : -, and no `..`"
-        )
+    if not _SAFE.fullmatch(name) or ".." in name or len(name) > LONGEST_NAME:
+        rule = f"use at most {LONGEST_NAME} letters, digits and . _ @ + : -, and no `..`"
+        raise ValueError(f"`{shown(name)}` is not valid as a folder name: {rule}")
     return name
 
 

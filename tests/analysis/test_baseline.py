@@ -276,6 +276,15 @@ def test_a_label_of_several_other_plans_names_them(tmp_path: Path) -> None:
     assert problem.endswith("E506 `golden` matches several runs: other/golden, third/golden")
 
 
+def test_a_label_given_at_the_start_of_runs_of_several_plans_names_the_run_of_the_plan(tmp_path: Path) -> None:
+    run(tmp_path, 1, plan="other", label="golden")
+    own, now = run(tmp_path, 2, label="golden"), run(tmp_path, 3)
+    assert (found("golden", now).run, absent("golden", tmp_path, "gate")) == (f"gate/{own.layout.root.name}", "")
+    again = run(tmp_path, 4, label="golden")
+    problem = found("golden", run(tmp_path, 5)).problem
+    assert problem.endswith(f"several runs: gate/{own.layout.root.name}, gate/{again.layout.root.name}")
+
+
 def test_a_plan_is_warned_of_a_baseline_that_cannot_be_used(tmp_path: Path) -> None:
     assert "E505 no run in" in absent("golden", tmp_path, "gate")
     bad, good = run(tmp_path, 1, verdicts=[FAILED], exit_code=1), run(tmp_path, 2)
@@ -311,14 +320,17 @@ def test_a_label_is_a_link_that_moves(tmp_path: Path) -> None:
     assert value(found(str(tmp_path / "gate" / "golden"), now)) == 2e-7
 
 
-@pytest.mark.parametrize("label", ["", "a/b", "../up", "-x", "latest", f"20261121T042801Z-{HEX}", "accepted.jsonl"])
+@pytest.mark.parametrize("label", ["", "a/b", "../up", "-x", "latest", f"20261121T042801Z-{HEX}", "accepted.jsonl",
+                                   "x" * 129, "notes.txt"])  # fmt: skip
 def test_what_cannot_be_a_label_is_a_usage_error(tmp_path: Path, label: str) -> None:
     root = run(tmp_path, 1).layout.root
-    accept(root.parent, acceptance(root.name, "a.latency", "x"))
+    (root.parent / "notes.txt").touch()
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(UsageError) as caught:
         link_label(root, label)
-    assert caught.value.diagnostics[0].code == "E520"
+    assert caught.value.diagnostics[0].code == "E520" and f"write `{label}`" not in str(
+        caught.value.diagnostics[0].hint
+    )
     assert sorted(tmp_path.rglob("*")) == before
 
 

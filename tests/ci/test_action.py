@@ -110,12 +110,12 @@ def test_inputs_reach_asct_and_no_shell(repository: Path, programs: Path, hub: P
     job, status = run_action(
         repository, programs, hub,
         inputs={"plan": str(plan.relative_to(repository)), "results": "out put", "baseline": "$(touch injected)",
-                "arguments": "--wait 5m\n  --label `touch${IFS}injected`"},
+                "arguments": "--wait 5m\n  --log-file `touch${IFS}injected`"},
     )  # fmt: skip
     assert not (repository / "injected").exists()
     assert status == 0, job.log
     document = json.loads((repository / job.contexts["outputs"]["run"] / "run.json").read_text())
-    assert document["label"] == "`touch${IFS}injected`"
+    assert document["plan"] and (repository / "`touch${IFS}injected`").is_file()
     assert job.contexts["outputs"]["run"].startswith("out put/")
 
 

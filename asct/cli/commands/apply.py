@@ -11,6 +11,7 @@ from asct.cli.loading import load_all
 from asct.cli.options import (
     CI,
     FORKS,
+    LABEL,
     SHOW_COMMANDS,
     WAIT,
     YES,
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
 )
 @WAIT
 @click.option("--approve", metavar="HASH", help="Run the plan only if its hash, which `asct plan` shows, is HASH.")
-@click.option("--label", metavar="L", help="Label for the run.")
+@LABEL
 @CI
 @plan_options
 @shared_options

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from asct.cli.options import PROGRAM, GlobalOptions, results_option, shared_options
+from asct.cli.options import LABEL, PROGRAM, GlobalOptions, results_option, shared_options
 
 if TYPE_CHECKING:
     from asct.diagnostics.model import Diagnostic
@@ -34,7 +34,7 @@ def command() -> None:
               help="Name of the host on which the results were measured.")  # fmt: skip
 @click.option("--plan", metavar="NAME", default="imported", show_default=True, callback=_folder_name,
               help="Name under which the results tree lists the run.")  # fmt: skip
-@click.option("--label", metavar="L", help="Label for the run.")
+@LABEL
 @results_option(file_okay=False)
 @shared_options
 def fio(options: GlobalOptions, files: tuple[str, ...], **given: Any) -> int:

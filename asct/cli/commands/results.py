@@ -227,14 +227,13 @@ def label_(options: GlobalOptions, run: str, label: str, results: str) -> int:
     have a label.
     """
     from asct.analysis.baseline import unfit
-    from asct.store.folders import check_label, held, link_label
+    from asct.store.folders import held, link_label
 
     stored = _open_for_baseline(results, run)
     fault = unfit(stored)
     if fault:
         accepting = "label another run, or use `asct results accept` to make an intended change the baseline"
         raise _no_baseline(stored, f"it {fault}", _completing(stored) or accepting)
-    check_label(stored.layout.root, label)
     with held(stored.layout.lock):  # while the lock is held, `prune` cannot delete the run
         link = link_label(stored.layout.root, label)
     document = {"schema": "asct.label/1", "label": label, "run": str(stored.layout.root)}
