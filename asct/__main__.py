@@ -25,6 +25,9 @@ def main() -> None:
     """Run the command and exit with its exit code."""
     try:
         _main()
+    except KeyboardInterrupt:  # during the imports, before asct.cli.app could handle it
+        os.write(2, b"\ninterrupted\n")
+        os._exit(130)
     except Exception as problem:  # noqa: BLE001 - raised before asct.cli.app could handle it
         known = is_out_of_memory(problem)
         if not known:

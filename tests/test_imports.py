@@ -126,3 +126,18 @@ def test_only_a_known_pydantic_does_without_its_plugin_loader(before: str, searc
 
 def test_the_installed_pydantic_is_a_known_one() -> None:
     assert VERSION.startswith(PYDANTIC_KNOWN), f"see whether {LOADER} of {VERSION} has other callers, then add it"
+
+
+def test_an_interrupt_during_the_imports_ends_without_a_traceback() -> None:
+    program = (
+        "import os, signal, sys\n"
+        "from asct.__main__ import main\n"
+        "class Interrupting:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'asct.cli.app':\n"
+        "            os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Interrupting())\n"
+        "main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program, "list"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "\ninterrupted\n")
