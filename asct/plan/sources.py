@@ -104,7 +104,9 @@ def meant_file(text: str, path: Path, suffixes: Sequence[str] = ()) -> str | Non
     """Return the path that `text` was probably meant to be, in the same form, or None if the folder of `path` contains
     no file with a similar name. If `suffixes` is set, only files with one of these suffixes are considered."""
     with suppress(OSError, ValueError):
-        names = [one.name for one in path.parent.iterdir() if not suffixes or one.suffix in suffixes]
+        names = [
+            one.name for one in path.parent.iterdir() if one.exists() and one.suffix in (suffixes or (one.suffix,))
+        ]
         name = nearest(path.name, names)
         return None if name is None else os.path.join(os.path.dirname(text), name)  # noqa: PTH118, PTH120 - as written
     return None
