@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import select
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -227,15 +226,6 @@ class Console:
         _write(sys.stdout, f"\x1b[1m{title}\x1b[0m\n" if colour else f"{title}\n")
         for line in body:
             self.result(line)
-
-
-def discard_closed_outputs() -> None:
-    """Discard output to a pipe or terminal that was closed, so that a run can finish."""
-    for stream in (sys.stdout, sys.stderr):
-        poller = select.poll()
-        poller.register(stream.fileno(), 0)  # an empty mask suffices: poll always reports hang-ups and errors
-        if poller.poll(0):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _write(stream: TextIO, text: str) -> None:

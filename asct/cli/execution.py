@@ -18,10 +18,10 @@ from asct.analysis.groups import gather
 from asct.analysis.losses import losses_of
 from asct.analysis.view import RunView
 from asct.cli.ci import folded, publish, report_names
-from asct.cli.console import discard_closed_outputs
 from asct.cli.options import PROGRAM, GlobalOptions
 from asct.cli.progress import choose, describe, repeat_line
 from asct.cli.reports import view_of
+from asct.cli.streams import continue_without_reader
 from asct.cli.summary import print_summary
 from asct.diagnostics.model import Diagnostic
 from asct.diagnostics.render import one_line
@@ -89,6 +89,7 @@ def execute(
                     reports[name] = paths[0]
         return {name: str(path) for name, path in reports.items()}
 
+    continue_without_reader()
     gc.freeze()  # the modules and the plan exist until the end of the run, so scanning them would be useless
     local = {name for name, host in resolved.hosts.items() if host.transport == "local"}
     with RunLog(options.log_level) as log, choose(options.console, local) as progress:
@@ -96,8 +97,6 @@ def execute(
         with folded(options.console, f"measure {resolved.name}") if ci else nullcontext():
             run = apply(resolved, how, listeners=[log, progress], resume=resume)
         with judging(run, render):
-            if run.stop.signal is not None:
-                discard_closed_outputs()
             verdicts, rejected = _judged(resolved, run, how)
         code = finish_run(run, verdicts, render, rejected=rejected)
     options.kept = True

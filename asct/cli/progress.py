@@ -8,13 +8,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Collection, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Self
 
 from rich.text import Text
 
-from asct.cli.console import Console, discard_closed_outputs
+from asct.cli.console import Console
 from asct.cli.text import short_time
 from asct.engine import events
 from asct.store.model import MEASURED
@@ -22,7 +22,7 @@ from asct.values.quantity import format_quantity
 from asct.values.text import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    pass
 
 
 HEARTBEAT_S: Final = 60.0
@@ -126,23 +126,11 @@ class Progress(AbstractContextManager["Progress"]):
         self.console = console
         self.hosts: dict[str, HostProgress] = {}
         self.lock = threading.Lock()
-        self.closed = False
 
     def __call__(self, event: events.Event) -> None:
         with self.lock:
             self.update(event)
-            with self._printing():
-                if not self.closed:
-                    self.show(event)
-
-    @contextmanager
-    def _printing(self) -> Iterator[None]:
-        """Stop the display, but not the run, if the output is closed."""
-        try:
-            yield
-        except (OSError, SystemExit):  # rich raises SystemExit if a pipe is closed
-            self.closed = True
-            discard_closed_outputs()
+            self.show(event)
 
     def update(self, event: events.Event) -> None:
         """Update the state with an event."""
@@ -179,9 +167,8 @@ class _Ticking(Progress):
 
     def _run(self) -> None:
         while not self._stop.wait(1.0):
-            with self.lock, self._printing():
-                if not self.closed:
-                    self.tick()
+            with self.lock:
+                self.tick()
 
     def tick(self) -> None:
         """Display what has changed since the last tick, one second ago."""

@@ -1,5 +1,5 @@
-"""Standard streams that survive a full disk or a closed stream. Output that cannot be written is discarded, and the
-first failure is remembered. A run therefore finishes, and its exit code stays correct.
+"""Standard streams that survive a full disk, a closed stream or a closed pipe. Output that cannot be written is
+discarded, and the first failure is remembered. A run therefore finishes, and its exit code stays correct.
 """
 
 from __future__ import annotations
@@ -38,10 +38,12 @@ codecs.register_error(SIMILAR, similar)
 
 
 class OutputFile(io.FileIO):
-    """An output stream that discards data that it cannot write. A closed pipe still raises BrokenPipeError."""
+    """An output stream that discards data that it cannot write."""
 
     failure: OSError | None = None
-    """The first write error."""
+    """The first write error other than a closed pipe."""
+    needs_reader = False
+    """Whether writing to a closed pipe raises BrokenPipeError."""
 
     def write(self, data: ReadableBuffer, /) -> int:
         """Write `data` and return its size, even after a failure."""
@@ -51,7 +53,9 @@ class OutputFile(io.FileIO):
         try:
             return super().write(data)
         except BrokenPipeError:
-            raise
+            if self.needs_reader:
+                raise
+            return size
         except OSError as failure:
             self.failure = failure
             return size
@@ -60,7 +64,8 @@ class OutputFile(io.FileIO):
 def protect_streams() -> None:
     """Open /dev/null in place of closed standard streams, and make stdout and stderr discard data that they cannot
     write. Otherwise, a file in the results tree could get the file descriptor of a closed stream and receive the
-    stream's output."""
+    stream's output. If stdout is a closed pipe, writing to it raises BrokenPipeError until `continue_without_reader` is
+    called."""
     for number in range(3):
         try:
             os.fstat(number)
@@ -68,6 +73,20 @@ def protect_streams() -> None:
             os.open(os.devnull, os.O_RDWR)  # POSIX: open returns the lowest free descriptor, which is `number`
     sys.stdout = _protected(sys.stdout, 1)
     sys.stderr = _protected(sys.stderr, 2)
+    if (raw := _raw_stdout()) is not None:
+        raw.needs_reader = True
+
+
+def continue_without_reader() -> None:
+    """Discard further output to stdout if it is a closed pipe."""
+    if (raw := _raw_stdout()) is not None:
+        raw.needs_reader = False
+
+
+def _raw_stdout() -> OutputFile | None:
+    """Return the stream below stdout, or None if `protect_streams` has not been called."""
+    raw = getattr(getattr(sys.stdout, "buffer", None), "raw", None)
+    return raw if isinstance(raw, OutputFile) else None
 
 
 def _protected(stream: TextIO | None, number: int) -> TextIO:
@@ -81,5 +100,4 @@ def _protected(stream: TextIO | None, number: int) -> TextIO:
 def lost_output() -> OSError | None:
     """Flush stdout and return its first write error, or None if everything was written."""
     sys.stdout.flush()
-    raw = getattr(getattr(sys.stdout, "buffer", None), "raw", None)
-    return raw.failure if isinstance(raw, OutputFile) else None
+    return None if (raw := _raw_stdout()) is None else raw.failure

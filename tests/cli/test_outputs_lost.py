@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -59,6 +60,36 @@ def test_an_error_that_nobody_can_read_keeps_its_code(
     tmp_path: Path, redirect: str, arguments: tuple[str, ...], code: int
 ) -> None:
     assert asct(tmp_path, *arguments, redirect=redirect).returncode == code
+
+
+@pytest.mark.parametrize("outputs", [("stderr",), ("stdout", "stderr")])
+@pytest.mark.parametrize(
+    ("arguments", "code"), [(("check", "nope.yaml"), 2), (("bogus",), 2), (("run", "storage-recovery"), 4)]
+)
+def test_an_error_keeps_its_code_if_the_pipe_is_closed(
+    tmp_path: Path, outputs: tuple[str, ...], arguments: tuple[str, ...], code: int
+) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    streams = {"stdout": subprocess.DEVNULL} | dict.fromkeys(outputs, writer)
+    try:
+        ended = subprocess.run([sys.executable, "-m", "asct", *arguments], cwd=tmp_path, check=False, **streams)  # type: ignore[call-overload]
+    finally:
+        os.close(writer)
+    assert ended.returncode == code
+
+
+@pytest.mark.parametrize("both", [False, True])
+def test_a_run_keeps_its_exit_code_if_the_reader_leaves_before_the_summary(
+    plan_file: Path, tmp_path: Path, both: bool
+) -> None:
+    reader, writer = os.pipe()
+    words = [sys.executable, "-m", "asct", "apply", str(plan_file), "--no-progress", "--wait", "2m"]
+    running = subprocess.Popen(words, cwd=tmp_path, stdout=writer if both else subprocess.DEVNULL, stderr=writer)
+    os.close(writer)
+    with os.fdopen(reader, encoding="utf-8") as lines:
+        assert any("idle: " in line and ("ok" in line or "noisy" in line) for line in lines)
+    assert running.wait() == whole(tmp_path)["exit_code"] == 0
 
 
 @pytest.mark.parametrize("kilobytes", [20_000, 24_500, 27_500, 29_000, 35_000, 45_000, 60_000])
