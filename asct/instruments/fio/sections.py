@@ -165,14 +165,14 @@ def _settings(section: _Section, params: FioParams, problems: list[str]) -> FioP
     """
     changes: dict[str, object] = {}
     others: dict[str, Scalar] = dict(params.options)
-    lines: dict[str, int] = {}
+    places: dict[str, tuple[str, int]] = {}
     before = len(problems)
     for key, (value, line) in section.options.items():
         setting = setting_of(key)
         if problem := _option_problem(key, setting, value, params):
             problems.append(f"line {line}: `{key}` {problem}")
         elif setting and (setting, value) != ("engine", "auto"):  # auto is resolved for the whole job
-            changes[setting], lines[setting] = fio_value(key, setting, value), line
+            changes[setting], places[setting] = fio_value(key, setting, value), (key, line)
         elif not setting and key not in WITHOUT_EFFECT:
             others[key] = value
     given = (params.model_fields_set & FioParams.model_fields.keys()) - {"job_file"}
@@ -181,8 +181,9 @@ def _settings(section: _Section, params: FioParams, problems: list[str]) -> FioP
         settings = FioParams.model_validate(values)
     except ValidationError as error:
         for one in error.errors():
-            line = lines.get(str(one["loc"][0]), section.line) if one["loc"] else section.line
-            problems.append(f"line {line}: {'.'.join(map(str, one['loc']))}: {one['msg']}")
+            setting = str(one["loc"][0]) if one["loc"] else ""
+            key, line = places.get(setting, (setting, section.line))
+            problems.append(f"line {line}: `{key}`: {one['msg'].removeprefix('Value error, ')}")
         return None
     return settings if len(problems) == before else None
 
