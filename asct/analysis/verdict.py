@@ -150,7 +150,10 @@ def _doubts(view: RunView) -> Iterator[_Problem]:
     mild = [item for item in run.verdicts if word_of(item) in ("warning", "unknown") and not is_blocking(item)]
     if mild:
         why = (
-            f"severity: {item.severity}" if item.outcome == "fail" else f"if_missing: {item.if_missing}"
+            # an invalid value was measured, so `if_missing` does not apply to it
+            f"severity: {item.severity}"
+            if item.severity != "fail" and (item.outcome == "fail" or item.value is not None)
+            else f"if_missing: {item.if_missing}"
             for item in mild
         )
         yield _Problem("doubt", f"{counted(len(mild), 'warning')} ({', '.join(sorted(set(why)))})")

@@ -175,3 +175,17 @@ def test_every_judged_expectation_counts(
     _, err = ended(replace(view, run=run), capsys)
     assert f"complete: {sentence}" in err
     assert failed or "  1 of 3 expectations were met, and none failed" in err
+
+
+@pytest.mark.parametrize(
+    ("value", "severity", "reason"),
+    [(1.0, "info", "severity: info"), (None, "info", "if_missing: warn"), (None, "fail", "if_missing: warn")],
+)
+def test_a_warning_names_the_key_that_prevents_a_failure(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], value: float | None, severity: str, reason: str
+) -> None:
+    view = viewed(tmp_path, quiet=True)
+    change = {"outcome": "unknown", "severity": severity, "if_missing": "warn", "value": value}
+    run = view.run.model_copy(update={"verdicts": [view.run.verdicts[0].model_copy(update=change)], "exit_code": 0})
+    _, err = ended(replace(view, run=run), capsys)
+    assert any(f"1 warning ({reason})" in line for line in err)
