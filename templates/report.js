@@ -144,14 +144,19 @@
     }
   }
   function showMore(block) {
-    // Shows how many columns are hidden on the right, because otherwise the table may seem to end at the edge.
+    // States how many columns are hidden on the right and how many rows there are, because otherwise the table may seem to
+    // end at the edge.
     const box = block.querySelector(".scroll");
     const edge = box.getBoundingClientRect().right;
-    const heads = Array.from(block.querySelector("table").tHead.rows[0].cells);
+    const table = block.querySelector("table");
+    const heads = Array.from(table.tHead.rows[0].cells);
     const cut = box.scrollWidth > box.clientWidth + 1
       ? heads.filter((head) => head.getBoundingClientRect().right > edge + 2).length : 0;
     block.classList.toggle("cut", cut > 0);
-    block.querySelector(".more").textContent = cut ? `${cut} more column${cut === 1 ? "" : "s"} →` : "";
+    const below = box.scrollHeight - box.clientHeight - box.scrollTop > 2;
+    const rows = below ? `${table.tBodies[0].rows.length} rows ↓` : "";
+    const columns = cut ? `${cut} more column${cut === 1 ? "" : "s"} →` : "";
+    block.querySelector(".more").textContent = [rows, columns].filter(Boolean).join(" · ");
   }
   const blocks = Array.from(document.querySelectorAll(".table-block"));
   const resized = new ResizeObserver((entries) => {
@@ -168,12 +173,13 @@
 
   // ---- printed tables: a table that is wider than the page is split by columns ----
   const PAPER_WIDTH = 680; // The width of the text area on A4, in CSS pixels.
-  function columnWidths(table, wraps) {
+  function columnWidths(table, { wraps, dense }) {
     // Lays out one row, in its printed form, with the longest text of each column. If text wraps, numbers and names of
     // metrics still do not.
     const rows = Array.from(table.rows);
+    const mayWrap = table.matches(".numeric") ? ".long" : ":not(.right, :has(b))";
     const probe = document.createElement("table");
-    probe.className = "probe";
+    probe.className = dense ? "probe dense" : "probe";
     const head = probe.createTHead().insertRow();
     const body = probe.createTBody().insertRow();
     for (const cell of rows[0].cells) {
@@ -183,9 +189,8 @@
         document.createElement("td"));
       head.append(cell.cloneNode(true));
       const text = document.createElement("div");
-      text.textContent = cellText(longest);
-      const wrapped = wraps && !longest.classList.contains("right") && !longest.querySelector("b");
-      text.className = wrapped ? "wrapped" : longest.classList.contains("long") ? "long" : "";
+      text.append(...longest.cloneNode(true).childNodes);
+      text.className = wraps && longest.matches(mayWrap) ? "wrapped" : longest.classList.contains("long") ? "long" : "";
       body.insertCell().append(text);
     }
     document.body.append(probe);
@@ -217,14 +222,15 @@
     }
   }
   function groupsOf(block, table) {
-    // Text wraps if this keeps the table in one piece. In tables of sentences, it always wraps.
-    const keys = Number(table.dataset.keys);
+    // Text wraps, and then the type is smaller, if this keeps the table in one piece. In tables of sentences, text always
+    // wraps.
     const stack = block.matches(".stack");
-    const groups = evenGroups(columnWidths(table, stack), keys);
-    if (groups.length === 1 || stack || table.matches(".numeric")) return groups;
-    const wrapped = evenGroups(columnWidths(table, true), keys);
-    block.classList.toggle("wrap", wrapped.length === 1);
-    return wrapped.length === 1 ? wrapped : groups;
+    const layouts = [{ wraps: stack }, { wraps: true }, { wraps: true, dense: true }];
+    const groups = layouts.map((layout) => evenGroups(columnWidths(table, layout), Number(table.dataset.keys)));
+    const chosen = Math.max(0, groups.findIndex((found) => found.length === 1));
+    block.classList.toggle("wrap", chosen > 0 && !table.matches(".numeric"));
+    block.classList.toggle("dense", chosen === 2);
+    return groups[chosen];
   }
   function withColumns(table, group) {
     const kept = new Set([...Array(Number(table.dataset.keys)).keys(), ...group]);

@@ -164,6 +164,22 @@ def test_expectations_are_printed_in_one_piece(tmp_path: Path, opened: Any) -> N
             assert box.evaluate("found => found.scrollWidth - found.clientWidth") <= 0
 
 
+@pytest.mark.parametrize(("more", "dense"), [("", False), (".example.net", True)])
+def test_a_numeric_table_of_several_hosts_is_printed_in_one_piece(
+    more: str, dense: bool, tmp_path: Path, opened: Any
+) -> None:
+    """Its flags wrap, and the type is smaller if the names of the hosts are long."""
+    with opened(report_of(write_tree("failures", tmp_path)), width=688) as (page, _):
+        table = page.locator("#latency-sweep-levels")
+        table.locator("td:nth-child(2)").evaluate_all(
+            "(cells, more) => cells.forEach((cell) => cell.append(more))", more
+        )
+        page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+        page.emulate_media(media="print")
+        assert_printed_in_one_piece(table.locator(".scroll"), columns=10)
+        assert table.evaluate("found => found.matches('.dense')") == dense
+
+
 def test_headings_of_columns_are_not_larger_than_the_values_below_them(reports: Any, opened: Any) -> None:
     with opened(reports()) as (page, _):
         page.emulate_media(media="print")

@@ -218,6 +218,17 @@ def test_a_table_says_how_many_columns_are_out_of_sight(reports: Reports, opened
         assert levels[0] == "L1" and max(heights) < 40, "the name of a row stays on one line"
 
 
+def test_a_tall_table_states_how_many_rows_it_has(tmp_path: Path, opened: Any) -> None:
+    from playwright.sync_api import expect
+
+    with opened(report_of(write_tree("cpus-192", tmp_path))) as (page, _):
+        block = page.locator(".table-block:has(.tall):visible").first
+        more = block.locator(".more")
+        expect(more).to_have_text(f"{block.locator('tbody tr').count()} rows ↓")
+        block.locator(".scroll").evaluate("box => { box.scrollTop = box.scrollHeight; }")
+        expect(more).to_have_text("")
+
+
 def test_a_phone_shows_no_label_without_a_cell(tmp_path: Path, opened: Any) -> None:
     with opened(report_of(write_tree("failures", tmp_path)), width=390) as (page, _):
         shown = page.locator(".stack tbody td").evaluate_all(
