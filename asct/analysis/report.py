@@ -31,7 +31,7 @@ from asct.analysis.headline import HeadlineMetric, headline_grids, headlines
 from asct.analysis.keyresults import KeyResults, key_results
 from asct.analysis.machine import host_rows, one_line, unknown_lines
 from asct.analysis.machine.rows import TextRow
-from asct.analysis.outcomes import outcome_grid, reused_text
+from asct.analysis.outcomes import outcome_grid, reused_text, short_names
 from asct.analysis.provenance import CommandLine, Failure, command_of, failures_of, remarks_of, settings_of, text_at
 from asct.analysis.references import RatedValue, rated_values, reference_grid, with_references
 from asct.analysis.telemetry import hosts_line, meanings
@@ -327,8 +327,14 @@ def _joined(group: Sequence[tuple[str, TextTable]]) -> TextTable:
         [row for same in zip(*rows, strict=True) for row in same] if alike else [row for own in rows for row in own]
     )
     heads = (first.heads[0], ColumnHead("Host", kept=True), *first.heads[1:])
-    notes = tuple(dict.fromkeys(note for _, grid in group for note in grid.notes))
-    return replace(first, heads=heads, rows=tuple(ordered), notes=notes)
+    return replace(first, heads=heads, rows=tuple(ordered), notes=tuple(_joined_notes(group)))
+
+
+def _joined_notes(group: Sequence[tuple[str, TextTable]]) -> Iterator[str]:
+    """Yield the notes of joined tables. A note that applies to only some of the hosts begins with their names."""
+    told = [(note, host) for host, grid in group for note in dict.fromkeys(grid.notes)]
+    for note, pairs in grouped(told, lambda one: one[0]).items():
+        yield note if len(pairs) == len(group) else f"{short_names([host for _, host in pairs])}: {note}"
 
 
 def _notes_once(grids: Iterable[TextTable]) -> Iterator[TextTable]:

@@ -172,6 +172,15 @@ def test_a_note_on_several_tables_of_a_section_is_shown_once(tmp_path: Path, hos
     assert bool(section.grids) == (len(hosts) > 1)
 
 
+def test_a_note_on_some_of_the_hosts_names_them(tmp_path: Path) -> None:
+    view = open_view(write_sample(tmp_path, Sample(hosts=("n1", "n2", "n3"))), Fakes())
+    table = view.jobs[0].tables[0]
+    notes = {"n1": ("all", "first"), "n2": ("all", "first"), "n3": ("last", "all")}
+    jobs = tuple(replace(job, tables=(replace(table, notes=notes[job.entry.host]),)) for job in view.jobs)
+    [grid] = build(replace(view, jobs=jobs)).sections[0].grids
+    assert grid.notes == ("all", "n[1:2]: first", "n3: last")
+
+
 def test_the_first_run_of_a_plan_is_compared_with_nothing(tmp_path: Path) -> None:
     assert comparison_of(open_view(write_sample(tmp_path), Fakes())) is None
 
