@@ -7,7 +7,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import Final, Literal, NamedTuple
 
 from asct.figures.axes import AxisView, category_label, drawn_backdrop, drawn_markers, sums
@@ -51,6 +51,8 @@ _MOST: Final = 0.75
 _MOST_MARKS: Final = 200
 """Maximum number of marks for which all labels are placed, because the time required grows with the square of this
 number."""
+_BENT: Final = 8.0
+"""Minimum distance, in pixels, between the knee of a curve and the straight line between its ends."""
 _POSITIONS: Final = {
     "top center": (-0.5, -1.0), "bottom center": (-0.5, 1.0), "top right": (0.0, -1.0), "top left": (-1.0, -1.0),
     "bottom right": (0.0, 1.0), "bottom left": (-1.0, 1.0), "middle right": (0.0, 0.0), "middle left": (-1.0, 0.0),
@@ -63,24 +65,24 @@ def placed(
 ) -> list[list[Placed]]:
     """Return the label positions of each series in one panel of a chart, for plot areas of all these sizes in pixels.
 
-    The first and the last label of each series are placed first; if there are many marks, only these are placed. A
-    label that would leave the area or cover a mark, an obstacle or another label in every position is left out, and so
-    is a label that repeats the label of another series at almost the same position.
+    The labels of the first mark, the last mark and the knee of each series are placed first; if the chart has several
+    panels or many marks, only these are placed. A label that would leave the area or cover a mark, an obstacle or
+    another label in every position is left out, and so is a label that repeats the label of another series at almost
+    the same position.
     """
     areas = [_area(chart, series, x, y, size) for size in sizes]
     marks = areas[0].marks
-    most = None if sum(len(own) for own in marks) <= _MOST_MARKS else 2
+    crowded = len(series) < len(chart.series) or sum(len(own) for own in marks) > _MOST_MARKS
     found = [[Placed("", "top center") for _ in own] for own in marks]
     labeled: dict[str, list[PixelPosition]] = {}
-    for number, (item, own) in enumerate(zip(series, marks, strict=True)):
-        for at in _ends_first(len(own))[:most]:
-            mark = own[at]
-            text = item.labels[at] if at < len(item.labels) else ""
-            if mark is None or not text or any(math.dist(mark, other) < _SAME for other in labeled.get(text, ())):
-                continue
-            found[number][at] = _place(text, [(area, place) for area in areas if (place := area.marks[number][at])])
-            if found[number][at].text:
-                labeled.setdefault(text, []).append(mark)
+    for number, at in _in_order(marks, crowded):
+        mark, texts = marks[number][at], series[number].labels
+        text = texts[at] if at < len(texts) else ""
+        if mark is None or not text or any(math.dist(mark, other) < _SAME for other in labeled.get(text, ())):
+            continue
+        found[number][at] = _place(text, [(area, place) for area in areas if (place := area.marks[number][at])])
+        if found[number][at].text:
+            labeled.setdefault(text, []).append(mark)
     return found
 
 
@@ -199,7 +201,7 @@ def _covered(box: Box, taken: Sequence[Box], lines: Sequence[Segment], size: tup
     """Return how many other labels and how many obstacles, including the marks at the ends of lines, a label would
     overlap. Leaving the plot area counts as overlapping a label."""
     outside = box[1] < -_TEXT_HEIGHT / 2 or box[3] > size[1]
-    grown = _grown(box, _MARK, _MARK)
+    grown = _grown(box, _MARK, _MARK + _GAP)  # the background of the label is higher than its text
     return outside + sum(_overlap(box, other) for other in taken), sum(_crosses(line, grown) for line in lines)
 
 
@@ -272,8 +274,31 @@ def _marks(
     return [None if left is None or up is None else (left * size[0], (1 - up) * size[1]) for left, up in places]
 
 
-def _ends_first(count: int) -> list[int]:
-    return list(dict.fromkeys((0, count - 1, *range(count)))) if count else []
+def _in_order(marks: Sequence[Sequence[PixelPosition | None]], crowded: bool) -> list[tuple[int, int]]:
+    """Return the numbers of the series and marks whose labels are placed, in the order in which they are placed: the
+    first marks of all series, their last marks, their knees and, unless the panel is crowded, all other marks."""
+    wanted = [
+        list(dict.fromkeys((0, len(own) - 1, *_knee(own), *(() if crowded else range(len(own)))))) if own else []
+        for own in marks
+    ]
+    ranks = zip_longest(*wanted)
+    return [(number, at) for rank in ranks for number, at in enumerate(rank) if at is not None]
+
+
+def _knee(marks: Sequence[PixelPosition | None]) -> list[int]:
+    """Return the number of the mark that is farthest from the straight line between the two ends of a curve, or an
+    empty list if the curve is almost straight."""
+    if (
+        not marks
+        or (first := marks[0]) is None
+        or (last := marks[-1]) is None
+        or (length := math.dist(first, last)) == 0
+    ):
+        return []
+    across, down = (last[0] - first[0]) / length, (last[1] - first[1]) / length
+    offsets = [abs((mark[0] - first[0]) * down - (mark[1] - first[1]) * across) if mark else 0.0 for mark in marks]
+    farthest = max(range(len(marks)), key=offsets.__getitem__)
+    return [farthest] if offsets[farthest] > _BENT else []
 
 
 def _place(text: str, marks: Sequence[tuple[_Area, PixelPosition]]) -> Placed:

@@ -37,6 +37,18 @@ def test_among_many_marks_only_the_ends_are_labelled() -> None:
     assert labels_of(201) == ["0", "200"]
 
 
+def test_in_a_panel_only_the_ends_and_the_knee_are_labelled() -> None:
+    axis = AxisView("x", "linear", (), (), 0.0, 400.0)
+    xs, ys = (50.0, 150.0, 250.0, 270.0, 290.0), (50.0, 60.0, 70.0, 200.0, 350.0)
+    bent = Series("s", xs, ys, labels=("1", "2", "4", "8", "16"))
+    straight = replace(bent, name="t", y=xs)
+    chart = Line("l", "t", "c", RATE, Axis("Latency", "s"), (bent, straight))
+    for series, shown in ((bent, ["1", "4", "16"]), (straight, ["1", "16"])):
+        [found] = placed(chart, [series], axis, axis, [(400.0, 400.0)])
+        assert [item.text for item in found if item.text] == shown
+    assert all(item.text for item in placed(replace(chart, series=(bent,)), [bent], axis, axis, [(400.0, 400.0)])[0])
+
+
 def test_labels_of_close_marks_in_one_row_are_a_character_apart() -> None:
     """Otherwise the labels 30 and 20 read as 3020."""
     axis = AxisView("x", "linear", (), (), 0.0, 400.0)
