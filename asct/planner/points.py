@@ -215,7 +215,7 @@ def _expanded(sweep: _EntrySweep) -> tuple[Point, ...]:
     values = {name: _values(sweep, name) for name in names_of(sweep.axes.axes)}
     unsure = {ANY} if sweep.pinned else sweep.rejected
     report_unmatched(sweep.context, sweep.entry.id, sweep.excludes, found, unsure, values)
-    if not found.rows and not sweep.includes and not sweep.rejected:
+    if all(axis.rows for axis in sweep.axes.axes) and not (found.rows or sweep.includes or sweep.rejected):
         message = f"the sweep of `{sweep.entry.id}` has no points"
         findings.error("E218", message, sweep.span, "`where` and `exclude` remove every combination")
     total = len(found.rows) + len(sweep.includes)

@@ -225,7 +225,13 @@ def problems(errors: Sequence[Any], fields: Sequence[str]) -> list[SettingError]
     Errors from the members of a union are combined. For an error that concerns the whole model, `setting` is "".
     """
     by_place = grouped(errors, lambda error: _place(error["loc"], fields))
-    return [_problem(setting, path, members) for (setting, path), members in by_place.items()]
+    with_items = {setting for setting, path in by_place if path}
+    return [
+        _problem(setting, path, members)
+        for (setting, path), members in by_place.items()
+        # pydantic counts only the valid items of a list, so with invalid items, the list may only seem too short
+        if path or setting not in with_items or any(member["type"] != "too_short" for member in members)
+    ]
 
 
 def _place(loc: Sequence[int | str], fields: Sequence[str]) -> tuple[str, tuple[int | str, ...]]:

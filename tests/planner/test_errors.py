@@ -60,6 +60,7 @@ CASES = [
     Case("E208", "benchmarks: [{uses: disk, config: {direct: perhaps}}]", "perhaps", "`true` or `false`"),
     Case("E208", "benchmarks: [{uses: disk, config: {file_names: [x, 3]}}]", "3", "write text"),
     Case("E208", "benchmarks: [{uses: depth, config: {iodepth_sweep_steps: [1, 0]}}]", "0", "write at least 1"),
+    Case("E208", "benchmarks: [{uses: depth, config: {iodepth_sweep_steps: [0]}}]", "0", "write at least 1"),
     Case("E208", "benchmarks: [{uses: depth, config: {iodepth_sweep_steps: []}}]", "[]", "use at least 1"),
     Case("E208", SWEEP + "      block_size: [4K, 5q]", "5q", "units are"),
     Case("E208", "benchmarks: [{uses: peak, config: {data_size: bits}}]", "bits", "or `auto`"),
