@@ -13,7 +13,7 @@ from asct.diagnostics.suggest import did_you_mean, nearest
 from asct.plan.fields import ALIKE
 from asct.plan.findings import Findings
 from asct.plan.model import Entry, HostSpec, Node, Plan
-from asct.planner.keywords import with_selected
+from asct.planner.keywords import selects, with_selected
 from asct.planner.model import Job, Point
 from asct.planner.settings import Settings
 from asct.sdk.benchmark import Benchmark, Catalog
@@ -61,6 +61,8 @@ class ResolveContext:
             hint = did_you_mean(name, self.catalog.names(), "`asct list` lists them")
             if len(words := re.split(r"[\s,]+", name)) > 1 and all(map(self.catalog.get, words)):
                 hint = f"separate the names: `[{', '.join(words)}]`"
+            elif selects(name, self.catalog):
+                hint = f"`{name}` stands for several benchmarks: write `select: [{name}]` next to `benchmarks`"
             self.findings.error("E201", f"unknown benchmark `{name}`", span, hint)
             found = self.catalog.get(nearest(name, self.catalog.names(), ALIKE) or "")
         return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from asct.diagnostics.model import Span
 from asct.diagnostics.suggest import did_you_mean, nearest
@@ -12,7 +12,7 @@ from asct.plan.findings import Findings
 from asct.plan.model import Entry, Plan
 
 if TYPE_CHECKING:
-    from asct.sdk.benchmark import Catalog
+    from asct.sdk.benchmark import Benchmark, Catalog
 
 GROUPS: Final = ("all", "default")
 UNNAMED: Final = "qualification"
@@ -107,18 +107,26 @@ def _matching(word: str, benchmarks: Sequence[S]) -> list[S]:
     return [item for item in shown if word in item.keywords]
 
 
+def selects(word: str, catalog: Catalog) -> bool:
+    """Return whether `select: [word]` selects benchmarks."""
+    return bool(_matching(word, _benchmarks(catalog)))
+
+
+def _benchmarks(catalog: Catalog) -> list[Benchmark[Any]]:
+    return [one for name in catalog.names() if (one := catalog.get(name)) is not None]
+
+
 def with_selected(plan: Plan, catalog: Catalog, findings: Findings) -> Plan:
     """Return the plan with an additional entry for each benchmark that `select` selects and that no entry uses yet.
     `all` excludes drive qualifications, which a plan must name explicitly.
     """
     if not plan.select:
         return plan
-    benchmarks = [one for name in catalog.names() if (one := catalog.get(name)) is not None]
     spans = {str(node.value): node.span for node in plan.select}
     known = {name for entry in plan.benchmarks for name in (entry.id, getattr(catalog.get(entry.uses), "name", ""))}
     entries = [
         Entry(item.info.name, item.info.name, span, span, reason=item.reason)
-        for item in chosen_by(spans, benchmarks, findings, "E201")
+        for item in chosen_by(spans, _benchmarks(catalog), findings, "E201")
         if item.info.name not in known and not (list(item.words) == ["all"] and UNNAMED in item.info.keywords)
         for span in [spans[item.words[0]] if item.words else plan.select[0].span]
     ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from asct.planner.resolve import Resolution, resolve
 from asct.registry import installed
 from tests.plan.loading import HEAD, load
@@ -38,3 +40,10 @@ def test_an_unknown_word_is_reported_where_it_stands() -> None:
         ("E201", (3, 19))
     ]
     assert "storage" in found.diagnostics[0].hint
+
+
+@pytest.mark.parametrize("text", ["benchmarks: [storage]\n", "benchmarks: [{uses: default}]\n"])
+def test_a_keyword_among_the_benchmarks_is_an_error_that_names_select(text: str) -> None:
+    (error,) = planned(text).diagnostics
+    assert error.code == "E201"
+    assert f"write `select: [{'default' if 'default' in text else 'storage'}]`" in error.hint
