@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 
 from asct.analysis.dataframe import tidy_columns, tidy_rows
@@ -16,7 +18,7 @@ _ALLOWED: Final = frozenset({
 })  # fmt: skip
 _LARGEST: Final = 2**63
 _STEPS: Final = 100_000
-"""Number of SQLite instructions after which SQLite checks whether Ctrl-C should end the query."""
+"""Number of SQLite instructions after which Python handles signals that arrived during a query."""
 
 
 class QueryResult(NamedTuple):
@@ -38,14 +40,35 @@ def query(records: Sequence[Record], sql: str) -> QueryResult:
         database.executemany(f"INSERT INTO records VALUES ({', '.join('?' * len(columns))})", rows)  # noqa: S608
         database.set_authorizer(lambda action, *_: sqlite3.SQLITE_OK if action in _ALLOWED else sqlite3.SQLITE_DENY)
         database.set_progress_handler(lambda: 0, _STEPS)
-        found = database.execute(sql)
-        if found.description is None:
-            raise sqlite3.ProgrammingError("it contains no statement")
-        return QueryResult([item[0] for item in found.description], found.fetchall())
+        with _stopped_by_signals(database):
+            found = database.execute(sql)
+            if found.description is None:
+                raise sqlite3.ProgrammingError("it contains no statement")
+            return QueryResult([item[0] for item in found.description], found.fetchall())
     except (sqlite3.Error, sqlite3.Warning, ValueError) as error:  # ValueError: SQLite cannot store a character
         raise UsageError(Diagnostic("E712", f"the query failed: {error}", hint=_hint(str(error), columns))) from error
     finally:
         database.close()
+
+
+@contextmanager
+def _stopped_by_signals(database: sqlite3.Connection) -> Iterator[None]:
+    """Let SIGINT and SIGTERM end a query, and handle the signal afterward: SQLite discards exceptions that a signal
+    handler raises during a query."""
+    received: list[int] = []
+
+    def stop(number: int, _: object) -> None:
+        received.append(number)
+        database.interrupt()
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if received:
+            signal.raise_signal(received[0])
 
 
 def _stored(value: Scalar | None) -> Scalar | None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
 from pathlib import Path
 
 import pytest
@@ -64,3 +67,18 @@ def test_a_number_too_large_for_sqlite_is_kept_approximately(records: list[Recor
 
 def test_runs_without_records_have_an_empty_table() -> None:
     assert query([], "SELECT count(*) FROM records").rows == [(0,)]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_an_endless_query(records: list[Record], number: int) -> None:
+    def raised(arrived: int, _: object) -> None:
+        raise InterruptedError(arrived)
+
+    before = signal.signal(number, raised)
+    try:
+        threading.Timer(0.2, os.kill, (os.getpid(), number)).start()
+        with pytest.raises(InterruptedError) as caught:
+            query(records, "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT max(x) FROM n")
+        assert caught.value.args == (number,) and signal.getsignal(number) is raised
+    finally:
+        signal.signal(number, before)
