@@ -40,7 +40,7 @@ from asct.store.documents import store_error, way_out
 from asct.store.find import open_run
 from asct.store.layout import RunLayout
 from asct.store.model import Verdict
-from asct.store.outputs import open_logs
+from asct.store.outputs import LogFile, open_logs
 from asct.store.reader import StoredRun, read_run
 from asct.values.text import counted, printable
 
@@ -202,9 +202,11 @@ class RunLog(AbstractContextManager["RunLog"]):
         if path.resolve() in open_logs():  # `--log-file` is set to the same file, which is already open
             return
         try:
-            self._handler = logging.FileHandler(path, encoding="utf-8")
+            self._handler = LogFile(
+                path, lambda _: None
+            )  # the journal contains the same, and the store reports a full disk
         except OSError:
-            return  # the journal contains the same information, and the store reports a full disk
+            return
         self._handler.setFormatter(logging.Formatter(_FORMAT))
         self._log.addHandler(self._handler)
 

@@ -7,7 +7,7 @@ import shlex
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -142,14 +142,18 @@ def _start_log(options: GlobalOptions, output_dir: str | None) -> None:
         return
     import logging
 
-    from asct.store.outputs import check_output
+    from asct.errors import StoreError
+    from asct.store.outputs import LogFile, check_output
+
+    def lost(problem: StoreError) -> None:
+        options.console.diagnostics(replace(item, severity="warning") for item in problem.diagnostics)
 
     check_output(Path(options.log_file), append=True)
     parent = Path(options.log_file).parent
     try:
         if output_dir is not None and parent.resolve().is_relative_to(Path(output_dir).resolve()):
             parent.mkdir(parents=True, exist_ok=True)
-        handler = logging.FileHandler(options.log_file, encoding="utf-8")
+        handler = LogFile(Path(options.log_file), lost)
     except OSError as problem:
         raise click.BadParameter(
             f"cannot write {options.log_file}: {problem.strerror}", param_hint="--log-file"

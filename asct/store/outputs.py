@@ -7,6 +7,9 @@ import errno
 import logging
 import os
 import stat
+import sys
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
@@ -95,13 +98,37 @@ def open_logs() -> set[Path]:
 
 
 def write_output(path: Path, text: str, *, force: bool = False) -> None:
-    """Write `text` to a file that the user specifies. Raises the same exceptions as `open_output`."""
-    with open_output(path, force=force) as file:
-        try:
+    """Write `text` to a file that the user specifies. If this fails, remove the incomplete file. Raises the same
+    exceptions as `open_output`."""
+    try:
+        with open_output(path, force=force) as file:
             file.write(text)
-            file.flush()
-        except OSError as problem:
-            raise _unwritable(path, problem) from problem
+    except OSError as problem:  # also if a second attempt to write the buffered text fails when the file is closed
+        with suppress(OSError):
+            if path.is_file():
+                path.unlink()
+        raise _unwritable(path, problem) from problem
+
+
+class LogFile(logging.FileHandler):
+    """A log that a full disk neither interrupts nor fills the terminal with tracebacks: `lost` receives the first
+    error."""
+
+    def __init__(self, path: Path, lost: Callable[[StoreError], None]) -> None:
+        super().__init__(path, encoding="utf-8")
+        self._lost: Callable[[StoreError], None] | None = lost
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the name in the standard library
+        problem = sys.exc_info()[1]
+        if not isinstance(problem, OSError):
+            super().handleError(record)
+        elif self._lost is not None:
+            lost, self._lost = self._lost, None
+            lost(_unwritable(Path(self.baseFilename), problem))
+
+    def close(self) -> None:
+        with suppress(OSError):  # `lost` has already received the error
+            super().close()
 
 
 def _check_mode(path: Path, mode: int, overwrite: bool) -> None:

@@ -102,3 +102,16 @@ def test_without_memory_or_threads_a_run_is_not_measured_and_not_a_bug(
     if (tmp_path / "results/small/latest").exists() and ended.returncode == 3:
         assert whole(tmp_path)["exit_code"] == 3
         assert asct(tmp_path, "resume", "--wait", "2m").returncode == 0
+
+
+def test_a_file_that_cannot_be_written_completely_is_no_bug_and_is_removed(tmp_path: Path) -> None:
+    ended = asct(tmp_path, "config", "save", "noop", "--config-file", "settings.json", limit="ulimit -f 0;")
+    assert (ended.returncode, list(tmp_path.iterdir())) == (3, [])
+    assert "error[E912]: cannot write settings.json: file too large" in ended.stderr
+
+
+def test_a_log_that_cannot_be_written_is_reported_once(tmp_path: Path) -> None:
+    ended = asct(tmp_path, "results", "show", "nothing", "--log-file", "log", limit="ulimit -f 0;")
+    assert ended.returncode == 2 and "error[E505]" in ended.stderr
+    [first] = [line for line in ended.stderr.splitlines() if "E912" in line]
+    assert first.startswith("warning[E912]: cannot write") and "Traceback" not in ended.stderr
