@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from asct.sdk.benchmark import Benchmark
 
 _FORM = "write BENCHMARK.SETTING=VALUE, e.g. `sids.duration=2s`"
+_MAP = 'write a map of benchmarks to their settings, e.g. {"storage-io-depth-sweep": {"duration": "2s"}}'
 _YES, _NO = ("1", "true", "yes"), ("0", "false", "no")
 
 
@@ -46,7 +47,7 @@ def user_settings(
             hint = f"write `{meant}.{shown(item)}`"
             findings.error("E910", f"`{shown(owner)}` is a setting; the name of its benchmark is missing", span, hint)
             continue
-        benchmark = _owner(owner, span, catalog, findings)
+        benchmark = _owner(owner, span, catalog, findings, _FORM)
         if benchmark is not None and name:
             value = convert(benchmark, name, text) if has_value else True
             found.setdefault(benchmark.name, {})[name] = option_node(item, number, value)
@@ -61,13 +62,13 @@ def _having(setting: str, catalog: Registry, selected: Collection[str]) -> str |
     return next((info.name for info in infos if info.setting(setting) and not catalog.get(setting)), None)
 
 
-def _owner(name: str, span: Span, catalog: Registry, findings: Findings) -> Benchmark[Any] | None:
-    """Return the benchmark with this name or alias. If there is none, report an error and return the benchmark that was
-    probably meant, or None."""
+def _owner(name: str, span: Span, catalog: Registry, findings: Findings, form: str) -> Benchmark[Any] | None:
+    """Return the benchmark with this name or alias. If there is none, report an error, whose hint is a similar name or
+    `form`, and return the benchmark that was probably meant, or None."""
     if found := catalog.get(name):
         return found
     known = [name for one in catalog.infos for name in (one.name, *one.aliases)]
-    findings.error("E910", f"`{name}` is not a benchmark", span, did_you_mean(name, known, _FORM))
+    findings.error("E910", f"`{name}` is not a benchmark", span, did_you_mean(name, known, form))
     return catalog.get(nearest(name, known, ALIKE) or "")
 
 
@@ -233,7 +234,6 @@ def file_settings(
     """
     from asct.plan.nodes import MAX_BYTES, decode, parse_yaml
 
-    hint = 'write a map of benchmarks to their settings, e.g. {"storage-io-depth-sweep": {"duration": "2s"}}'
     try:
         with Path(name).open("rb") as file:
             data = file.read(MAX_BYTES + 1)
@@ -247,15 +247,15 @@ def file_settings(
     texts[name] = text or ""
     if root is None or not isinstance(root.value, dict):
         if findings.errors == before:
-            findings.error("E910", f"{name} does not map benchmarks to settings", Span(name, 1, 1), hint)
+            findings.error("E910", f"{name} does not map benchmarks to settings", Span(name, 1, 1), _MAP)
         return {}
     values: dict[str, dict[str, Node]] = {}
     for owner, settings in root.value.items():
-        benchmark = _owner(owner, settings.location, catalog, findings)
+        benchmark = _owner(owner, settings.location, catalog, findings, _MAP)
         if settings.value is REJECTED:
             continue
         if not isinstance(settings.value, dict):
-            findings.error("E910", f"the settings for `{owner}` must be a map", settings.span, hint)
+            findings.error("E910", f"the settings for `{owner}` must be a map", settings.span, _MAP)
         elif benchmark is not None:
             sound = {key: node for key, node in settings.value.items() if node.sound}
             values[benchmark.name] = {key: _from_json(benchmark, key, node) for key, node in sound.items()}

@@ -173,6 +173,13 @@ def test_all_mistakes_are_reported_at_once(asct: Asct, tmp_path: Path, chosen: l
     assert found(*chosen) == alone
 
 
+def test_an_unknown_benchmark_in_a_settings_file_has_a_hint_for_files(asct: Asct, tmp_path: Path) -> None:
+    (tmp_path / "c.json").write_text('{"gibberish": {"x": 1}}')
+    ended = asct("run", "sids", "--config-file", "c.json", "--dry-run")
+    assert ended.code == 2 and "`gibberish` is not a benchmark" in ended.err
+    assert "write a map of benchmarks" in ended.err and "BENCHMARK.SETTING" not in ended.err
+
+
 def test_a_mistake_in_a_consent_does_not_make_it_missing(asct: Asct) -> None:
     settings = ("sfio.file_names=/dev/loop7", "sfio.rw=randwrite")
     ended = asct("run", "sfio", "--destroys", "local:/dev/loop7", "--user-config", *settings)
