@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from asct.cli.options import GlobalOptions
-from asct.cli.text import short_time, wrapped
+from asct.cli.text import say, short_time
 from asct.values.grouping import grouped
 from asct.values.text import counted
 
@@ -66,25 +66,25 @@ def require_confirmation(plans: Sequence[ResolvedPlan]) -> None:
 
 
 def _print(console: Console, shown: Preview, resolved: ResolvedPlan) -> None:
-    _say(
+    say(
         console,
         f"plan {shown.name} ({shown.hash[:12]}): {counted(shown.jobs, 'job')}, {counted(shown.points, 'point')}, "
         f"{counted(shown.measurements, 'measurement')} on {counted(len(shown.hosts), 'host')}, {_time(shown)}",
     )
     if shown.reusable is not None:
-        _say(console, f"of these, at most {counted(shown.reusable, 'point')} can be reused from earlier runs")
+        say(console, f"of these, at most {counted(shown.reusable, 'point')} can be reused from earlier runs")
     for host in shown.hosts:
         _print_host(console, host)
     _print_privileges(console, shown)
     ordered = sorted(resolved.checks, key=lambda check: not check.bounded)
     for noun, checks in grouped(ordered, lambda check: "expectation" if check.bounded else "reference").items():
-        _say(console, "")
-        _say(console, f"{counted(len(checks), noun)}:")
+        say(console, "")
+        say(console, f"{counted(len(checks), noun)}:")
         for check in checks:
-            _say(console, f"  {check.text}" + (f" (not planned: {check.unplanned})" if check.unplanned else ""))
+            say(console, f"  {check.text}" + (f" (not planned: {check.unplanned})" if check.unplanned else ""))
 
     if resolved.confirm and (number := _suspectable(resolved)):
-        _say(console, f"  at most {counted(number, 'point')} may be measured again to confirm regressions")
+        say(console, f"  at most {counted(number, 'point')} may be measured again to confirm regressions")
 
 
 def _time(part: Preview | HostPreview | JobNeeds) -> str:
@@ -112,16 +112,16 @@ def _suspectable(resolved: ResolvedPlan) -> int:
 
 def _print_host(console: Console, host: HostPreview) -> None:
     address = f" ({host.transport} {host.address})" if host.address else f" ({host.transport})"
-    _say(console, "")
-    _say(console, f"{host.name}{address}: {_time(host)}")
+    say(console, "")
+    say(console, f"{host.name}{address}: {_time(host)}")
     for item in host.jobs:
         job = item.job
         reusable = f"; at most {item.reusable} reusable" if item.reusable else ""
-        _say(console, f"  {job.id}: {_size_of(job)}, {_time(item.cost)}; {job.reason}{reusable}")
+        say(console, f"  {job.id}: {_size_of(job)}, {_time(item.cost)}; {job.reason}{reusable}")
         for name, values in item.swept.items():
-            _say(console, f"      {name}: {_values(job, name, values)}")
+            say(console, f"      {name}: {_values(job, name, values)}")
     for line in _effects(host):
-        _say(console, f"  {line}")
+        say(console, f"  {line}")
 
 
 def _size_of(job: Job) -> str:
@@ -172,17 +172,10 @@ def _print_privileges(console: Console, shown: Preview) -> None:
     from asct.analysis.outcomes import short_names
 
     if shown.privileges:
-        _say(console, "")
+        say(console, "")
     for item in shown.privileges:
         where = "" if len(item.hosts) == len(shown.hosts) else f" on {short_names(item.hosts)}"
-        _say(console, f"privileges: {item}{where}")
-
-
-def _say(console: Console, text: str) -> None:
-    """Print a preview line, wrapped if it goes to a terminal."""
-    inner = text.lstrip()
-    for line in wrapped(inner, console.width, text[: len(text) - len(inner)]) if console.folds and inner else [text]:
-        console.result(line)
+        say(console, f"privileges: {item}{where}")
 
 
 def _destroyed(item: Destroyed) -> list[str]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, Self
 from rich.text import Text
 
 from asct.cli.console import Console
-from asct.cli.text import short_time
+from asct.cli.text import short_time, wrapped
 from asct.engine import events
 from asct.store.model import MEASURED
 from asct.values.quantity import format_quantity
@@ -238,7 +238,8 @@ class Live(_Ticking):
         failed = isinstance(event, events.PointEnded) and not _measured(event)
         self._changed = self._changed or not isinstance(event, events.DriveRates)
         if failed or isinstance(event, (events.HostReady, events.JobEnded, events.MeasuringAgain)):
-            self.console.line(describe(event))
+            for line in wrapped(describe(event), self.console.err.width, ""):
+                self.console.line(line)
         elif text := self.detail(event):
             self.console.line(text)
         elif isinstance(event, events.Notice) and event.diagnostic:

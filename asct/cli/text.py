@@ -10,6 +10,7 @@ from asct.values.text import wrapped_lines
 
 if TYPE_CHECKING:
     from asct.analysis.machine.rows import MachineSection, TextRow
+    from asct.cli.console import Console
 
 _WIDEST_LABEL = 22
 _NARROWEST = 40
@@ -39,6 +40,15 @@ def wrapped(text: str, width: int, indent: str = "  ", rest: str | None = None) 
         break_long_words=False,
         break_on_hyphens=False,
     )
+
+
+def say(console: Console, text: str, rest: str | None = None) -> None:
+    """Print a line on stdout, wrapped if it should fit in the terminal. The lines after the first begin with `rest` (by
+    default, two more spaces than `text`)."""
+    inner = text.lstrip()
+    indent = text[: len(text) - len(inner)]
+    for line in wrapped(inner, console.width, indent, rest) if console.folds and inner else [text]:
+        console.result(line)
 
 
 def section_lines(sections: Iterable[MachineSection], width: int) -> Iterator[str]:

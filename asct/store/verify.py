@@ -280,10 +280,10 @@ def _records(check: _Check) -> Iterator[Diagnostic]:
         return
     for folder, status in check.statuses.items():
         own = check.lines.get(folder, [])
-        if status.records not in (None, len(own)):
+        if status.records is not None and status.records != len(own):
             message = (
-                f"{folder}: the repeat has {status.records} records, but {layout.records.name} contains {len(own)} of "
-                "them"
+                f"{folder}: the repeat has {counted(status.records, 'record')}, but {layout.records.name} contains "
+                f"{len(own)} of them"
             )
             yield Diagnostic("E513", message, hint=_REBUILD)
         elif status.records_sha256 and not status.has_all(own):

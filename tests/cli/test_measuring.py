@@ -31,6 +31,14 @@ def test_results_and_reports_of_a_run(measured: Asct, tmp_path: Path) -> None:
     assert measured("results", "label", "first", "golden").code == 0
     assert measured("results", "list").out.splitlines()[1].endswith("  first,golden")
     assert measured("results", "list", "--json").document["runs"][0]["labels"] == ["first", "golden"]
+    with pytest.MonkeyPatch.context() as terminal:
+        terminal.setenv("COLUMNS", "60")
+        narrow = [
+            *measured("results", "show", "first").out.splitlines(),
+            *measured("results", "verify").out.splitlines(),
+        ]
+    assert max(len(line) for line in narrow if "/" not in line) <= 60
+    assert "small/" in narrow[-2] and narrow[-1] == "  noop"
     shown = measured("results", "show", "first").out
     assert re.search(r"local/idle: \d (ok|noisy)", shown)
     assert measured("report", "first", "-f", "stdout").out in shown

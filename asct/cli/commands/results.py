@@ -101,23 +101,27 @@ def _show_head(options: GlobalOptions, stored: StoredRun) -> None:
     from asct.analysis.outcomes import causes
     from asct.analysis.telemetry import hosts_line
     from asct.analysis.verdict import word_of
+    from asct.cli.text import say
     from asct.export.stdout import verdict_text
 
-    run, console = stored.run, options.console
+    def row(label: str, text: object) -> None:
+        say(options.console, f"  {label:8} {text}", " " * 11)
+
+    run = stored.run
     code = "" if run.exit_code is None else f", exit code {run.exit_code}"
-    console.result(f"{run.plan} {run.run}: {run.status}{code}")
-    console.result(f"  folder   {stored.layout.root}")
-    console.result(f"  started  {run.started_at}" + (f", ended {run.ended_at}" if run.ended_at else ""))
+    say(options.console, f"{run.plan} {run.run}: {run.status}{code}")
+    row("folder", stored.layout.root)
+    row("started", run.started_at + (f", ended {run.ended_at}" if run.ended_at else ""))
     for host in run.hosts:
-        console.result(f"  host     {host.name}: {host.status}" + (f", {host.description or host.reason}").rstrip(", "))
+        row("host", f"{host.name}: {host.status}" + (f", {host.description or host.reason}").rstrip(", "))
     for job in run.jobs:
         counts = ", ".join(f"{number} {status}" for status, number in job.counts.items() if number)
         parts = (counts or "nothing measured", hosts_line([job]), *causes([job]))
-        console.result(f"  job      {job.host}/{job.id}: {'; '.join(filter(None, parts))}")
+        row("job", f"{job.host}/{job.id}: {'; '.join(filter(None, parts))}")
     for verdict in run.verdicts:
-        console.result(f"  expect   {word_of(verdict)}: {verdict_text(verdict)}")
+        row("expect", f"{word_of(verdict)}: {verdict_text(verdict)}")
     for finding in run.findings:
-        console.result(f"  {finding.get('severity', 'note'):8} {finding.get('code', '')} {finding.get('message', '')}")
+        row(finding.get("severity", "note"), f"{finding.get('code', '')} {finding.get('message', '')}")
 
 
 @command.command("query", short_help="Run an SQL query on the values in runs.")
@@ -171,6 +175,7 @@ def verify_(options: GlobalOptions, run: str, results: str) -> int:
 
     The exit code is 3 if a file is missing, was modified, or was not written by asct. Reports and logs are not checked.
     """
+    from asct.cli.text import say
     from asct.store.find import open_run
     from asct.store.verify import verify
 
@@ -183,7 +188,7 @@ def verify_(options: GlobalOptions, run: str, results: str) -> int:
     else:
         options.console.diagnostics(findings)
         if not bad:
-            options.console.result(f"{stored.layout.root}: intact, {_summary(stored.records())}")
+            say(options.console, f"{stored.layout.root}: intact, {_summary(stored.records())}")
     return 3 if bad else 0
 
 
@@ -196,6 +201,7 @@ def rebuild_(options: GlobalOptions, run: str, results: str) -> int:
     parsed from the raw files again, which requires the benchmark version that measured them. The exit code is 3 if some
     records cannot be rebuilt.
     """
+    from asct.cli.text import say
     from asct.engine.rebuild import rebuild
     from asct.registry import installed
     from asct.store.find import open_run
@@ -211,7 +217,7 @@ def rebuild_(options: GlobalOptions, run: str, results: str) -> int:
     else:
         options.console.diagnostics(findings)
         kept = f"{counted(len(found.rebuilt), 'repeat')} rebuilt, {len(found.done) - len(found.rebuilt)} kept"
-        options.console.result(f"{stored.layout.records}: {counted(records, 'record')}; {kept}")
+        say(options.console, f"{stored.layout.records}: {counted(records, 'record')}; {kept}")
     return 3 if findings else 0
 
 
