@@ -126,7 +126,11 @@
   }
   function fitColourBar(trace, width) {
     const { tickvals, ticktext } = numbers({ ...trace.colorbar, range: [trace.zmin, trace.zmax] }, width, false, 30);
-    Object.assign(trace.colorbar, { tickvals, ticktext });
+    // The label of the upper end takes the place of its neighbor if there is no room for both.
+    const withEnd = (kept, all) => [...kept.slice(0, -1), all.at(-1)];
+    Object.assign(trace.colorbar, {
+      tickvals: withEnd(tickvals, trace.colorbar.tickvals), ticktext: withEnd(ticktext, trace.colorbar.ticktext),
+    });
   }
   function lines(axis, height) {
     // On a short axis, only every second or third tick has a label, but at least three ticks have one.

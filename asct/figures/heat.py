@@ -86,12 +86,23 @@ def _trace(figure: Heatmap, values: list[list[float | None]], scale: AxisScale) 
     if field == "%{text}":
         trace["text"] = [["" if value is None else significant(value) for value in row] for row in values]
     if len(figure.columns) <= _TEXT_UP_TO and len(figure.rows) <= _GAPS_UP_TO:
-        trace["texttemplate"] = "%{z:+.1f}" if figure.diverging else field
+        trace["texttemplate"] = "%{z:+.1f}" if figure.diverging else _aligned(values) or field
     if figure.diverging:
         better, worse = theme.LIGHT[:2]
         ends = (worse, better) if figure.better == "higher" else (better, worse)
         trace["colorscale"] = [[0, ends[0]], [0.5, theme.PAPER], [1, ends[1]]]
     return trace
+
+
+def _aligned(values: Sequence[Sequence[float | None]]) -> str:
+    """Return the template that gives all cells the same number of decimals, so that `212.0` is beside `211.5`, or an
+    empty string if the values span more than a decade or are whole numbers."""
+    sizes = [abs(value) for row in values for value in row if value is not None]
+    if not sizes or not 0.1 <= max(sizes) < min(1000.0, _DECADE * min(sizes)):
+        return ""
+    if not any("." in significant(size) for size in sizes):
+        return ""
+    return f"%{{z:,.{len(f'{max(sizes):#.4g}'.partition('.')[2])}f}}"
 
 
 def _linear(values: list[list[float | None]], low: float, high: float, cut: bool) -> _Colours:

@@ -38,6 +38,15 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Reports:
     return make
 
 
+def test_both_ends_of_the_colour_bar_are_labelled_on_a_phone(report: Reports, opened: Any) -> None:
+    """There is no room for 300 beside 326.7."""
+    figure = nodes(slug="ends", values=((169.6e9, 326.7e9),), rows=("a socket",), columns=("a", "b"))
+    with opened(report(figure), width=390) as (page, _):
+        labels = page.evaluate("document.querySelector('#plot-latency-sweep-ends').data[0].colorbar.ticktext")
+        assert (labels[0], labels[-1]) == ("169.6", "326.7")
+        assert "300" not in labels
+
+
 @pytest.mark.parametrize("width", [390, 1280])
 @pytest.mark.parametrize("dark", [False, True])
 def test_a_map_is_drawn_in_the_same_colours_on_every_paper(

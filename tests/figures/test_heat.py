@@ -37,8 +37,22 @@ def test_values_are_in_the_prefix_that_suits_and_blanks_stay_blank() -> None:
     assert found["hoverongaps"] is False
 
 
+@pytest.mark.parametrize(
+    ("row", "template"),
+    [
+        ((212e9, 211.5e9), "%{z:,.1f}"),
+        ((50.9e9, 94.58e9), "%{z:,.2f}"),
+        ((212e9, 21.15e9), "%{z:,.4~r}"),
+        ((212e9, 211e9), "%{z:,.4~r}"),
+    ],
+    ids=["tenths", "hundredths", "more than a decade", "whole numbers"],
+)
+def test_cells_of_the_same_decade_show_the_same_number_of_decimals(row: tuple[float, ...], template: str) -> None:
+    assert trace(nodes(values=(row,), rows=("a",), columns=("a", "b")))["texttemplate"] == template
+
+
 def test_cells_show_their_numbers_where_there_are_few() -> None:
-    assert trace(cores(8))["texttemplate"] == "%{z:,.4~r}"
+    assert trace(cores(8))["texttemplate"] == "%{z:,.1f}"
     assert "texttemplate" not in trace(cores(10))
     rows = tuple(str(number) for number in range(41))
     tall = nodes(values=((1.0, 2.0),) * 41, rows=rows, columns=("a", "b"))

@@ -36,6 +36,7 @@ def draw_heatmap(axes: Axes, bar: Axes, trace: Mapping[str, Any], blank: str) ->
         for middle in range(1, rows):
             axes.axhline(middle - 0.5, color="white", linewidth=trace["ygap"] * POINT)
     if "texttemplate" in trace:
+        form = trace["texttemplate"].removeprefix("%{z:").removesuffix("}")
         texts = trace.get("text")  # only set if the matrix is logarithmic, because `z` then contains logarithms
         for row, line in enumerate(cells):
             for column, value in enumerate(line):
@@ -43,7 +44,7 @@ def draw_heatmap(axes: Axes, bar: Axes, trace: Mapping[str, Any], blank: str) ->
                     red, green, blue = to_rgb(scale(ends(value)))
                     bright = 0.299 * red + 0.587 * green + 0.114 * blue > _BRIGHT
                     style: dict[str, Any] = {"color": "black" if bright else "white", "fontsize": (SMALL + 1) * POINT}
-                    shown = f"{value:+.1f}" if "+" in trace["texttemplate"] else significant(value)
+                    shown = f"{value:{form}}" if form.endswith("f") else significant(value)
                     number = shown if texts is None else texts[row][column]
                     axes.text(column, row, number, ha="center", va="center", **style)
     _colour_bar(bar, scale, ends, trace["colorbar"])
