@@ -181,8 +181,9 @@ def _report(options: GlobalOptions, diagnostics: Sequence[Diagnostic]) -> None:
 
         from asct.diagnostics.render import one_line
 
-        for item in diagnostics:
-            logging.getLogger(PROGRAM).error("%s", one_line(item))
+        log = logging.getLogger(PROGRAM)
+        for item in diagnostics if log.handlers else ():  # without a handler, `logging` would print to stderr
+            log.error("%s", one_line(item))
 
 
 def _closed_pipe() -> int:

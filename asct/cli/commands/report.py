@@ -47,10 +47,10 @@ def command(options: GlobalOptions, runs: tuple[str, ...], names: tuple[str, ...
     RUN is a directory, a run id (or its first characters), a label, or `latest`. To select a run of a particular plan,
     write PLAN/ID, PLAN/LABEL or PLAN/latest.
     """
+    from asct.cli.files import output_folder
     from asct.cli.reports import print_tables, published
     from asct.store.find import open_run
     from asct.store.folders import held
-    from asct.store.outputs import output_folder
 
     bundle, redact, folder = given["bundle"], given["redact"], given["output_dir"]
     printed = names == ("stdout",) and folder is None and not options.json and not bundle
@@ -65,7 +65,7 @@ def command(options: GlobalOptions, runs: tuple[str, ...], names: tuple[str, ...
         )
     found = [open_run(Path(given["results"]), name) for name in runs or ("latest",)]
     if folder:
-        output_folder(Path(folder))
+        output_folder(folder, force=True)  # existing files are protected one by one
     written: dict[str, dict[str, list[str]]] = {}
     for stored in found:
         root = stored.layout.root
