@@ -139,7 +139,7 @@ class RunView:
         return list(dict.fromkeys(job.entry.id for job in self.jobs))
 
 
-def glance(root: Path) -> RunView:
+def open_without_records(root: Path) -> RunView:
     """Read the documents of the run in the folder `root`, but not its jobs and records, because reading many of those
     takes a long time. Raises StoreError in the same cases as `open_view`, except for damaged records."""
     stored = read_run(root)

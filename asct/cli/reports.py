@@ -33,19 +33,19 @@ def published(root: Path, *, redact: bool) -> Iterator[RunView]:
         return
     from asct.analysis.compared import sources_of
     from asct.analysis.redaction import redacted, redaction_of
-    from asct.analysis.view import glance
+    from asct.analysis.view import open_without_records
     from asct.errors import StoreError
     from asct.registry import installed
     from asct.store.copies import readable, redacted_copy
 
-    view = replace(glance(root), catalog=installed())
+    view = replace(open_without_records(root), catalog=installed())
     sources: tuple[DiffSource, DiffSource, str] | str | None
     try:
         sources = sources_of(view)
     except StoreError as error:
         sources = error.diagnostics[0].message
     base = [sources[0].root] if isinstance(sources, tuple) else []
-    redaction = redaction_of(view, chain.from_iterable(map(readable, (root, *base))), *map(glance, base))
+    redaction = redaction_of(view, chain.from_iterable(map(readable, (root, *base))), *map(open_without_records, base))
     with TemporaryDirectory(prefix="asct-") as folder:
         copy = Path(folder) / view.run.run
         redacted_copy(root, copy, redaction)

@@ -26,6 +26,14 @@ def test_saved_settings_are_accepted_again(capsys: pytest.CaptureFixture[str]) -
     assert run(["run", "all", "--config-file", "config.json", "--dry-run"]) == 0
 
 
+@pytest.mark.parametrize("words", [["save", "ls", "--force"], ["check"]])
+def test_json_names_the_file_and_its_benchmarks(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    Path("config.json").write_text('{"latency-sweep": {"visits": 3}}')
+    assert run(["config", *words, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document == {"schema": "asct.config/1", "file": "config.json", "benchmarks": ["latency-sweep"]}
+
+
 def test_a_file_is_not_written_over_without_force() -> None:
     Path("config.json").write_text("mine")
     assert run(["config", "save"]) == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +45,15 @@ def save(options: GlobalOptions, words: tuple[str, ...], config_file: str, force
     benchmarks = ((installed().get(info.name), info) for info, _ in chosen)
     document = {info.name: _defaults(benchmark, info) for benchmark, info in benchmarks if benchmark is not None}
     write_output(target, json.dumps(document, indent=2, allow_nan=False) + "\n", force=force)
-    options.console.line(f"wrote the settings for {counted(len(chosen), 'benchmark')} to {config_file}")
+    if options.json:
+        options.console.document(_summary(config_file, document))
+    else:
+        options.console.line(f"wrote the settings for {counted(len(chosen), 'benchmark')} to {config_file}")
+
+
+def _summary(file: str, benchmarks: Iterable[str]) -> dict[str, Any]:
+    """Return the document for --json: the settings file, and the benchmarks for which it contains settings."""
+    return {"schema": "asct.config/1", "file": file, "benchmarks": list(benchmarks)}
 
 
 def _defaults(benchmark: Benchmark[Any], info: BenchmarkInfo) -> dict[str, Any]:
@@ -92,4 +101,7 @@ def check(options: GlobalOptions, file: str) -> None:
         with beside(findings):
             load(options, WITHOUT_PLAN, PlanSelection(), text=text, move=moving(written, WITHOUT_PLAN, text))
     findings.require()
-    options.console.result(f"{file}: ok, settings for {counted(len(chosen), 'benchmark')}")
+    if options.json:
+        options.console.document(_summary(file, chosen))
+    else:
+        options.console.result(f"{file}: ok, settings for {counted(len(chosen), 'benchmark')}")
