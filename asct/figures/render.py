@@ -155,6 +155,7 @@ class _Drawn:
             **self._common(series),
             "type": "scatter",
             "mode": "lines+markers" if marks else "lines",
+            **({"cliponaxis": False} if marks else {}),
             "x": xs,
             "y": ys,
             "line": {"color": style.colour, "width": 2 + extra, "dash": style.dash},
@@ -261,7 +262,7 @@ def _texts(places: Sequence[Sequence[Placed]]) -> dict[str, Any]:
         {"text": [escape(item.text) for item in items], "textposition": [item.position for item in items]}
         for items in places
     )
-    return {"mode": "lines+markers+text", "textfont": {"size": 10}, "cliponaxis": False, **wide, "meta": narrow}
+    return {"mode": "lines+markers+text", "textfont": {"size": 10}, **wide, "meta": narrow}
 
 
 def _turns_back(xs: Sequence[Any]) -> bool:
