@@ -283,7 +283,8 @@
     drawLegend(plot, data, Boolean(layout.meta && layout.meta.grids)); // The widths of lines may differ between panels.
     for (const { line } of data) if (line && line.dash in inPixels) line.dash = inPixels[line.dash];
     const extra = fit(plot, layout, data);
-    if (printing) layout.height = layout.height || (plot.classList.contains("square") ? paperWidth : 320) + extra;
+    const high = plot.classList.contains("square") ? Math.min(paperWidth, 100 + 80 * data[0].y.length) : 0;
+    if (printing) layout.height = layout.height || Math.max(320, high) + extra;
     if (layout.height || extra) plot.style.height = `${layout.height || plot.clientHeight + extra}px`;
     plot.style.width = printing ? `${paperWidth}px` : "";
     Object.assign(layout, { width: printing ? paperWidth : plot.clientWidth, height: layout.height || plot.clientHeight });

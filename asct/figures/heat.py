@@ -48,7 +48,7 @@ def render_heatmap(figure: Heatmap, scales: Scales) -> dict[str, Any]:
 
 def square(figure: object) -> bool:
     """Return whether a figure is a matrix with the same rows and columns. It is drawn as a square, except on a page
-    where it fills a row."""
+    where it fills a row, and on paper if it has few rows."""
     return isinstance(figure, Heatmap) and figure.rows == figure.columns
 
 
