@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import takewhile, zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from markupsafe import Markup, escape
@@ -229,12 +229,19 @@ def numeric(grid: TextTable) -> bool:
     return 2 * sum(head.align == "right" for head in grid.heads) > len(grid.heads)
 
 
+_MOST_KEYS: Final = 4
+"""Maximum number of columns that distinguish the rows of a table."""
+
+
 def key_columns(grid: TextTable, stack: bool) -> int:
     """Return how many columns at the start of a table name its rows. If a table is split by columns on paper, all parts
-    contain them. With `stack`, these are all columns before the first number."""
+    contain them. With `stack`, these are all columns before the first number; otherwise, as many as distinguish all
+    rows."""
     if stack:
         return max(1, sum(1 for _ in takewhile(lambda head: head.align == "left", grid.heads)))
-    return 2 if len(grid.heads) > 1 and grid.heads[1].title == "Host" else 1
+    least = 2 if len(grid.heads) > 1 and grid.heads[1].title == "Host" else 1
+    names = ({tuple(cell.text for cell in row[:count]) for row in grid.rows} for count in range(least, _MOST_KEYS + 1))
+    return next((count for count, found in enumerate(names, least) if len(found) == len(grid.rows)), least)
 
 
 def body_rows(grid: TextTable, rows: Sequence[Sequence[TableCell]], stack: bool) -> Markup:

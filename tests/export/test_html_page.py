@@ -232,3 +232,14 @@ def test_only_a_long_name_of_a_row_may_be_broken_into_lines() -> None:
     grid = TextTable("slug", "A table", (ColumnHead("Name"), ColumnHead("Value", "right")), tuple(rows))
     found = re.findall(r'<th scope="row"( class="long")?>', str(html.body_rows(grid, grid.rows, False)))
     assert found == ["", ' class="long"']
+
+
+def test_every_part_of_a_divided_table_contains_the_columns_that_distinguish_its_rows() -> None:
+    def keys(*rows: str) -> int:
+        cells = tuple(tuple(map(TableCell, row.split())) for row in rows)
+        heads = tuple(ColumnHead(name, "right") for name in ("Size", "Share", "Depth", "Rate"))
+        return html.key_columns(TextTable("t", "T", heads, cells), stack=False)
+
+    assert keys("4K 0 1 9", "8K 0 1 9") == 1
+    assert keys("4K 0 1 9", "4K 0 2 9", "4K 50 1 9") == 3
+    assert keys("4K 0 1 9", "4K 0 1 9") == 1
