@@ -3,7 +3,8 @@ produce."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
@@ -18,9 +19,11 @@ from asct.sdk.disturbance import Disturbances
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Column, Figure, Table
 from asct.sdk.record import Record, Scalar
+from asct.store.documents import way_out
 from asct.store.model import MEASURED, VALUED, CommandDocument, JobEntry, Run, Status
 from asct.store.reader import StoredRun, read_run
 from asct.values.grouping import grouped
+from asct.values.text import counted
 
 _T = TypeVar("_T")
 _SIZES = frozenset({"size", "block_size"})
@@ -160,7 +163,10 @@ def open_view(root: Path, catalog: Catalog) -> RunView:
     first, again = stored.looks()
     records, found = agreed(first, resolved, facts, catalog)
     most = stored.run.planned_repeats()
-    planned = (item for item in _repeats(stored, notes) if item.repeat <= most.get((item.host, item.id), item.repeat))
+    every = list(_repeats(stored, notes))
+    if stored.run.status != "running":
+        notes += _missing(stored, every, Counter(record.raw for record in (*records, *again)))
+    planned = (item for item in every if item.repeat <= most.get((item.host, item.id), item.repeat))
     repeats = grouped(planned, lambda item: (item.host, item.id))
     measured = grouped((item for item in records if item.repeat >= 1), lambda item: (item.host, item.id))
     keys = [(entry, (entry.host, entry.id)) for entry in stored.run.jobs]
@@ -190,6 +196,16 @@ def _repeats(stored: StoredRun, notes: list[Diagnostic]) -> Iterator[RepeatView]
         host, job_id, point_id, name = path.parts[-4:]
         status = _kept(partial(stored.status, path), notes)
         yield RepeatView(host, job_id, point_id, int(name[1:]), stored.layout.relative(path), status)
+
+
+def _missing(stored: StoredRun, repeats: Iterable[RepeatView], found: Mapping[str, int]) -> Iterator[Diagnostic]:
+    """Compare the number of records of each repeat, keyed by folder in `found`, with the number in its status."""
+    lacking = [item for item in repeats if item.status and item.status.records not in (None, found.get(item.folder, 0))]
+    if lacking:
+        path, folder = stored.layout.records, lacking[0].folder
+        more = f" and {counted(len(lacking) - 1, 'more repeat')}" if len(lacking) > 1 else ""
+        message = f"{path}: does not contain the values that {folder}{more} measured"
+        yield Diagnostic("E513", message, hint=way_out(path.name), severity="warning")
 
 
 def _kept(read: Callable[[], _T], notes: list[Diagnostic]) -> _T | None:

@@ -87,6 +87,14 @@ def test_a_torn_last_record_is_left_out_and_a_foreign_one_refused(tmp_path: Path
         open_view(root, Fakes())
 
 
+def test_missing_records_are_noted(tmp_path: Path) -> None:
+    root = write_sample(tmp_path)
+    (root / "records.jsonl").write_text("")
+    (note,) = open_view(root, Fakes()).notes
+    assert (note.code, note.severity) == ("E513", "warning")
+    assert "results rebuild" in note.hint
+
+
 def test_no_run_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(StoreError):
         open_view(tmp_path, Fakes())
