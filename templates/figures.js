@@ -10,7 +10,7 @@
   const narrowBelow = 440; // two plots side by side on a screen of 1280 pixels are 474 wide
   const paperWidth = 660;
   // The height that remains for a plot on a sheet of paper, next to the legend, the text and the section heading.
-  const paperHeight = { first: 680, next: 860 };
+  const paperHeight = { first: 620, next: 790 };
   const mostLabels = 12; // A matrix or category axis with more entries may omit some labels.
   const character = 6.4; // The mean width of a character in a label, in pixels.
   let page;
@@ -105,7 +105,8 @@
     // Keeps each label for which there is room, but at least three. Labels that must not be omitted are rotated instead.
     const size = axis.ticktext.map((label) => widthOf(label) + (every ? 0 : 4));
     const at = places(axis, width);
-    const inside = (index) => at[index] - size[index] / 2 > -beside && at[index] + size[index] / 2 < width + beside;
+    const half = (index) => size[index] / 2 - 2; // Half of the text, without most of its padding.
+    const inside = (index) => at[index] - half(index) > -beside && at[index] + half(index) < width + beside;
     const apart = (one, other) => at[other] - size[other] / 2 >= at[one] + size[one] / 2;
     const kept = [];
     at.forEach((centre, index) => {

@@ -196,7 +196,7 @@ def load_curves(rows: Sequence[PointRow], names: Sequence[str]) -> list[Figure]:
         Line(
             slug=f"latency-{rate.lower()}",
             title=f"Latency over {rate}",
-            caption=f"Mean completion latency against the {rate}; the number beside each mark is the {load}. "
+            caption=f"Mean completion latency against the {rate}; the number beside a mark is the {load}. "
             f"Where the line bends upward, additional load increases the waiting time instead of the {rate}."
             f"{view.note}",
             x=replace(x, scale=scale),

@@ -206,7 +206,7 @@ def _matrix(mine: Sequence[Record], loads: set[Load], label: str, slug: str) -> 
         ),
         Line(
             f"demand-intensity{slug}", f"Demand intensity{label}",
-            "Mean latency against IOPS, with one line for each number of jobs; the number beside each mark is the "
+            "Mean latency against IOPS, with one line for each number of jobs; the number beside a mark is the "
             "queue depth per job.",
             _RATE, Axis("Mean latency", "s", "log10"), tuple(intensity), better="lower",
         ),
