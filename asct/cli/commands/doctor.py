@@ -54,7 +54,8 @@ def command(
     every block device and, if asct would refuse to write to a device, the reasons. With a plan, disturbances that
     affect the plan come first.
 
-    The command changes nothing and never runs sudo. The exit code is 3 if a host could not be checked.
+    The command never runs sudo and writes nothing except asct's cache in the account's home directory. The exit code
+    is 3 if a host could not be checked.
     """
     from asct.cli.files import output_folder
     from asct.cli.loading import load
