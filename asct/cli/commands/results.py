@@ -233,8 +233,9 @@ def label_(options: GlobalOptions, run: str, label: str, results: str) -> int:
     have a label.
     """
     from asct.analysis.baseline import unfit
-    from asct.store.folders import held, link_label
+    from asct.store.folders import check_label, held, link_label
 
+    check_label(label)  # before the lock file is created
     stored = _open_for_baseline(results, run)
     fault = unfit(stored)
     if fault:
