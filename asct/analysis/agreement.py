@@ -94,7 +94,7 @@ class _Sighting:
 
 
 def record_key(record: Record) -> RecordKey:
-    """Return the location of a record: its host, id, metric, point and coordinates."""
+    """Return the key of the value that a record measured."""
     coords = tuple(sorted((key, repr(value)) for key, value in record.coords.items()))
     return record.host, record.id, record.metric, record.point_id, coords
 

@@ -202,9 +202,8 @@ class RunLog(AbstractContextManager["RunLog"]):
         if path.resolve() in open_logs():  # `--log-file` is set to the same file, which is already open
             return
         try:
-            self._handler = LogFile(
-                path, lambda _: None
-            )  # the journal contains the same, and the store reports a full disk
+            # errors are ignored: the journal contains the same, and the store reports a full disk
+            self._handler = LogFile(path, lambda _: None)
         except OSError:
             return
         self._handler.setFormatter(logging.Formatter(_FORMAT))

@@ -10,7 +10,7 @@ import time
 from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 
 from rich.text import Text
 
@@ -20,10 +20,6 @@ from asct.engine import events
 from asct.store.model import MEASURED
 from asct.values.quantity import format_quantity
 from asct.values.text import counted
-
-if TYPE_CHECKING:
-    pass
-
 
 HEARTBEAT_S: Final = 60.0
 REDRAW_S: Final = 0.9
