@@ -22,6 +22,7 @@ def runs_of(cwd: Path, plan: str) -> list[Path]:
     return sorted((cwd / "results" / plan).glob("2*"))
 
 
+@pytest.mark.alone  # other kernels would change the pools of huge pages, which are compared
 @pytest.mark.fio
 @pytest.mark.kernels
 def test_two_runs_of_real_benchmarks(tmp_path: Path) -> None:
@@ -31,7 +32,7 @@ def test_two_runs_of_real_benchmarks(tmp_path: Path) -> None:
     shown = asct("diff", first.name, "quick/latest", cwd=tmp_path)
     assert shown.code == 0, shown.err
     assert shown.out.startswith(f"{second.name} compared with {first.name}\n")
-    assert "machine, software, plan and settings are the same" in shown.out
+    assert "machine, software, plan and settings are the same" in shown.out, shown.out
     written = asct("diff", str(first), str(second), "-o", "out", "-q", cwd=tmp_path)
     assert written.code == 0, written.err
     document = json.loads((tmp_path / "out/diff.json").read_text())
