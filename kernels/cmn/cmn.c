@@ -7,18 +7,18 @@
 #include "tree.h"
 #include "wanted.h"
 
-static struct asked {
+static struct options {
     const char *from, *registers;
     int64_t base, size, root;
-} asked;
+} options;
 
 static struct opt table[] = {
-    {"base", "", "-1", "physical address of the registers (PERIPHBASE)", OPT_INTEGER, -1, INT64_MAX, NULL, &asked.base, false},
-    {"size", "bytes", "0", "size of the registers; 0: the whole file", OPT_INTEGER, 0, INT64_MAX, NULL, &asked.size, false},
-    {"root", "bytes", "0", "offset of the configuration node", OPT_INTEGER, 0, INT64_MAX, NULL, &asked.root, false},
-    {"from", "", "", "file with an image of the registers, instead of --base", OPT_TEXT, 0, 0, NULL, &asked.from, false},
+    {"base", "", "-1", "physical address of the registers (PERIPHBASE)", OPT_INTEGER, -1, INT64_MAX, NULL, &options.base, false},
+    {"size", "bytes", "0", "size of the registers; 0: the whole file", OPT_INTEGER, 0, INT64_MAX, NULL, &options.size, false},
+    {"root", "bytes", "0", "offset of the configuration node", OPT_INTEGER, 0, INT64_MAX, NULL, &options.root, false},
+    {"from", "", "", "file with an image of the registers, instead of --base", OPT_TEXT, 0, 0, NULL, &options.from, false},
     {"registers", "", "", "PART/TYPE:OFFSET,...;... in hexadecimal: registers to read from each type of node", OPT_TEXT, 0, 0, NULL,
-     &asked.registers, false},
+     &options.registers, false},
 };
 
 static const struct opts opts = {"cmn", "1.0", "reads the configuration registers of a coherent mesh", table,
@@ -26,17 +26,17 @@ static const struct opts opts = {"cmn", "1.0", "reads the configuration register
 
 static void map(void)
 {
-    if ((asked.base >= 0) == (*asked.from != '\0'))
+    if ((options.base >= 0) == (*options.from != '\0'))
         fail(EXIT_USAGE, "specify either --base ADDRESS or --from FILE");
-    if (*asked.from) {
-        region_map_file(asked.from, (uint64_t)asked.size);
+    if (*options.from) {
+        region_map_file(options.from, (uint64_t)options.size);
         return;
     }
-    if (asked.size == 0)
+    if (options.size == 0)
         fail(EXIT_USAGE, "--size is missing");
-    if (asked.base % sysconf(_SC_PAGESIZE) != 0 || asked.base > INT64_MAX - asked.size)
-        fail(EXIT_USAGE, "--base: %lld cannot be mapped: the address is not page-aligned", (long long)asked.base);
-    region_map((uint64_t)asked.base, (uint64_t)asked.size);
+    if (options.base % sysconf(_SC_PAGESIZE) != 0 || options.base > INT64_MAX - options.size)
+        fail(EXIT_USAGE, "--base: %lld cannot be mapped: the address is not page-aligned", (long long)options.base);
+    region_map((uint64_t)options.base, (uint64_t)options.size);
 }
 
 int main(int argc, char **argv)
@@ -44,13 +44,13 @@ int main(int argc, char **argv)
     static struct wanted wanted[WANTED_MAX];
     out_open();
     opts_parse(&opts, argc, argv);
-    size_t count = wanted_parse(asked.registers, wanted);
+    size_t count = wanted_parse(options.registers, wanted);
     map();
     struct out meta = opts_begin_meta(&opts, CPU_ARCH);
     opts_echo(&opts, &meta);
     out_end();
     out_ready();
-    int64_t nodes = tree_print((uint64_t)asked.root, wanted, count);
+    int64_t nodes = tree_print((uint64_t)options.root, wanted, count);
     struct out end = out_begin("end");
     out_bool(&end, "ok", true);
     out_integer(&end, "nodes", nodes);

@@ -17,38 +17,39 @@
 #include "use.h"
 #include "watch.h"
 
-static struct asked {
+static struct options {
     const char *targets, *stdout_file;
     int64_t scan, whole_drive, seed;
     struct orders orders;
     struct raid_orders raid;
-} asked;
+} options;
 
 static struct opt table[] = {
     {"targets", "", "", "file that lists the targets, one per line: access, overwrite, dirty, serial, path, separated by tabs",
-     OPT_TEXT, 0, 0, NULL, &asked.targets, false},
-    {"scan", "", "0", "1: inspect every block device of this machine and run nothing", OPT_INTEGER, 0, 1, NULL, &asked.scan, false},
+     OPT_TEXT, 0, 0, NULL, &options.targets, false},
+    {"scan", "", "0", "1: inspect every block device of this machine and run nothing", OPT_INTEGER, 0, 1, NULL,
+     &options.scan, false},
     {"stdout", "", "program.stdout", "file for the program's standard output",
-     OPT_TEXT, 0, 0, NULL, &asked.stdout_file, false},
+     OPT_TEXT, 0, 0, NULL, &options.stdout_file, false},
     {"whole-drive", "", "0", "1: the program changes more of a drive than the target (format, sanitize)",
-     OPT_INTEGER, 0, 1, NULL, &asked.whole_drive, false},
-    {"sample-ms", "ms", "100", "time between samples", OPT_INTEGER, 10, 60000, NULL, &asked.orders.sample_ms, false},
+     OPT_INTEGER, 0, 1, NULL, &options.whole_drive, false},
+    {"sample-ms", "ms", "100", "time between samples", OPT_INTEGER, 10, 60000, NULL, &options.orders.sample_ms, false},
     {"stop-ppm", "ppm", "0", "stop the program when the confidence interval of the rate is this narrow; 0: never",
-     OPT_INTEGER, 0, 1000000, NULL, &asked.orders.stop_ppm, false},
+     OPT_INTEGER, 0, 1000000, NULL, &options.orders.stop_ppm, false},
     {"stop-min-ms", "ms", "3000", "minimum time after the first request before the program is stopped",
-     OPT_INTEGER, 0, 86400000, NULL, &asked.orders.stop_min_ms,
+     OPT_INTEGER, 0, 86400000, NULL, &options.orders.stop_min_ms,
      false},
     {"stop-min-ios", "", "0", "minimum number of requests before the program is stopped",
-     OPT_INTEGER, 0, INT64_MAX, NULL, &asked.orders.stop_min_ios, false},
+     OPT_INTEGER, 0, INT64_MAX, NULL, &options.orders.stop_min_ios, false},
     {"max-write-bytes", "bytes", "0", "stop the program when this much has been written to the targets; 0: no limit",
-     OPT_INTEGER, 0, INT64_MAX, NULL, &asked.orders.max_write_bytes, false},
+     OPT_INTEGER, 0, INT64_MAX, NULL, &options.orders.max_write_bytes, false},
     {"raid-level", "", "none", "create a RAID set of this level from the targets, and run the program on it",
-     OPT_CHOICE, 0, 0, "none 0 1 5 6 10", &asked.raid.level, false},
+     OPT_CHOICE, 0, 0, "none 0 1 5 6 10", &options.raid.level, false},
     {"raid-chunk", "bytes", "0", "chunk size of the RAID set; 0: chosen by mdadm",
-     OPT_INTEGER, 0, INT64_C(1) << 30, NULL, &asked.raid.chunk_bytes, false},
-    {"mdadm", "", "/sbin/mdadm", "path of mdadm, which creates the RAID set", OPT_TEXT, 0, 0, NULL, &asked.raid.mdadm, false},
+     OPT_INTEGER, 0, INT64_C(1) << 30, NULL, &options.raid.chunk_bytes, false},
+    {"mdadm", "", "/sbin/mdadm", "path of mdadm, which creates the RAID set", OPT_TEXT, 0, 0, NULL, &options.raid.mdadm, false},
     {"seed", "", "1", "seed for the offsets at which the content of a target is checked",
-     OPT_INTEGER, 0, INT64_MAX, NULL, &asked.seed, false},
+     OPT_INTEGER, 0, INT64_MAX, NULL, &options.seed, false},
 };
 
 static const struct opts opts = {"guard", "1.0", "checks the targets of a program, holds them, and records counters while it runs",
@@ -57,7 +58,7 @@ static const struct opts opts = {"guard", "1.0", "checks the targets of a progra
 static void print_meta(void)
 {
     struct out meta = opts_begin_meta(&opts, CPU_ARCH);
-    out_integer(&meta, "seed", asked.seed);
+    out_integer(&meta, "seed", options.seed);
     opts_echo(&opts, &meta);
     out_end();
 }
@@ -79,9 +80,9 @@ static void look_at(struct target *target)
         return;
     use_check(target);
     use_check_open(target);
-    content_check(target, (uint64_t)asked.seed);
+    content_check(target, (uint64_t)options.seed);
     if (target->block) {
-        nvme_check_namespaces(target, asked.whole_drive == 1);
+        nvme_check_namespaces(target, options.whole_drive == 1);
         serial_check_paths(target);
         nvme_check_reserved(target);
     }
@@ -91,7 +92,7 @@ static void look_at(struct target *target)
 static void require_counters(const struct target *targets, size_t count)
 {
     int64_t counters[COUNTERS];
-    for (size_t i = 0; asked.orders.max_write_bytes > 0 && i < count; i++)
+    for (size_t i = 0; options.orders.max_write_bytes > 0 && i < count; i++)
         if (targets[i].write && (targets[i].counted.count == 0 || !counters_read(&targets[i].counted, counters)))
             fail(EXIT_ENVIRONMENT, "--max-write-bytes: writes to %s cannot be counted: the drive below it is unknown",
                  targets[i].path);
@@ -120,8 +121,8 @@ static int refuse(void)
 static void run(char **program_arguments, const struct target *opened, size_t opened_count, const struct target *targets,
                 size_t count)
 {
-    struct program program = program_prepare(program_arguments, opened, opened_count, asked.stdout_file);
-    watch(&program, targets, count, &asked.orders);
+    struct program program = program_prepare(program_arguments, opened, opened_count, options.stdout_file);
+    watch(&program, targets, count, &options.orders);
 }
 
 static void print_after(const struct target *targets, size_t count)
@@ -143,9 +144,9 @@ static void run_on_raid(char **program_arguments, struct target *members, size_t
     for (size_t i = 0; i < count; i++)
         if (!members[i].write || !members[i].block)
             fail(EXIT_USAGE, "--raid-level: %s is not a block device to be written", members[i].path);
-    raid_make(&raid, &asked.raid, members, count);
+    raid_make(&raid, &options.raid, members, count);
     raid_print(&raid, "before");
-    asked.orders.array = &raid.target;
+    options.orders.array = &raid.target;
     run(program_arguments, &raid.target, 1, members, count);
     raid_print(&raid, "after");
     raid_remove(&raid);
@@ -155,7 +156,7 @@ static void run_on_raid(char **program_arguments, struct target *members, size_t
 static int guard(char **program_arguments)
 {
     static struct target targets[TARGETS_MAX];
-    size_t count = targets_read(asked.targets, targets);
+    size_t count = targets_read(options.targets, targets);
     for (size_t i = 0; i < count; i++)
         look_at(&targets[i]);
     if (check_refusal())
@@ -163,7 +164,7 @@ static int guard(char **program_arguments)
     require_counters(targets, count);
     if (!program_arguments)
         out_ready();
-    else if (strcmp(asked.raid.level, "none") == 0)
+    else if (strcmp(options.raid.level, "none") == 0)
         run_on_targets(program_arguments, targets, count);
     else
         run_on_raid(program_arguments, targets, count);
@@ -190,18 +191,18 @@ int main(int argc, char **argv)
     char **program_arguments = split(&argc, argv);
     out_open();
     opts_parse(&opts, argc, argv);
-    if ((*asked.targets != '\0') == (asked.scan == 1))
+    if ((*options.targets != '\0') == (options.scan == 1))
         fail(EXIT_USAGE, "specify either --targets FILE or --scan 1");
-    if (asked.scan && program_arguments)
+    if (options.scan && program_arguments)
         fail(EXIT_USAGE, "--scan does not run a program");
     if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
         files.rlim_cur = files.rlim_max;
         setrlimit(RLIMIT_NOFILE, &files);
     }
     print_meta();
-    if (!asked.scan)
+    if (!options.scan)
         return guard(program_arguments);
-    scan((uint64_t)asked.seed);
+    scan((uint64_t)options.seed);
     print_end(true, NULL);
     return 0;
 }

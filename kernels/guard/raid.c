@@ -100,7 +100,7 @@ static void stop_array(const struct raid *raid)
 }
 
 /* Waits until the process that runs the program has ended or closes the pipe, then removes the set. */
-__attribute__((noreturn)) static void remove_later(const struct raid *raid, int asked, int removed)
+__attribute__((noreturn)) static void remove_later(const struct raid *raid, int release, int removed)
 {
     char byte;
     setsid();
@@ -108,7 +108,7 @@ __attribute__((noreturn)) static void remove_later(const struct raid *raid, int 
     signal(SIGTERM, SIG_IGN);
     signal(SIGINT, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
-    while (read(asked, &byte, 1) < 0 && errno == EINTR)
+    while (read(release, &byte, 1) < 0 && errno == EINTR)
         ;
     for (int i = 0; i < STOP_TRIES && is_ours(raid, false); i++) {
         stop_array(raid);

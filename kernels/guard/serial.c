@@ -62,11 +62,11 @@ void serial_check(const struct target *target)
     char serial[SERIAL_MAX], name[BLOCKDEV_NAME_MAX];
     serial_of(blockdev_disk(target->device), serial);
     target_name(target, name);
-    bool asked = target->write && !target->surveyed;
+    bool needed = target->write && !target->surveyed;
     if (!*serial)
         check(target, "serial", UNKNOWN, "%s reports no serial number: it cannot be distinguished from other drives", name);
     else if (!*target->serial)
-        check(target, "serial", asked ? UNSAFE : SAFE, "%s reports %s%s", name, serial, asked ? ", and none is expected" : "");
+        check(target, "serial", needed ? UNSAFE : SAFE, "%s reports %s%s", name, serial, needed ? ", and none is expected" : "");
     else if (strcmp(serial, target->serial) != 0)
         check(target, "serial", UNSAFE, "%s reports %s, but %s is expected: it is a different drive", name, serial, target->serial);
     else

@@ -243,8 +243,8 @@ static inline void arena_map_into(struct arena *filled, const char *kinds, size_
     node_require(node);
     for (size_t i = 0; i < sizeof order / sizeof *order && !arena.start; i++) {
         arena.kind = order[i];
-        bool asked = any ? arena_suits(order[i], bytes) : strcmp(kinds, arena_kind_name(order[i])) == 0;
-        if (asked && !arena_try(&arena, bytes, any, node, why, sizeof why))
+        bool tried = any ? arena_suits(order[i], bytes) : strcmp(kinds, arena_kind_name(order[i])) == 0;
+        if (tried && !arena_try(&arena, bytes, any, node, why, sizeof why))
             arena_note_lost(&arena, why);
     }
     if (!arena.start)
@@ -263,10 +263,10 @@ static inline struct arena arena_map(const char *kinds, size_t bytes, int64_t no
 }
 
 /* The members of the meta line about the requested, obtained and verified pages. */
-static inline void arena_report(const struct arena *arena, const char *asked, struct out *out)
+static inline void arena_report(const struct arena *arena, const char *requested, struct out *out)
 {
     const struct smaps *smaps = &arena->smaps;
-    out_text(out, "pages_asked", asked);
+    out_text(out, "pages_asked", requested);
     out_text(out, "pages", arena_kind_name(arena->kind));
     out_integer(out, "page_bytes", arena->page_bytes);
     out_integer(out, "base_page_bytes", arena->base_page_bytes);

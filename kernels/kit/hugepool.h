@@ -121,30 +121,30 @@ static inline int hugepool_lock(int64_t page_bytes)
 
 /* Changes the pool in a process that is killed when the time limit is reached, because the system may compact memory for a long
  * time, and only SIGKILL interrupts this. */
-static inline void hugepool_set_within(const struct hugepool_request *asked, int64_t pages)
+static inline void hugepool_set_within(const struct hugepool_request *request, int64_t pages)
 {
     pid_t writer = fork();
     if (writer == 0) {
-        hugepool_set(asked->page_bytes, asked->node, pages);
+        hugepool_set(request->page_bytes, request->node, pages);
         _exit(0);
     }
     for (int64_t ms = 0; writer > 0 && waitpid(writer, NULL, WNOHANG) == 0; ms++) {
         nanosleep(&(struct timespec){0, 1000000}, NULL);
-        if (ms == asked->patience_ms)
+        if (ms == request->patience_ms)
             kill(writer, SIGKILL);
     }
 }
 
 /* Adds all pages, or none. The caller holds the lock. */
-static inline struct hugepool_reply hugepool_add(const struct hugepool_request *asked)
+static inline struct hugepool_reply hugepool_add(const struct hugepool_request *request)
 {
-    int64_t before = hugepool_number("nr_hugepages", asked->page_bytes, asked->node);
-    int64_t lasted = hugepool_lasting(asked->page_bytes, asked->node);
-    hugepool_set_within(asked, before + asked->pages);
-    int64_t lasting = hugepool_lasting(asked->page_bytes, asked->node);
-    bool done = lasting >= before + asked->pages;
+    int64_t before = hugepool_number("nr_hugepages", request->page_bytes, request->node);
+    int64_t lasted = hugepool_lasting(request->page_bytes, request->node);
+    hugepool_set_within(request, before + request->pages);
+    int64_t lasting = hugepool_lasting(request->page_bytes, request->node);
+    bool done = lasting >= before + request->pages;
     if (!done && lasting > lasted)
-        hugepool_set(asked->page_bytes, asked->node, lasted);
+        hugepool_set(request->page_bytes, request->node, lasted);
     return (struct hugepool_reply){before, done ? lasting - lasted : 0, done};
 }
 
@@ -170,16 +170,16 @@ static inline struct hugepool_reply hugepool_subtract(int64_t page_bytes, int64_
 }
 
 /* Executes a request, records the balance in `accounts`, and returns the reply. */
-static inline struct hugepool_reply hugepool_serve(const struct hugepool_request *asked, struct hugepool_request *accounts)
+static inline struct hugepool_reply hugepool_serve(const struct hugepool_request *request, struct hugepool_request *accounts)
 {
     struct hugepool_reply reply = {-1, 0, false};
     struct hugepool_request *account = accounts, *end = accounts + HUGEPOOL_ACCOUNTS_MAX;
-    while (account < end && account->page_bytes && !(account->page_bytes == asked->page_bytes && account->node == asked->node))
+    while (account < end && account->page_bytes && !(account->page_bytes == request->page_bytes && account->node == request->node))
         account++;
     if (account == end)
         return reply;
-    *account = (struct hugepool_request){asked->page_bytes, asked->node, account->pages, 0};
-    reply = asked->pages > 0 ? hugepool_add(asked) : hugepool_subtract(asked->page_bytes, asked->node, -asked->pages);
+    *account = (struct hugepool_request){request->page_bytes, request->node, account->pages, 0};
+    reply = request->pages > 0 ? hugepool_add(request) : hugepool_subtract(request->page_bytes, request->node, -request->pages);
     account->pages += reply.changed;
     return reply;
 }
@@ -189,7 +189,7 @@ __attribute__((noreturn)) static inline void hugepool_guard(int socket)
 {
     static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
     static struct hugepool_request accounts[HUGEPOOL_ACCOUNTS_MAX];
-    struct hugepool_request asked;
+    struct hugepool_request request;
     setsid();
     for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
         signal(ignored[i], SIG_IGN);
@@ -199,8 +199,8 @@ __attribute__((noreturn)) static inline void hugepool_guard(int socket)
     for (int fd = 3; fd < 1024; fd++) /* not the inherited descriptors: they keep the host locked until the pages are removed */
         if (fd != socket && (fcntl(fd, F_GETFD) & FD_CLOEXEC))
             close(fd);
-    while (recv(socket, &asked, sizeof asked, 0) == sizeof asked) {
-        struct hugepool_reply reply = hugepool_serve(&asked, accounts);
+    while (recv(socket, &request, sizeof request, 0) == sizeof request) {
+        struct hugepool_reply reply = hugepool_serve(&request, accounts);
         send(socket, &reply, sizeof reply, 0);
     }
     for (size_t i = 0; i < HUGEPOOL_ACCOUNTS_MAX; i++)
@@ -248,9 +248,9 @@ static inline bool hugepool_start(void)
  * lock. */
 static inline struct hugepool_reply hugepool_change(int64_t page_bytes, int64_t node, int64_t pages, int64_t patience_ms)
 {
-    struct hugepool_request asked = {page_bytes, node, pages, patience_ms};
+    struct hugepool_request request = {page_bytes, node, pages, patience_ms};
     struct hugepool_reply reply = {-1, 0, false};
-    if (!hugepool_start() || send(hugepool_socket, &asked, sizeof asked, MSG_NOSIGNAL) != sizeof asked ||
+    if (!hugepool_start() || send(hugepool_socket, &request, sizeof request, MSG_NOSIGNAL) != sizeof request ||
         recv(hugepool_socket, &reply, sizeof reply, 0) != sizeof reply)
         reply.done = false;
     return reply;

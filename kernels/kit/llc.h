@@ -18,13 +18,13 @@ struct llc {
     const char *from; /* option, sysfs or assumed */
 };
 
-/* The largest data cache of `cpu` in sysfs; `asked` bytes instead if positive. */
-static inline struct llc llc_find(int cpu, int64_t asked)
+/* The largest data cache of `cpu` in sysfs; `given` bytes instead if positive. */
+static inline struct llc llc_find(int cpu, int64_t given)
 {
     struct llc llc = {0, "sysfs"};
     char text[32];
-    if (asked > 0)
-        return (struct llc){asked, "option"};
+    if (given > 0)
+        return (struct llc){given, "option"};
     for (int index = 0; index < 16; index++) {
         sysfile_text(text, sizeof text, "/sys/devices/system/cpu/cpu%d/cache/index%d/size", cpu, index);
         int64_t bytes = sysfile_scaled(text);

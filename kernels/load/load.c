@@ -32,12 +32,12 @@ int main(int argc, char **argv)
     struct timer timer;
     struct noise noise;
     out_open();
-    char **command = asked_parse(argc, argv);
-    run.probe = asked_probe();
+    char **command = options_parse(argc, argv);
+    run.probe = options_probe();
     run.timer = &timer;
-    cpus_settle(&cpus, run.probe != PROBE_NONE, asked.latency_cpu, &asked.cpus, &asked.nodes);
-    struct llc llc = llc_find((int)(cpus.latency < 0 ? cpus.load[0] : cpus.latency), asked.llc_bytes);
-    asked_settle_sizes(&cpus, &llc);
+    cpus_settle(&cpus, run.probe != PROBE_NONE, options.latency_cpu, &options.cpus, &options.nodes);
+    struct llc llc = llc_find((int)(cpus.latency < 0 ? cpus.load[0] : cpus.latency), options.llc_bytes);
+    options_settle_sizes(&cpus, &llc);
     size_t count = all_cpus(&cpus, all);
     block_child_signal();
     int64_t near = all[0], far = all[count - 1];

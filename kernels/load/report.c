@@ -31,7 +31,7 @@ static void report_arenas(struct out *out, const struct crew *crew)
         fputs(first ? "{" : ",{", stdout);
         out_integer(&inner, "node", crew->plan.nodes[i]);
         out_integer(&inner, "threads", (int64_t)threads);
-        arena_report(arena, asked.pages, &inner);
+        arena_report(arena, options.pages, &inner);
         putchar('}');
         first = false;
     }
@@ -48,7 +48,7 @@ static void report_chain(struct out *out, const struct chain *chain, const struc
     }
     struct out inner = {false};
     putchar('{');
-    arena_report(arena, asked.pages, &inner);
+    arena_report(arena, options.pages, &inner);
     putchar('}');
 }
 
@@ -56,12 +56,12 @@ void report_meta(const struct run *run, const struct cpus *cpus, const struct ll
 {
     const struct crew *crew = &run->crew;
     const struct timer *timer = run->timer;
-    struct out out = opts_begin_meta(&asked_opts, CPU_ARCH);
+    struct out out = opts_begin_meta(&load_opts, CPU_ARCH);
     out_integer(&out, "latency_cpu", cpus->latency);
-    out_integer(&out, "latency_node", asked.latency_node);
+    out_integer(&out, "latency_node", options.latency_node);
     out_integers(&out, "cpus", cpus->load, cpus->count);
     out_integers(&out, "nodes", cpus->nodes, cpus->count);
-    out_integer(&out, "seed", asked.seed);
+    out_integer(&out, "seed", options.seed);
     out_integer(&out, "line_bytes", (int64_t)cpu_line_bytes());
     out_text(&out, "width", vector_word(crew->plan.isa));
     out_integer(&out, "vector_bytes", vector_bytes(crew->plan.isa));
@@ -77,7 +77,7 @@ void report_meta(const struct run *run, const struct cpus *cpus, const struct ll
     out_integer(&out, "map_ns", (int64_t)run->map_ns);
     out_integer(&out, "setup_ns", (int64_t)(timer_monotonic_ns() - timer->ns_0));
     report_command(&out, command);
-    opts_echo(&asked_opts, &out);
+    opts_echo(&load_opts, &out);
     out_end();
 }
 

@@ -18,27 +18,27 @@ static struct helpers helpers_among(const struct cpus *cpus)
 static void map_chain(struct run *run, const struct cpus *cpus)
 {
     run->arena = (struct arena){.helpers = helpers_among(cpus)};
-    arena_map_into(&run->arena, asked.pages, (uint64_t)asked.size, asked.latency_node);
+    arena_map_into(&run->arena, options.pages, (uint64_t)options.size, options.latency_node);
     run->chain = (struct chain){
         .start = run->arena.start,
         .bytes = run->arena.bytes,
         .stride = cpu_line_bytes(),
         .max_lines = LLC_DENSE_LINES,
-        .seed = (uint64_t)asked.seed,
+        .seed = (uint64_t)options.seed,
     };
 }
 
 static void build_chain(struct run *run, const struct llc *llc)
 {
     struct chain *chain = &run->chain;
-    struct extent extent = chain_extent(chain, (uint64_t)asked.size);
+    struct extent extent = chain_extent(chain, (uint64_t)options.size);
     chain_init(chain);
     if (!chain_resize(chain, extent) || !chain_check(chain))
         fail(EXIT_SELF_CHECK, "the chain of %llu lines is not a single cycle through all of them",
              (unsigned long long)extent.lines);
     run->chain_lines = extent.lines;
     if (extent.cell > 1)
-        chain_flush(chain, (uint64_t)asked.size, (uint64_t)llc->bytes);
+        chain_flush(chain, (uint64_t)options.size, (uint64_t)llc->bytes);
 }
 
 static struct levels levels_of(struct run *run)
@@ -51,16 +51,16 @@ static struct levels levels_of(struct run *run)
             .at = run->probe == PROBE_CHAIN ? chain_line(&run->chain, 0) : NULL,
         },
         .workload = run->probe == PROBE_WORKLOAD ? &run->workload : NULL,
-        .windows = (uint64_t)asked.windows,
-        .cap_ns = (uint64_t)asked.level_ms * 1000000,
-        .traffic = asked.traffic,
-        .width = asked.width,
+        .windows = (uint64_t)options.windows,
+        .cap_ns = (uint64_t)options.level_ms * 1000000,
+        .traffic = options.traffic,
+        .width = options.width,
     };
 }
 
 void run_prepare(struct run *run, const struct cpus *cpus, const struct llc *llc, char *const *command)
 {
-    struct crew_plan plan = asked_plan(cpus);
+    struct crew_plan plan = options_crew_plan(cpus);
     run->workload = (struct workload){.command = command, .cpu = cpus->latency};
     uint64_t started = timer_monotonic_ns();
     crew_start(&run->crew, &plan, run->timer); /* before this thread is bound, because threads inherit the affinity mask */
@@ -89,13 +89,13 @@ void run_levels(struct run *run, struct noise *noise)
         level_measure(&run->levels, &level);
         level_print(&run->levels, &level);
     }
-    for (size_t i = 0; i < asked.delays.count; i++) {
-        level = (struct level){.phase = "level", .delay = asked.delays.values[i], .target_bps = -1};
+    for (size_t i = 0; i < options.delays.count; i++) {
+        level = (struct level){.phase = "level", .delay = options.delays.values[i], .target_bps = -1};
         level_measure(&run->levels, &level);
         level_print(&run->levels, &level);
     }
-    for (size_t i = 0; i < asked.targets.count; i++) {
-        search_measure(&run->levels, asked.targets.values[i], &level);
+    for (size_t i = 0; i < options.targets.count; i++) {
+        search_measure(&run->levels, options.targets.values[i], &level);
         level_print(&run->levels, &level);
     }
 }

@@ -7,7 +7,7 @@
 
 #include "kit/arena.h"
 #include "kit/chain.h"
-#include "load/asked.h"
+#include "load/options.h"
 #include "load/crew.h"
 #include "load/level.h"
 

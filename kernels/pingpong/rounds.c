@@ -60,12 +60,12 @@ static size_t shared_rounds(const struct schedule *schedule, struct duo *pairs)
     return shared;
 }
 
-size_t rounds_checkable(const struct schedule *schedule, size_t asked)
+size_t rounds_checkable(const struct schedule *schedule, size_t requested)
 {
     struct duo *pairs = room_for_pairs(schedule);
     size_t shared = shared_rounds(schedule, pairs);
     free(pairs);
-    return asked < shared ? asked : shared;
+    return requested < shared ? requested : shared;
 }
 
 /* Divides `shared` places into `count` equal parts and returns a random place in the part `check`. */

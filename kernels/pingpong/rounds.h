@@ -30,7 +30,7 @@ struct rounds {
 };
 
 /* The number of requested pairs that can be measured alone: one of each round with several pairs. */
-size_t rounds_checkable(const struct schedule *schedule, size_t asked);
+size_t rounds_checkable(const struct schedule *schedule, size_t requested);
 
 /* Measures all rounds and prints their samples. */
 void rounds_play(struct rounds *rounds);

@@ -1,6 +1,6 @@
 /* The options, and the values derived from them on this machine. */
-#ifndef LOAD_ASKED_H
-#define LOAD_ASKED_H
+#ifndef LOAD_OPTIONS_H
+#define LOAD_OPTIONS_H
 
 #include <stdint.h>
 
@@ -11,24 +11,24 @@
 
 enum probe { PROBE_CHAIN, PROBE_NONE, PROBE_WORKLOAD };
 
-struct asked {
+struct options {
     int64_t latency_cpu, latency_node, size, load_size, touch, level_ms, windows, seed, llc_bytes;
     const char *traffic, *width, *probe, *pages;
     struct opt_list cpus, nodes, delays, targets;
 };
 
-extern struct asked asked;
-extern const struct opts asked_opts;
+extern struct options options;
+extern const struct opts load_opts;
 
-/* Fills `asked` from the command line and returns the workload's command, which ends with NULL, or NULL if there is none. Ends
+/* Fills `options` from the command line and returns the workload's command, which ends with NULL, or NULL if there is none. Ends
  * the program with 2 at the first error. */
-char **asked_parse(int argc, char **argv);
+char **options_parse(int argc, char **argv);
 
-enum probe asked_probe(void);
+enum probe options_probe(void);
 
 /* Fills in sizes that were not given; ends the program with 2 if sizes are too small. */
-void asked_settle_sizes(const struct cpus *cpus, const struct llc *llc);
+void options_settle_sizes(const struct cpus *cpus, const struct llc *llc);
 
-struct crew_plan asked_plan(const struct cpus *cpus);
+struct crew_plan options_crew_plan(const struct cpus *cpus);
 
 #endif
