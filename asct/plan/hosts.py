@@ -201,6 +201,7 @@ def _path(section: Section, key: str) -> str | None:
 _NAME: Final = re.compile(r"[\w.-]+(%[\w.-]+)?")
 """Matches a host name, an IPv4 address, an alias from ~/.ssh/config or the name of a container, optionally followed by
 an IPv6 zone."""
+_FOUR_NUMBERS: Final = re.compile(r"\d+(\.\d+){3}")
 _HOP: Final = re.compile(r"(?:[^@\s,]+@)?(?P<name>\[[^\]]*\]|[^@:\s,\[\]]+)(?::(?P<port>\d{1,5}))?")
 
 
@@ -215,8 +216,10 @@ def _checked(section: Section, key: str, problem: Callable[[str], str]) -> str |
 
 def _address_problem(text: str) -> str:
     """Return a hint for an address that is neither a host name nor an IP address, or an empty string if it is valid."""
-    if _NAME.fullmatch(text) or _is_ipv6(text):
+    if _is_address(text):
         return ""
+    if _FOUR_NUMBERS.fullmatch(text):
+        return "write four numbers from 0 to 255, such as `10.0.0.7`"
     user, at, rest = text.rpartition("@")
     name, colon, port = rest.rpartition(":")
     if not _NAME.fullmatch(name if colon else rest) or (colon and not port.isdecimal()):
@@ -233,14 +236,16 @@ def _jump_problem(text: str) -> str:
         if found is None or not 0 < int(found["port"] or 22) < 65536:
             return "write `HOST`, `USER@HOST` or `USER@HOST:PORT`; separate several hosts with commas"
         name = found["name"]
-        if not (_is_ipv6(name[1:-1]) if name.startswith("[") else _NAME.fullmatch(name)):
+        if not _is_address(name[1:-1] if name.startswith("[") else name):
             return f"`{shown(name)}` is neither a host name nor an IP address"
     return ""
 
 
-def _is_ipv6(text: str) -> bool:
+def _is_address(text: str) -> bool:
+    if _NAME.fullmatch(text) and not _FOUR_NUMBERS.fullmatch(text):
+        return True
     try:
-        ipaddress.IPv6Address(text)
+        ipaddress.ip_address(text)
     except ValueError:
         return False
     return True

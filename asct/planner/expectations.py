@@ -20,7 +20,7 @@ from asct.planner.selection import hosts_named, unknown_host
 from asct.planner.settings import InvalidSettings, Settings
 from asct.sdk.metric import Metric
 from asct.values.error import BadValueError, shown
-from asct.values.quantity import parse_quantity
+from asct.values.quantity import is_quantity, parse_quantity
 from asct.values.size import parse_size
 from asct.values.text import counted
 
@@ -312,6 +312,9 @@ def _read_bound(context: ResolveContext, node: Node | None, unit: str | None, *,
     if relative:
         return _share(context, node)
     if unit is None:
+        if not is_quantity(node.value):
+            hint = "write a number and a unit: `130 ns`"
+            context.findings.error("E234", f"`{shown(node.value)}` is not a quantity", node.span, hint)
         return None
     if isinstance(node.value, str) and node.value.strip().endswith("%") and unit not in ("%", "1"):
         message = f"`{shown(node.value)}` needs a reference value: this metric is in {unit}"

@@ -77,6 +77,19 @@ def parse_quantity(text: object, unit: str) -> float:
         raise BadValueError(f"`{shown(written)}` is too large", "write a number below 1e308") from None
 
 
+def is_quantity(text: object) -> bool:
+    """Return whether `text` is a quantity in any of the base units."""
+
+    def fits(unit: str) -> bool:
+        try:
+            parse_quantity(text, unit)
+        except ValueError:
+            return False
+        return True
+
+    return any(map(fits, _UNITS))
+
+
 def _spelt(suffix: str) -> str:
     """Remove spaces, so that `k ops/s` and `kops/s` are the same unit."""
     return suffix.replace(" ", "")

@@ -268,6 +268,12 @@ benchmarks:
     assert [item.code for item in refused(text)] == ["E202", "E208", "E201", "E208", "E208"]
 
 
+def test_a_bound_that_is_no_quantity_is_reported_even_if_the_metric_is_unknown() -> None:
+    unknown, bound = refused("benchmarks: [disk]\nexpect: [{metric: disk.zz, max: 3 furlongs}]")
+    assert (unknown.code, bound.code, bound.message) == ("E231", "E234", "`3 furlongs` is not a quantity")
+    assert [item.code for item in refused("benchmarks: [disk]\nexpect: [{metric: disk.zz, max: 3 ms}]")] == ["E231"]
+
+
 def test_the_same_error_on_many_hosts_is_told_once() -> None:
     text = 'hosts: {"n[01:50]": {transport: local}}\nbenchmarks: [{uses: disk, config: {iodepth: none}}]'
     found: list[Diagnostic] = refused(text)
