@@ -25,16 +25,16 @@ RULES: Final = tuple(
 """All rules, in the order in which they are defined."""
 
 
-def assess(facts: HostFacts, sample: ActivitySample | None = None, wanted: MeasuredScope | None = None) -> Disturbances:
+def assess(facts: HostFacts, sample: ActivitySample | None = None, scope: MeasuredScope | None = None) -> Disturbances:
     """Return the disturbances on a host, most certain first, and the conditions that could not be checked.
 
     Unknown facts cause no findings.
     """
-    seen = RuleInput(facts, sample or ActivitySample(), wanted)
-    said = [item for rule in RULES for item in rule(seen)]
-    found = [item for item in said if isinstance(item, Disturbance)]
+    host = RuleInput(facts, sample or ActivitySample(), scope)
+    results = [item for rule in RULES for item in rule(host)]
+    findings = [item for item in results if isinstance(item, Disturbance)]
     return Disturbances(
         host=facts.host,
-        findings=sorted(found, key=lambda item: CERTAINTIES.index(item.sure)),
-        unseen=[item for item in said if isinstance(item, Unseen)],
+        findings=sorted(findings, key=lambda item: CERTAINTIES.index(item.sure)),
+        unseen=[item for item in results if isinstance(item, Unseen)],
     )

@@ -48,12 +48,12 @@ class UndeterminedError(Exception):
 class RuleInput:
     """The input of all rules.
 
-    `sample` is empty if activity was not sampled; `wanted` is None if the scope is unknown.
+    `sample` is empty if activity was not sampled; `scope` is None if it is unknown.
     """
 
     facts: HostFacts
     sample: ActivitySample = field(default_factory=ActivitySample)
-    wanted: MeasuredScope | None = None
+    scope: MeasuredScope | None = None
 
     def unseen(self, what: str, *fields: str) -> Iterator[Unseen]:
         """Report that `what` could not be assessed, with the reason why the first unknown field in `fields` is unknown.
@@ -98,10 +98,10 @@ class DisturbanceRule:
     key: str
     judge: Callable[[RuleInput], Evaluations]
 
-    def __call__(self, look: RuleInput) -> Iterator[Disturbance | Unseen]:
+    def __call__(self, host: RuleInput) -> Iterator[Disturbance | Unseen]:
         """Yield the findings of this rule on a host and the conditions that it could not assess."""
         try:
-            for item in self.judge(look):
+            for item in self.judge(host):
                 yield item if isinstance(item, Unseen) else self._finding(item)
         except UndeterminedError as gap:
             yield from gap.unseen

@@ -21,9 +21,9 @@ _FILE: Final = "/sys/devices/system/clocksource/clocksource0/current_clocksource
 
 
 @rule("clock-source")
-def _slow(seen: RuleInput) -> Evaluations:
-    system = seen.facts.system
-    source = seen.known(system.clock_source, "the clock source", "system.clock_source")
+def _slow(host: RuleInput) -> Evaluations:
+    system = host.facts.system
+    source = host.known(system.clock_source, "the clock source", "system.clock_source")
     if source not in _SLOW:
         return
     better = next((name for name in _QUICK if name in system.clock_sources), None)
@@ -38,9 +38,9 @@ affect its latency."""
 
 
 @rule("idle-states")
-def _idle(seen: RuleInput) -> Evaluations:
-    cpu = seen.facts.cpu
-    states = seen.known(cpu.idle_states or None, "idle states", "cpu.idle_states", "cpu.idle_driver")
+def _idle(host: RuleInput) -> Evaluations:
+    cpu = host.facts.cpu
+    states = host.known(cpu.idle_states or None, "idle states", "cpu.idle_states", "cpu.idle_driver")
     settings, named, longest = [], [], 0
     for number, state in enumerate(states):
         free = sorted(set(cpu.online) - set(state.disabled_cpus))
@@ -65,20 +65,20 @@ throttling starts below the critical temperature."""
 
 
 @rule("heat")
-def _hot(seen: RuleInput) -> Evaluations:
-    sensors = seen.facts.thermal
+def _hot(host: RuleInput) -> Evaluations:
+    sensors = host.facts.thermal
     if not sensors:
-        yield from seen.unseen("temperatures", "thermal")
+        yield from host.unseen("temperatures", "thermal")
     hot = [
         f"{one.name} {one.celsius:.0f} °C (limit {one.critical_celsius:.0f} °C)"
         for one in sensors
         if one.celsius is not None and one.critical_celsius and one.celsius >= one.critical_celsius - _NEAR
     ]
-    slowed = seen.sample.throttled
+    slowed = host.sample.throttled
     if not hot and not slowed:
         return
-    told = [f"CPUs were thermally throttled {slowed} times within one second"] if slowed else []
-    yield Evaluation({"hot": "; ".join([*told, *hot])}, case="throttled" if slowed else "")
+    throttling = [f"CPUs were thermally throttled {slowed} times within one second"] if slowed else []
+    yield Evaluation({"hot": "; ".join([*throttling, *hot])}, case="throttled" if slowed else "")
 
 
 _POLICY: Final = "/sys/devices/system/cpu/cpu{}/cpufreq"
@@ -104,8 +104,8 @@ def _judged(policy: FrequencyPolicy) -> tuple[Certainty, str, str] | None:
 
 
 @rule("governor")
-def _governor(seen: RuleInput) -> Evaluations:
-    policies = seen.known(seen.facts.cpu.policies or None, "the frequency governor", "cpu.policies", "cpu.governor")
+def _governor(host: RuleInput) -> Evaluations:
+    policies = host.known(host.facts.cpu.policies or None, "the frequency governor", "cpu.policies", "cpu.governor")
     judged = [(policy, verdict) for policy in policies if (verdict := _judged(policy)) is not None]
     if not judged:
         return
@@ -138,19 +138,19 @@ def _settings(
 
 
 @rule("clock-limit")
-def _limit(seen: RuleInput) -> Evaluations:
-    policies = seen.facts.cpu.policies
-    held = [one for one in policies if one.max_hz and one.highest_hz and one.max_hz < one.highest_hz * _SLACK]
-    if not held:
+def _limit(host: RuleInput) -> Evaluations:
+    policies = host.facts.cpu.policies
+    limited = [one for one in policies if one.max_hz and one.highest_hz and one.max_hz < one.highest_hz * _SLACK]
+    if not limited:
         return
-    clocks = grouped((one for one in held if one.cpus), lambda one: (_khz(one.highest_hz), _khz(one.max_hz)))
+    clocks = grouped((one for one in limited if one.cpus), lambda one: (_khz(one.highest_hz), _khz(one.max_hz)))
     settings = [
         Setting(path=f"{_POLICY}/scaling_max_freq", value=highest, was=limit, numbers=[one.cpus[0] for one in same])
         for (highest, limit), same in clocks.items()
     ]
-    worst = min(held, key=lambda one: (one.max_hz or 0.0) / (one.highest_hz or 1.0))
+    worst = min(limited, key=lambda one: (one.max_hz or 0.0) / (one.highest_hz or 1.0))
     share = f"{_clock(worst.max_hz)} of {_clock(worst.highest_hz)}"
-    cpus = format_cpulist(cpu for one in held for cpu in one.cpus)
+    cpus = format_cpulist(cpu for one in limited for cpu in one.cpus)
     yield Evaluation({"share": share, "cpus": cpus}, settings)
 
 
@@ -163,9 +163,9 @@ def _clock(clock: float | None) -> str:
 
 
 @rule("boost")
-def _boost(seen: RuleInput) -> Evaluations:
-    cpu = seen.facts.cpu
-    if not seen.known(cpu.boost, "boost", "cpu.boost"):
+def _boost(host: RuleInput) -> Evaluations:
+    cpu = host.facts.cpu
+    if not host.known(cpu.boost, "boost", "cpu.boost"):
         return
     drivers = {policy.driver for policy in cpu.policies}
     intel = bool(drivers & set(_INTEL))
@@ -181,18 +181,18 @@ a CPU's time."""
 
 
 @rule("irqbalance")
-def _balanced(seen: RuleInput) -> Evaluations:
-    if not seen.known(seen.facts.system.irqbalance, "irqbalance", "system.irqbalance"):
+def _balanced(host: RuleInput) -> Evaluations:
+    if not host.known(host.facts.system.irqbalance, "irqbalance", "system.irqbalance"):
         return
     yield Evaluation({})
 
 
 @rule("irq-affinity")
-def _isolated(seen: RuleInput) -> Evaluations:
+def _isolated(host: RuleInput) -> Evaluations:
     """Report interrupts that may be routed to isolated CPUs."""
-    system, isolated = seen.facts.system, set(seen.facts.cpu.isolated)
+    system, isolated = host.facts.system, set(host.facts.cpu.isolated)
     if isolated and not system.irq_default_affinity:
-        yield from seen.unseen("the default interrupt affinity", "system.irq_default_affinity")
+        yield from host.unseen("the default interrupt affinity", "system.irq_default_affinity")
     hit, rest = isolated & set(system.irq_default_affinity), set(system.irq_default_affinity) - isolated
     if not hit or not rest:
         return
@@ -210,8 +210,8 @@ def mask(cpus: Collection[int]) -> str:
 
 
 @rule("interrupts")
-def _many(seen: RuleInput) -> Evaluations:
-    rates = {cpu: rate for cpu, rate in seen.sample.interrupts.items() if rate >= _MANY_INTERRUPTS}
+def _many(host: RuleInput) -> Evaluations:
+    rates = {cpu: rate for cpu, rate in host.sample.interrupts.items() if rate >= _MANY_INTERRUPTS}
     if not rates:
         return
     yield Evaluation({"most": max(rates.values()), "cpus": format_cpulist(rates)})

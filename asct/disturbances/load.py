@@ -29,36 +29,36 @@ _SHORTAGE: Final = {"memory": 1.0, "io": 10.0}
 only occasionally for drives."""
 
 
-def _competing(seen: RuleInput) -> Iterator[tuple[Certainty, str]]:
+def _competing(host: RuleInput) -> Iterator[tuple[Certainty, str]]:
     """Yield evidence of other processes: CPU pressure and busy CPUs.
 
     If the Linux kernel does not record pressure, use the load average, which reacts more slowly.
     """
-    load, cpu = seen.facts.load, seen.facts.cpu
+    load, cpu = host.facts.load, host.facts.cpu
     cpus = len(cpu.online) or cpu.cpus
     if load.cpu_pressure_avg10 is not None:
         if load.cpu_pressure_avg10 >= BUSY_PRESSURE:
             yield "certain", f"tasks waited for a CPU for {load.cpu_pressure_avg10:.0f} % of the last ten seconds"
     elif load.load1 is not None and cpus is not None and load.load1 >= cpus:
         yield "likely", f"load average {load.load1:g} on {cpus} CPUs"
-    hot = {cpu: share for cpu, share in seen.sample.busy.items() if share >= _BUSY_CPU}
+    hot = {cpu: share for cpu, share in host.sample.busy.items() if share >= _BUSY_CPU}
     if hot:
         most = f"for up to {max(hot.values()) * 100:.0f} % of a one-second sample"
         yield "certain", f"CPU {format_cpulist(hot)} was busy with other processes, {most}"
 
 
 @rule("busy")
-def _busy(seen: RuleInput) -> Evaluations:
-    load = seen.facts.load
+def _busy(host: RuleInput) -> Evaluations:
+    load = host.facts.load
     if load.cpu_pressure_avg10 is None and load.load1 is None:
-        yield from seen.unseen("other processes", "load.load1", "load.cpu_pressure_avg10")
-    signs = list(_competing(seen))
+        yield from host.unseen("other processes", "load.load1", "load.cpu_pressure_avg10")
+    signs = list(_competing(host))
     if not signs:
         return
     sure = min((sure for sure, _ in signs), key=CERTAINTIES.index)
-    running = seen.sample.running
+    running = host.sample.running
     more = f"; {counted(running, 'other task was', 'other tasks were')} runnable" if running else ""
-    values = {"signs": "; ".join(sign for _, sign in signs), "more": more, "named": _named(seen.sample), "sure": sure}
+    values = {"signs": "; ".join(sign for _, sign in signs), "more": more, "named": _named(host.sample), "sure": sure}
     yield Evaluation(values, case="certain" if sure == "certain" else "")
 
 
@@ -75,19 +75,19 @@ def _named(sample: ActivitySample) -> str:
 
 
 @rule("steal")
-def _steal(seen: RuleInput) -> Evaluations:
-    share = seen.sample.steal_share
+def _steal(host: RuleInput) -> Evaluations:
+    share = host.sample.steal_share
     if share is None or share < _STEAL:
         return
     yield Evaluation({"share": share * 100})
 
 
 @rule("smt-siblings")
-def _siblings(seen: RuleInput) -> Evaluations:
+def _siblings(host: RuleInput) -> Evaluations:
     """Report idle CPUs that share a core with a busy CPU, because the busy CPU slows down measurements on the idle
     ones."""
-    cpu = seen.facts.cpu
-    busy = {number for number, share in seen.sample.busy.items() if share >= _BUSY_CPU}
+    cpu = host.facts.cpu
+    busy = {number for number, share in host.sample.busy.items() if share >= _BUSY_CPU}
     cores = {one.core for one in cpu.logical if one.core is not None and one.cpu in busy}
     shared = [one.cpu for one in cpu.logical if one.core in cores and one.cpu not in busy]
     if not shared:
@@ -97,38 +97,38 @@ def _siblings(seen: RuleInput) -> Evaluations:
 
 
 @rule("memory-pressure")
-def _memory(seen: RuleInput) -> Evaluations:
-    yield from _short(seen, "memory", seen.facts.load.memory_pressure_avg10)
+def _memory(host: RuleInput) -> Evaluations:
+    yield from _short(host, "memory", host.facts.load.memory_pressure_avg10)
 
 
 @rule("io-pressure")
-def _io(seen: RuleInput) -> Evaluations:
-    yield from _short(seen, "io", seen.facts.load.io_pressure_avg10)
+def _io(host: RuleInput) -> Evaluations:
+    yield from _short(host, "io", host.facts.load.io_pressure_avg10)
 
 
-def _short(seen: RuleInput, what: str, waited: float | None) -> Evaluations:
+def _short(host: RuleInput, what: str, waited: float | None) -> Evaluations:
     """Report a shortage if tasks waited too long. `waited` is the percentage of time that the Linux kernel reports."""
     if waited is None:
-        yield from seen.unseen(f"pressure on {what}", f"load.{what}_pressure_avg10")
-    share = max(waited or 0.0, seen.sample.pressure.get(what, 0.0) * 100)
+        yield from host.unseen(f"pressure on {what}", f"load.{what}_pressure_avg10")
+    share = max(waited or 0.0, host.sample.pressure.get(what, 0.0) * 100)
     if share >= _SHORTAGE[what]:
         yield Evaluation({"share": share})
 
 
 @rule("cpu-quota")
-def _quota(seen: RuleInput) -> Evaluations:
-    cpu = seen.facts.cpu
+def _quota(host: RuleInput) -> Evaluations:
+    cpu = host.facts.cpu
     usable = len(cpu.allowed or cpu.online) or cpu.cpus
-    quota = seen.known(cpu.quota, "the CPU time quota", "cpu.quota")
+    quota = host.known(cpu.quota, "the CPU time quota", "cpu.quota")
     if usable is not None and quota >= usable:
         return
     yield Evaluation({"quota": quota, "usable": usable})
 
 
 @rule("cpu-mask")
-def _mask(seen: RuleInput) -> Evaluations:
-    cpu = seen.facts.cpu
-    allowed = seen.known(cpu.allowed or None, "the CPUs available to the account", "cpu.allowed")
+def _mask(host: RuleInput) -> Evaluations:
+    cpu = host.facts.cpu
+    allowed = host.known(cpu.allowed or None, "the CPUs available to the account", "cpu.allowed")
     left = sorted(set(cpu.online) - set(allowed) - set(cpu.isolated))
     if not left:
         return
@@ -136,9 +136,9 @@ def _mask(seen: RuleInput) -> Evaluations:
 
 
 @rule("memory-limit")
-def _memory_limit(seen: RuleInput) -> Evaluations:
-    total = seen.facts.memory.total_bytes
-    limit = seen.known(seen.facts.memory.limit_bytes, "the memory limit", "memory.limit_bytes")
+def _memory_limit(host: RuleInput) -> Evaluations:
+    total = host.facts.memory.total_bytes
+    limit = host.known(host.facts.memory.limit_bytes, "the memory limit", "memory.limit_bytes")
     if total is None or limit >= total:
         return
     yield Evaluation({"limit": format_size(limit), "total": format_size(total)})

@@ -20,32 +20,32 @@ _SWAPPED: Final = 64 << 20
 sleep for weeks."""
 
 
-def _transparent(seen: RuleInput, wanted: str) -> list[Setting]:
+def _transparent(host: RuleInput, from_mode: str) -> list[Setting]:
     """Return a list with the setting that switches transparent huge pages to `madvise` if their current mode is
-    `wanted`, otherwise an empty list."""
-    mode = seen.known(seen.facts.memory.thp, "transparent huge pages", "memory.thp")
-    return [Setting(path=_THP, value="madvise", was=mode)] if mode == wanted else []
+    `from_mode`, otherwise an empty list."""
+    mode = host.known(host.facts.memory.thp, "transparent huge pages", "memory.thp")
+    return [Setting(path=_THP, value="madvise", was=mode)] if mode == from_mode else []
 
 
 @rule("transparent-huge-pages")
-def _never(seen: RuleInput) -> Evaluations:
-    if settings := _transparent(seen, "never"):
+def _never(host: RuleInput) -> Evaluations:
+    if settings := _transparent(host, "never"):
         yield Evaluation({}, settings)
 
 
 @rule("transparent-huge-pages-always")
-def _always(seen: RuleInput) -> Evaluations:
-    if seen.facts.memory.thp is not None and (settings := _transparent(seen, "always")):
+def _always(host: RuleInput) -> Evaluations:
+    if host.facts.memory.thp is not None and (settings := _transparent(host, "always")):
         yield Evaluation({}, settings)
 
 
 @rule("huge-pages")
-def _pool(seen: RuleInput) -> Evaluations:
-    memory = seen.facts.memory
+def _pool(host: RuleInput) -> Evaluations:
+    memory = host.facts.memory
     pools = {one.page_bytes: one for one in reversed(memory.huge_pages)}
     found = pools.get(_HUGE) or pools.get(memory.default_huge_page_bytes or 0)
-    pool = seen.known(found, "huge page pools", "memory.huge_pages")
-    if seen.facts.system.uid == 0 or sum(one.free * one.page_bytes for one in memory.huge_pages) >= _POOL_BYTES:
+    pool = host.known(found, "huge page pools", "memory.huge_pages")
+    if host.facts.system.uid == 0 or sum(one.free * one.page_bytes for one in memory.huge_pages) >= _POOL_BYTES:
         return  # as root, the benchmarks reserve and release huge pages on their own
     size, missing = pool.page_bytes, -(-_POOL_BYTES // pool.page_bytes) - pool.free
     path = f"/sys/kernel/mm/hugepages/hugepages-{size >> 10}kB/nr_hugepages"
@@ -54,33 +54,33 @@ def _pool(seen: RuleInput) -> Evaluations:
 
 
 @rule("numa-balancing")
-def _balancing(seen: RuleInput) -> Evaluations:
-    memory = seen.facts.memory
-    if len(seen.facts.nodes) < 2:
+def _balancing(host: RuleInput) -> Evaluations:
+    memory = host.facts.memory
+    if len(host.facts.nodes) < 2:
         return
     fields = ("memory.numa_balancing_mode", "memory.numa_balancing")
-    mode = seen.known(memory.numa_balancing_mode, "NUMA balancing", *fields)
+    mode = host.known(memory.numa_balancing_mode, "NUMA balancing", *fields)
     if mode == 0:
         return
     setting = Setting(path="/proc/sys/kernel/numa_balancing", value="0", was=str(mode))
-    yield Evaluation({"mode": mode, "nodes": len(seen.facts.nodes)}, [setting])
+    yield Evaluation({"mode": mode, "nodes": len(host.facts.nodes)}, [setting])
 
 
 @rule("address-layout")
-def _layout(seen: RuleInput) -> Evaluations:
-    if seen.facts.memory.address_randomization != 0:
+def _layout(host: RuleInput) -> Evaluations:
+    if host.facts.memory.address_randomization != 0:
         return
     yield Evaluation({}, [Setting(path="/proc/sys/kernel/randomize_va_space", value="2", was="0")])
 
 
 @rule("swap")
-def _swap(seen: RuleInput) -> Evaluations:
-    memory = seen.facts.memory
+def _swap(host: RuleInput) -> Evaluations:
+    memory = host.facts.memory
     swappiness = memory.swappiness
-    total = seen.known(memory.swap_total_bytes, "swap", "memory.swap_total_bytes")
+    total = host.known(memory.swap_total_bytes, "swap", "memory.swap_total_bytes")
     if total == 0:
         return
-    used = total - seen.known(memory.swap_free_bytes, "swap usage", "memory.swap_free_bytes")
+    used = total - host.known(memory.swap_free_bytes, "swap usage", "memory.swap_free_bytes")
     if used < _SWAPPED and (swappiness is None or swappiness <= 1):
         return
     case = "much" if used >= _SWAPPED else "little" if used else ""
@@ -90,8 +90,8 @@ def _swap(seen: RuleInput) -> Evaluations:
 
 
 @rule("zone-reclaim")
-def _reclaim(seen: RuleInput) -> Evaluations:
-    mode = seen.facts.memory.zone_reclaim
+def _reclaim(host: RuleInput) -> Evaluations:
+    mode = host.facts.memory.zone_reclaim
     if not mode:
         return
     yield Evaluation({"mode": mode}, [Setting(path=f"{_VM}/zone_reclaim_mode", value="0", was=str(mode))])

@@ -14,18 +14,18 @@ from asct.sdk.facts import BlockDevice, Mount, NvmeHealth
 from asct.values.quantity import format_quantity
 
 
-def below(seen: RuleInput) -> list[BlockDevice]:
+def below(host: RuleInput) -> list[BlockDevice]:
     """Return the disks that underlie the measured paths, resolving partitions and mappings. If the scope is unknown,
     return all disks."""
-    devices = {one.name: one for one in seen.facts.block_devices}
-    mapped = {one.mapper_name: one.name for one in seen.facts.block_devices if one.mapper_name}
-    if seen.wanted is None:
+    devices = {one.name: one for one in host.facts.block_devices}
+    mapped = {one.mapper_name: one.name for one in host.facts.block_devices if one.mapper_name}
+    if host.scope is None:
         return [one for one in devices.values() if one.kind == "disk"]
     found: dict[str, BlockDevice] = {}
-    for path in seen.wanted.paths:
-        mount = mount_of(path, seen.facts.mounts)
+    for path in host.scope.paths:
+        mount = mount_of(path, host.facts.mounts)
         holding = PurePosixPath(mount.source).name if mount and mount.source.startswith("/dev/") else ""
-        name = seen.wanted.devices.get(path) or holding
+        name = host.scope.devices.get(path) or holding
         found |= {one.name: one for one in lowest(mapped.get(name, name), devices, set()) if one.kind == "disk"}
     return list(found.values())
 
@@ -36,19 +36,19 @@ def mount_of(path: str, mounts: Sequence[Mount]) -> Mount | None:
     return max(holding, key=lambda one: len(PurePosixPath(one.target).parts), default=None)
 
 
-def lowest(name: str, devices: Mapping[str, BlockDevice], seen: set[str]) -> Iterator[BlockDevice]:
-    """Yield the drives that underlie a device, following parent disks and members (md, dm, LVM). Devices in `seen` are
-    skipped, and each visited device is added to `seen`."""
+def lowest(name: str, devices: Mapping[str, BlockDevice], visited: set[str]) -> Iterator[BlockDevice]:
+    """Yield the drives that underlie a device, following parent disks and members (md, dm, LVM). Devices in `visited`
+    are skipped, and each visited device is added to it."""
     device = devices.get(name)
-    if device is None or name in seen:
+    if device is None or name in visited:
         return
-    seen.add(name)
-    held = [one.name for one in devices.values() if name in one.holders]
-    lower = [device.parent] if device.parent else held
+    visited.add(name)
+    members = [one.name for one in devices.values() if name in one.holders]
+    lower = [device.parent] if device.parent else members
     if not lower:
         yield device
     for one in lower:
-        yield from lowest(one, devices, seen)
+        yield from lowest(one, devices, visited)
 
 
 _DIRTY: Final = 64 << 20
@@ -61,11 +61,10 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_!.-]*", re.ASCII)
 
 
 @rule("mounted-target")
-def _mounted(seen: RuleInput) -> Evaluations:
+def _mounted(host: RuleInput) -> Evaluations:
     """Report measured devices with a mounted file system; asct also refuses to write to them."""
-    wanted = seen.wanted
-    for path, name in (wanted.devices if wanted else {}).items():
-        parts = [one for one in seen.facts.block_devices if name in (one.name, one.parent)]
+    for path, name in (host.scope.devices if host.scope else {}).items():
+        parts = [one for one in host.facts.block_devices if name in (one.name, one.parent)]
         places = [place for one in parts for place in one.mounted_at]
         if not places:
             continue
@@ -74,33 +73,33 @@ def _mounted(seen: RuleInput) -> Evaluations:
 
 
 @rule("memory-file-system")
-def _memory_file_system(seen: RuleInput) -> Evaluations:
-    kind = seen.facts.work_filesystem
+def _memory_file_system(host: RuleInput) -> Evaluations:
+    kind = host.facts.work_filesystem
     if kind is None:
-        yield from seen.unseen("the file system of the work folder", "work_filesystem")
+        yield from host.unseen("the file system of the work folder", "work_filesystem")
     kinds = {"the work folder": kind}
-    for path in seen.wanted.paths if seen.wanted else ():
-        found = None if seen.wanted and path in seen.wanted.devices else mount_of(path, seen.facts.mounts)
+    for path in host.scope.paths if host.scope else ():
+        found = None if host.scope and path in host.scope.devices else mount_of(path, host.facts.mounts)
         if found is not None:
             kinds[path] = found.type
-    held = [f"{place} ({kind})" for place, kind in kinds.items() if kind in _IN_MEMORY]
-    if not held:
+    in_memory = [f"{place} ({kind})" for place, kind in kinds.items() if kind in _IN_MEMORY]
+    if not in_memory:
         return
-    yield Evaluation({"held": ", ".join(held)})
+    yield Evaluation({"in_memory": ", ".join(in_memory)})
 
 
 @rule("dirty-pages")
-def _dirty(seen: RuleInput) -> Evaluations:
-    waiting = seen.known(seen.facts.memory.dirty_bytes, "dirty pages", "memory.dirty_bytes")
+def _dirty(host: RuleInput) -> Evaluations:
+    waiting = host.known(host.facts.memory.dirty_bytes, "dirty pages", "memory.dirty_bytes")
     if waiting < _DIRTY:
         return
     yield Evaluation({"waiting": format_quantity(waiting, "B")})
 
 
 @rule("io-uring")
-def _io_uring(seen: RuleInput) -> Evaluations:
-    facts = seen.facts
-    if seen.known(facts.io_uring, "io_uring", "io_uring"):
+def _io_uring(host: RuleInput) -> Evaluations:
+    facts = host.facts
+    if host.known(facts.io_uring, "io_uring", "io_uring"):
         return
     limit = facts.io_uring_disabled
     setting = Setting(path="/proc/sys/kernel/io_uring_disabled", value="0", was=str(limit))
@@ -108,8 +107,8 @@ def _io_uring(seen: RuleInput) -> Evaluations:
 
 
 @rule("io-scheduler")
-def _scheduler(seen: RuleInput) -> Evaluations:
-    slow = [one for one in below(seen) if one.scheduler and one.scheduler not in _LIGHT and one.rotational is False]
+def _scheduler(host: RuleInput) -> Evaluations:
+    slow = [one for one in below(host) if one.scheduler and one.scheduler not in _LIGHT and one.rotational is False]
     if not slow:
         return
     settings = [
@@ -125,8 +124,8 @@ def _scheduler(seen: RuleInput) -> Evaluations:
 
 
 @rule("pcie-link")
-def _links(seen: RuleInput) -> Evaluations:
-    slow = [one for one in below(seen) if one.link and one.link_max and one.link != one.link_max]
+def _links(host: RuleInput) -> Evaluations:
+    slow = [one for one in below(host) if one.link and one.link_max and one.link != one.link_max]
     if not slow:
         return
     links = "; ".join(f"{one.name}: {one.link}, but it supports {one.link_max}" for one in slow)
@@ -134,9 +133,9 @@ def _links(seen: RuleInput) -> Evaluations:
 
 
 @rule("drive-health")
-def _health(seen: RuleInput) -> Evaluations:
+def _health(host: RuleInput) -> Evaluations:
     ill = [
-        f"{one.name}: {', '.join(words)}" for one in below(seen) if one.nvme and (words := list(_complaints(one.nvme)))
+        f"{one.name}: {', '.join(words)}" for one in below(host) if one.nvme and (words := list(_complaints(one.nvme)))
     ]
     if not ill:
         return

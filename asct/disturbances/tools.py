@@ -17,9 +17,9 @@ _USUAL: Final = ("fio", "mpstat")
 
 
 @rule("no-program")
-def _missing(seen: RuleInput) -> Evaluations:
-    facts = seen.facts
-    names = _USUAL if seen.wanted is None else seen.wanted.tools
+def _missing(host: RuleInput) -> Evaluations:
+    facts = host.facts
+    names = _USUAL if host.scope is None else host.scope.tools
     for name in names:
         if name in facts.tools or name not in PACKAGES:
             continue
@@ -27,15 +27,15 @@ def _missing(seen: RuleInput) -> Evaluations:
         yield Evaluation(values, case=name)
 
 
-_WANTED: Final = 1
+_HIGHEST_LEVEL: Final = 1
 """The highest acceptable value of perf_event_paranoid. At 2 and above, an unprivileged account may not count events in
 the Linux kernel."""
 
 
 @rule("perf-paranoid")
-def _counters(seen: RuleInput) -> Evaluations:
-    paranoid = seen.known(seen.facts.perf.paranoid, "hardware counters", "perf.paranoid")
-    if paranoid <= _WANTED or seen.facts.system.uid == 0:
+def _counters(host: RuleInput) -> Evaluations:
+    paranoid = host.known(host.facts.perf.paranoid, "hardware counters", "perf.paranoid")
+    if paranoid <= _HIGHEST_LEVEL or host.facts.system.uid == 0:
         return
-    setting = Setting(path="/proc/sys/kernel/perf_event_paranoid", value=str(_WANTED), was=str(paranoid))
+    setting = Setting(path="/proc/sys/kernel/perf_event_paranoid", value=str(_HIGHEST_LEVEL), was=str(paranoid))
     yield Evaluation({"paranoid": paranoid}, [setting])

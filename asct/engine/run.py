@@ -226,7 +226,7 @@ class HostRunner:
     def _report_disturbances(self) -> None:
         """Store the disturbances on the host, and emit a notice if they affect its jobs. Raises HostLost."""
         host = self.session.host
-        found = assess(self.session.facts, wanted=measured_scope(host, (job.needs for job in self.jobs)))
+        found = assess(self.session.facts, scope=measured_scope(host, (job.needs for job in self.jobs)))
         writer = self._run.writer
         writer.document(writer.layout.disturbances(self.entry.name), found, sync=False)
         line = disturbance_notice(found, {word for job in self.jobs for word in subjects(job.benchmark)})

@@ -31,12 +31,12 @@ from tests.disturbances.made import (
 )
 
 
-def names(facts: HostFacts, sample: ActivitySample | None = None, wanted: MeasuredScope | None = None) -> list[str]:
-    return [item.name for item in assess(facts, sample, wanted).findings]
+def names(facts: HostFacts, sample: ActivitySample | None = None, scope: MeasuredScope | None = None) -> list[str]:
+    return [item.name for item in assess(facts, sample, scope).findings]
 
 
-def one(facts: HostFacts, sample: ActivitySample | None = None, wanted: MeasuredScope | None = None) -> Disturbance:
-    (found,) = assess(facts, sample, wanted).findings
+def one(facts: HostFacts, sample: ActivitySample | None = None, scope: MeasuredScope | None = None) -> Disturbance:
+    (found,) = assess(facts, sample, scope).findings
     return found
 
 
@@ -46,11 +46,11 @@ def test_a_quiet_host_has_no_findings() -> None:
 
 
 def test_everything_at_once() -> None:
-    wanted = MeasuredScope(("/dev/nvme0n1",), {"/dev/nvme0n1": "nvme0n1"}, ("fio", "mpstat"))
+    scope = MeasuredScope(("/dev/nvme0n1",), {"/dev/nvme0n1": "nvme0n1"}, ("fio", "mpstat"))
     facts = disturbed()
     facts = facts.model_copy(update={"block_devices": [one.model_copy(update={"mounted_at": ["/"]})
                                                        for one in facts.block_devices]})  # fmt: skip
-    found = assess(facts, SAMPLE, wanted)
+    found = assess(facts, SAMPLE, scope)
     assert {item.name for item in found.findings} == EVERY
     assert len(found.findings) == len(EVERY), "each is told once"
     sure = [CERTAINTIES.index(item.sure) for item in found.findings]
@@ -70,7 +70,7 @@ def test_each_rule_is_described() -> None:
 def test_nothing_is_known_and_nothing_is_guessed() -> None:
     bare = HostFacts(host="h", collected_at="now")
     assert names(bare) == ["no-fio", "no-mpstat"], "programs are looked for, so that a missing one is known"
-    assert assess(bare, wanted=MeasuredScope()).findings == []
+    assert assess(bare, scope=MeasuredScope()).findings == []
 
 
 def test_what_could_not_be_judged_says_why() -> None:
@@ -335,7 +335,7 @@ def test_storage() -> None:
     assert names(quiet(perf=Perf(paranoid=3))) == [], "root counts all the same"
 
 
-def test_only_the_drives_below_what_is_wanted_count() -> None:
+def test_only_the_drives_below_the_measured_paths_count() -> None:
     slow = {"scheduler": "bfq"}
     devices = [
         drive(**slow),
@@ -348,23 +348,23 @@ def test_only_the_drives_below_what_is_wanted_count() -> None:
     ]
     facts = quiet(block_devices=devices, mounts=MOUNTS)
     assert one(facts).seen == "nvme0n1: bfq, sdb: bfq"
-    assert one(facts, wanted=MeasuredScope(("/srv/x/file",))).seen == "sdb: bfq", "through LVM and md to its disks"
-    assert one(facts, wanted=MeasuredScope(("/var/tmp/asct",))).seen == "nvme0n1: bfq"
-    assert names(facts, wanted=MeasuredScope(("/dev/sdc",), {"/dev/sdc": "sdc"})) == []
-    assert names(facts, wanted=MeasuredScope(("/tmp/file",))) == ["memory-file-system"]
-    mounted, scheduler = assess(facts, wanted=MeasuredScope(("/dev/nvme0n1",), {"/dev/nvme0n1": "nvme0n1"})).findings
+    assert one(facts, scope=MeasuredScope(("/srv/x/file",))).seen == "sdb: bfq", "through LVM and md to its disks"
+    assert one(facts, scope=MeasuredScope(("/var/tmp/asct",))).seen == "nvme0n1: bfq"
+    assert names(facts, scope=MeasuredScope(("/dev/sdc",), {"/dev/sdc": "sdc"})) == []
+    assert names(facts, scope=MeasuredScope(("/tmp/file",))) == ["memory-file-system"]
+    mounted, scheduler = assess(facts, scope=MeasuredScope(("/dev/nvme0n1",), {"/dev/nvme0n1": "nvme0n1"})).findings
     assert (mounted.name, mounted.seen) == ("mounted-target", "/dev/nvme0n1 (nvme0n1) is mounted at /")
     assert scheduler.name == "io-scheduler"
 
 
 def test_devices_that_hold_one_another_end() -> None:
     ring = [BlockDevice(name=a, kind="dm", holders=[b]) for a, b in (("dm-0", "dm-1"), ("dm-1", "dm-0"))]
-    assert names(quiet(block_devices=ring), wanted=MeasuredScope(("/dev/dm-0",), {"/dev/dm-0": "dm-0"})) == []
+    assert names(quiet(block_devices=ring), scope=MeasuredScope(("/dev/dm-0",), {"/dev/dm-0": "dm-0"})) == []
 
 
-def test_tools_that_are_wanted() -> None:
-    assert names(quiet(tools={}), wanted=MeasuredScope()) == []
-    assert one(quiet(tools={}), wanted=MeasuredScope(tools=("mpstat", "sh"))).fix == ["apt-get install sysstat"]
+def test_tools_in_the_scope() -> None:
+    assert names(quiet(tools={}), scope=MeasuredScope()) == []
+    assert one(quiet(tools={}), scope=MeasuredScope(tools=("mpstat", "sh"))).fix == ["apt-get install sysstat"]
 
 
 def test_subjects_of_the_benchmarks() -> None:
@@ -393,5 +393,5 @@ def test_a_mount_point_of_a_host_is_one_word_of_the_command() -> None:
     """Unprivileged accounts can choose any name for the mount points of FUSE, and root may copy the command."""
     place = "/mnt/a; touch pwned $(id)"
     facts = quiet(block_devices=[BlockDevice(name="sda", kind="disk", mounted_at=[place, "/srv"])])
-    [found] = assess(facts, wanted=MeasuredScope(("/dev/sda",), {"/dev/sda": "sda"})).findings
+    [found] = assess(facts, scope=MeasuredScope(("/dev/sda",), {"/dev/sda": "sda"})).findings
     assert f" umount '{place}' /srv, " in found.advice
