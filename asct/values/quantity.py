@@ -170,7 +170,7 @@ def format_quantity(value: float, unit: str, digits: int = 3) -> str:
     """
     if not math.isfinite(value):
         return f"{value}"
-    scales = SCALES.get(unit) or ((1.0, f" {unit}"),)
+    scales = _scales(unit)
     magnitude = abs(value) or 1.0  # zero has the base unit
     index = next((i for i, (factor, _) in enumerate(scales) if magnitude >= factor), len(scales) - 1)
     text = _significant(value / scales[index][0], digits)
@@ -194,11 +194,14 @@ def _significant(value: float, digits: int) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def format_alike(sizes: Sequence[float]) -> list[str]:
-    """Format sizes in bytes for comparison, all in the unit that suits the smallest one above 0: `98.2 GiB`, `2,048
-    GiB`."""
-    smallest = min((abs(size) for size in sizes if size), default=0.0)
-    units = SCALES["B"]
-    factor, suffix = next((scale for scale in units if smallest >= scale[0]), units[-1])
-    scaled = [size / factor for size in sizes]
+def format_alike(values: Sequence[float], unit: str = "B") -> list[str]:
+    """Format values for comparison, all in the unit that suits the smallest one above 0: `98.2 GiB`, `2,048 GiB`."""
+    smallest = min((abs(value) for value in values if value), default=0.0)
+    scales = _scales(unit)
+    factor, suffix = next((scale for scale in scales if smallest >= scale[0]), scales[-1])
+    scaled = [value / factor for value in values]
     return [f"{number:,.0f}{suffix}" if abs(number) >= 100 else f"{number:.3g}{suffix}" for number in scaled]
+
+
+def _scales(unit: str) -> tuple[tuple[float, str], ...]:
+    return SCALES.get(unit) or ((1.0, f" {unit}"),)

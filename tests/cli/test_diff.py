@@ -251,6 +251,19 @@ def test_values_in_another_unit_are_shown_in_their_own(asct: Asct, runs: Runs) -
     assert "the unit changed from s to cycles" in " ".join(found.out.split())
 
 
+def test_both_values_of_a_row_have_the_same_unit(asct: Asct, runs: Runs) -> None:
+    def level_at(latency: float) -> Callable[[dict[str, Any]], None]:
+        def change(record: dict[str, Any]) -> None:
+            if record["metric"] == "latency":
+                record["value"] = latency
+
+        return change
+
+    found = asct("diff", runs("base", level_at(9.8e-7)), runs("other", level_at(1.02e-6)), "-k", "latency-sweep")
+    (line,) = (line for line in found.out.splitlines() if "latency, level L1" in line)
+    assert line.split()[3:9] == ["980", "ns", "1,020", "ns", "+4.1", "%"]
+
+
 @pytest.mark.parametrize("jobs", [3, [3, {"host": 1, "settings": {"a": {"b": [None]}}, "tags": 3}, {"settings": []}]])
 def test_an_odd_resolved_plan_is_no_bug(asct: Asct, runs: Runs, jobs: Any) -> None:
     base, odd = runs("base"), runs("odd")

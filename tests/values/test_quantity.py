@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asct.values.error import BadValueError
-from asct.values.quantity import format_quantity, parse_count, parse_quantity
+from asct.values.quantity import format_alike, format_quantity, parse_count, parse_quantity
 
 UNITS = ("s", "B/s", "ops/s", "cycles", "B/cycle", "B", "Hz", "1", "%")
 
@@ -110,6 +110,12 @@ def test_other_counts_are_refused(value: object) -> None:
 )
 def test_writes(value: float, unit: str, text: str) -> None:
     assert format_quantity(value, unit) == text
+
+
+def test_compared_values_have_one_unit() -> None:
+    assert format_alike((1.02e-3, 9.8e-4), "s") == ["1,020 \N{MICRO SIGN}s", "980 \N{MICRO SIGN}s"]
+    assert format_alike((0, 2e9), "B/s") == ["0 GB/s", "2 GB/s"]
+    assert format_alike((98.2 * 2**30, 2**41)) == ["98.2 GiB", "2,048 GiB"]
 
 
 def test_more_digits() -> None:

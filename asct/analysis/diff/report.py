@@ -29,6 +29,7 @@ from asct.sdk.benchmark import Catalog
 from asct.sdk.figure import Figure, Heatmap
 from asct.statistics.ranks import least_each
 from asct.values.grouping import grouped, shortened
+from asct.values.quantity import format_alike
 from asct.values.text import counted
 
 TONES: Final[dict[DiffVerdict, Tone]] = {
@@ -193,12 +194,20 @@ def _cells(row: DiffRow) -> tuple[TableCell, ...]:
     verdict = row.verdict
     return (
         TableCell(row.label, row.label),
-        quantity_cell(row.base, row.base_unit, 3),
-        quantity_cell(row.new, row.group.record.unit, 3),
+        *_values(row),
         TableCell(change_text(row), row.percent or 0.0),
         _noise(row.change),
         TableCell(verdict, verdict, TONES[verdict], row.change.reason),
     )
+
+
+def _values(row: DiffRow) -> tuple[TableCell, TableCell]:
+    """Return both values, in one unit unless they differ by a factor of 1000 or more."""
+    unit = row.group.record.unit
+    if not row.base or row.new is None or row.base_unit != unit or not 1e-3 < abs(row.new / row.base) < 1e3:
+        return quantity_cell(row.base, row.base_unit, 3), quantity_cell(row.new, unit, 3)
+    base, new = format_alike((row.base, row.new), unit)
+    return TableCell(base, row.base), TableCell(new, row.new)
 
 
 def _noise(change: Change) -> TableCell:
