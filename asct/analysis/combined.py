@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from asct.analysis.grid import ColumnHead, TableCell, TextTable, quantity_cell, shown, size_cell, slug
+from asct.analysis.grid import ColumnHead, TableCell, TextTable, as_text, quantity_cell, size_cell, slug
 from asct.sdk.figure import Axis, Bars, Chart, Figure, Heatmap, Line, Marker, Rated
 from asct.sdk.record import Scalar
 from asct.values.grouping import grouped, shortened, split
@@ -199,7 +199,7 @@ def _heat_grid(figure: Heatmap) -> TextTable:
 
 def _x_cell(x: Scalar, axis: Axis) -> TableCell:
     if isinstance(x, bool) or not isinstance(x, int | float):
-        return TableCell(shown(x), shown(x))
+        return TableCell(as_text(x), as_text(x))
     if axis.unit == "B":
         return size_cell(x)
     return _y_cell(float(x), axis.unit) if axis.unit else TableCell(f"{x:.6g}", float(x))

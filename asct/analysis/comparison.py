@@ -168,8 +168,8 @@ class Change:
                 if self.noisy
                 else "visits do not show how much values vary between runs, and the spread of unchanged runs is unknown"
             )
-            wanted = LEAST_RUNS if self.runs < LEAST_RUNS and not self.noisy else _ENOUGH_RUNS
-            added = f"add unchanged runs of the plan ({wanted} in total)"
+            total = LEAST_RUNS if self.runs < LEAST_RUNS and not self.noisy else _ENOUGH_RUNS
+            added = f"add unchanged runs of the plan ({total} in total)"
             return f"{found}; it may be due to chance, because {why}: {added}"
         limits = f"limit {_percent(self.limit)} %, noise floor {_percent(self.noise)} %"
         if self.runs >= LEAST_RUNS:

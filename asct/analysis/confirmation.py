@@ -64,7 +64,7 @@ def confirmed(
         place, group = suspect.place, values.get(key_of(suspect.place))
         reason = problems.get(suspect.point) or _shortage(suspect, group)
         if group is None or reason:
-            result[suspect.index] = _told(verdicts[suspect.index], f"it could not be measured again: {reason}")
+            result[suspect.index] = _with_reason(verdicts[suspect.index], f"it could not be measured again: {reason}")
             continue
         change = compare(baseline.counterpart(place), group, suspect.limit, baseline.spread(place))
         sound.append(suspect)
@@ -89,22 +89,22 @@ def _judged(verdict: Verdict, change: Change) -> Verdict:
     unit = verdict.unit or "1"
     value = format_quantity(change.new, unit)
     if change.undecided:
-        return _told(
+        return _with_reason(
             verdict,
             f"measured again: {value}, which neither confirms nor refutes the regression: {change.describe(unit)}",
         )
-    held = change.outcome == "regressed"
-    second = SecondValue(value=change.new, change=change.change, ci95=change.interval, confirmed=held)
+    regressed = change.outcome == "regressed"
+    second = SecondValue(value=change.new, change=change.change, ci95=change.interval, confirmed=regressed)
     first = format_quantity(verdict.value or 0.0, unit)
     text = (
         f"measured again: confirmed, {value}"
-        if held
+        if regressed
         else f"measured again: not confirmed (first {first}, then {value})"
     )
     base = verdict.baseline.model_copy(update={"again": second}) if verdict.baseline else None
-    outcome = "fail" if held else "pass"
-    return _told(verdict, text).model_copy(update={"outcome": outcome, "baseline": base})
+    outcome = "fail" if regressed else "pass"
+    return _with_reason(verdict, text).model_copy(update={"outcome": outcome, "baseline": base})
 
 
-def _told(verdict: Verdict, text: str) -> Verdict:
+def _with_reason(verdict: Verdict, text: str) -> Verdict:
     return verdict.model_copy(update={"reason": f"{text}; {verdict.reason}" if verdict.reason else text})

@@ -35,9 +35,9 @@ def consistency_grid(view: RunView) -> TextTable | None:
 
 def sentence(grid: TextTable) -> str:
     """Return a sentence that says how many pairs in the table agree or disagree."""
-    apart = sum(row[0].tone == "bad" for row in grid.rows)
-    if apart:
-        return f"{apart} of {_pairs(grid.rows)} that measure the same quantity disagree"
+    count = sum(row[0].tone == "bad" for row in grid.rows)
+    if count:
+        return f"{count} of {_pairs(grid.rows)} that measure the same quantity disagree"
     return "Both values of the same quantity agree" if len(grid.rows) == 1 else f"All {_pairs(grid.rows)} agree"
 
 

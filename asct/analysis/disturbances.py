@@ -77,8 +77,8 @@ def _key(item: Disturbance) -> tuple[str, str]:
 
 def findings_of(view: RunView) -> DisturbanceSummary:
     """Return the disturbances on the hosts of a run. The summary is empty if the run did not check for them."""
-    hosts = [(host.name, view.disturbances.get(host.name)) for host in view.run.hosts]
-    found = grouped(((name, item) for name, told in hosts if told for item in told.findings), lambda one: _key(one[1]))
+    hosts = [(host.name, view.disturbances[host.name]) for host in view.run.hosts if host.name in view.disturbances]
+    found = grouped(((name, item) for name, report in hosts for item in report.findings), lambda one: _key(one[1]))
     slugs = dict(zip(found, distinct(f"finding-{name}" for name, _ in found), strict=True))
     cards = [_card(slugs[key], places) for key, places in found.items()]
     return DisturbanceSummary(tuple(sorted(cards, key=lambda card: CERTAINTIES.index(card.sure))), slugs)
@@ -115,9 +115,9 @@ def _rows(places: list[_HostFinding]) -> Iterator[tuple[str, str]]:
     """Yield the rows of a finding. If observations or certainties differ between hosts, they are shown with the host
     names."""
     first = places[0][1]
-    seen = grouped(places, lambda one: one[1].seen)
+    observations = grouped(places, lambda one: one[1].seen)
     reasons = grouped(places, lambda one: (one[1].sure, one[1].why))
-    yield from ((_label("Observed", group, len(seen)), plain(text)) for text, group in seen.items())
+    yield from ((_label("Observed", group, len(observations)), plain(text)) for text, group in observations.items())
     yield "Effect", plain(first.effect)
     yield "Affects", plain(first.touched)
     yield from (

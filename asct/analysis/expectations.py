@@ -50,7 +50,7 @@ class Outcome:
             for loss in self.losses
             if loss.host == host
             and (loss.id == job_id if job_id else fnmatchcase(loss.id, check.job_id))
-            and all(same(wanted, loss.at[key]) for key, wanted in check.at.items() if key in loss.at)
+            and all(same(expected, loss.at[key]) for key, expected in check.at.items() if key in loss.at)
         )
         first, *more = found or [""]
         return f"; {first}{f', and {len(more)} more' if more else ''}" if first else ""
@@ -120,18 +120,18 @@ def is_blocking(verdict: Verdict) -> bool:
     return verdict.outcome == "fail" and verdict.severity == "fail"
 
 
-def same(wanted: Any, found: Any) -> bool:
+def same(expected: Any, found: Any) -> bool:
     """Return whether a value under `at` in a plan matches a measured one: 4096 equals 4096.0, true differs from 1, and
     a list matches any of its items."""
-    if isinstance(wanted, list | tuple):
+    if isinstance(expected, list | tuple):
         if isinstance(found, list | tuple):
-            return len(wanted) == len(found) and all(same(a, b) for a, b in zip(wanted, found, strict=True))
-        return any(same(item, found) for item in wanted)
-    if isinstance(wanted, bool) or isinstance(found, bool):
-        return wanted is found
-    if isinstance(wanted, int | float) and isinstance(found, int | float):
-        return math.isclose(wanted, found, rel_tol=1e-12, abs_tol=0.0)
-    return bool(wanted == found)
+            return len(expected) == len(found) and all(same(a, b) for a, b in zip(expected, found, strict=True))
+        return any(same(item, found) for item in expected)
+    if isinstance(expected, bool) or isinstance(found, bool):
+        return expected is found
+    if isinstance(expected, int | float) and isinstance(found, int | float):
+        return math.isclose(expected, found, rel_tol=1e-12, abs_tol=0.0)
+    return bool(expected == found)
 
 
 def _judge_one(
@@ -162,7 +162,7 @@ def _matches(check: Check, place: MetricGroup) -> bool:
     return (
         fnmatchcase(place.id, check.job_id)
         and fnmatchcase(place.metric, check.metric)
-        and all(key in place.at and same(wanted, place.at[key]) for key, wanted in check.at.items())
+        and all(key in place.at and same(expected, place.at[key]) for key, expected in check.at.items())
     )
 
 
@@ -182,8 +182,8 @@ def _judge_place(
     if not reason and doubt and within:
         reason = f"{doubt}, and {within[0]}"
     if not reason:
-        held = (low is None or place.value >= low) and (high is None or place.value <= high)
-        outcome = "pass" if held else "fail"
+        is_met = (low is None or place.value >= low) and (high is None or place.value <= high)
+        outcome = "pass" if is_met else "fail"
         reason = "; ".join([*([doubt] if doubt else []), *within])
     return _verdict(
         check, place.host, reason, outcome=outcome, id=place.id, metric=place.metric, unit=place.record.unit,
@@ -252,11 +252,11 @@ def _missing(
     """Return an unknown verdict for each valid value that the baseline contains for a planned point but this run lacks,
     unless one of the verdicts already says that part of its job was not measured."""
     measured = {key_of(place) for place in places}
-    told = {(verdict.host, verdict.id) for verdict in judged if verdict.value is None}
+    unmeasured = {(verdict.host, verdict.id) for verdict in judged if verdict.value is None}
     verdicts = []
     for key, base in baseline.groups.items():
         absent = key not in measured and (base.host, base.id, base.record.point_id) in baseline.planned
-        new = told.isdisjoint({(base.host, base.id), (base.host, check.job_id)})
+        new = unmeasured.isdisjoint({(base.host, base.id), (base.host, check.job_id)})
         if absent and new and selects(check, base) and baseline.compares(base) and not is_invalid(base.doubts):
             reason = "the baseline contains this value, but this run does not"
             fields = {"id": base.id, "metric": base.metric, "unit": base.record.unit, "at": dict(base.at)}

@@ -26,7 +26,7 @@ _MOVING: Final = re.compile(
     r"|.*\.nvme\.(read_bytes|written_bytes|power_on_hours|unsafe_shutdowns)|(unknown|not_applicable)\..*"
 )
 _MOST_NAMED: Final = 6
-_MOST_ALIKE: Final = 3
+_MOST_LISTED: Final = 3
 """Maximum number of items to list individually: entries that differ in the same field, or fields that exist on only one
 side."""
 _LONGEST: Final = 160
@@ -95,12 +95,12 @@ def collections(document: Mapping[str, Any], above: str = "") -> dict[str, list[
 def _names(items: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the names of entries. An entry without a name is identified by its index, and repeated names get a
     counter."""
-    taken: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     names = []
     for number, item in enumerate(items):
         name = _name(item) or str(number)
-        taken[name] += 1
-        names.append(name if taken[name] == 1 else f"{name} ({taken[name]})")
+        counts[name] += 1
+        names.append(name if counts[name] == 1 else f"{name} ({counts[name]})")
     return names
 
 
@@ -171,12 +171,12 @@ def _of_entries(
             yield f"{start}{len(alone)} only in {side}: {_named(alone)}"
     either = {*known[0], *known[1]}
     placed = ((*_entry(one.field[len(path) + 1 :], either), one) for one in found)
-    for leaf, alike in grouped((item for item in placed if item[0] in both), lambda item: item[1]).items():
-        if len(alike) <= _MOST_ALIKE:
-            yield from (f"{label}{'.' if label else ''}{name}.{leaf}: {_values(one)}" for name, _, one in alike)
+    for leaf, group in grouped((item for item in placed if item[0] in both), lambda item: item[1]).items():
+        if len(group) <= _MOST_LISTED:
+            yield from (f"{label}{'.' if label else ''}{name}.{leaf}: {_values(one)}" for name, _, one in group)
         else:
-            name, _, first = alike[0]
-            yield f"{start}{leaf} differs in {len(alike)} entries; the first is {name}: {_values(first)}"
+            name, _, first = group[0]
+            yield f"{start}{leaf} differs in {len(group)} entries; the first is {name}: {_values(first)}"
 
 
 def _entry(rest: str, known: Collection[str]) -> tuple[str, str]:
@@ -191,7 +191,7 @@ def _of_fields(found: Sequence[Difference], title: str, label: str, sides: tuple
     """Yield one line per difference. If many fields exist on only one side (such as options of the Linux kernel), yield
     only their number."""
     only = ([one for one in found if one.other is None], [one for one in found if one.base is None])
-    many = [len(some) > _MOST_ALIKE for some in only]
+    many = [len(some) > _MOST_LISTED for some in only]
     for some, folds, side in zip(only, many, sides, strict=True):
         if folds:
             names = [one.field.removeprefix(f"{title}.").removeprefix(f"{label}.") for one in some]

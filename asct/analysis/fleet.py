@@ -17,7 +17,7 @@ FEW_HOSTS: Final = 8
 """Maximum number of hosts that a figure shows individually: the number of available colors and markers."""
 MEDIAN: Final = "median of hosts"
 """The name of the series that represents all hosts."""
-_MOST_APART: Final = 7
+_MOST_HOSTS: Final = 7
 """Maximum number of hosts that a figure shows in addition to the median."""
 _FALSE_ALARM: Final = 0.05
 """The probability that a figure singles out a host although all values come from the same normal distribution."""
@@ -42,22 +42,22 @@ class _Mark:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """The values of all hosts at one mark. `given` states what identifies the mark: its label or one of its
+    """The values of all hosts at one mark. `key_field` states what identifies the mark: its label or one of its
     coordinates."""
 
-    given: Literal["label", "x", "y"]
+    key_field: Literal["label", "x", "y"]
     marks: tuple[_Mark, ...]
 
     @property
     def values(self) -> list[float]:
         """The measured coordinate of the mark on each host, in the order of `marks`."""
-        return [float(mark.x) if self.given == "y" else mark.y for mark in self.marks]
+        return [float(mark.x) if self.key_field == "y" else mark.y for mark in self.marks]
 
     def middle(self) -> tuple[Scalar, float]:
         """Return the coordinates of the mark. The measured coordinate is the median over all hosts."""
         first = self.marks[0]
-        x = first.x if self.given == "x" else median([float(mark.x) for mark in self.marks])
-        return x, first.y if self.given == "y" else median([mark.y for mark in self.marks])
+        x = first.x if self.key_field == "x" else median([float(mark.x) for mark in self.marks])
+        return x, first.y if self.key_field == "y" else median([mark.y for mark in self.marks])
 
     def deviations(self) -> dict[str, float]:
         """Return, for each host, the number of standard deviations by which its value is above the median. The standard
@@ -122,14 +122,14 @@ def without_visits(figures: Iterable[Figure], most: int) -> list[Figure]:
     if sum(len(detail.values) for detail in details) <= most:
         return figures
 
-    def told(detail: Detail | None) -> Detail | None:
+    def summary(detail: Detail | None) -> Detail | None:
         return detail and replace(detail, values=(), count=len(detail.values) or detail.count)
 
     return [
         figure
         if isinstance(figure, Heatmap)
         else replace(
-            figure, series=tuple(replace(item, details=tuple(map(told, item.details))) for item in figure.series)
+            figure, series=tuple(replace(item, details=tuple(map(summary, item.details))) for item in figure.series)
         )
         for figure in figures
     ]
@@ -145,18 +145,18 @@ def _median_chart(charts: Sequence[_Owned]) -> Chart:
     because medians do not add up."""
     first, names = charts[0][1], dict.fromkeys(item.name for _, chart in charts for item in chart.series)
     places = {name: _places(charts, name) for name in names}
-    apart, shown = _shown_hosts([place for own in places.values() for place in own])
+    has_outliers, hosts = _shown_hosts([place for own in places.values() for place in own])
     series: list[Series] = []
     for name in names:
         series.append(_median_series(name, places[name], several=len(names) > 1))
         series += [
             replace(item, name=f"{host}, {name}" if len(names) > 1 else host, host=host, panel=name)
             for host, chart in charts
-            if host in shown
+            if host in hosts
             for item in chart.series
             if item.name == name
         ]
-    caption = f"{first.caption} {_sentence(len(charts), apart, shown)}"
+    caption = f"{first.caption} {_sentence(len(charts), has_outliers, hosts)}"
     common = replace(first, caption=caption, series=tuple(series), rated=rated_of(charts))
     if isinstance(common, Bars):
         return replace(common, stacked=False)
@@ -167,9 +167,9 @@ def _median_chart(charts: Sequence[_Owned]) -> Chart:
 def _places(charts: Sequence[_Owned], name: str) -> list[_Place]:
     """Return the marks of the series `name` that at least half of the hosts have."""
     found = [(host, item) for host, chart in charts for item in chart.series if item.name == name]
-    given = _given([item for _, item in found])
+    key_field = _key_field([item for _, item in found])
     marks = [
-        _Mark(host, {"label": label, "x": x, "y": y}[given], x, y)
+        _Mark(host, {"label": label, "x": x, "y": y}[key_field], x, y)
         for host, item in found
         for x, y, label in zip(item.x, item.y, item.labels or ("",) * len(item.x), strict=True)
         if y is not None
@@ -177,10 +177,10 @@ def _places(charts: Sequence[_Owned], name: str) -> list[_Place]:
     shared = [own for own in grouped(marks, lambda mark: mark.key).values() if 2 * len(own) >= len(found)]
     if all(isinstance(own[0].key, int | float) for own in shared):
         shared.sort(key=lambda own: float(own[0].key))
-    return [_Place(given, tuple(own)) for own in shared]
+    return [_Place(key_field, tuple(own)) for own in shared]
 
 
-def _given(series: Sequence[Series]) -> Literal["label", "x", "y"]:
+def _key_field(series: Sequence[Series]) -> Literal["label", "x", "y"]:
     """Return what identifies a mark on all hosts: its label or the coordinate with fewer distinct values. The other
     coordinate is a measured value."""
     if any(item.labels for item in series):
@@ -206,24 +206,24 @@ def _shown_hosts(places: Sequence[_Place]) -> tuple[bool, list[str]]:
         return False, []
     limit = NormalDist().inv_cdf(1 - _FALSE_ALARM / 2 / count)
     most = {host: max(map(abs, own)) for host, own in deviations.items()}
-    apart = sorted((host for host in most if most[host] > limit), key=lambda host: -most[host])
-    if apart:
-        return True, apart[:_MOST_APART]
+    outliers = sorted((host for host in most if most[host] > limit), key=lambda host: -most[host])
+    if outliers:
+        return True, outliers[:_MOST_HOSTS]
     order = sorted(deviations, key=lambda host: median(deviations[host]))
     return False, list(dict.fromkeys((order[0], order[-1])))
 
 
-def _sentence(count: int, apart: bool, shown: Sequence[str]) -> str:
-    names = shortened(shown, _MOST_APART)
+def _sentence(count: int, has_outliers: bool, hosts: Sequence[str]) -> str:
+    names = shortened(hosts, _MOST_HOSTS)
     start = f"Median of {count} hosts, with the range of the middle 90 %."
-    if apart:
+    if has_outliers:
         return f"{start} Hosts far from the median: {names}."
     return f"{start} No host is far from the median; shown: {names}."
 
 
 def _median_series(name: str, places: Sequence[_Place], several: bool) -> Series:
     middles = [place.middle() for place in places]
-    ends = [_middle_range(place.values) for place in places if place.given != "y"]
+    ends = [_middle_range(place.values) for place in places if place.key_field != "y"]
     return Series(
         f"{MEDIAN}, {name}" if several else MEDIAN,
         tuple(x for x, _ in middles),
@@ -232,10 +232,10 @@ def _median_series(name: str, places: Sequence[_Place], several: bool) -> Series
         tuple(high for _, high in ends),
         host=MEDIAN,
         details=tuple(
-            Detail(() if place.given == "y" else tuple(place.values), "host", count=len(place.marks))
+            Detail(() if place.key_field == "y" else tuple(place.values), "host", count=len(place.marks))
             for place in places
         ),
-        labels=tuple(str(place.marks[0].key) for place in places if place.given == "label"),
+        labels=tuple(str(place.marks[0].key) for place in places if place.key_field == "label"),
         panel=name,
     )
 
@@ -259,7 +259,7 @@ def _median_maps(maps: Sequence[tuple[str, Heatmap]]) -> Iterator[Heatmap]:
         yield replace(
             first,
             slug=f"{first.slug}-{number + 1}" if len(shapes) > 1 else first.slug,
-            caption=f"{first.caption} Median of {len(hosts)} hosts: {shortened(hosts, _MOST_APART)}.",
+            caption=f"{first.caption} Median of {len(hosts)} hosts: {shortened(hosts, _MOST_HOSTS)}.",
             values=values,
             ceiling=median(ceilings) if ceilings else None,
         )

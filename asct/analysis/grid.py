@@ -70,9 +70,9 @@ def cell(column: Column, value: Any) -> TableCell:
     if value is None:
         return NO_VALUE
     if isinstance(value, bool) or not isinstance(value, int | float):
-        return TableCell(shown(value), shown(value))
+        return TableCell(as_text(value), as_text(value))
     if column.format in ("size", "text"):
-        return size_cell(value) if column.format == "size" else TableCell(shown(value), float(value))
+        return size_cell(value) if column.format == "size" else TableCell(as_text(value), float(value))
     digits = 0 if column.format == "integer" else column.digits
     text = f"{value / column.scale:.{digits}f}"
     if value and not float(text):  # a small value must not be shown as 0
@@ -103,7 +103,7 @@ def quantity_cell(value: float | None, unit: str, digits: int = 4) -> TableCell:
     return NO_VALUE if value is None else TableCell(format_quantity(value, unit, digits), value)
 
 
-def shown(value: Any) -> str:
+def as_text(value: Any) -> str:
     """Format a setting or coordinate on one line: lists are joined with commas, booleans are written as in YAML, and
     None becomes a dash."""
     if value is None:
@@ -111,9 +111,9 @@ def shown(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list | tuple):
-        return ", ".join(shown(item) for item in value)
+        return ", ".join(as_text(item) for item in value)
     if isinstance(value, dict):
-        return ", ".join(f"{key}={shown(item)}" for key, item in value.items())
+        return ", ".join(f"{key}={as_text(item)}" for key, item in value.items())
     if isinstance(value, float):
         return f"{value:.12g}"
     return plain(str(value))
@@ -151,7 +151,7 @@ def setting_text(value: Any, is_size: bool, *, exact: bool = True) -> str:
     """Format the value of a setting or coordinate. `is_size` states whether numbers are bytes; for `exact`, see
     `size_text`."""
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    return size_text(value, exact=exact) if is_size and number else shown(value)
+    return size_text(value, exact=exact) if is_size and number else as_text(value)
 
 
 def slug(text: str) -> str:
@@ -162,14 +162,14 @@ def slug(text: str) -> str:
 
 def distinct(slugs: Iterable[str], others: Collection[str] = ()) -> list[str]:
     """Make the slugs unique: the second `a` becomes `a-2`. `others` contains slugs that are already in use."""
-    taken = set(others)
+    used = set(others)
     result = []
     for name in slugs:
         number, candidate = 1, name
-        while candidate in taken:
+        while candidate in used:
             number += 1
             candidate = f"{name}-{number}"
-        taken.add(candidate)
+        used.add(candidate)
         result.append(candidate)
     return result
 
@@ -183,7 +183,7 @@ def without_empty_columns(grid: TextTable) -> TextTable:
     return with_columns(grid, used if grid.rows and used else sorted({0, *used}))
 
 
-def with_columns(grid: TextTable, kept: Collection[int]) -> TextTable:
+def with_columns(grid: TextTable, indices: Collection[int]) -> TextTable:
     """Return a table with only the columns at these indices."""
-    rows = tuple(tuple(row[i] for i in kept) for row in grid.rows)
-    return replace(grid, heads=tuple(grid.heads[i] for i in kept), rows=rows)
+    rows = tuple(tuple(row[i] for i in indices) for row in grid.rows)
+    return replace(grid, heads=tuple(grid.heads[i] for i in indices), rows=rows)

@@ -32,7 +32,7 @@ from asct.values.text import counted, listed
 _UNITS = ("s", "B/s", "ops/s")
 """Units of key results. Cycles, percentages and sizes are shown only in tables."""
 _MOST_LEVELS = 6
-_TOLD = {"burst-possible": "burst possible", "two-states": "two states", "drift": "drift"}
+_FLAG_TEXTS = {"burst-possible": "burst possible", "two-states": "two states", "drift": "drift"}
 """Flags that are shown with key results, although `strict` accepts values with these flags."""
 
 
@@ -80,10 +80,10 @@ def headline_metrics(benchmark: Benchmark[Any]) -> set[str]:
     """Return the names of the metrics from which `headlines` chooses."""
     if benchmark.highlights:
         return {one.metric for one in benchmark.highlights}
-    return {same[0].name for same in grouped(_shown(benchmark), lambda metric: metric.unit).values()}
+    return {same[0].name for same in grouped(_default_metrics(benchmark), lambda metric: metric.unit).values()}
 
 
-def _shown(benchmark: Benchmark[Any]) -> list[Metric]:
+def _default_metrics(benchmark: Benchmark[Any]) -> list[Metric]:
     """Return the metrics that can be headlines if the benchmark declares no highlights."""
     return [one for one in benchmark.metrics if one.unit in _UNITS and one.better != "neither" and one.comparable]
 
@@ -96,8 +96,8 @@ def headlines(job: JobView) -> list[HeadlineMetric]:
     if job.benchmark is None:
         return []
     family = family_of(job.benchmark)
-    shown = _shown(job.benchmark)
-    names = {one.metric for one in job.benchmark.highlights} or {metric.name for metric in shown}
+    defaults = _default_metrics(job.benchmark)
+    names = {one.metric for one in job.benchmark.highlights} or {metric.name for metric in defaults}
     # Most records belong to other metrics, and grouping them would take seconds.
     places = gather((record for record in job.records if record.metric in names), job.disagreements)
     by_metric = grouped(places, lambda place: place.metric)
@@ -111,7 +111,7 @@ def headlines(job: JobView) -> list[HeadlineMetric]:
                 found.append(replace(_of_best(job, metrics[one.metric], own, one.label), subject=subject))
         return found
     by_unit: dict[str, list[HeadlineMetric]] = {}
-    for metric in shown:
+    for metric in defaults:
         if metric.name in by_metric and metric.unit not in by_unit:
             by_unit[metric.unit] = _of_metric(job, metric, by_metric[metric.name])
     return [replace(item, subject=subject_text(family, unit)) for unit, items in by_unit.items() for item in items]
@@ -142,15 +142,15 @@ def _of_best(job: JobView, metric: Metric, places: Sequence[MetricGroup], label:
     return _headline(job, metric, best, label, _where(job, best, places))
 
 
-def _where(job: JobView, chosen: MetricGroup, places: Sequence[MetricGroup], told: Collection[str] = ()) -> str:
+def _where(job: JobView, chosen: MetricGroup, places: Sequence[MetricGroup], excluded: Collection[str] = ()) -> str:
     """Return the coordinates that distinguish `chosen` from the other groups, excluding those whose names are in
-    `told`."""
-    apart = {
+    `excluded`."""
+    coordinates = {
         key: value
         for key, value in chosen.at.items()
-        if key not in told and any(key not in place.at or place.at[key] != value for place in places)
+        if key not in excluded and any(key not in place.at or place.at[key] != value for place in places)
     }
-    return f"at {coordinates_text(apart, sizes_of(job.benchmark)).replace('_', ' ')}" if apart else ""
+    return f"at {coordinates_text(coordinates, sizes_of(job.benchmark)).replace('_', ' ')}" if coordinates else ""
 
 
 def _named(metric: Metric) -> str:
@@ -160,8 +160,8 @@ def _named(metric: Metric) -> str:
 
 def _headline(job: JobView, metric: Metric, place: MetricGroup, label: str, where: str) -> HeadlineMetric:
     number, unit = _number(place, metric.unit)
-    told = [text for flag, text in _TOLD.items() if any(flag in record.flags for record in place.records)]
-    doubts = [text for text in (_doubt(place), _host_doubt(job, place), *_disagreeing(place), *told) if text]
+    flag_texts = [text for flag, text in _FLAG_TEXTS.items() if any(flag in record.flags for record in place.records)]
+    doubts = [text for text in (_doubt(place), _host_doubt(job, place), *_disagreeing(place), *flag_texts) if text]
     return HeadlineMetric(
         job.entry.host, job.entry.id, label, number, unit, where, _spread(place), _count(place, metric), tuple(doubts),
         place.value, place,
@@ -170,13 +170,13 @@ def _headline(job: JobView, metric: Metric, place: MetricGroup, label: str, wher
 
 def _number(place: MetricGroup, unit: str) -> tuple[str, str]:
     """Return the value and its unit as text, or both values if the visits have two states."""
-    number, _, shown = format_quantity(place.value, unit).partition(" ")
+    number, _, scaled_unit = format_quantity(place.value, unit).partition(" ")
     stats = place.record.stats
     states = stats.states if len(place.records) == 1 and stats is not None and stats.states else ()
     both = [format_quantity(state.value, unit).partition(" ") for state in states]
     if len({own for _, _, own in both}) == 1:
         return " or ".join(text for text, _, _ in both), both[0][2]
-    return number, shown
+    return number, scaled_unit
 
 
 def headline_grids(found: Sequence[HeadlineMetric], several: bool) -> Iterator[TextTable]:
@@ -217,10 +217,10 @@ def _by_host(name: str, items: Sequence[HeadlineMetric]) -> TextTable:
         (TableCell(plain(host), host), *(_cell(cells.get((host, one)), places[one], counts[one]) for one in columns))
         for host in dict.fromkeys(item.host for item in items)
     )
-    alike = grouped(columns, lambda label: counts[label])
+    by_count = grouped(columns, lambda label: counts[label])
     notes = (
         f"{'Each value' if len(labels) == len(columns) else listed(labels)}: {count}"
-        for count, labels in alike.items()
+        for count, labels in by_count.items()
         if count
     )
     return TextTable(f"headlines-{slug(name)}", plain(name), heads, rows, tuple(map(plain, notes)))

@@ -88,22 +88,22 @@ def with_short_hosts(grid: TextTable, forms: Mapping[str, str]) -> TextTable:
     """Return a table whose host column contains short forms, with the full names as notes."""
     columns = {number for number, head in enumerate(grid.heads) if head.title == "Host"}
 
-    def shown(number: int, cell: TableCell) -> TableCell:
+    def short_cell(number: int, cell: TableCell) -> TableCell:
         short = forms.get(cell.text, cell.text) if number in columns else cell.text
         return cell if short == cell.text else replace(cell, text=short, note=cell.text)
 
-    rows = tuple(tuple(shown(number, cell) for number, cell in enumerate(row)) for row in grid.rows)
+    rows = tuple(tuple(short_cell(number, cell) for number, cell in enumerate(row)) for row in grid.rows)
     return replace(grid, rows=rows) if columns else grid
 
 
 def section_with_short_hosts(section: ReportSection, forms: Mapping[str, str]) -> ReportSection:
     """Return a section whose tables and figures contain short forms of the host names."""
-    shown, drawn = partial(with_short_hosts, forms=forms), partial(with_short_series, forms=forms)
+    shorten_grid, shorten_figure = partial(with_short_hosts, forms=forms), partial(with_short_series, forms=forms)
     return replace(
         section,
-        grids=tuple(map(shown, section.grids)),
-        figures=tuple(map(drawn, section.figures)),
-        parts=tuple(replace(part, figures=tuple(map(drawn, part.figures))) for part in section.parts),
+        grids=tuple(map(shorten_grid, section.grids)),
+        figures=tuple(map(shorten_figure, section.figures)),
+        parts=tuple(replace(part, figures=tuple(map(shorten_figure, part.figures))) for part in section.parts),
     )
 
 

@@ -57,11 +57,11 @@ def key_results(found: Sequence[HeadlineMetric]) -> KeyResults:
     that repeat the values of another result of the same entry come last.
     """
     places = grouped(found, lambda item: (item.id, item.label))
-    kept = _chosen(places)
-    shown = {place: places[place] for place in places if place in kept}
-    sets = [set(item.doubts) for items in shown.values() for item in items]
+    chosen = _chosen(places)
+    results = {place: places[place] for place in places if place in chosen}
+    sets = [set(item.doubts) for items in results.values() for item in items]
     shared = set.intersection(*sets) if len(sets) > 1 else set()
-    subjects = grouped(shown.values(), lambda items: items[0].subject)
+    subjects = grouped(results.values(), lambda items: items[0].subject)
     several = len({item.host for item in found}) > 1
     return KeyResults(
         tuple(
@@ -69,7 +69,7 @@ def key_results(found: Sequence[HeadlineMetric]) -> KeyResults:
             for subject, own in subjects.items()
         ),
         tuple(doubt for doubt in dict.fromkeys(one for item in found for one in item.doubts) if doubt in shared),
-        len(places) - len(shown),
+        len(places) - len(results),
     )
 
 

@@ -50,12 +50,12 @@ def prose(text: str) -> str:
     parts = plain(text).split("`")
     if len(parts) % 2 == 0:
         return escape(text)
-    kept = []
+    pieces = []
     for number, part in enumerate(parts):
         space = " " if part[:1].isspace() else ""
         trail = " " if part[-1:].isspace() and part.strip() else ""
-        kept.append(code(part) if number % 2 else f"{space}{escape(part)}{trail}")
-    return "".join(kept).strip()
+        pieces.append(code(part) if number % 2 else f"{space}{escape(part)}{trail}")
+    return "".join(pieces).strip()
 
 
 def table(grid: TextTable, most: int = MOST_ROWS) -> str:
@@ -85,5 +85,5 @@ def details(title: str, lines: Sequence[str]) -> list[str]:
     `title` may be any text. It is escaped as HTML, because Markdown is not rendered in a title; references are broken
     up as in `escape`.
     """
-    shown = re.sub(r"([@#]|\b[Gg][Hh]-)(?=\w)", r"\1<!-- -->", html.escape(plain(title)))
-    return [f"<details><summary>{shown}</summary>", "", *lines, "", "</details>", ""]
+    summary = re.sub(r"([@#]|\b[Gg][Hh]-)(?=\w)", r"\1<!-- -->", html.escape(plain(title)))
+    return [f"<details><summary>{summary}</summary>", "", *lines, "", "</details>", ""]

@@ -46,8 +46,8 @@ def source(view: RunView) -> str:
     the number of hosts and what their short names leave out."""
     hosts = [host.name for host in view.run.hosts]
     names = shortening(hosts).replace("`", "")
-    told = hosts[0] if len(hosts) == 1 else f"{len(hosts)} hosts{f' (names {names})' if names else ''}"
-    return f"{view.run.plan}/{view.run.run}, {told}"
+    hosts_text = hosts[0] if len(hosts) == 1 else f"{len(hosts)} hosts{f' (names {names})' if names else ''}"
+    return f"{view.run.plan}/{view.run.run}, {hosts_text}"
 
 
 def _name(figure: Figure, section: ReportSection, folder: str, declared: Mapping[str, str], several: bool) -> str:

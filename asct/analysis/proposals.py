@@ -55,8 +55,8 @@ def proposals(runs: Sequence[RunView], margin: float, patterns: Sequence[str] = 
     A bound is the worst end of the intervals over all runs and hosts, relaxed by the fraction `margin`. Invalid values
     are left out.
     """
-    wanted = dict.fromkeys(_place(group) for run in runs for job in run.jobs for group in _chosen(job, patterns))
-    found: dict[MetricKey, list[MetricGroup]] = {place: [] for place in wanted}
+    keys = dict.fromkeys(_place(group) for run in runs for job in run.jobs for group in _chosen(job, patterns))
+    found: dict[MetricKey, list[MetricGroup]] = {place: [] for place in keys}
     for group in (group for run in runs for job in run.jobs for group in _comparable(job)):
         if (place := _place(group)) in found:
             found[place].append(group)

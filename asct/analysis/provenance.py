@@ -16,8 +16,8 @@ from asct.analysis.grid import (
     TableCell,
     TextTable,
     Tone,
+    as_text,
     plain,
-    shown,
     size_text,
     without_empty_columns,
 )
@@ -79,7 +79,7 @@ def settings_of(jobs: Sequence[JobView], unique: str, resolved: Mapping[str, Any
     """Return a table of the settings of one benchmark entry that are not left at their defaults, with their values and
     layers. Swept settings are shown with all of their values. If hosts have different values, the hosts are listed."""
     origins = {key: job.get("origins") for key, job in planned_jobs(resolved).items()}
-    told = grouped(
+    settings = grouped(
         (
             (key, text, origin, job.entry.host)
             for job in jobs
@@ -87,7 +87,7 @@ def settings_of(jobs: Sequence[JobView], unique: str, resolved: Mapping[str, Any
         ),
         lambda item: item[:3],
     )
-    changed = {key: [item[3] for item in items] for key, items in told.items() if key[2] != _DEFAULT}
+    changed = {key: [item[3] for item in items] for key, items in settings.items() if key[2] != _DEFAULT}
     rows = [
         (
             TableCell(plain(key), key),
@@ -98,7 +98,7 @@ def settings_of(jobs: Sequence[JobView], unique: str, resolved: Mapping[str, Any
         for (key, text, origin), hosts in sorted(changed.items())
     ]
     heads = (ColumnHead("Setting"), ColumnHead("Value"), ColumnHead("Source"), ColumnHead("Hosts"))
-    left = len({key for key, _, origin in told if origin == _DEFAULT})
+    left = len({key for key, _, origin in settings if origin == _DEFAULT})
     several = f"{left} settings have their default values; `plan.resolved.json` lists them."
     notes = ("1 setting has its default value; `plan.resolved.json` lists it.",) if left == 1 else (several,)
     grid = TextTable(unique, f"Settings of {jobs[0].entry.id}", heads, tuple(rows), notes if left else ())
@@ -128,14 +128,14 @@ def _settings(job: JobView, origins: Any) -> Iterator[tuple[str, str, str]]:
 def _value(value: Any, unit: str | None) -> str:
     """Format a setting with its unit. Sizes are also shown in bytes, which is how they are passed to programs."""
     if isinstance(value, list | tuple):
-        return ", ".join(_value(item, unit) for item in value) if unit == "B" else shown(value)
+        return ", ".join(_value(item, unit) for item in value) if unit == "B" else as_text(value)
     if isinstance(value, bool) or not isinstance(value, int | float) or unit is None:
-        return shown(value)
+        return as_text(value)
     if unit == "s":
         return format_duration(value)
     if unit == "B":
         return f"{size_text(value, exact=False)} ({value})" if value >= 1024 else f"{value} B"
-    return f"{shown(value)} {unit}"
+    return f"{as_text(value)} {unit}"
 
 
 def _layer(origin: Any) -> str:
@@ -184,8 +184,8 @@ def _remarks(item: RepeatView) -> list[str]:
     if item.status is None or not item.valued:
         return []
     why = [flag for flag in item.status.flags if doubtful(flag) and flag != "noisy"]
-    told = why == [NOISY_HOST] and mark_of(item) != ""  # `host_remarks` states the reasons
-    noisy = item.status.status == "noisy" and item.measured and not told
+    explained = why == [NOISY_HOST] and mark_of(item) != ""  # `host_remarks` states the reasons
+    noisy = item.status.status == "noisy" and item.measured and not explained
     doubt = [f"noisy ({', '.join(why)})" if why else "noisy"] if noisy else []
     return [plain(text) for text in (*doubt, *item.status.notes)]
 
@@ -244,14 +244,14 @@ def _tail(path: Path) -> str:
 
 def versions_grid(view: RunView) -> TextTable:
     """Return a table of the versions of asct, the benchmarks, and the software of each host."""
-    told = grouped(_versions(view), lambda item: item[:2])
+    versions = grouped(_versions(view), lambda item: item[:2])
     rows = tuple(
         (
             TableCell(plain(name)),
             TableCell(plain(version)),
             TableCell(short_names([item[2] for item in items if item[2]])),
         )
-        for (name, version), items in told.items()
+        for (name, version), items in versions.items()
     )
     heads = (ColumnHead("Software"), ColumnHead("Version"), ColumnHead("Hosts"))
     return without_empty_columns(TextTable("versions", "Versions", heads, rows))
@@ -263,12 +263,12 @@ def _versions(view: RunView) -> Iterator[tuple[str, str, str]]:
     for name, version in dict.fromkeys((job.benchmark, job.version) for job in view.run.jobs):
         yield f"benchmark {name}", version, ""
     for host, facts in view.facts.items():
-        shown = host if len(view.run.hosts) > 1 else ""
-        yield "operating system", facts.system.os or "", shown
-        yield "Linux kernel", facts.system.kernel or "", shown
+        label = host if len(view.run.hosts) > 1 else ""
+        yield "operating system", facts.system.os or "", label
+        yield "Linux kernel", facts.system.kernel or "", label
         for name, tool in facts.tools.items():
             if tool.version:
-                yield name, tool.version, shown
+                yield name, tool.version, label
 
 
 def checksums(view: RunView) -> list[TextRow]:

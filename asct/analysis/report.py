@@ -92,7 +92,7 @@ class HostPart:
     """Disturbances at the start of the run that affect the results of this job."""
     figures: tuple[Figure, ...] = ()
     """The figures of this host, if the section's own figures show many hosts together."""
-    alike: tuple[str, str] | None = None
+    same_as: tuple[str, str] | None = None
     """The name and the slug of an earlier host with the same commands. The commands are listed only for that host."""
 
 
@@ -128,7 +128,7 @@ class ReportSection:
 @dataclass(frozen=True, slots=True)
 class HostCard:
     """One host: a one-line description, its state and its facts. `picture` shows its topology as an SVG element, or is
-    empty. `alike` is the name and the slug of an earlier host with the same topology, whose picture represents both
+    empty. `same_as` is the name and the slug of an earlier host with the same topology, whose picture represents both
     hosts."""
 
     name: str
@@ -141,7 +141,7 @@ class HostCard:
     """All disturbances on the host, including possible ones."""
     picture: str = ""
     unknown: tuple[str, ...] = ()
-    alike: tuple[str, str] | None = None
+    same_as: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,14 +239,14 @@ def _feature_grid(resolved: Mapping[str, Any]) -> TextTable | None:
     """Return the features that the plan states for the measured hardware (`report: features:`), with a row for each
     feature and a column for each item, or None if it states none."""
     report = resolved.get("report")
-    given = report.get("features") if isinstance(report, dict) else None
-    told = {name: own for name, own in given.items() if isinstance(own, dict)} if isinstance(given, dict) else {}
-    if not told:
+    value = report.get("features") if isinstance(report, dict) else None
+    columns = {name: own for name, own in value.items() if isinstance(own, dict)} if isinstance(value, dict) else {}
+    if not columns:
         return None
-    heads = (ColumnHead("Feature"), *(ColumnHead(plain(name), kept=True) for name in told))
-    features = dict.fromkeys(feature for own in told.values() for feature in own)
+    heads = (ColumnHead("Feature"), *(ColumnHead(plain(name), kept=True) for name in columns))
+    features = dict.fromkeys(feature for own in columns.values() for feature in own)
     rows = tuple(
-        (TableCell(plain(feature)), *(TableCell(plain(str(own.get(feature, ABSENT)))) for own in told.values()))
+        (TableCell(plain(feature)), *(TableCell(plain(str(own.get(feature, ABSENT)))) for own in columns.values()))
         for feature in features
     )
     return TextTable("features", "Features", heads, rows, ("As stated in the plan.",))
@@ -262,12 +262,12 @@ def _host_cards(view: RunView, findings: DisturbanceSummary) -> Iterable[HostCar
         name = plain(host.name)
         picture = drawing(facts, latencies.get(host.name)) if facts is not None and facts.cpu.logical else ""
         named = facts.system.hostname or facts.host if facts is not None else ""
-        alike = first.setdefault(without_name(picture, named), (name, unique))
-        same = bool(picture) and alike != (name, unique)
+        original = first.setdefault(without_name(picture, named), (name, unique))
+        same = bool(picture) and original != (name, unique)
         yield HostCard(
             name, unique, host.status, plain(host.reason), one_line(host, facts), tuple(host_rows(host, facts)),
             findings.mention(found.findings if found else ()), "" if same else picture,
-            () if facts is None else tuple(unknown_lines(facts)), alike if same else None,
+            () if facts is None else tuple(unknown_lines(facts)), original if same else None,
         )  # fmt: skip
 
 
@@ -286,10 +286,10 @@ def _section(
     names = distinct(f"{unique}-{slug(figure.slug)}" for figure in figures)
     hosts = distinct(f"{unique}-on-{slug(job.entry.host)}" for job in jobs)
     parts = tuple(_part(view, job, name, findings) for job, name in zip(jobs, hosts, strict=True))
-    alike = any(job.title == first.title and job.entry.id != job_id for job in view.jobs)
+    ambiguous = any(job.title == first.title and job.entry.id != job_id for job in view.jobs)
     return ReportSection(
         slug=unique,
-        title=plain(f"{first.title}: {job_id}" if alike else first.title),
+        title=plain(f"{first.title}: {job_id}" if ambiguous else first.title),
         id=plain(job_id),
         benchmark=plain(first.entry.benchmark),
         version=plain(first.entry.version),
@@ -322,9 +322,9 @@ def _joined(group: Sequence[tuple[str, TextTable]]) -> TextTable:
     first = group[0][1]
     rows = [[(row[0], TableCell(plain(host), host), *row[1:]) for row in grid.rows] for host, grid in group]
     names = [[row[0].text for row in own] for own in rows]
-    alike = all(one == names[0] for one in names)
+    same_rows = all(one == names[0] for one in names)
     ordered = (
-        [row for same in zip(*rows, strict=True) for row in same] if alike else [row for own in rows for row in own]
+        [row for same in zip(*rows, strict=True) for row in same] if same_rows else [row for own in rows for row in own]
     )
     heads = (first.heads[0], ColumnHead("Host", kept=True), *first.heads[1:])
     return replace(first, heads=heads, rows=tuple(ordered), notes=tuple(_joined_notes(group)))
@@ -332,17 +332,17 @@ def _joined(group: Sequence[tuple[str, TextTable]]) -> TextTable:
 
 def _joined_notes(group: Sequence[tuple[str, TextTable]]) -> Iterator[str]:
     """Yield the notes of joined tables. A note that applies to only some of the hosts begins with their names."""
-    told = [(note, host) for host, grid in group for note in dict.fromkeys(grid.notes)]
-    for note, pairs in grouped(told, lambda one: one[0]).items():
+    notes = [(note, host) for host, grid in group for note in dict.fromkeys(grid.notes)]
+    for note, pairs in grouped(notes, lambda one: one[0]).items():
         yield note if len(pairs) == len(group) else f"{short_names([host for _, host in pairs])}: {note}"
 
 
 def _notes_once(grids: Iterable[TextTable]) -> Iterator[TextTable]:
     """Yield the tables of a section without the notes that an earlier one of them already has."""
-    told: set[str] = set()
+    seen: set[str] = set()
     for grid in grids:
-        yield replace(grid, notes=tuple(note for note in grid.notes if note not in told))
-        told.update(grid.notes)
+        yield replace(grid, notes=tuple(note for note in grid.notes if note not in seen))
+        seen.update(grid.notes)
 
 
 def _figures(jobs: Sequence[JobView], rated: Sequence[RatedValue]) -> tuple[list[Figure], list[tuple[Figure, ...]]]:
@@ -370,7 +370,7 @@ def _commands_once(parts: Iterable[HostPart]) -> Iterator[HostPart]:
     first: dict[tuple[CommandLine, ...], HostPart] = {}
     for part in parts:
         same = first.setdefault(tuple(replace(one, folder="") for one in part.commands), part)
-        yield part if same is part or not part.commands else replace(part, commands=(), alike=(same.host, same.slug))
+        yield part if same is part or not part.commands else replace(part, commands=(), same_as=(same.host, same.slug))
 
 
 def _flags(jobs: Sequence[JobView]) -> Iterable[TextRow]:
@@ -380,28 +380,28 @@ def _flags(jobs: Sequence[JobView]) -> Iterable[TextRow]:
     """
     texts = {**COMMON_FLAGS}
     texts |= {flag: text for job in jobs if job.benchmark for flag, text in job.benchmark.flags.items()}
-    seen = dict.fromkeys(flag for job in jobs for table in job.tables if not table.bulk for flag in table.flags)
-    for flag in seen:
+    flags = dict.fromkeys(flag for job in jobs for table in job.tables if not table.bulk for flag in table.flags)
+    for flag in flags:
         name = flag.partition(":")[0]
         if flag != name and name in COMMON_FLAGS:
             sides = dict.fromkeys(side.meaning for job in jobs for side in job.disagreements if side.flag == flag)
             texts[flag] = ": ".join((COMMON_FLAGS[name], *filter(None, [plain("; ".join(sides))])))
-    return [(flag, texts[flag]) for flag in sorted(seen, key=lambda flag: not doubtful(flag)) if flag in texts]
+    return [(flag, texts[flag]) for flag in sorted(flags, key=lambda flag: not doubtful(flag)) if flag in texts]
 
 
 def _part(view: RunView, job: JobView, unique: str, findings: DisturbanceSummary) -> HostPart:
     grids = list(_notes_once(without_empty_columns(from_table(table)) for table in job.tables if not table.bulk))
     names = distinct(f"{unique}-{grid.slug}" for grid in grids)
     failed = failures_of(view.root, job)
-    told = [item for item in job.repeats if item.command is not None]
+    repeats = [item for item in job.repeats if item.command is not None]
     return HostPart(
         host=plain(job.entry.host),
         slug=unique,
         line=_job_line(job, view.run.started_at),
         note=plain(job.note),
         grids=tuple(replace(grid, slug=name) for grid, name in zip(grids, names, strict=True)),
-        commands=tuple(command_of(view.root, item) for item in told[:MOST_COMMANDS]),
-        commands_left=max(0, len(told) - MOST_COMMANDS),
+        commands=tuple(command_of(view.root, item) for item in repeats[:MOST_COMMANDS]),
+        commands_left=max(0, len(repeats) - MOST_COMMANDS),
         failures=tuple(failed[:MOST_FAILURES]),
         failures_left=max(0, len(failed) - MOST_FAILURES),
         remarks=tuple(remarks_of(job)[:MOST_REMARKS]),

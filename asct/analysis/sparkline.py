@@ -38,13 +38,13 @@ def sweeps(figures: Iterable[Figure], most: int) -> Iterator[SweepText]:
     for figure in figures:
         if not isinstance(figure, Line) or figure.x.unit not in ("", "B") or figure.y.unit not in _QUANTITIES:
             continue
-        shown = [one for one in figure.series if _is_sweep(one)]
-        if 0 < len(shown) <= most:
-            ends = _ends(shown, figure.x.unit)
+        series = [one for one in figure.series if _is_sweep(one)]
+        if 0 < len(series) <= most:
+            ends = _ends(series, figure.x.unit)
             name = figure.x.title.partition(" (")[0]
             axis = "" if name.lower() in figure.title.lower() else f"{name} "
             title = f"{figure.title}, {axis}{ends}" if ends else figure.title
-            rows = (_row(one, figure) for one in shown)
+            rows = (_row(one, figure) for one in series)
             yield SweepText(plain(title), tuple(rows))
 
 
@@ -54,11 +54,11 @@ def _is_sweep(series: Series) -> bool:
     return len(numbers) == len(series.x) and numbers == sorted(set(numbers)) and known >= _FEWEST
 
 
-def _ends(shown: Sequence[Series], unit: str) -> str:
+def _ends(lines: Sequence[Series], unit: str) -> str:
     """Return the range of x as text if it is the same for all series, so that their characters are comparable."""
-    if len({one.x for one in shown}) > 1:
+    if len({one.x for one in lines}) > 1:
         return ""
-    low, high = (size_text(float(x), exact=False) if unit == "B" else f"{x:g}" for x in (shown[0].x[0], shown[0].x[-1]))
+    low, high = (size_text(float(x), exact=False) if unit == "B" else f"{x:g}" for x in (lines[0].x[0], lines[0].x[-1]))
     return f"{low} to {high}"
 
 

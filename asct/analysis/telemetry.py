@@ -59,16 +59,16 @@ def meanings(jobs: Iterable[JobView]) -> dict[str, str]:
 
 def _reasons(job: JobView) -> Iterator[tuple[Reason, RepeatView]]:
     for item in job.repeats:
-        told = item.status.host_state if item.status is not None and item.valued else None
-        for reason in told.reasons if told is not None else ():
+        host_state = item.status.host_state if item.status is not None and item.valued else None
+        for reason in host_state.reasons if host_state is not None else ():
             yield reason, item
 
 
 def mark_of(item: RepeatView) -> str:
     """Return `noisy host` or `invalid host` if the host state during a repeat was noisy or invalid, otherwise an empty
     string."""
-    told = item.status.host_state if item.status is not None else None
-    return f"{told.state} host" if told is not None and told.state in _WORST_FIRST else ""
+    host_state = item.status.host_state if item.status is not None else None
+    return f"{host_state.state} host" if host_state is not None and host_state.state in _WORST_FIRST else ""
 
 
 def hosts_line(jobs: Iterable[JobEntry]) -> str:

@@ -87,9 +87,9 @@ def summarize(view: RunView) -> VerdictSummary:
     if not problems:
         return VerdictSummary(_all_good(counting, sum(run.counts.values())), "good", remarks=remarks)
     first, *rest = map(_joined, grouped(problems, lambda item: item.noun or item.sentence).values())
-    held = [_all_good(counting, 0)] if counting and not any(map(is_blocking, run.verdicts)) else []
-    told = tuple(_told(causes(run.jobs), "other cause"))
-    return VerdictSummary(first, problems[0].tone, told, (*rest, *held), remarks)
+    met = [_all_good(counting, 0)] if counting and not any(map(is_blocking, run.verdicts)) else []
+    reasons = tuple(_first_few(causes(run.jobs), "other cause"))
+    return VerdictSummary(first, problems[0].tone, reasons, (*rest, *met), remarks)
 
 
 def _joined(problems: Sequence[_Problem]) -> str:
@@ -102,7 +102,7 @@ def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _told(found: Sequence[str], others: str) -> list[str]:
+def _first_few(found: Sequence[str], others: str) -> list[str]:
     more = len(found) - _MOST_CAUSES
     return [*found[:_MOST_CAUSES], *([counted(more, others)] if more > 0 else [])]
 
@@ -131,8 +131,8 @@ def _repeats(lost: Mapping[Tone, int], run: Run, tones: Sequence[Tone]) -> Itera
         if number := lost.get(tone, 0):
             one, several = _OF_REPEATS[tone]
             # The color for doubt is reserved for runs that end with exit code 0.
-            shown: Tone = "invalid" if tone == "doubt" else tone
-            yield _counted(shown, number, planned(run.jobs), "measurement", one if number == 1 else several)
+            display_tone: Tone = "invalid" if tone == "doubt" else tone
+            yield _counted(display_tone, number, planned(run.jobs), "measurement", one if number == 1 else several)
 
 
 def _counted(tone: Tone, part: int, whole: int, noun: str, what: str) -> _Problem:
@@ -174,10 +174,10 @@ def _could_not(tone: Tone, part: int, whole: int, noun: str, verb: str) -> _Prob
 
 def _all_good(counting: Sequence[Verdict], total: int) -> str:
     if counting:
-        held = sum(1 for item in counting if item.outcome == "pass")
-        if held < len(counting):
-            return f"{held} of {len(counting)} expectations were met, and none failed"
-        return "The expectation was met" if held == 1 else _sentence(f"{share(held, held, 'expectation')} were met")
+        met = sum(1 for item in counting if item.outcome == "pass")
+        if met < len(counting):
+            return f"{met} of {len(counting)} expectations were met, and none failed"
+        return "The expectation was met" if met == 1 else _sentence(f"{share(met, met, 'expectation')} were met")
     if total == 1:
         return "The measurement is complete"
     return _sentence(f"{share(total, total, 'measurement')} are complete")
@@ -185,7 +185,7 @@ def _all_good(counting: Sequence[Verdict], total: int) -> str:
 
 def _remarks(view: RunView) -> list[str]:
     run, regressed = view.run, map(_sentence, _regressed(view))
-    remarks = [*regressed, *_told(list(_baselines(run.verdicts)), "other baseline")]
+    remarks = [*regressed, *_first_few(list(_baselines(run.verdicts)), "other baseline")]
     if hosts := hosts_line(run.jobs):
         remarks.append(hosts)
     if before := reused_text(run.jobs, run.started_at):
@@ -286,8 +286,8 @@ def verdict_grid(verdicts: Sequence[Verdict]) -> TextTable:
     titles = ("Outcome", "Metric", "At", "Host", "Measured", "Expected", "Severity", "Note")
     heads = tuple(ColumnHead(title, "right" if title == "Measured" else "left") for title in titles)
     rows = tuple(_verdict_row(item) for item in by_outcome(verdicts))
-    kept = [i for i, title in enumerate(titles) if title not in hidden]
-    return with_columns(TextTable("expectations", "Expectations", heads, rows), kept)
+    columns = [i for i, title in enumerate(titles) if title not in hidden]
+    return with_columns(TextTable("expectations", "Expectations", heads, rows), columns)
 
 
 def change_grid(verdicts: Sequence[Verdict]) -> TextTable:
@@ -296,7 +296,7 @@ def change_grid(verdicts: Sequence[Verdict]) -> TextTable:
     that cannot be compared, are only counted."""
     pairs = [(item, item.baseline) for item in verdicts if item.baseline is not None]
     compared = [(item, base, base.change) for item, base in pairs if base.change is not None]
-    told = [
+    notable = [
         (item, base) for item, base, change in compared if word_of(item) != "pass" or abs(change) > (base.noise or 0.0)
     ]
     missing = [(item, base) for item, base in pairs if item.value is None]
@@ -305,12 +305,12 @@ def change_grid(verdicts: Sequence[Verdict]) -> TextTable:
         item, base = pair
         return _RANK[item.outcome], word_of(item) == "pass", -abs(base.change or 0.0)
 
-    rows = tuple(_change_row(item, base) for item, base in sorted([*missing, *told], key=rank))
+    rows = tuple(_change_row(item, base) for item, base in sorted([*missing, *notable], key=rank))
     heads = tuple(
         ColumnHead(title, "right" if title in ("Baseline", "Measured") else "left")
         for title in ("Outcome", "Metric", "At", "Host", "Baseline", "Measured", "Change", "Note")
     )
-    quiet = len(compared) - len(told)
+    quiet = len(compared) - len(notable)
     notes = [f"{counted(quiet, 'further value')} did not change by more than the noise floor."] if quiet else []
     reasons = Counter(item.reason for item, base in pairs if base.change is None and item.value is not None)
     for reason, number in reasons.most_common(_MOST_CAUSES):

@@ -147,7 +147,7 @@ def open_without_records(root: Path) -> RunView:
     takes a long time. Raises StoreError in the same cases as `open_view`, except for damaged records."""
     stored = read_run(root)
     notes: list[Diagnostic] = []
-    facts, resolved = _kept(stored.facts, notes) or {}, _kept(stored.resolved, notes) or {}
+    facts, resolved = _read_or_note(stored.facts, notes) or {}, _read_or_note(stored.resolved, notes) or {}
     return RunView(root, stored.run, (), facts, (), resolved=resolved, notes=tuple(notes))
 
 
@@ -159,7 +159,7 @@ def open_view(root: Path, catalog: Catalog) -> RunView:
     """
     stored = read_run(root)
     notes: list[Diagnostic] = []
-    facts, resolved = _kept(stored.facts, notes) or {}, _kept(stored.resolved, notes) or {}
+    facts, resolved = _read_or_note(stored.facts, notes) or {}, _read_or_note(stored.resolved, notes) or {}
     first, again = stored.looks()
     records, found = agreed(first, resolved, facts, catalog)
     most = stored.run.planned_repeats()
@@ -185,7 +185,7 @@ def open_view(root: Path, catalog: Catalog) -> RunView:
         jobs=tuple(jobs),
         plan_text=_plan_text(stored, notes),
         resolved=resolved,
-        disturbances=_kept(stored.disturbances, notes) or {},
+        disturbances=_read_or_note(stored.disturbances, notes) or {},
         notes=(*stored.notes, *notes),
         catalog=catalog,
     )
@@ -194,7 +194,7 @@ def open_view(root: Path, catalog: Catalog) -> RunView:
 def _repeats(stored: StoredRun, notes: list[Diagnostic]) -> Iterator[RepeatView]:
     for path in stored.repeats():
         host, job_id, point_id, name = path.parts[-4:]
-        status = _kept(partial(stored.status, path), notes)
+        status = _read_or_note(partial(stored.status, path), notes)
         yield RepeatView(host, job_id, point_id, int(name[1:]), stored.layout.relative(path), status)
 
 
@@ -208,7 +208,7 @@ def _missing(stored: StoredRun, repeats: Iterable[RepeatView], found: Mapping[st
         yield Diagnostic("E513", message, hint=way_out(path.name), severity="warning")
 
 
-def _kept(read: Callable[[], _T], notes: list[Diagnostic]) -> _T | None:
+def _read_or_note(read: Callable[[], _T], notes: list[Diagnostic]) -> _T | None:
     """Return the result of `read`. If a document is damaged, add a note and return None."""
     try:
         return read()
@@ -239,8 +239,8 @@ def _job(entry: JobEntry, own: tuple[Record, ...], repeats: Sequence[RepeatView]
     in_order = sorted(repeats, key=lambda item: (rank.get(item.point_id, len(rank)), item.point_id, item.repeat))
     ordered = tuple(replace(item, sizes=sizes) for item in in_order)
     if benchmark is not None and benchmark.version == entry.version:
-        shown = benchmark.showing({item.point_id: item.command.settings for item in ordered if item.command})
-        tables, figures = tuple(table for table in shown.tables(own) if table.rows), tuple(shown.figures(own))
+        display = benchmark.showing({item.point_id: item.command.settings for item in ordered if item.command})
+        tables, figures = tuple(table for table in display.tables(own) if table.rows), tuple(display.figures(own))
         return JobView(entry, benchmark, own, ordered, tables, figures)
     note = f"`{entry.benchmark}` is not installed on this machine"
     if benchmark is not None:

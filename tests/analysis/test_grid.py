@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asct.analysis.grid import (
+    as_text,
     cell,
     coordinates_text,
     distinct,
     from_table,
     plain,
     setting_text,
-    shown,
     size_text,
     slug,
     without_empty_columns,
@@ -72,7 +72,7 @@ def test_the_first_column_is_removed_too_if_it_is_empty_unless_no_other_is_left(
 
 
 def test_settings_are_shown_on_one_line() -> None:
-    assert shown([1, 2.5, True, None]) == "1, 2.5, true, –"
+    assert as_text([1, 2.5, True, None]) == "1, 2.5, true, –"
     assert coordinates_text({"level": "L1", "threads": 4}) == "level L1, threads 4"
 
 

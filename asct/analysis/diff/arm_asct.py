@@ -80,9 +80,9 @@ def _records(
     if result.data is None or benchmark is None:
         return
     recipe = ArmRecipe(str(folder.root / result.place), result.data, result.summary, folder.config(name), nodes)
-    asked = {key: repr(value) for key, value in folder.requested(name).items() if key not in _DISPLAY}
-    asked["quick_mode"] = folder.option("quick_mode") or "False"
-    identify = cache(lambda step: point_id(benchmark.name, TOOL, {**asked, "step": step}))
+    settings = {key: repr(value) for key, value in folder.requested(name).items() if key not in _DISPLAY}
+    settings["quick_mode"] = folder.option("quick_mode") or "False"
+    identify = cache(lambda step: point_id(benchmark.name, TOOL, {**settings, "step": step}))
     metrics = {**TICK_METRICS, **{metric.name: (metric.unit, metric.better) for metric in benchmark.metrics}}
     repeats: Counter[RecordKey] = Counter()
     for value in RECIPES[name](recipe):

@@ -72,12 +72,12 @@ class ArmFolder:
 
     def requested(self, name: str) -> dict[str, Any]:
         """Return the settings that the user changed for a recipe."""
-        asked = self.metadata.get("user_config")
-        if not isinstance(asked, dict) and len(self.option("update_config")) < _LONGEST_OPTION:
+        config = self.metadata.get("user_config")
+        if not isinstance(config, dict) and len(self.option("update_config")) < _LONGEST_OPTION:
             with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
-                asked = ast.literal_eval(self.option("update_config"))
-        mine = asked.get(name) if isinstance(asked, dict) else None
-        return mine if isinstance(mine, dict) else {}
+                config = ast.literal_eval(self.option("update_config"))
+        settings = config.get(name) if isinstance(config, dict) else None
+        return settings if isinstance(settings, dict) else {}
 
     def config(self, name: str) -> dict[str, Any]:
         """Return a recipe's settings as recorded by ASCT, or, failing that, only those that the user changed."""
@@ -106,7 +106,7 @@ def read_folder(root: Path) -> ArmFolder:
         folder.results[name] = _newer(folder, name) or folder.results.get(name, ArmResult(f"raw/{name}"))
     if (root / _REPORT).exists():
         _add_report(folder)
-    _tell_gaps(folder)
+    _note_gaps(folder)
     return folder
 
 
@@ -221,13 +221,13 @@ def _add_report(folder: ArmFolder) -> None:
             folder.results[name] = ArmResult(_REPORT, tables[name])
 
 
-def _tell_gaps(folder: ArmFolder) -> None:
+def _note_gaps(folder: ArmFolder) -> None:
     """Record what is missing from the folder, and add notes on what is not compared."""
     options = folder.metadata.get("cmd_arguments")
-    asked = options.get("benchmarks") if isinstance(options, dict) else None
-    wanted = [name for name in asked if isinstance(name, str)] if isinstance(asked, list) else []
+    names = options.get("benchmarks") if isinstance(options, dict) else None
+    requested = [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
     known = {*RECIPES, *NOT_COMPARED}
-    lacking = [name for name in wanted if name not in folder.results]
+    lacking = [name for name in requested if name not in folder.results]
     lacking += [name for name, result in folder.results.items() if result.data is None and name in RECIPES]
     if lacking:
         folder.gaps.append(f"has no results for {shortened([shown(name) for name in lacking], _MOST_NAMES)}")

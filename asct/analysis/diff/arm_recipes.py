@@ -89,18 +89,18 @@ class ArmRecipe:
         return self.table(content, ": summary")
 
 
-def _latency(value: float, unit: str, **given: Any) -> ArmValue:
+def _latency(value: float, unit: str, **fields: Any) -> ArmValue:
     """Return a latency in ns or in ticks."""
     if unit == "ns":
-        return ArmValue("latency", value / 1e9, **given)
-    return ArmValue("latency_ticks", value, **{**given, "unlike": _TICKS})
+        return ArmValue("latency", value / 1e9, **fields)
+    return ArmValue("latency_ticks", value, **{**fields, "unlike": _TICKS})
 
 
-def _bandwidth(metric: str, value: float, unit: str, **given: Any) -> ArmValue:
+def _bandwidth(metric: str, value: float, unit: str, **fields: Any) -> ArmValue:
     """Return a bandwidth in GB/s (1e9 bytes per second) or in bytes per tick."""
     if unit == "GB/s":
-        return ArmValue(metric, value * 1e9, **given)
-    return ArmValue(f"{metric}_ticks", value, **{**given, "unlike": _TICKS})
+        return ArmValue(metric, value * 1e9, **fields)
+    return ArmValue(f"{metric}_ticks", value, **{**fields, "unlike": _TICKS})
 
 
 def _unit(column: str) -> str:

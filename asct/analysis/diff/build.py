@@ -97,11 +97,11 @@ def sorted_by(diff: Diff, results: Path, name: str, catalog: Catalog) -> Diff:
 
     Raises UsageError (E709) if that run is not compared with the base, and the same errors as `open_source`.
     """
-    wanted = open_source(results, name, catalog)
-    found = next((run for run in diff.runs if _same(run.run, wanted)), None)
+    source = open_source(results, name, catalog)
+    found = next((run for run in diff.runs if _same(run.run, source)), None)
     if found is None:
         hint = f"choose one of {', '.join(run.run.name for run in diff.runs[:4])}"
-        raise UsageError(Diagnostic("E709", f"--sort-by: {wanted.name} is not compared with the base", hint=hint))
+        raise UsageError(Diagnostic("E709", f"--sort-by: {source.name} is not compared with the base", hint=hint))
     return replace(diff, sorted_by=found)
 
 

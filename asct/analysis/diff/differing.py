@@ -40,21 +40,21 @@ def differing(sources: Sequence[DiffSource], hosts: Sequence[Mapping[str, str]],
     """
     entries = dict.fromkeys((record.id, record.benchmark) for source in sources for record in source.records)
     sizes = {entry: sizes_of(catalog.get(benchmark)) for entry, benchmark in entries}
-    told = [dict(_told(source, names, sizes)) for source, names in zip(sources, hosts, strict=True)]
+    properties = [dict(_properties(source, names, sizes)) for source, names in zip(sources, hosts, strict=True)]
     found: list[tuple[str, str, tuple[str, ...]]] = []
-    for key in dict.fromkeys(key for one in told for key in one):
-        texts = tuple(one.get(key, "") for one in told)
+    for key in dict.fromkeys(key for one in properties for key in one):
+        texts = tuple(one.get(key, "") for one in properties)
         if len({text for text in texts if text}) > 1:
             found.append((*key, texts))
     same = grouped(found, lambda item: (item[0], item[2]))
-    several = len({host for one in told for _, host in one if host}) > 1
+    several = len({host for one in properties for _, host in one if host}) > 1
     return [
         Differing(label, tuple(host for _, host, _ in items if host and several), texts)
         for (label, texts), items in same.items()
     ]
 
 
-def _told(
+def _properties(
     source: DiffSource, hosts: Mapping[str, str], sizes: Mapping[str, Collection[str]]
 ) -> Iterator[tuple[_Key, str]]:
     for host, facts in source.machines.items():
@@ -74,6 +74,6 @@ def _told(
             )
 
 
-def untold(sources: Sequence[DiffSource]) -> list[str]:
+def unknown_machines(sources: Sequence[DiffSource]) -> list[str]:
     """Return a sentence for each run that does not describe its machines."""
     return [f"{source.name} does not describe its machine" for source in sources if not source.machines]

@@ -8,7 +8,7 @@ from typing import Final
 
 from asct.analysis.comparison import LEVEL, Change
 from asct.analysis.diff.build import Diff
-from asct.analysis.diff.differing import untold
+from asct.analysis.diff.differing import unknown_machines
 from asct.analysis.diff.figures import JobFigures, delta_maps, figures_of, overlaid
 from asct.analysis.diff.rows import DiffRow, DiffVerdict, RunDiff, by_change_in, by_importance
 from asct.analysis.diff.source import Job
@@ -103,7 +103,7 @@ def build_report(diff: Diff, catalog: Catalog, most: int) -> DiffReport:
         title=f"{', '.join(titles[1:])} compared with {titles[0]}",
         sentence=_all_counts(diff.runs),
         tone=_tone(diff.runs),
-        notes=(*_notes(diff), *untold(diff.sources)),
+        notes=(*_notes(diff), *unknown_machines(diff.sources)),
         runs=_runs_grid(diff, sides),
         differing=_differing_grid(diff, sides),
         sections=tuple(sections),
@@ -114,8 +114,8 @@ def build_report(diff: Diff, catalog: Catalog, most: int) -> DiffReport:
 def counts_text(run: RunDiff) -> str:
     """Return the number of values with each verdict, such as `2 regressed, 1 improved, 19 same`."""
     counts = run.counts()
-    shown = [f"{counts[word]} {word}" for word in counts if counts[word] or word in ("regressed", "improved", "same")]
-    return ", ".join(shown) if run.judged else f"nothing can be compared ({', '.join(shown[3:]) or 'no values'})"
+    parts = [f"{counts[word]} {word}" for word in counts if counts[word] or word in ("regressed", "improved", "same")]
+    return ", ".join(parts) if run.judged else f"nothing can be compared ({', '.join(parts[3:]) or 'no values'})"
 
 
 def _all_counts(runs: Sequence[RunDiff]) -> str:
@@ -164,9 +164,9 @@ def _listed(diff: Diff, run: RunDiff, catalog: Catalog) -> list[DiffRow]:
 def _section(
     run: RunDiff, unique: str, listed: Sequence[DiffRow], most: int, maps: Mapping[Job, Sequence[Heatmap]]
 ) -> DiffSection:
-    kept = grouped(listed[:most], lambda row: (row.group.host, row.group.id))
+    rows_by_job = grouped(listed[:most], lambda row: (row.group.host, row.group.id))
     shared = {row.change.shared.removeprefix("; ") for row in listed if row.change is not None and row.change.shared}
-    jobs = dict.fromkeys((*kept, *maps))
+    jobs = dict.fromkeys((*rows_by_job, *maps))
     left, what = len(listed) - len(listed[:most]), "with less important changes"
     more = counted(left, f"more value {what} is", f"more values {what} are")
     return DiffSection(
@@ -175,7 +175,7 @@ def _section(
         sentence=counts_text(run),
         tone=_tone([run]),
         notes=(*run.notes, *sorted(shared)),
-        parts=tuple(_part(run, job, kept.get(job, ()), maps.get(job, ()), unique) for job in jobs),
+        parts=tuple(_part(run, job, rows_by_job.get(job, ()), maps.get(job, ()), unique) for job in jobs),
         remarks=(*_reasons(run), *_few(listed), *_one_sided(run)),
         left_out=f"{more} listed in the CSV and JSON formats" if left else "",
     )
@@ -269,8 +269,8 @@ def _named(rows: Sequence[DiffRow]) -> str:
 def _figures(diff: Diff, sides: Sequence[str], figures: Sequence[JobFigures]) -> Iterator[Figure]:
     """Yield the figures that show the curves of the base together with those of the runs that measured the same job."""
     for host, job_id in figures[0]:
-        shown = {sides[0]: figures[0][host, job_id]}
+        by_side = {sides[0]: figures[0][host, job_id]}
         for run, side, own in zip(diff.runs, sides[1:], figures[1:], strict=True):
             name = next((after for after, before in run.hosts.items() if before == host), "")
-            shown[side] = own.get((name, job_id), ())
-        yield from overlaid(job_id, host if len(diff.base.hosts) > 1 else "", shown)
+            by_side[side] = own.get((name, job_id), ())
+        yield from overlaid(job_id, host if len(diff.base.hosts) > 1 else "", by_side)

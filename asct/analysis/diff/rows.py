@@ -13,7 +13,7 @@ from typing import Final, Literal, get_args
 from asct.analysis.baseline import BaselineKey, ignored_metrics, key_of
 from asct.analysis.comparison import LEAST_RUNS, Change, Outcome, adjusted, compare, in_common
 from asct.analysis.diff.source import DiffSource
-from asct.analysis.grid import coordinates_text, plain, shown
+from asct.analysis.grid import as_text, coordinates_text, plain
 from asct.analysis.groups import MetricGroup, gather
 from asct.analysis.headline import headline_metrics
 from asct.analysis.view import sizes_of
@@ -176,7 +176,7 @@ def _other_load(base: DiffSource, new: DiffSource, before: MetricGroup, after: M
     for name in _LOAD:
         one, other = first.get(name), second.get(name)
         if name not in after.at and None not in (one, other) and one != other:
-            return f"the base was measured with {name} {plain(shown(one))}, this run with {plain(shown(other))}"
+            return f"the base was measured with {name} {plain(as_text(one))}, this run with {plain(as_text(other))}"
     return ""
 
 

@@ -135,7 +135,7 @@ def _now(cpu: Cpu) -> str:
     """Return the clock frequency of each kind of core at the time when the facts were read: the median and the range of
     its frequency policies."""
     several = len(cpu.kinds) > 1
-    told = []
+    clocks_by_kind = []
     for kind in cpu.kinds:
         members = set(kind.cpus)
         policies = [one for one in cpu.policies if one.current_hz and not members.isdisjoint(one.cpus)]
@@ -143,8 +143,8 @@ def _now(cpu: Cpu) -> str:
         if clocks:
             low, middle, high = clock(min(clocks)), clock(median(clocks)), clock(max(clocks))
             text = low if low == high else f"{middle} ({low} to {high})"
-            told.append(f"{_core(kind)} {text}" if several else text)
-    return "; ".join(told)
+            clocks_by_kind.append(f"{_core(kind)} {text}" if several else text)
+    return "; ".join(clocks_by_kind)
 
 
 def _smt(cpu: Cpu) -> str:
@@ -187,17 +187,17 @@ def _cpu_details(cpu: Cpu) -> Iterator[TextRow]:
 
 def _policies(cpu: Cpu) -> list[tuple[FrequencyPolicy, list[int]]]:
     """Merge frequency policies that differ only in their CPUs and current clock."""
-    alike = grouped(cpu.policies, lambda one: one.model_dump_json(exclude={"cpus", "current_hz"}))
-    return [(same[0], sorted(cpu for one in same for cpu in one.cpus)) for same in alike.values()]
+    groups = grouped(cpu.policies, lambda one: one.model_dump_json(exclude={"cpus", "current_hz"}))
+    return [(same[0], sorted(cpu for one in same for cpu in one.cpus)) for same in groups.values()]
 
 
 def _policy(policy: FrequencyPolicy) -> str:
-    able = "-".join(clock(one) for one in (policy.lowest_hz, policy.highest_hz) if one)
-    asked = "-".join(clock(one) for one in (policy.min_hz, policy.max_hz) if one)
+    supported = "-".join(clock(one) for one in (policy.lowest_hz, policy.highest_hz) if one)
+    limits = "-".join(clock(one) for one in (policy.min_hz, policy.max_hz) if one)
     return listed(
         listed(policy.driver, policy.governor, by=" "),
-        able,
-        f"limited to {asked}" if asked and asked != able else "",
+        supported,
+        f"limited to {limits}" if limits and limits != supported else "",
         phrase("base {}", clock(policy.base_hz or None)),
         policy.energy_preference,
     )
@@ -303,18 +303,18 @@ def _node_details(facts: HostFacts) -> Iterator[TextRow]:
     for node in facts.nodes:
         sizes = listed(size(node.memory_bytes), phrase("{} free", size(node.free_bytes)))
         behind = (f"behind a memory-side cache of {size_text(cache.size_bytes)}" for cache in node.caches)
-        shown = listed(node_cpus(facts, node), sizes, *behind, _pools(node.huge_pages), _firmware(node))
-        yield f"Node {node.id}", shown
+        text = listed(node_cpus(facts, node), sizes, *behind, _pools(node.huge_pages), _firmware(node))
+        yield f"Node {node.id}", text
     if len(facts.nodes) > 1:
         for node in facts.nodes:
             yield f"Distances from node {node.id}", " ".join(map(str, node.distances))
 
 
 def _firmware(node: NumaNode) -> str:
-    said = node.firmware
-    if said is None:
+    firmware = node.firmware
+    if firmware is None:
         return ""
-    figures = listed(quantity(said.read_bandwidth, "B/s"), quantity(said.read_latency, "s"))
+    figures = listed(quantity(firmware.read_bandwidth, "B/s"), quantity(firmware.read_latency, "s"))
     return phrase("firmware reports {}", figures)
 
 
@@ -369,12 +369,12 @@ def _health(health: NvmeHealth | None) -> str:
 
 def _pci(devices: list[PciDevice]) -> Iterator[TextRow]:
     """Yield the tree of root buses, bridges and functions, indented by depth."""
-    told: set[tuple[str, ...]] = set()
+    seen: set[tuple[str, ...]] = set()
     for one in sorted(devices, key=lambda one: (one.root or "", one.bridges, one.address)):
         above = (f"bus {one.root or 'unknown'}", *one.bridges)
         for depth, name in enumerate(above):
-            if above[: depth + 1] not in told:
-                told.add(above[: depth + 1])
+            if above[: depth + 1] not in seen:
+                seen.add(above[: depth + 1])
                 yield f"{' ' * depth}{name}", "bridge" if depth else "root"
         yield f"{' ' * len(above)}{one.address}", _function(one)
 

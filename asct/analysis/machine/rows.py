@@ -30,8 +30,8 @@ class MachineSection:
 
 def section(title: str, rows: Iterable[TextRow], details: Iterable[TextRow] = ()) -> MachineSection:
     """Return a section without empty rows, with long values truncated and all text safe to display."""
-    shown = (tuple((plain(label), plain(_begun(text))) for label, text in part if text) for part in (rows, details))
-    return MachineSection(title, *shown)
+    parts = (tuple((plain(label), plain(_begun(text))) for label, text in part if text) for part in (rows, details))
+    return MachineSection(title, *parts)
 
 
 def _begun(text: str) -> str:

@@ -73,8 +73,8 @@ def _kernel(system: System) -> Iterator[TextRow]:
 def _options(system: System) -> Iterator[TextRow]:
     """Yield the build options of the Linux kernel, without the prefix `CONFIG_`."""
     known = {name.removeprefix("CONFIG_"): value for name, value in sorted(system.kernel_options.items())}
-    given = (name if value == "y" else f"{name}={value}" for name, value in known.items() if value != "n")
-    yield "Options", " ".join(given)
+    options = (name if value == "y" else f"{name}={value}" for name, value in known.items() if value != "n")
+    yield "Options", " ".join(options)
     yield "Options not set", " ".join(name for name, value in known.items() if value == "n")
 
 

@@ -102,18 +102,18 @@ def _draw_legend(root: ET.Element, latency: CoreLatency, y: float) -> None:
     ET.SubElement(group, "text", {"x": f"{x + _GAP:g}", "y": f"{2 * _LINE - 1:g}"}).text = high
 
 
-def _boxed(part: Box, widest: float, lines: int, told: bool = False) -> _Rectangle:
-    """Lay out the inner boxes in rows that are at most `widest` wide. Every core has the same number of `lines`. `told`
-    is true if an outer box already describes the cores."""
+def _boxed(part: Box, widest: float, lines: int, described: bool = False) -> _Rectangle:
+    """Lay out the inner boxes in rows that are at most `widest` wide. Every core has the same number of `lines`.
+    `described` is true if an outer box already describes the cores."""
     if part.kind == "core":
         return _core(part, lines)
     everywhere = {one.detail for one in each(part) if one.kind == "core"}
-    inner = [_boxed(one, widest - 2 * _GAP, lines, told or len(everywhere) == 1) for one in part.parts]
+    inner = [_boxed(one, widest - 2 * _GAP, lines, described or len(everywhere) == 1) for one in part.parts]
     kinds = groupby(inner, key=lambda box: "device" if box.part.kind in _DEVICES else box.part.kind)
     rows = [row for _, same in kinds for row in _rows(list(same), widest)]
     needed = max((sum(box.width + _GAP for box in row) - _GAP for row in rows), default=0.0)
     width = max(needed + 2 * _GAP, _LEAST.get(part.kind, 60.0))
-    heading = _heading(part, [] if told else _cores_told(part, everywhere), width)
+    heading = _heading(part, [] if described else _core_designs(part, everywhere), width)
     y = _GAP + _LINE * len(heading)
     placed: list[tuple[float, float, _Rectangle]] = []
     for row in rows:
@@ -125,7 +125,7 @@ def _boxed(part: Box, widest: float, lines: int, told: bool = False) -> _Rectang
     return _Rectangle(part, heading, width, y + (0 if rows else _GAP), tuple(placed))
 
 
-def _cores_told(part: Box, everywhere: set[str]) -> list[str]:
+def _core_designs(part: Box, everywhere: set[str]) -> list[str]:
     """Describe the cores in a box. If all cores have the same design, describe all of them; otherwise, describe those
     directly inside the box, grouped by design."""
     own: dict[str, list[int]] = {}
@@ -182,7 +182,7 @@ def _draw(parent: ET.Element, box: _Rectangle, x: float, y: float, latency: Core
     ET.SubElement(group, "rect", {"class": part.kind if step is None else f"{part.kind} step{step}", **size})
     for number, (line, kind) in enumerate(box.heading):
         place = {"x": f"{_GAP:g}", "y": f"{_LINE * (number + 1):g}"}
-        shown = kind if step is None else f"on{step}"
-        ET.SubElement(group, "text", {**place, **({"class": shown} if shown else {})}).text = line
+        css_class = kind if step is None else f"on{step}"
+        ET.SubElement(group, "text", {**place, **({"class": css_class} if css_class else {})}).text = line
     for left, top, inner in box.inner:
         _draw(group, inner, left, top, latency)

@@ -46,7 +46,7 @@ def _overlaps(across: Sequence[tuple[str, str]]) -> Iterator[str]:
 def _inside(parts: Sequence[Box], indent: str, width: int, each: bool = False) -> Iterator[str]:
     """Yield the lines for the boxes inside another box. `each` is true if the outer box represents several identical
     boxes."""
-    groups = [list(group) for _, group in groupby(parts, key=_alike)]
+    groups = [list(group) for _, group in groupby(parts, key=_fold_key)]
     for number, group in enumerate(groups):
         last = number == len(groups) - 1
         head, below = ("└─ ", "   ") if last else ("├─ ", "│  ")
@@ -54,7 +54,7 @@ def _inside(parts: Sequence[Box], indent: str, width: int, each: bool = False) -
         yield from _inside(group[0].parts, indent + below, width, each or len(group) > 1)
 
 
-def _alike(part: Box) -> object:
+def _fold_key(part: Box) -> object:
     """Return a key that is the same for neighbors that share a line."""
     return (part.kind, part.title) if part.kind in _NEVER_FOLDED else part.shape
 
@@ -118,5 +118,5 @@ def _latencies(whole: Box, latency: CoreLatency, width: int) -> Iterator[str]:
         known = [value for value in values if value is not None]
         if known:
             low, high = format_quantity(min(known), "s"), format_quantity(max(known), "s")
-            shown = sparkline(values, ends=latency.scale, most=max(8, width - size - 28))
-            yield f"  {part.title:<{size}}  {shown}  {low} to {high}"
+            chart = sparkline(values, ends=latency.scale, most=max(8, width - size - 28))
+            yield f"  {part.title:<{size}}  {chart}  {low} to {high}"

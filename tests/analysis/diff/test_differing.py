@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asct.analysis.diff.differing import differing, untold
+from asct.analysis.diff.differing import differing, unknown_machines
 from asct.analysis.diff.machine import machine_facts
 from asct.analysis.diff.source import DiffSource
 from asct.sdk.facts import BlockDevice, Cpu, Firmware, HostFacts, Memory, System, ToolFact
@@ -38,7 +38,7 @@ def test_what_only_one_run_tells_is_no_difference() -> None:
     base = source("a", *levels({"L1": 1}))
     imported = source("b", *levels({"L1": 1}), machines={})
     assert titles(base, imported) == {}
-    assert untold([base, imported]) == ["p/b does not describe its machine"]
+    assert unknown_machines([base, imported]) == ["p/b does not describe its machine"]
     assert titles(base, imported, source("c", machines={"a": {"CPU": "other"}})) == {"CPU": ("EPYC 7B13", "", "other")}
 
 
