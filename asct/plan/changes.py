@@ -186,13 +186,13 @@ def _line(text: str) -> str:
 
 def _read(text: str, number: int, findings: Findings) -> Assignment | None:
     line = _line(text)
-    path, equals, written = line.partition("=")
+    path, equals, value_text = line.partition("=")
     place = Span(FILE, number + 1, 1, max(1, len(path)))
     if not equals or not path.strip():
         hint = f"write `--set {shown(path.strip())}=VALUE`" if "." in path.strip() else _HINT
         findings.error("E119", f"`--set {shown(line)}` is not PATH=VALUE", place, hint)
         return None
-    if not written.strip():
+    if not value_text.strip():
         findings.error("E119", f"`--set {shown(path)}` has no value", place, 'write `""` for empty text')
         return None
     parts: list[tuple[str, Span]] = []
@@ -203,7 +203,7 @@ def _read(text: str, number: int, findings: Findings) -> Assignment | None:
     if not all(name for name, _ in parts):
         findings.error("E119", f"`--set {shown(path)}` has an empty name", place, _HINT)
         return None
-    value = parse_yaml("\n" * number + " " * (len(path) + 1) + written, FILE, findings)
+    value = parse_yaml("\n" * number + " " * (len(path) + 1) + value_text, FILE, findings)
     return None if value is None else Assignment(path.strip(), parts, value)
 
 
@@ -263,8 +263,8 @@ def change_expectations(section: Node, changes: Mapping[str, Node]) -> Node:
     for item in section.value:
         for name, change in changes.items():
             if name in _names(item) and isinstance(change.value, dict):
-                kept = {key: value for key, value in change.value.items() if key in CHANGEABLE_BOUNDS}
-                item = merged(item, change._replace(value=kept))._replace(span=item.span)  # noqa: PLW2901
+                allowed = {key: value for key, value in change.value.items() if key in CHANGEABLE_BOUNDS}
+                item = merged(item, change._replace(value=allowed))._replace(span=item.span)  # noqa: PLW2901
         found.append(item)
     return section._replace(value=found)
 
@@ -283,8 +283,8 @@ def profile_entries(found: Mapping[str, Node], profile: Node | None) -> Mapping[
     maps = dict(found)
     for name, over in changes.value.items():
         if name in maps and isinstance(over.value, dict):
-            kept = over._replace(value={key: item for key, item in over.value.items() if key in _CHANGEABLE})
-            maps[name] = merged(maps[name], kept)._replace(span=maps[name].span)
+            allowed = over._replace(value={key: item for key, item in over.value.items() if key in _CHANGEABLE})
+            maps[name] = merged(maps[name], allowed)._replace(span=maps[name].span)
     return maps
 
 

@@ -11,7 +11,7 @@ from asct.diagnostics.suggest import did_you_mean, nearest
 from asct.plan.fields import ALIKE, ParseContext, Section, flow, kind_of, merged
 from asct.plan.findings import Findings
 from asct.plan.model import REJECTED, SWEEP_WORDS, Entry, Node, Sweep
-from asct.plan.names import alike, cycle, folder_name, identifier
+from asct.plan.names import case_conflict, cycle, folder_name, identifier
 from asct.plan.sections import EXECUTION_KEYS, read_execution
 from asct.values.error import shown
 
@@ -37,7 +37,7 @@ def collect_entries(node: Node, findings: Findings) -> dict[str, Node]:
             hint = f"give one of them an `id`: `{{id: {shown(name.value)}-2, uses: ...}}`"
             message = f"two entries have the id `{shown(name.value)}`"
             if known.value != name.value:
-                message, hint = alike(name.value, known.value, "the ids")
+                message, hint = case_conflict(name.value, known.value, "the ids")
             findings.twice("E113", message, name.span, known.span, hint)
         found[_unused(name.value, found)] = body
     return found

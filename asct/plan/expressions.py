@@ -351,7 +351,7 @@ def _ordered(tree: Expression, left: Run, right: Run) -> Run:
 def _truth(value: Any, tree: Expression) -> bool:
     if isinstance(value, bool):
         return value
-    message = f"`{_written(value)}` is neither true nor false"
+    message = f"`{_as_text(value)}` is neither true nor false"
     raise ExpressionError("E122", message, tree.at, tree.length, "write a comparison, such as `iodepth > 0`")
 
 
@@ -361,7 +361,7 @@ def _number(value: Any, tree: Expression) -> Any:
     if isinstance(value, str):
         with suppress(BadValueError):
             return _measured(value)
-    raise ExpressionError("E122", f"`{_written(value)}` is not a number", tree.at, tree.length, "use a number")
+    raise ExpressionError("E122", f"`{_as_text(value)}` is not a number", tree.at, tree.length, "use a number")
 
 
 @lru_cache(maxsize=1024)
@@ -420,8 +420,8 @@ def _negative(value: Any, tree: Expression) -> Any:
     return Seconds(-number) if isinstance(number, Seconds) else -number
 
 
-def _called(tree: Expression, given: list[Any]) -> Any:
-    numbers = [_number(value, part) for value, part in zip(given, tree.parts, strict=True)]
+def _called(tree: Expression, arguments: list[Any]) -> Any:
+    numbers = [_number(value, part) for value, part in zip(arguments, tree.parts, strict=True)]
     timed = [isinstance(number, Seconds) for number in numbers]
     if tree.value in ("min", "max"):
         if any(timed) and not all(timed):
@@ -445,7 +445,7 @@ def _out_of_range(tree: Expression) -> ExpressionError:
     return ExpressionError("E122", "the result is out of range", tree.at, tree.length, "keep results below 2^63")
 
 
-def _written(value: Any) -> str:
+def _as_text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list | dict):

@@ -139,23 +139,23 @@ class Section:
         if item.value is REJECTED:
             return
         other = data(__file__, "words.yaml")["elsewhere"].get(key)
-        meant = other if other in keys else nearest(key, keys, ALIKE)
+        suggestion = other if other in keys else nearest(key, keys, ALIKE)
         hint = did_you_mean(key, keys, f"known: {', '.join(sorted(keys))}")
         if item.value is None and ":" in key:
             hint = f"add a space after the colon of `{shown(key)}`"
         elif above is not None:
             hint = f"indent it below `{shown(above)}`, which has no value"
-        elif meant is not None:
-            hint = f"did you mean `{meant}`?"
-            self.members.setdefault(meant, item)
+        elif suggestion is not None:
+            hint = f"did you mean `{suggestion}`?"
+            self.members.setdefault(suggestion, item)
         elif "config" not in keys:  # otherwise, the key may be a setting
             hint = _belongs(other or key) or hint
         self.findings.error("E104", f"unknown key `{shown(key)}` in {self.name}", item.location, hint)
 
-    def wrong(self, node: Node, what: str, wanted: str, hint: str = "") -> None:
+    def wrong(self, node: Node, what: str, expected: str, hint: str = "") -> None:
         """Report a value of the wrong type, unless it was already rejected."""
         if node.value is not REJECTED:
-            message = f"{what} must be {wanted}, not {kind_of(node.value)}"
+            message = f"{what} must be {expected}, not {kind_of(node.value)}"
             self.findings.error("E106", message, node.span, hint)
 
     def required(self, key: str, hint: str) -> Node | None:

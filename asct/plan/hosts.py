@@ -16,7 +16,7 @@ from asct.diagnostics.suggest import did_you_mean
 from asct.plan.fields import ParseContext, Section, merged
 from asct.plan.findings import Findings
 from asct.plan.model import REJECTED, HostSpec, Node
-from asct.plan.names import MAX_HOSTS, alike, cycle, expand_range, folder_name, is_pattern, matching
+from asct.plan.names import MAX_HOSTS, case_conflict, cycle, expand_range, folder_name, is_pattern, matching
 from asct.plan.scope import hidden_names
 from asct.plan.sources import meant_file, path_near
 from asct.plan.templates import resolved_vars
@@ -127,7 +127,7 @@ def read_hosts(found: HostMaps, context: ParseContext) -> tuple[dict[str, HostSp
     for name, node in found.maps.items():
         known = first.setdefault(name.casefold(), name)
         if known != name:
-            message, hint = alike(name, known, "the hosts")
+            message, hint = case_conflict(name, known, "the hosts")
             context.findings.twice("E113", message, found.spans[name], found.spans[known], hint)
         section = _section(name, node, context)
         hosts[name] = _host(name, section, found.spans[name])
@@ -292,25 +292,25 @@ def split_hosts(hosts: HostMaps, groups: Node | None, context: ParseContext) -> 
     transport splits it into. Return the hosts, and `groups` with an additional group for each such entry. The group has
     the name of the entry and contains its hosts.
     """
-    found, made = HostMaps(), {}
+    found, new_groups = HostMaps(), {}
     for name, body in hosts.maps.items():
         span = hosts.spans[name]
         members = list(_members(name, body, context))
         for host, one in members or [(name, body)]:
             found.add(host, one, span, context.findings)
         if members:
-            made[name] = Node([Node(host, span) for host, _ in members], span, span)
-    if not made:
+            new_groups[name] = Node([Node(host, span) for host, _ in members], span, span)
+    if not new_groups:
         return hosts, groups
-    written = groups.value if groups is not None and isinstance(groups.value, dict) else {}
-    for name in made.keys() & written.keys():
-        span = written[name].location
+    plan_groups = groups.value if groups is not None and isinstance(groups.value, dict) else {}
+    for name in new_groups.keys() & plan_groups.keys():
+        span = plan_groups[name].location
         context.findings.twice(
             "E113", f"`{shown(name)}` is the name of both a group and a host with several nodes", span,
             hosts.spans[name], "rename one of them",
         )  # fmt: skip
-    whole = groups if groups is not None else Node({}, next(iter(made.values())).span)
-    return found, whole._replace(value={**made, **written})
+    whole = groups if groups is not None else Node({}, next(iter(new_groups.values())).span)
+    return found, whole._replace(value={**new_groups, **plan_groups})
 
 
 def _members(name: str, body: Node, context: ParseContext) -> Iterator[tuple[str, Node]]:
@@ -319,23 +319,23 @@ def _members(name: str, body: Node, context: ParseContext) -> Iterator[tuple[str
     if chosen is None or not isinstance(chosen.value, str):
         return
     transport, inner = transport_of(chosen.value), context._replace(scope=context.scope._replace(host=HostSpec(name)))
-    given = {key: body.value[key] for key in transport.split_keys if key in body.value}
+    split_nodes = {key: body.value[key] for key in transport.split_keys if key in body.value}
     try:
-        values = {key: settled.value for key, node in given.items() if (settled := inner.settled(node)).sound}
+        values = {key: settled.value for key, node in split_nodes.items() if (settled := inner.settled(node)).sound}
         for suffix, changes in transport.split(values):
-            kept = {key: item for key, item in body.value.items() if key not in given}
-            kept |= {key: given[key]._replace(value=value) for key, value in changes.items()}
-            yield folder_name(f"{name}-{suffix}", "a host"), body._replace(value=kept)
+            settings = {key: item for key, item in body.value.items() if key not in split_nodes}
+            settings |= {key: split_nodes[key]._replace(value=value) for key, value in changes.items()}
+            yield folder_name(f"{name}-{suffix}", "a host"), body._replace(value=settings)
     except BadValueError as problem:
-        context.findings.bad_value(problem, next(iter(given.values())).span, "E112")
+        context.findings.bad_value(problem, next(iter(split_nodes.values())).span, "E112")
 
 
 @dataclass(slots=True)
 class Groups:
-    """The members, settings and variables of groups, keyed by group name. `written` contains the members as written,
+    """The members, settings and variables of groups, keyed by group name. `nodes` contains the members as written,
     and `flat` the hosts that they resolve to during parsing."""
 
-    written: dict[str, list[Node]] = field(default_factory=dict)
+    nodes: dict[str, list[Node]] = field(default_factory=dict)
     members: dict[str, tuple[str, ...]] = field(default_factory=dict)
     flat: dict[str, set[str]] = field(default_factory=dict)
     config: dict[str, dict[str, Node]] = field(default_factory=dict)
@@ -352,10 +352,10 @@ def read_groups(node: Node | None, hosts: Sequence[str], context: ParseContext) 
             whole = body if isinstance(body.value, dict) else body._replace(value={"hosts": body})
             section = Section(context, whole, f"group `{shown(name)}`", _GROUP_KEYS, ("groups", name))
             section.required("hosts", "add `hosts: [...]`")
-            found.written[name] = section.text_nodes("hosts")
+            found.nodes[name] = section.text_nodes("hosts")
             found.config[name] = section.mapping("config")
             found.vars[name] = section.mapping("vars")
-    for name in found.written:
+    for name in found.nodes:
         chosen = _flattened(name, found, hosts, context.findings, (name,))
         found.members[name] = tuple(host for host in hosts if host in chosen)
         if _UNKNOWN in chosen:
@@ -378,19 +378,19 @@ def _usable_group(name: str, body: Node, hosts: Sequence[str], findings: Finding
 
 def _flattened(name: str, groups: Groups, hosts: Sequence[str], findings: Findings, path: tuple[str, ...]) -> set[str]:
     chosen: set[str] = set()
-    for node in groups.written[name]:
+    for node in groups.nodes[name]:
         word = str(node.value)
         if word in path:
             findings.error("E115", f"groups form a cycle: {cycle(path, word)}", node.span, "remove one of them")
         elif word in groups.flat:
             chosen |= groups.flat[word]
-        elif word in groups.written and len(path) >= _MAX_GROUP_DEPTH:
+        elif word in groups.nodes and len(path) >= _MAX_GROUP_DEPTH:
             message = f"groups are nested deeper than {_MAX_GROUP_DEPTH} levels at `{shown(word)}`"
             findings.error("E115", message, node.span, "use fewer group levels")
-        elif word in groups.written:
+        elif word in groups.nodes:
             chosen |= _flattened(word, groups, hosts, findings, (*path, word))
         else:
-            chosen |= _group_hosts(node, word, [*hosts, *groups.written], hosts, findings)
+            chosen |= _group_hosts(node, word, [*hosts, *groups.nodes], hosts, findings)
     groups.flat[name] = chosen
     return chosen
 
@@ -417,25 +417,25 @@ def with_group_vars(found: HostMaps, groups: Groups, findings: Findings) -> Host
 
     Conflicting groups are an error.
     """
-    given: dict[str, dict[str, Node]] = {}
+    vars_by_host: dict[str, dict[str, Node]] = {}
     for group, variables in groups.vars.items():
         for host in groups.members[group] if variables else ():
-            known = given.setdefault(host, {})
+            known = vars_by_host.setdefault(host, {})
             for name, node in variables.items():
                 first = known.setdefault(name, node)
                 if first.plain() != node.plain():
                     message = f"two groups set different values for host `{host}`: `vars.{shown(name)}`"
                     hint = "set it for the host, or in only one of the groups"
                     findings.twice("E113", message, node.span, first.span, hint)
-    maps = {name: _with_vars(body, given.get(name)) for name, body in found.maps.items()}
+    maps = {name: _with_vars(body, vars_by_host.get(name)) for name, body in found.maps.items()}
     return HostMaps(maps, found.spans)
 
 
-def _with_vars(body: Node, given: Mapping[str, Node] | None) -> Node:
-    if not given:
+def _with_vars(body: Node, shared: Mapping[str, Node] | None) -> Node:
+    if not shared:
         return body
     own = body.value.get("vars")
     if own is not None and not isinstance(own.value, dict):
         return body
-    whole = Node({**given, **(own.value if own else {})}, own.span if own else body.span, own.key_span if own else None)
-    return body._replace(value={**body.value, "vars": whole})
+    node = Node({**shared, **(own.value if own else {})}, own.span if own else body.span, own.key_span if own else None)
+    return body._replace(value={**body.value, "vars": node})

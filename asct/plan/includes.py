@@ -184,8 +184,8 @@ class FileMerger:
             return
         from asct.plan.inventory import read_inventory  # imported here because it is rarely needed
 
-        given = {name: body.value.keys() for name, body in found.hosts.maps.items()}
-        inventory = read_inventory(source[1], source[0], node.span, self._findings, given)
+        plan_keys = {name: body.value.keys() for name, body in found.hosts.maps.items()}
+        inventory = read_inventory(source[1], source[0], node.span, self._findings, plan_keys)
         if inventory is None:
             self._findings.gaps.add(("hosts",))
             return

@@ -37,11 +37,11 @@ class Inventory:
 
 
 def read_inventory(
-    text: str, name: str, place: Span, findings: Findings, given: Mapping[str, Collection[str]] | None = None
+    text: str, name: str, place: Span, findings: Findings, plan_keys: Mapping[str, Collection[str]] | None = None
 ) -> Inventory | None:
     """Return the hosts and groups of an inventory, or None after an error (E117).
 
-    `given` contains the keys that the plan sets for its hosts; values for these keys in the inventory are ignored.
+    `plan_keys` contains the keys that the plan sets for its hosts; values for these keys in the inventory are ignored.
     """
     try:
         document = DECODER.decode(text)
@@ -58,7 +58,7 @@ def read_inventory(
             "E117", "not an inventory: it contains no map of groups", Span(name, 1, 1), "use `ansible-inventory --list`"
         )
         return None
-    return _Reader(document, name, place, findings, given or {}).read()
+    return _Reader(document, name, place, findings, plan_keys or {}).read()
 
 
 @dataclass(slots=True)
@@ -69,7 +69,7 @@ class _Reader:
     _name: str
     _place: Span
     _findings: Findings
-    _given: Mapping[str, Collection[str]]
+    _plan_keys: Mapping[str, Collection[str]]
     _left_out: dict[str, list[str]] = field(default_factory=dict)
     _remarks: Counter[str] = field(default_factory=Counter)
 
@@ -99,12 +99,12 @@ class _Reader:
         if host in RESERVED:
             self._findings.error("E111", f"`{host}` cannot be the name of a host", self._place, "the name is reserved")
             return
-        given = self._given.get(host, ())
+        plan_keys = self._plan_keys.get(host, ())
         kind = connection(variables)
-        if kind not in ("ssh", "local") and "transport" not in given:
+        if kind not in ("ssh", "local") and "transport" not in plan_keys:
             self._left_out.setdefault(kind, []).append(host)
             return
-        read = translated(variables, given)
+        read = translated(variables, plan_keys)
         for misfit in read.misfits:
             where = f"{self._name}: _meta.hostvars.{shown(host)}.{misfit.name}"
             hint = f"fix the inventory, or write `{shown(host)}: {{{misfit.key}: ...}}` next to `from`"
@@ -204,16 +204,16 @@ def connection(variables: Mapping[str, Any]) -> str:
     return "ssh" if short in CONNECTIONS else short
 
 
-def translated(variables: Mapping[str, Any], given: Collection[str]) -> TranslatedHost:
-    """Return the host that `variables` describe. Keys that the plan sets (`given`) are ignored."""
+def translated(variables: Mapping[str, Any], plan_keys: Collection[str]) -> TranslatedHost:
+    """Return the host that `variables` describe. Keys that the plan sets (`plan_keys`) are ignored."""
     found = TranslatedHost()
     local = connection(variables) == "local"
     if local:
         found.keys["transport"] = "local"
     for key, value in _keys(variables, found, local=local):
-        if key not in given:
+        if key not in plan_keys:
             found.keys[key] = value
-    found.misfits = [misfit for misfit in found.misfits if misfit.key not in given]
+    found.misfits = [misfit for misfit in found.misfits if misfit.key not in plan_keys]
     found.vars = {
         name: value
         for name, value in variables.items()
@@ -344,9 +344,9 @@ def _jump_of(name: str, command: str) -> str:
     """Return the jump host in `ssh -W %h:%p -q user@gateway`, which predates ProxyJump."""
     words = command.split()
     options = list(_options(words[1:]))
-    given = dict(options)
+    values = dict(options)
     places = [value for option, value in options if option == ""]
-    if words[:1] not in (["ssh"], ["/usr/bin/ssh"]) or given.get("W") != "%h:%p" or len(places) != 1:
+    if words[:1] not in (["ssh"], ["/usr/bin/ssh"]) or values.get("W") != "%h:%p" or len(places) != 1:
         raise UnsupportedVariable(name, f"the ProxyCommand `{shown(command)}` is not supported", "jump")
-    user = f"{given['l']}@" if "l" in given and "@" not in places[0] else ""
-    return f"{user}{places[0]}" + (f":{_port(name, given['p'])}" if "p" in given else "")
+    user = f"{values['l']}@" if "l" in values and "@" not in places[0] else ""
+    return f"{user}{places[0]}" + (f":{_port(name, values['p'])}" if "p" in values else "")

@@ -52,10 +52,10 @@ def common_keys() -> list[PlanKey]:
 
 
 def _walk(schema: Mapping[str, Any], place: str, defs: Mapping[str, Any], seen: tuple[str, ...]) -> Iterator[PlanKey]:
-    for name, written in schema.get("properties", {}).items():
-        reference = str(written.get("$ref", "")).rpartition("/")[2]
-        value = defs.get(reference, written)
-        description = written.get("description") or value.get("description") or ""
+    for name, item in schema.get("properties", {}).items():
+        reference = str(item.get("$ref", "")).rpartition("/")[2]
+        value = defs.get(reference, item)
+        description = item.get("description") or value.get("description") or ""
         maps = [] if reference in seen else list(_maps(value, "", defs))
         inner = dict.fromkeys(key for _, found in maps for key in found.get("properties", {}))
         yield PlanKey(name, place, description, list(inner), _choices(value, defs))

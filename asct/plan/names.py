@@ -27,7 +27,7 @@ def folder_name(name: str, what: str) -> str:
     raise BadValueError(f"`{shown(name)}` cannot be the name of {what}", hint)
 
 
-def alike(name: str, other: str, what: str) -> tuple[str, str]:
+def case_conflict(name: str, other: str, what: str) -> tuple[str, str]:
     """Return the message and hint for two names that would share a folder on a case-insensitive file system."""
     message = f"{what} `{shown(name)}` and `{shown(other)}` differ only in case"
     return message, "rename one of them: their results would share a folder on a case-insensitive file system"
@@ -80,10 +80,10 @@ def matching(word: str, names: Iterable[str]) -> list[str]:
     """Return the names that match a range (`node[01:16]`) or a shell pattern (`node*`, `node[12]`), in their original
     order."""
     try:
-        meant = set(expand_range(word)) if "[" in word else set()
+        expanded = set(expand_range(word)) if "[" in word else set()
     except BadValueError:
-        meant = set()
-    return [name for name in names if name in meant or (not meant and fnmatchcase(name, word))]
+        expanded = set()
+    return [name for name in names if name in expanded or (not expanded and fnmatchcase(name, word))]
 
 
 def _numbers(name: str, first: str, last: str, step: str | None) -> range:

@@ -54,7 +54,7 @@ def axis_values(node: Node, kind: Kind | None = None) -> list[Node]:
     _check_keys(node)
     found = _read(node, kind)
     _check_end(node, found)
-    return [node._replace(value=_written(value, found.kind)) for value in _values(found, node)]
+    return [node._replace(value=_plan_value(value, found.kind)) for value in _values(found, node)]
 
 
 def _problem(node: Node, message: str, hint: str) -> PlanError:
@@ -169,7 +169,7 @@ def _values(found: _Range, node: Node) -> Iterator[Fraction]:
         value = value * found.amount if found.times else value + found.amount
 
 
-def _written(value: Fraction, kind: Kind) -> Any:
+def _plan_value(value: Fraction, kind: Kind) -> Any:
     whole = value.denominator == 1
     if kind == "duration":
         return format_duration(float(value))

@@ -110,8 +110,8 @@ def settings_schema(benchmark: Benchmark[Any]) -> Schema:
     schema = benchmark.params_model.model_json_schema()
     own: Schema = schema.get("properties", {})
     free = {name for name, info in model.model_fields.items() if _reads_more(info)}
-    written = {name: _setting(own[name], schema.get("$defs", {}), name in free) for name in own}
-    properties = {spelling: written[name] for spelling, name in model.aliases().items() if name in written}
+    schemas = {name: _setting(own[name], schema.get("$defs", {}), name in free) for name in own}
+    properties = {spelling: schemas[name] for spelling, name in model.aliases().items() if name in schemas}
     return {
         "type": "object",
         "additionalProperties": False,
@@ -130,21 +130,21 @@ def _setting(schema: Schema, definitions: Schema, free: bool) -> Schema:
     described: Schema = {key: schema[key] for key in ("description", "default") if key in schema}
     if free:
         return described
-    return {"anyOf": [_written(schema, definitions), TEMPLATE], **described}
+    return {"anyOf": [_with_notations(schema, definitions), TEMPLATE], **described}
 
 
-def _written(schema: Schema, definitions: Schema) -> Schema:
+def _with_notations(schema: Schema, definitions: Schema) -> Schema:
     """Extend the schema of a canonical value so that it allows the notations used in plans: units, suffixes and
     templates."""
     if "$ref" in schema:
-        return _written(definitions.get(str(schema["$ref"]).rpartition("/")[2], {}), definitions)
+        return _with_notations(definitions.get(str(schema["$ref"]).rpartition("/")[2], {}), definitions)
     if "anyOf" in schema:
-        return {"anyOf": [_written(item, definitions) for item in schema["anyOf"]]}
+        return {"anyOf": [_with_notations(item, definitions) for item in schema["anyOf"]]}
     unit, kind = schema.get("unit"), schema.get("type")
     if unit in ("B", "s"):
         return {"$ref": f"#/$defs/{'size' if unit == 'B' else 'duration'}"}
     if kind == "array":
-        items = _written(schema.get("items", {}), definitions)
+        items = _with_notations(schema.get("items", {}), definitions)
         return {"type": "array", "items": {"anyOf": [items, TEMPLATE]}}
     if kind in ("integer", "number"):
         return {"anyOf": [_plain(schema), {"type": "string", "pattern": COUNT}]}
@@ -152,5 +152,5 @@ def _written(schema: Schema, definitions: Schema) -> Schema:
 
 
 def _plain(schema: Schema) -> Schema:
-    kept = ("type", "enum", "const", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "pattern")
-    return {key: schema[key] for key in kept if key in schema}
+    keywords = ("type", "enum", "const", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "pattern")
+    return {key: schema[key] for key in keywords if key in schema}

@@ -170,8 +170,8 @@ def read_report(node: Node | None, context: ParseContext) -> ReportSpec:
     section = Section(context, node, "`report`", ("title", "formats", "features"), ("report",))
     known = tuple(report_formats())
     formats = [section.chosen(item, "formats", known) for item in section.text_nodes("formats")]
-    given = tuple(dict.fromkeys(name for name in formats if name is not None))
-    chosen = given if "formats" in section.members else ReportSpec().formats
+    distinct = tuple(dict.fromkeys(name for name in formats if name is not None))
+    chosen = distinct if "formats" in section.members else ReportSpec().formats
     return ReportSpec(section.text("title"), chosen, _features(section))
 
 
@@ -230,9 +230,9 @@ def read_execution(section: Section) -> Execution:
     )
 
 
-def filled(given: Execution, below: Execution = DEFAULTS) -> Execution:
-    """Return `given`, with its missing values filled in from `below`."""
-    return Execution._make(low if own is None else own for own, low in zip(given, below, strict=True))
+def filled(execution: Execution, below: Execution = DEFAULTS) -> Execution:
+    """Return `execution`, with its missing values filled in from `below`."""
+    return Execution._make(low if own is None else own for own, low in zip(execution, below, strict=True))
 
 
 def _retry(section: Section) -> Retry | None:

@@ -45,8 +45,8 @@ class Condition:
         try:
             result = self.run(point)
         except ExpressionError as problem:
-            shown = ", ".join(f"{name} = {point[name]}" for name in self.names if name in point)
-            raise PlanError(_located(problem, self.node, shown and f"at {shown}")) from None
+            values = ", ".join(f"{name} = {point[name]}" for name in self.names if name in point)
+            raise PlanError(_located(problem, self.node, values and f"at {values}")) from None
         if isinstance(result, bool):
             return result
         hint = "write a comparison, such as `iodepth * numjobs <= 128`"

@@ -26,18 +26,18 @@ UNNAMED_BYTES: Final = 100 * _GIB
 """`asct run all` excludes benchmarks that are likely to write more than this number of bytes."""
 
 
-def unconfirmed(plan: ResolvedPlan, shown: Preview) -> list[Diagnostic]:
+def unconfirmed(plan: ResolvedPlan, preview: Preview) -> list[Diagnostic]:
     """Return a diagnostic (E447) for each limit that a run exceeds, duration first, then the number of bytes written.
     `limits.duration` and `safety.max_written` in the plan replace these limits; the planner has already checked
     them."""
     found = []
-    if plan.limit_s is None and shown.seconds > CONFIRM_S:
-        hours = shown.seconds / _HOUR
+    if plan.limit_s is None and preview.seconds > CONFIRM_S:
+        hours = preview.seconds / _HOUR
         message = f"the run takes about {hours:.3g}h; more than {CONFIRM_S / _HOUR:.0f}h requires confirmation"
         found.append(_question(plan, message, "limits", f"duration: {math.ceil(hours)}h"))
-    likely = [number for host in shown.hosts for number in host.likely_writes.values()]
+    likely = [number for host in preview.hosts for number in host.likely_writes.values()]
     if plan.safety.max_written_bytes is None and sum(likely) > CONFIRM_BYTES:
-        most = sum(number for host in shown.hosts for number in host.writes.values())
+        most = sum(number for host in preview.hosts for number in host.writes.values())
         about, bound, allowed = format_alike((sum(likely), most, CONFIRM_BYTES))
         message = f"the run writes about {about}, at most {bound}; more than {allowed} requires confirmation"
         found.append(_question(plan, message, "safety", f"max_written: {math.ceil(max(likely) / _TIB)}TiB"))

@@ -50,7 +50,7 @@ class ResolveContext:
 
     def __post_init__(self) -> None:
         self.findings = Findings(self.plan.gaps)
-        self.plan = with_selected(self._as_meant(), self.catalog, self.findings)
+        self.plan = with_selected(self._with_corrected_ids(), self.catalog, self.findings)
         self.overrides = tuple(self._read_overrides())
 
     def benchmark(self, name: str, span: Span | None) -> Benchmark[Any] | None:
@@ -67,16 +67,16 @@ class ResolveContext:
             found = self.catalog.get(nearest(name, self.catalog.names(), ALIKE) or "")
         return found
 
-    def _as_meant(self) -> Plan:
+    def _with_corrected_ids(self) -> Plan:
         """Return the plan with corrected ids: if an entry has no `id` and misspells its benchmark's name, the correct
         name becomes its id."""
         ids = {entry.id for entry in self.plan.benchmarks}
         unknown = {name for name in ids if self.catalog.get(name) is None}
         renamed = {
-            entry.id: meant
+            entry.id: correct
             for entry in self.plan.benchmarks
             if entry.id == entry.uses and entry.id in unknown
-            if (meant := nearest(entry.id, self.catalog.names(), ALIKE)) and meant not in ids
+            if (correct := nearest(entry.id, self.catalog.names(), ALIKE)) and correct not in ids
         }
         entries = tuple(entry._replace(id=renamed.get(entry.id, entry.id)) for entry in self.plan.benchmarks)
         return self.plan._replace(benchmarks=entries) if renamed else self.plan

@@ -89,13 +89,13 @@ def _matched(context: ResolveContext, expectation: Expectation, drafts: Sequence
             return []
         context.findings.error("E230", f"no benchmark in the plan has the id `{job}`", span, did_you_mean(job, known))
         job = nearest(job, known, ALIKE) or ""
-    meant = _named(drafts, job)
-    found = _metrics(meant, name)
-    if meant and not found:
-        names = {item.name for draft in meant for item in draft.benchmark.metrics if item.comparable}
-        hint = f"`asct list metrics {meant[0].benchmark.name}` lists them"
+    matching = _named(drafts, job)
+    found = _metrics(matching, name)
+    if matching and not found:
+        names = {item.name for draft in matching for item in draft.benchmark.metrics if item.comparable}
+        hint = f"`asct list metrics {matching[0].benchmark.name}` lists them"
         context.findings.error("E231", f"`{job}` has no metric `{name}`", span, did_you_mean(name, names, hint))
-        found = _metrics(meant, nearest(name, names, ALIKE) or "")
+        found = _metrics(matching, nearest(name, names, ALIKE) or "")
     return _comparable(context, found, name, span)
 
 
@@ -120,12 +120,12 @@ def _metrics(drafts: Sequence[JobDraft], name: str) -> list[ExpectedMetric]:
 
 def _comparable(context: ResolveContext, found: list[ExpectedMetric], name: str, span: Span) -> list[ExpectedMetric]:
     """Return the given metrics, excluding informational ones. Report an error if none remain."""
-    kept = [item for item in found if item.metric.comparable]
-    if found and not kept:
+    comparable = [item for item in found if item.metric.comparable]
+    if found and not comparable:
         message = f"metric `{name}` is informational and cannot have an expectation"
         names = [item.name for item in found[0].draft.benchmark.metrics if item.comparable]
         context.findings.error("E232", message, span, did_you_mean("", names))
-    return kept
+    return comparable
 
 
 def _place(
@@ -148,10 +148,10 @@ def _checks(
     special = {host: limits[host] for host in limits if host is not None and host in running}
     general = limits[None]
     rest = tuple(host for host in running if host not in special)
-    made = [_check(expectation, place, (host,), bounds) for host, bounds in special.items()]
+    checks = [_check(expectation, place, (host,), bounds) for host, bounds in special.items()]
     if rest and general.nodes:
-        made.insert(0, _check(expectation, place, rest if special else None, general))
-    return made
+        checks.insert(0, _check(expectation, place, rest if special else None, general))
+    return checks
 
 
 def _check(
@@ -258,10 +258,10 @@ def _measured_on(context: ResolveContext, expectation: Expectation, hosts: Seque
 def _anywhere(expectation: Expectation, host: str, context: ResolveContext) -> bool:
     """Return whether the plan measures this metric on a host, regardless of the selection."""
     parts = split_metric(str(expectation.metric.value))
-    meant = [entry for entry in context.plan.benchmarks if parts and fnmatchcase(entry.id, parts[0])]
-    words = [str(node.value) for entry in meant for node in entry.hosts or ()]
-    hidden = any(context.findings.hides("benchmarks", entry.id, "hosts") for entry in meant)
-    if not meant or hidden or any(entry.hosts is None for entry in meant):
+    entries = [entry for entry in context.plan.benchmarks if parts and fnmatchcase(entry.id, parts[0])]
+    words = [str(node.value) for entry in entries for node in entry.hosts or ()]
+    hidden = any(context.findings.hides("benchmarks", entry.id, "hosts") for entry in entries)
+    if not entries or hidden or any(entry.hosts is None for entry in entries):
         return True
     return any(host in hosts_named(word, context.plan) for word in words)
 
@@ -404,7 +404,7 @@ def _in_job(settings: Settings, expected: ExpectedMetric, at: Mapping[str, Node]
             coordinates[key] = _coordinate(key, node, metric)
         elif name in draft.swept:
             try:
-                swept[name] = settings.read(name, node.plain(), written=True), node
+                swept[name] = settings.read(name, node.plain(), from_plan=True), node
             except InvalidSettings as error:
                 problem = error.problems[0]
                 raise _mismatch("E236", f"`{key}`: {problem.message}", problem.hint, node) from None
@@ -425,12 +425,12 @@ def _unknown(draft: JobDraft, metric: Metric, key: str, name: str, node: Node) -
 
 def _check_point_exists(draft: JobDraft, swept: Mapping[str, tuple[Any, Node]]) -> None:
     """Raise PlanError unless a point has this combination of swept values."""
-    wanted = {name: frozen_key(value) for name, (value, _) in swept.items()}
+    combination = {name: frozen_key(value) for name, (value, _) in swept.items()}
     points = draft.job.points
     if draft.rejected:
         _check_values_exist(draft, swept)
         return
-    if any(all(frozen_key(point.swept.get(name)) == value for name, value in wanted.items()) for point in points):
+    if any(all(frozen_key(point.swept.get(name)) == value for name, value in combination.items()) for point in points):
         return
     for name, (value, node) in swept.items():
         _check_value_exists(draft, name, value, node, [point.swept.get(name) for point in points])

@@ -114,15 +114,15 @@ def _check_schema(document: Any) -> None:
 
 
 def _plan(body: Mapping[str, Any]) -> ResolvedPlan:
-    given = {"limit_s": None, "confirm": True, **body}  # plans frozen by earlier versions do not contain them
-    given["hosts"] = {item["name"]: HostSpec(**_located(item)) for item in body["hosts"]}
-    given["jobs"] = tuple(_job_from(item) for item in body["jobs"])
-    given["checks"] = tuple(Check(**_located(item, "hosts")) for item in body["checks"])
-    given["report"] = ReportSpec(**_located(body["report"], "formats"))
+    fields = {"limit_s": None, "confirm": True, **body}  # plans frozen by earlier versions do not contain them
+    fields["hosts"] = {item["name"]: HostSpec(**_located(item)) for item in body["hosts"]}
+    fields["jobs"] = tuple(_job_from(item) for item in body["jobs"])
+    fields["checks"] = tuple(Check(**_located(item, "hosts")) for item in body["checks"])
+    fields["report"] = ReportSpec(**_located(body["report"], "formats"))
     destroys = tuple(Destroys(**_located(item)) for item in body["safety"]["destroys"])
-    given["safety"] = Safety(**{**body["safety"], "destroys": destroys})
-    given["diagnostics"] = tuple(_diagnostic_from(item) for item in body["diagnostics"])
-    return ResolvedPlan._make(given[name] for name in ResolvedPlan._fields)
+    fields["safety"] = Safety(**{**body["safety"], "destroys": destroys})
+    fields["diagnostics"] = tuple(_diagnostic_from(item) for item in body["diagnostics"])
+    return ResolvedPlan._make(fields[name] for name in ResolvedPlan._fields)
 
 
 def _located(body: Mapping[str, Any], *tuples: str) -> dict[str, Any]:
@@ -146,16 +146,16 @@ def _values_from(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _job_from(body: Mapping[str, Any]) -> Job:
-    given = {"span": None, **_located(body, "tags")}  # plans frozen by earlier versions do not contain span
+    fields = {"span": None, **_located(body, "tags")}  # plans frozen by earlier versions do not contain span
     shared = _values_from(body["settings"])
     points = []
     for item in body["points"]:
         swept = _values_from(item["swept"])
         points.append(Point(item["id"], swept, {**shared, **swept, **_values_from(item.get("settings", {}))}))
-    given["points"] = tuple(points)
-    given["retry"] = Retry(**_located(body["retry"], "on"))
-    given["origins"] = {name: Origin(layer, _span_from(span)) for name, (layer, span) in body["origins"].items()}
-    return Job._make(given[name] for name in Job._fields)
+    fields["points"] = tuple(points)
+    fields["retry"] = Retry(**_located(body["retry"], "on"))
+    fields["origins"] = {name: Origin(layer, _span_from(span)) for name, (layer, span) in body["origins"].items()}
+    return Job._make(fields[name] for name in Job._fields)
 
 
 def _diagnostic_from(body: Mapping[str, Any]) -> Diagnostic:

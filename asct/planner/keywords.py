@@ -79,17 +79,17 @@ def chosen_by(
         if not found:
             findings.gaps.add(("benchmarks",))
         matches[word] = {item.name for item in found}
-    wanted = [word for word in words if not word.startswith("^")]
-    chosen = {name for word in wanted for name in matches[word]}
-    if not wanted:
+    included = [word for word in words if not word.startswith("^")]
+    chosen = {name for word in included for name in matches[word]}
+    if not included:
         chosen = {item.name for item in _matching("default", benchmarks)}
     chosen -= {name for word in words if word.startswith("^") for name in matches[word]}
     if not chosen and not findings.hides("benchmarks"):
-        excluding = next((word for word in words if wanted and word.startswith("^")), None)
+        excluding = next((word for word in words if included and word.startswith("^")), None)
         hint = f"remove `{excluding}`, which excludes the rest of the selection" if excluding else known_hint
         findings.error(code, f"no benchmark matches `{' '.join(words)}`{where}", words.get(excluding or ""), hint)
     return [
-        Chosen(item, [word for word in wanted if item.name in matches[word]])
+        Chosen(item, [word for word in included if item.name in matches[word]])
         for item in benchmarks
         if item.name in chosen
     ]
@@ -99,12 +99,12 @@ def _matching(word: str, benchmarks: Sequence[S]) -> list[S]:
     exact = [item for item in benchmarks if word == item.name or word in item.aliases]
     if exact:
         return exact
-    shown = [item for item in benchmarks if not item.hidden]
+    visible = [item for item in benchmarks if not item.hidden]
     if word == "all":
-        return shown
+        return visible
     if word == "default":
-        return [item for item in shown if item.default]
-    return [item for item in shown if word in item.keywords]
+        return [item for item in visible if item.default]
+    return [item for item in visible if word in item.keywords]
 
 
 def selects(word: str, catalog: Catalog) -> bool:

@@ -50,14 +50,14 @@ def layered(context: ResolveContext, entry: Entry, host: str, settings: Settings
     groups and hosts may belong to other benchmarks.
     """
     plan = context.plan
-    given = _layer(context, settings, plan.defaults_config, "defaults", 1)
-    given |= _from_groups(context, host, settings)
-    given |= _layer(context, settings, plan.host_config.get(host, {}), f"host {host}", 3)
-    given |= _layer(context, settings, entry.config, "config", CONFIG_RANK)
+    merged = _layer(context, settings, plan.defaults_config, "defaults", 1)
+    merged |= _from_groups(context, host, settings)
+    merged |= _layer(context, settings, plan.host_config.get(host, {}), f"host {host}", 3)
+    merged |= _layer(context, settings, entry.config, "config", CONFIG_RANK)
     for override in context.overrides:
         if override.meets(entry, settings.benchmark.name):
-            given |= _layer(context, settings, {override.spelling: override.node}, "--set", SET_RANK)
-    return given
+            merged |= _layer(context, settings, {override.spelling: override.node}, "--set", SET_RANK)
+    return merged
 
 
 def _layer(
@@ -99,8 +99,8 @@ def unknown_setting(context: ResolveContext, spelling: str, node: Node, settings
     similar = _resembling(settings, spelling)
     hint = similar or did_you_mean(spelling, settings.spellings, f"`asct list settings {name}` lists them")
     context.findings.error("E202", f"unknown setting `{spelling}` of `{name}`", node.location, hint)
-    meant = None if similar else nearest(spelling, settings.spellings, ALIKE)
-    return None if meant is None else settings.spellings[meant]
+    suggestion = None if similar else nearest(spelling, settings.spellings, ALIKE)
+    return None if suggestion is None else settings.spellings[suggestion]
 
 
 def _from_groups(context: ResolveContext, host: str, settings: Settings) -> dict[str, GivenSetting]:
@@ -111,13 +111,13 @@ def _from_groups(context: ResolveContext, host: str, settings: Settings) -> dict
         if host not in members:
             continue
         config = context.plan.group_config.get(group, {})
-        for name, given in _layer(context, settings, config, f"group {group}", 2).items():
-            other = found.setdefault(name, given)
-            if other.node.plain() != given.node.plain():
+        for name, item in _layer(context, settings, config, f"group {group}", 2).items():
+            other = found.setdefault(name, item)
+            if other.node.plain() != item.node.plain():
                 context.findings.error(
                     "E205",
-                    f"{other.origin.layer} and {given.origin.layer} set different values for `{name}` on host `{host}`",
-                    given.node.span,
+                    f"{other.origin.layer} and {item.origin.layer} set different values for `{name}` on host `{host}`",
+                    item.node.span,
                     f"set `{name}` for host `{host}`, or in only one of the groups",
                     (f"{other.origin.layer} sets it here", other.node.span),
                 )
@@ -195,13 +195,13 @@ class ValueReader:
         """Return whether one of these settings or parts is unknown because of an error."""
         return not self.rejected.isdisjoint((ANY, *names))
 
-    def base(self, given: Mapping[str, GivenSetting]) -> dict[str, SettingValue]:
+    def base(self, settings: Mapping[str, GivenSetting]) -> dict[str, SettingValue]:
         """Return the values of all valid settings, and report the invalid ones."""
-        found = {name: self._given(item) for name, item in given.items()}
+        found = {name: self._value_of(item) for name, item in settings.items()}
         self.rejected.update(name for name, value in found.items() if value is None)
         return {name: value for name, value in found.items() if value is not None}
 
-    def _given(self, item: GivenSetting) -> SettingValue | None:
+    def _value_of(self, item: GivenSetting) -> SettingValue | None:
         node = self._listed(item.name, self.evaluated(item.node))
         if node is None or not node.sound:
             return None
@@ -212,7 +212,7 @@ class ValueReader:
         except PlanError as error:
             self.context.findings.take(error)
             return None
-        value = self.canonical(item.name, raw, node, written=not aliases)
+        value = self.canonical(item.name, raw, node, from_plan=not aliases)
         if value is None:
             return None
         return SettingValue(value[0], final if aliases else value[0], node, item.origin, item.rank, aliases)
@@ -234,13 +234,13 @@ class ValueReader:
         """Return the node with its templates evaluated. Values with errors are REJECTED."""
         return evaluate(node, self.scope, self.context.findings)
 
-    def canonical(self, name: str, raw: Any, node: Node, *, written: bool = True) -> tuple[Any] | None:
+    def canonical(self, name: str, raw: Any, node: Node, *, from_plan: bool = True) -> tuple[Any] | None:
         """Return `raw`, converted to the setting's type, in a 1-tuple.
 
         If `raw` is invalid, report it at `node` and return None.
         """
         try:
-            return (self.settings.read(name, raw, written=written),)
+            return (self.settings.read(name, raw, from_plan=from_plan),)
         except InvalidSettings as error:
             if raw and isinstance(raw, list | dict) and not any(problem.path for problem in error.problems):
                 self._not_one(name, raw, node)
@@ -290,8 +290,8 @@ class ValueReader:
         message, notes = f"`{name}`: {problem.message}", []
         if isinstance(place.value, PendingValue):
             paths = dict.fromkeys(path for path, _ in place.value.paths)
-            given = ", ".join(f"`needs.{path}` = {self._examples[path]}" for path in paths)
-            notes.append((f"asct checked this with a sample result: {given}", None))
+            samples = ", ".join(f"`needs.{path}` = {self._examples[path]}" for path in paths)
+            notes.append((f"asct checked this with a sample result: {samples}", None))
         self.context.findings.error("E208", message, place.span, problem.hint, *notes)
 
     def _example(self, node: Node) -> Any:

@@ -35,7 +35,7 @@ class DependencyResolver:
         self._where = where
         self._build = build
         self._entries = {entry.id: entry for entry in context.plan.benchmarks}
-        self._tried: dict[HostJob, JobDraft | None] = {}
+        self._drafts: dict[HostJob, JobDraft | None] = {}
 
     def resolve(self, pairs: Iterable[HostJob]) -> dict[HostJob, JobDraft]:
         """Return the jobs for the given (entry id, host) pairs, and all jobs that they need, in plan order."""
@@ -56,9 +56,9 @@ class DependencyResolver:
 
     def _draft(self, entry: Entry, host: str) -> JobDraft | None:
         key = (host, entry.id)
-        if key not in self._tried:
-            self._tried[key] = self._build(entry, host)
-        return self._tried[key]
+        if key not in self._drafts:
+            self._drafts[key] = self._build(entry, host)
+        return self._drafts[key]
 
     def _needed(self, draft: JobDraft) -> dict[str, Entry]:
         """Return the entries that a job needs on its host, keyed by alias."""
@@ -98,16 +98,16 @@ class DependencyResolver:
     def _fits(self, draft: JobDraft, alias: str, target: Entry) -> bool:
         """Return whether the alias refers to the benchmark whose results are expected under it. If it does not, report
         an error."""
-        wanted = next((item.benchmark for item in draft.benchmark.dependencies if item.alias == alias), None)
+        expected = next((item.benchmark for item in draft.benchmark.dependencies if item.alias == alias), None)
         found = self._context.catalog.get(target.uses)
-        if wanted is None or found is None or found is self._context.catalog.get(wanted):
+        if expected is None or found is None or found is self._context.catalog.get(expected):
             return True
         self._context.findings.error(
             "E222",
-            f"`{alias}` of `{draft.benchmark.name}` reads results from `{wanted}`, "
+            f"`{alias}` of `{draft.benchmark.name}` reads results from `{expected}`, "
             f"but `{target.id}` uses `{found.name}`",
             draft.entry.needs[alias].span,
-            f"use an entry with `uses: {wanted}`, or remove `{alias}`: asct then adds the job itself",
+            f"use an entry with `uses: {expected}`, or remove `{alias}`: asct then adds the job itself",
         )
         return False
 
@@ -124,8 +124,8 @@ class DependencyResolver:
             return None
         for entry in self._entries.values():
             if draft.job.host in self._where[entry.id] and self._context.catalog.get(entry.uses) is needed:
-                made = self._draft(entry, draft.job.host)
-                if made is not None and [p.id for p in made.job.points] == [p.id for p in default.job.points]:
+                candidate = self._draft(entry, draft.job.host)
+                if candidate is not None and [p.id for p in candidate.job.points] == [p.id for p in default.job.points]:
                     return entry
         return fresh
 

@@ -112,18 +112,18 @@ def _declared(context: ResolveContext, entry: Entry, host: str, benchmark: Bench
     spec = context.plan.hosts.get(host, NOWHERE)
     reader = ValueReader(context, settings, spec, needed_benchmarks(context, entry, benchmark))
     _mark_gaps(reader, entry)
-    written = declared_axes(reader, entry)
-    if not _countable(context, entry, math.prod(len(item.columns[0]) for item in written)):
+    declared = declared_axes(reader, entry)
+    if not _countable(context, entry, math.prod(len(item.columns[0]) for item in declared)):
         reader.rejected.add(ANY)
-        written = []
+        declared = []
     base = reader.base(layered(context, entry, host, settings))
-    axes = read_axes(reader, written, base)
+    axes = read_axes(reader, declared, base)
     excludes, includes = read_excludes(reader, entry, axes), included(reader, entry)
     if None in includes:
         reader.rejected.add("include")
     swept = names_of(axes.axes)
     where = reader.where(entry.sweep.where, swept) if entry.sweep.where else None
-    if written and not _countable(context, entry, combinations(axes.axes)):
+    if declared and not _countable(context, entry, combinations(axes.axes)):
         reader.rejected.add(ANY)
     pinned = frozenset(name for name in swept if name in base and base[name].rank == SET_RANK)
     names = tuple(dict.fromkeys([*swept, *(name for point in includes for name in point or ())]))
@@ -311,13 +311,13 @@ def _explicit(sweep: _EntrySweep) -> frozenset[str]:
     """Return the settings whose values differ from the defaults. Settings that are explicitly set to their defaults are
     not returned, because a dependency that supplies them is still needed."""
     defaults = sweep.settings.defaults
-    given = {
+    changed = {
         name
         for name, value in sweep.base.items()
         if value.waits or name not in defaults or frozen_key(value.value) != frozen_key(defaults[name])
     }
     swept = {name for name in sweep.names if sweep.axes.origins.get(name, Origin("include")).layer != "default"}
-    return frozenset(given | swept | sweep.rejected)
+    return frozenset(changed | swept | sweep.rejected)
 
 
 class PointMaker:

@@ -43,9 +43,9 @@ class JobPreview:
     def to_json(self) -> dict[str, Any]:
         """Return the job as an object of the asct.preview/1 document."""
         job = self.job
-        shown = _values(job, "id", "benchmark", "host", "repeats", "warmup", "reason")
+        body = _values(job, "id", "benchmark", "host", "repeats", "warmup", "reason")
         rest = {"points": len(job.points), "swept": self.swept, "needs": dict(job.needs), "reusable": self.reusable}
-        return {**shown, **rest, **_cost_json(self.cost), "measurements": self.measurements}
+        return {**body, **rest, **_cost_json(self.cost), "measurements": self.measurements}
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,8 +159,8 @@ class NeededPrivilege(NamedTuple):
 
 def _privileges(hosts: Iterable[HostPreview]) -> tuple[NeededPrivilege, ...]:
     """Merge the operations of all jobs. An operation uses sudo if the plan allows sudo on the host."""
-    wanted = [(host, item.job, right) for host in hosts for item in host.jobs for right in item.cost.rights]
-    groups = grouped(wanted, lambda one: (one[2].why, one[0].sudo and bool(one[2].kernel)))
+    needed = [(host, item.job, right) for host in hosts for item in host.jobs for right in item.cost.rights]
+    groups = grouped(needed, lambda one: (one[2].why, one[0].sudo and bool(one[2].kernel)))
     return tuple(
         NeededPrivilege(
             why,

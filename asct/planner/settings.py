@@ -67,13 +67,13 @@ class Settings:
                 found[name] = self.read(name, info.get_default(call_default_factory=True, validated_data={}))
         return found
 
-    def read(self, name: str, raw: Any, *, written: bool = False) -> Any:
+    def read(self, name: str, raw: Any, *, from_plan: bool = False) -> Any:
         """Return the canonical value of one setting. Raises InvalidSettings if the model rejects it.
 
-        `written` marks a value from a plan, in which durations require a unit.
+        `from_plan` marks a value from a plan, in which durations require a unit.
         """
-        if written:
-            self._check_written(name, raw)
+        if from_plan:
+            self._check_units(name, raw)
         try:
             value = getattr(self.model.model_validate({name: raw}), name)
         except ValidationError as error:
@@ -81,7 +81,7 @@ class Settings:
             if mine:
                 raise InvalidSettings(problems(mine, self.names)) from None
             value = self._read_alone(name, raw)
-        if written and _truth_for_number(raw, value):
+        if from_plan and _truth_for_number(raw, value):
             raise InvalidSettings([SettingError(name, (), f"`{str(raw).lower()}` is not a number", "write a number")])
         return plain(value)
 
@@ -106,7 +106,7 @@ class Settings:
             located = [{**item, "loc": (name, *item["loc"])} for item in error.errors()]
             raise InvalidSettings(problems(located, self.names)) from None
 
-    def _check_written(self, name: str, raw: Any) -> None:
+    def _check_units(self, name: str, raw: Any) -> None:
         if self.kinds.get(name) != "duration":
             return
         items = list(enumerate(raw)) if isinstance(raw, list) else [(None, raw)]
@@ -298,10 +298,10 @@ def _mistyped(kind: str, value: Any, message: str) -> tuple[str, str]:
         expected_type = "a whole number"
     if expected_type is None:
         return message[:1].lower() + message[1:].rstrip("."), ""
-    return f"`{_written(value)}` is not {expected_type}", f"write {expected_type}"
+    return f"`{_as_yaml(value)}` is not {expected_type}", f"write {expected_type}"
 
 
-def _written(value: Any) -> str:
+def _as_yaml(value: Any) -> str:
     """Return the value as written in YAML."""
     if isinstance(value, bool):
         return str(value).lower()

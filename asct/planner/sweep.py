@@ -119,13 +119,13 @@ def declared_axes(reader: ValueReader, entry: Entry) -> list[DeclaredAxes]:
 
     Report unknown, duplicate and empty axes, and zips of unequal length; the reader then rejects their settings.
     """
-    taken: dict[str, Node] = {}
-    found = [_group(reader, {key: node}, taken) for key, node in entry.sweep.axes.items()]
-    found += [_group(reader, members, taken) for members in entry.sweep.zips]
+    swept: dict[str, Node] = {}
+    found = [_group(reader, {key: node}, swept) for key, node in entry.sweep.axes.items()]
+    found += [_group(reader, members, swept) for members in entry.sweep.zips]
     return [item for item in found if item is not None]
 
 
-def _group(reader: ValueReader, members: Mapping[str, Node], taken: dict[str, Node]) -> DeclaredAxes | None:
+def _group(reader: ValueReader, members: Mapping[str, Node], swept: dict[str, Node]) -> DeclaredAxes | None:
     """Return an axis or the members of a zip. Return None after an error."""
     columns: dict[str, Sequence[Node]] = {}
     for key, node in members.items():
@@ -134,13 +134,13 @@ def _group(reader: ValueReader, members: Mapping[str, Node], taken: dict[str, No
         if name is None or values is None:
             reader.rejected.add(name or ANY)
             continue
-        if name in taken:
-            first = taken[name].location
+        if name in swept:
+            first = swept[name].location
             message = f"`{name}` is swept twice"
             place = node.location
             reader.context.findings.error("E211", message, place, "remove one of them", ("first defined here", first))
             continue
-        taken[name] = node
+        swept[name] = node
         columns[name] = values
     if len(columns) < len(members) or not columns:
         reader.rejected.update(columns)
@@ -153,7 +153,7 @@ def _group(reader: ValueReader, members: Mapping[str, Node], taken: dict[str, No
         reader.context.findings.error("E213", message, node.location, "list the same number of values for each")
         reader.rejected.update(columns)
         return None
-    places = tuple(taken[name].location for name in columns)
+    places = tuple(swept[name].location for name in columns)
     return DeclaredAxes(tuple(columns), tuple(columns.values()), places)
 
 
@@ -167,8 +167,8 @@ def _axis_name(reader: ValueReader, key: str, node: Node) -> str | None:
         benchmark = settings.benchmark.name
         hint = did_you_mean(key, settings.spellings, f"`asct list settings {benchmark}` lists them")
         findings.error("E210", f"unknown axis `{key}`: `{benchmark}` has no such setting", place, hint)
-        meant = nearest(key, settings.spellings, ALIKE)
-        name = None if meant is None else settings.spellings[meant]
+        suggestion = nearest(key, settings.spellings, ALIKE)
+        name = None if suggestion is None else settings.spellings[suggestion]
     elif name in settings.steps:
         single = settings.steps[name]
         findings.error("E210", f"`{key}` is itself a list of values for `{single}`", place, f"sweep `{single}`")
@@ -181,15 +181,15 @@ def _values(reader: ValueReader, name: str | None, node: Node) -> Sequence[Node]
     return None if name is None else reader.axis(name, found)
 
 
-def read_axes(reader: ValueReader, written: Sequence[DeclaredAxes], base: Mapping[str, SettingValue]) -> Axes:
+def read_axes(reader: ValueReader, declared: Sequence[DeclaredAxes], base: Mapping[str, SettingValue]) -> Axes:
     """Return all axes with their values: first the axes in the sweep, then the axes from lists of steps. `--set` takes
     precedence."""
     axes = Axes()
-    for item in written:
+    for item in declared:
         axis = _read(reader, item, base, axes)
         if axis.rows:
             axes.axes.append(axis)
-    swept = {name for item in written for name in item.names}
+    swept = {name for item in declared for name in item.names}
     for steps, single in reader.settings.steps.items():
         _add_steps(reader, steps, single, single in swept, base, axes)
     return axes
@@ -218,19 +218,19 @@ def _distinct(
     reader: ValueReader, item: DeclaredAxes, rows: Sequence[SweepRow], pinned: bool, axes: Axes
 ) -> list[SweepRow]:
     seen: dict[Any, int] = {}
-    kept: list[SweepRow] = []
+    distinct: list[SweepRow] = []
     for index, row in enumerate(rows):
         node = item.columns[0][index]
         first = seen.setdefault(frozen_key(row), index)
         if first == index:
-            kept.append(row)
+            distinct.append(row)
         elif not pinned:
             text = ", ".join(f"{name} {value}" for name, value in zip(item.names, row, strict=True))
             place = ("first defined here", item.columns[0][first].span)
             reader.context.findings.error("E214", f"{text} is listed twice", node.span, "remove one of them", place)
         for name, column, value in zip(item.names, item.columns, row, strict=True):
             axes.nodes.setdefault((name, frozen_key(value)), column[index])
-    return kept
+    return distinct
 
 
 def _add_steps(
@@ -271,7 +271,7 @@ def _single_values(
     found: dict[Any, Any] = {}
     for index, raw in enumerate(values):
         node = nodes[index] if index < len(nodes) else (listed.node if listed else None)
-        cell = reader.canonical(single, raw, node, written=False) if node is not None else (raw,)
+        cell = reader.canonical(single, raw, node, from_plan=False) if node is not None else (raw,)
         if cell is None:
             continue
         if frozen_key(cell[0]) in found and node is not None:

@@ -112,7 +112,7 @@ def test_durations_inside_a_list_need_units_too() -> None:
 
 def test_values_in_a_required_models_field_are_read_alone() -> None:
     reader = Settings(Required())
-    assert reader.read("pause", ["1s", "500ms"], written=True) == [1.0, 0.5]
+    assert reader.read("pause", ["1s", "500ms"], from_plan=True) == [1.0, 0.5]
     with pytest.raises(InvalidSettings) as caught:
         reader.read("half", "4q")
     assert caught.value.problems[0].setting == "half"
