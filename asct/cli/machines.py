@@ -108,8 +108,8 @@ def _facts_from(path: Path, host: str) -> HostFacts:
         except StoreError as error:  # the argument is not a facts document
             raise UsageError(*error.diagnostics) from error
     found = load_files(path)
-    when = found.taken or datetime.fromtimestamp(path.stat().st_mtime, UTC)
-    return facts_of(found, _host_name(path), when, dated_by_file=found.taken is None)
+    when = found.taken_at or datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    return facts_of(found, _host_name(path), when, dated_by_file=found.taken_at is None)
 
 
 def _of_run(path: Path, host: str) -> HostFacts:

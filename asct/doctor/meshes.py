@@ -17,7 +17,7 @@ from asct.engine.services import Services
 from asct.engine.stop import StopRequest
 from asct.errors import HostError, HostLocked, Interrupted, NotMeasured
 from asct.facts.cmn.detect import KERNEL as WATCH
-from asct.facts.cmn.discover import REGISTERS, MeshSources, found, mesh_of, report
+from asct.facts.cmn.discover import REGISTERS, MeshSources, mesh_of, mesh_sources, report
 from asct.facts.cmn.kernel_output import KERNEL as READER
 from asct.facts.cmn.kernel_output import register_list
 from asct.facts.cmn.mesh import mesh_of_dump
@@ -98,14 +98,14 @@ class _MeshProbe:
         snapshot = probe(self.host, self.spec.workdir)
         now = datetime.now(UTC)
         when = stamp(now)
-        if not found(snapshot):
+        if not mesh_sources(snapshot):
             return MeshReading(snapshot, report(snapshot, self.spec.name, when))
         facts = facts_of(snapshot, self.spec.name, now)
         self.instruments = HostKernels(self.host, self.spec, self.ports, self.folder, facts)
         snapshot, problems = _registers(self.instruments, snapshot, self.asked)
         detection = None
         if self.asked.detect:
-            meshes = [(mesh_of(item), item.pmu) for item in found(snapshot)]
+            meshes = [(mesh_of(item), item.pmu) for item in mesh_sources(snapshot)]
             detection = detect(self.instruments, snapshot, meshes, self.progress, self.stop, when)
             snapshot = _with_commands(snapshot, {"cmn-cpus": CommandOutput(0, detection.kept)})
         return MeshReading(snapshot, report(snapshot, self.spec.name, when), problems, detection)
@@ -146,7 +146,7 @@ def _dumped(instruments: HostKernels, snapshot: Snapshot, asked: MeshQuery) -> t
     problems: list[Diagnostic] = []
     dumps: dict[str, CommandOutput] = {}
     hint = "the report shows data from the driver and the firmware instead"
-    for item in found(snapshot):
+    for item in mesh_sources(snapshot):
         said = dumps[f"{REGISTERS}{item.instance}"] = _dump(instruments, item, asked)
         if said.status != 0:
             message = f"cannot read the registers of mesh {item.instance}: {said.text}"

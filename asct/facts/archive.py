@@ -168,7 +168,7 @@ def read(path: Path) -> tuple[MemoryTree, list[str]]:
 
 
 def _take(archive: tarfile.TarFile, bounded: _Bounded, tree: MemoryTree, notes: list[str]) -> None:
-    held = 0
+    total = 0
     for member in _members(archive, notes):
         bounded.header_budget += USUAL_HEADER
         path = _path(member.name)
@@ -179,11 +179,11 @@ def _take(archive: tarfile.TarFile, bounded: _Bounded, tree: MemoryTree, notes: 
         elif len(path) > DEEPEST_PATH:
             notes.append(f"skipped a member nested too deeply: {member.name[:100]}")
         elif member.isfile():
-            if member.size > MOST_FILE or held + member.size > MOST_BYTES:
+            if member.size > MOST_FILE or total + member.size > MOST_BYTES:
                 notes.append(f"skipped a file that is too large: {member.name[:100]}")
                 continue
             data = _content(archive, member, bounded)
-            held += len(data)
+            total += len(data)
             tree.add(path, TreeEntry("file"), data)
         elif member.issym():
             tree.add(path, TreeEntry("link", member.linkname))

@@ -72,12 +72,12 @@ def block_devices(snapshot: Snapshot, gaps: UnknownFacts) -> list[BlockDevice]:
         targets=_targets(snapshot),
         holders=_holders(texts),
     )
-    made: list[BlockDevice] = []
+    devices: list[BlockDevice] = []
     for name, files in texts.items():
         bound = whole(files.get("size")) or _kind(name, files, where.get(f"{BLOCK}/{name}")) not in ("loop", "virtual")
         if bound and "size" in files and files.get("hidden", "0") == "0":
-            made += [_disk(name, files, context, gaps), *_partitions(name, files, context)]
-    return made
+            devices += [_disk(name, files, context, gaps), *_partitions(name, files, context)]
+    return devices
 
 
 def _disk(name: str, files: Mapping[str, str], context: _BlockContext, gaps: UnknownFacts) -> BlockDevice:
@@ -88,7 +88,7 @@ def _disk(name: str, files: Mapping[str, str], context: _BlockContext, gaps: Unk
     main = owners[0].place if len(owners) == 1 else place if not owners else None
     transport = _transport(name, place, udev, owners)
     values = {**_identity(files, udev), **_queue(files), **_health(name, owners, gaps)}
-    made = BlockDevice(
+    disk = BlockDevice(
         name=name,
         kind=kind,
         size_bytes=_size(files.get("size")),
@@ -108,17 +108,17 @@ def _disk(name: str, files: Mapping[str, str], context: _BlockContext, gaps: Unk
         **values,
     )
     for field in _WANTED if kind == "disk" else ():
-        gaps.known(f"block_devices.{name}.{field}", getattr(made, field), context.reason)
-    return made
+        gaps.known(f"block_devices.{name}.{field}", getattr(disk, field), context.reason)
+    return disk
 
 
 def _partitions(disk: str, files: Mapping[str, str], context: _BlockContext) -> list[BlockDevice]:
     """Return the partitions of a disk in numerical order."""
     numbers = {path.partition("/")[0]: whole(text) for path, text in files.items() if path.endswith("/partition")}
-    made = []
+    partitions = []
     for name, _ in sorted(numbers.items(), key=lambda item: (item[1] or 0, item[0])):
         inner = {path[len(name) + 1 :]: text for path, text in files.items() if path.startswith(f"{name}/")}
-        made.append(
+        partitions.append(
             BlockDevice(
                 name=name,
                 kind="partition",
@@ -128,7 +128,7 @@ def _partitions(disk: str, files: Mapping[str, str], context: _BlockContext) -> 
                 **_use(name, inner, context),
             )
         )
-    return made
+    return partitions
 
 
 def _kind(name: str, files: Mapping[str, str], place: DeviceLocation | None) -> str:
@@ -182,31 +182,31 @@ def _use(name: str, files: Mapping[str, str], context: _BlockContext) -> dict[st
 
 
 def _targets(snapshot: Snapshot) -> dict[str, list[str]]:
-    made: dict[str, list[str]] = {}
+    targets: dict[str, list[str]] = {}
     for line in mounts.lines(snapshot):
         for key in (line.device, line.source):
-            made.setdefault(key, []).append(line.target)
-    return made
+            targets.setdefault(key, []).append(line.target)
+    return targets
 
 
 def _holders(texts: Mapping[str, Mapping[str, str]]) -> dict[str, list[str]]:
     """Return the devices built on each device. They are derived from the `slaves` folders, which list the components of
     each device."""
-    made: dict[str, list[str]] = {}
+    holders: dict[str, list[str]] = {}
     for name, files in texts.items():
         for path in files:
             parts = path.split("/")
             if parts[0] == "slaves" and len(parts) == 3:
-                made.setdefault(parts[1], []).append(name)
-    return made
+                holders.setdefault(parts[1], []).append(name)
+    return holders
 
 
 def _udev(snapshot: Snapshot) -> dict[str, dict[str, str]]:
-    made: dict[str, dict[str, str]] = {}
+    properties: dict[str, dict[str, str]] = {}
     for line in (snapshot.command_output("udev") or "").split("\n"):
         if match := _UDEV.fullmatch(line):
-            made.setdefault(match[1], {})[match[2]] = match[3].strip()
-    return made
+            properties.setdefault(match[1], {})[match[2]] = match[3].strip()
+    return properties
 
 
 def _controllers(
@@ -292,14 +292,14 @@ def controllers(snapshot: Snapshot, places: Mapping[str, DeviceLocation]) -> lis
     """Return all NVMe controllers, ordered by name."""
     logs, reasons, otherwise = _logs(snapshot)
     celsius = temperatures(snapshot, places)
-    made = []
+    drives = []
     for name, texts in folders(snapshot, NVME).items():
         log = logs.get(name)
         values = _health_values(log) if log is not None else {}
         if values.get("celsius") is None:
             values["celsius"] = celsius.get(name)
         known = any(value is not None for value in values.values())
-        made.append(
+        drives.append(
             NvmeController(
                 name=name,
                 texts=texts,
@@ -308,7 +308,7 @@ def controllers(snapshot: Snapshot, places: Mapping[str, DeviceLocation]) -> lis
                 reason=None if log is not None else reasons.get(name, otherwise),
             )
         )
-    return made
+    return drives
 
 
 def temperatures(snapshot: Snapshot, places: Mapping[str, DeviceLocation]) -> dict[str, float]:
@@ -316,13 +316,13 @@ def temperatures(snapshot: Snapshot, places: Mapping[str, DeviceLocation]) -> di
 
     Reading the sensor does not require root (drivers/nvme/host/hwmon.c: temp1 is the composite temperature).
     """
-    made: dict[str, float] = {}
+    celsius: dict[str, float] = {}
     for at, place in places.items():
         match = _HWMON.search(place.path) if at.startswith("/sys/class/hwmon/") else None
         value = whole(snapshot.text(f"{at}/temp1_input"))
         if match and value is not None:
-            made[match[1]] = value / 1000
-    return made
+            celsius[match[1]] = value / 1000
+    return celsius
 
 
 def _logs(snapshot: Snapshot) -> tuple[dict[str, dict[str, Any]], dict[str, str], str]:
@@ -334,9 +334,9 @@ def _logs(snapshot: Snapshot) -> tuple[dict[str, dict[str, Any]], dict[str, str]
     logs: dict[str, dict[str, Any]] = {}
     waited_for = list(bodies)[-1:] if late else []
     for name, lines in bodies.items():
-        said = json_object("\n".join(lines))
-        if said is not None:
-            logs[name] = said
+        log = json_object("\n".join(lines))
+        if log is not None:
+            logs[name] = log
         else:
             reasons[name] = f"nvme {LATE}" if name in waited_for else "the drive did not return its health log"
     return logs, reasons, f"nvme {LATE} before this drive was queried" if late else NEEDS_ROOT
@@ -366,12 +366,12 @@ def _health_values(log: Mapping[str, Any]) -> dict[str, Any]:
     """Convert the values in an nvme-cli log to degrees Celsius and bytes. The log contains temperatures in kelvins, and
     amounts of data in units of 512,000 bytes."""
     kelvins = _number(log.get("temperature"))
-    made: dict[str, Any] = {field: _number(log.get(name)) for field, name in _FROM_LOG.items()}
-    made["celsius"] = None if kelvins is None else float(kelvins - _ABSOLUTE_ZERO)
+    values: dict[str, Any] = {field: _number(log.get(name)) for field, name in _FROM_LOG.items()}
+    values["celsius"] = None if kelvins is None else float(kelvins - _ABSOLUTE_ZERO)
     for field, name in (("read_bytes", "data_units_read"), ("written_bytes", "data_units_written")):
         units = _number(log.get(name))
-        made[field] = None if units is None else units * UNIT_BYTES
-    return made
+        values[field] = None if units is None else units * UNIT_BYTES
+    return values
 
 
 def _number(value: object) -> int | None:

@@ -23,10 +23,10 @@ def bounded(facts: HostFacts) -> HostFacts:
     long = {path: length for path, length in _long(facts, "") if not path.startswith("unknown.")}
     if not long:
         return facts
-    made = _cut(facts.model_dump(by_alias=True))
+    body = _cut(facts.model_dump(by_alias=True))
     for path, length in long.items():
-        made["unknown"][path] = f"{length - LONGEST} more characters omitted"
-    return HostFacts.model_validate(made)
+        body["unknown"][path] = f"{length - LONGEST} more characters omitted"
+    return HostFacts.model_validate(body)
 
 
 def _any_long(facts: HostFacts) -> bool:

@@ -93,8 +93,8 @@ def _joined(kinds: Caches) -> Caches:
     full: dict[tuple[int, str, int], CacheKind] = {}
     for kind, instances in kinds.items():
         detailed = any((kind.line, kind.ways, kind.sets))
-        alike = full.setdefault((kind.level, kind.type, kind.size), kind)
-        joined.setdefault(kind if detailed else alike, []).extend(instances)
+        first = full.setdefault((kind.level, kind.type, kind.size), kind)
+        joined.setdefault(kind if detailed else first, []).extend(instances)
     return joined
 
 
@@ -155,7 +155,7 @@ def caches(every: Caches, cpus: Cpus, gaps: UnknownFacts) -> list[Cache]:
     """Return the caches of the first online CPU that has any, from the lowest level up. Caches of unknown size are
     omitted."""
     first = min((min(one) for one in shared(every)), default=cpus.online[0] if cpus.online else 0)
-    kept = [
+    listed = [
         Cache(
             level=kind.level,
             type=cast(CacheType, kind.type),
@@ -167,7 +167,7 @@ def caches(every: Caches, cpus: Cpus, gaps: UnknownFacts) -> list[Cache]:
         for kind, instances in every.items()
         if kind.size and (not instances or any(first in one for one in instances))
     ]
-    return gaps.known("caches", kept, f"{CPU} lists no caches with known sizes")
+    return gaps.known("caches", listed, f"{CPU} lists no caches with known sizes")
 
 
 def cache_size(text: str | None) -> int | None:

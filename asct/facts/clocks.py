@@ -24,11 +24,11 @@ def idle(snapshot: Snapshot, what: str, gaps: UnknownFacts) -> str | None:
     """Return the current cpuidle `driver` or `governor`. Older Linux kernels report the governor only in a read-only
     file."""
     texts = [snapshot.line(f"{CPU}/cpuidle/current_{what}{suffix}") for suffix in ("", "_ro")]
-    said = next((text for text in texts if text and text != "none"), None)
-    if said is None and "none" in texts:
+    name = next((text for text in texts if text and text != "none"), None)
+    if name is None and "none" in texts:
         gaps.not_applicable(f"cpu.idle_{what}", "the Linux kernel has no cpuidle driver or governor")
         return None
-    return gaps.known(f"cpu.idle_{what}", said, "the Linux kernel has no cpuidle support")
+    return gaps.known(f"cpu.idle_{what}", name, "the Linux kernel has no cpuidle support")
 
 
 def idle_states(cpus: Cpus, gaps: UnknownFacts) -> list[IdleState]:
@@ -93,12 +93,12 @@ def policies(snapshot: Snapshot, cpus: Cpus, gaps: UnknownFacts) -> list[Frequen
     for match in _NOW.finditer(snapshot.command_output("clocks") or ""):
         if int(match[1]) in folders:
             folders[int(match[1])]["scaling_cur_freq"] = match[2]
-    made: dict[tuple[int, ...], FrequencyPolicy] = {}
+    by_cpus: dict[tuple[int, ...], FrequencyPolicy] = {}
     for number, texts in sorted(folders.items()):
         if policy := _policy(number, texts, cpus):
-            made.setdefault(tuple(policy.cpus), policy)
-    gaps.known("cpu.policies", made, "the Linux kernel has no cpufreq support")
-    return [made[key] for key in sorted(made)]
+            by_cpus.setdefault(tuple(policy.cpus), policy)
+    gaps.known("cpu.policies", by_cpus, "the Linux kernel has no cpufreq support")
+    return [by_cpus[key] for key in sorted(by_cpus)]
 
 
 def _policy(number: int, texts: FileTexts, cpus: Cpus) -> FrequencyPolicy | None:

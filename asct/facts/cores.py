@@ -167,10 +167,10 @@ def _packages(cpus: Cpus) -> dict[int, Hashable]:
         elif (printed := _printed(cpus, cpu, "physical id", "package")) is not None:
             keys[cpu] = ("cpuinfo", printed)
     members = {key: frozenset(cpu for cpu, one in keys.items() if one == key) for key in set(keys.values())}
-    apart = [cpu for cpu in siblings if cpu in keys and siblings[cpu] not in (keys[cpu], members[keys[cpu]])]
-    if apart:
+    contradictory = [cpu for cpu in siblings if cpu in keys and siblings[cpu] not in (keys[cpu], members[keys[cpu]])]
+    if contradictory:
         cpus.gaps.contradiction(
-            f"the package numbers of CPUs {format_cpulist(apart)} contradict {_PACKAGE[1][1]}; "
+            f"the package numbers of CPUs {format_cpulist(contradictory)} contradict {_PACKAGE[1][1]}; "
             "asct uses the package numbers"
         )
     return keys

@@ -44,7 +44,7 @@ def processors(snapshot: Snapshot, gaps: UnknownFacts) -> Processors:
     flags = next((text for name in ("flags", "Features", "features") if (text := info.common.get(name))), "").split()
     smt = snapshot.line(f"{CPU}/smt/control")
     active = whole(snapshot.text(f"{CPU}/smt/active"))
-    made = Cpu(
+    cpu = Cpu(
         cpus=len(present) or None,
         online=online,
         offline=sorted(set(present) - set(online)),
@@ -78,7 +78,7 @@ def processors(snapshot: Snapshot, gaps: UnknownFacts) -> Processors:
         nohz_full=_kernel_list(snapshot, "nohz_full", gaps),
         quota=groups.quota(snapshot, gaps),
     )
-    return Processors(made, caches.caches(every, cpus, gaps), caches.cache_levels(every, gaps))
+    return Processors(cpu, caches.caches(every, cpus, gaps), caches.cache_levels(every, gaps))
 
 
 def _online(snapshot: Snapshot, texts: dict[int, dict[str, str]], printed: list[int], gaps: UnknownFacts) -> list[int]:
@@ -114,7 +114,7 @@ def _names(what: CoreKinds, gaps: UnknownFacts) -> dict[str, str | None]:
         "microarchitecture": [one.family or one.microarchitecture for one in designs],
         "instruction_set": [one.instruction_set for one in designs],
     }
-    names = {name: ", ".join(dict.fromkeys(one for one in said if one)) or None for name, said in of_all.items()}
+    names = {name: ", ".join(dict.fromkeys(one for one in values if one)) or None for name, values in of_all.items()}
     found = {"vendor": designs[0].vendor, "model": designs[0].model, **names}
     numbers = ", ".join(f"{name} 0x{value:x}" for name, value in designs[0].numbers)
     why = f"asct does not know the identification numbers {numbers}" if numbers else "not reported by /proc/cpuinfo"
@@ -150,18 +150,18 @@ def _sve(snapshot: Snapshot, flags: list[str], gaps: UnknownFacts) -> int | None
 
 
 def _bogomips(printed: Mapping[str, str], gaps: UnknownFacts) -> float | None:
-    said = next((text for name in _BOGOMIPS if (text := printed.get(name))), None)
-    return gaps.known("cpu.bogomips", real(said), "not reported by /proc/cpuinfo")
+    bogomips = next((text for name in _BOGOMIPS if (text := printed.get(name))), None)
+    return gaps.known("cpu.bogomips", real(bogomips), "not reported by /proc/cpuinfo")
 
 
 def _address_bits(printed: Mapping[str, str], gaps: UnknownFacts) -> dict[str, int | None]:
     """Return the widths of physical and virtual addresses in bits, which the Linux kernel reports on x86 and
     LoongArch."""
-    said = printed.get("address sizes") or printed.get("Address Sizes") or ""
-    match = _ADDRESSES.fullmatch(said)
+    sizes = printed.get("address sizes") or printed.get("Address Sizes") or ""
+    match = _ADDRESSES.fullmatch(sizes)
     fields = ("physical_address_bits", "virtual_address_bits")
     for field in fields:
-        if match is None and printed and not said:
+        if match is None and printed and not sizes:
             gaps.not_applicable(f"cpu.{field}", "not reported by the Linux kernel on this architecture")
         elif match is None:
             gaps.note(f"cpu.{field}", "not reported by /proc/cpuinfo")

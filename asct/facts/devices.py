@@ -39,13 +39,13 @@ class DeviceLocation:
 
 def places(snapshot: Snapshot) -> dict[str, DeviceLocation]:
     """Return the locations of devices, keyed by path (`/sys/block/nvme0n1`). Malformed lines are skipped."""
-    made: dict[str, DeviceLocation] = {}
+    locations: dict[str, DeviceLocation] = {}
     for line in (snapshot.command_output("devices") or "").split("\n"):
         cells = line.split("|")
         if len(cells) >= 4 and cells[0].startswith("/sys/") and cells[1].startswith("/sys/"):
             at, path, first, second, *pci = cells
-            made[at] = _place(path, first, second, at.startswith("/sys/class/net/"), (pci + [""] * _FIELDS)[:6])
-    return made
+            locations[at] = _place(path, first, second, at.startswith("/sys/class/net/"), (pci + [""] * _FIELDS)[:6])
+    return locations
 
 
 def _place(path: str, first: str, second: str, interface: bool, pci: list[str]) -> DeviceLocation:

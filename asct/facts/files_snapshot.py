@@ -15,7 +15,7 @@ from asct.facts import archive
 from asct.facts.emulated import emulated, text_of
 from asct.facts.filetree import FileTree, FolderTree, Path_, SubTree, paths, resolve, texts
 from asct.facts.groups import roots
-from asct.facts.snapshot import KEPT, CommandOutput, Snapshot, kept
+from asct.facts.snapshot import KEPT, CommandOutput, Snapshot, stored_snapshot
 from asct.facts.sources import DUMPED, FILES, FOLDERS, GROUPS, FolderSet
 from asct.facts.unknown import real
 
@@ -24,7 +24,7 @@ _OLDEST_S = 1e9
 _MOST_ROOTS = 4
 
 
-def taken(tree: FileTree) -> datetime | None:
+def copied_at(tree: FileTree) -> datetime | None:
     """Return the time at which the files were copied: the boot time plus the uptime, or None if either is missing.
 
     The boot time is `btime` in /proc/stat, in seconds since 1970; the uptime is in /proc/uptime (proc(5)).
@@ -62,7 +62,7 @@ def load(place: Path) -> Snapshot:
         if not place.is_file():
             raise _refused(place, "it is neither a file nor a folder" if place.exists() else "it does not exist")
         with place.open("rb") as file:
-            found = kept(file.read(8 << 20).decode("utf-8", "replace"))
+            found = stored_snapshot(file.read(8 << 20).decode("utf-8", "replace"))
         return found or _machine(place, *archive.read(place))
     except OSError as error:
         raise _refused(place, error.strerror or str(error)) from error
@@ -80,17 +80,17 @@ def _machine(place: Path, tree: FileTree, notes: list[str]) -> Snapshot:
         named = ", ".join("/".join(top) or "." for top in tops[:5])
         raise _refused(place, f"it contains files from several machines: {named}")
     machine = SubTree(tree, tops[0])
-    if KEPT in machine.names(()) and (found := kept("".join(texts(machine, [(KEPT,)]).values()))):
+    if KEPT in machine.names(()) and (found := stored_snapshot("".join(texts(machine, [(KEPT,)]).values()))):
         return replace(found, notes=tuple(notes))
     left: dict[str, int] = {}
     commands = emulated(machine, left) | _commands(machine)
-    files = texts(machine, _wanted(machine, left))
+    files = texts(machine, _needed_files(machine, left))
     if machine.exhausted:
         notes = [*notes, _EXHAUSTED]
-    return Snapshot(files, commands, left, tuple(notes), taken(machine), dump=True)
+    return Snapshot(files, commands, left, tuple(notes), copied_at(machine), dump=True)
 
 
-def _wanted(tree: FileTree, left: dict[str, int]) -> Iterator[Path_]:
+def _needed_files(tree: FileTree, left: dict[str, int]) -> Iterator[Path_]:
     for pattern in FILES:
         yield from paths(tree, pattern)
     table = text_of(tree, "/proc/self/mounts") or text_of(tree, "/proc/mounts")

@@ -112,12 +112,12 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(fnmatch.translate(pattern))
 
 
-def texts(tree: FileTree, wanted: Iterable[Path_]) -> dict[str, str]:
+def texts(tree: FileTree, files: Iterable[Path_]) -> dict[str, str]:
     """Return the contents of the regular files that the paths lead to, keyed by absolute path. Unreadable files are
     omitted."""
     folders: dict[Path_, Path_ | None] = {}
     found = {}
-    for path in wanted:
+    for path in files:
         if path[:-1] not in folders:
             folders[path[:-1]] = resolve(tree, path[:-1])
         above = folders[path[:-1]]

@@ -49,8 +49,8 @@ def allowed(snapshot: Snapshot, gaps: UnknownFacts) -> list[int]:
 
 def quota(snapshot: Snapshot, gaps: UnknownFacts) -> float | None:
     """Return the lowest CPU limit of the account's control groups, in CPUs, or None if there is no limit."""
-    said = _printed(snapshot, "cpu-groups", _limits, "cpu.quota", gaps)
-    rows = [(int(time), int(period)) for time, period in _QUOTA.findall(said)]
+    lines = _printed(snapshot, "cpu-groups", _limits, "cpu.quota", gaps)
+    rows = [(int(time), int(period)) for time, period in _QUOTA.findall(lines)]
     return min((time / period for time, period in rows if period and time), default=None)
 
 
@@ -66,12 +66,12 @@ def _printed(
     snapshot: Snapshot, command: str, of_files: Callable[[Snapshot], Iterator[str]], field: str, gaps: UnknownFacts
 ) -> str:
     """Return the lines that a command prints on a host; for a dump, derive the lines from its files."""
-    said = snapshot.command_output(command)
-    if said is None and snapshot.text("/proc/self/cgroup") is not None:
-        said = "\n".join(of_files(snapshot))
-    if said is None:
+    output = snapshot.command_output(command)
+    if output is None and snapshot.text("/proc/self/cgroup") is not None:
+        output = "\n".join(of_files(snapshot))
+    if output is None:
         gaps.note(field, "the account's control groups could not be read")
-    return said or ""
+    return output or ""
 
 
 def _memory_limits(snapshot: Snapshot) -> Iterator[str]:

@@ -67,12 +67,12 @@ def _options(snapshot: Snapshot, gaps: UnknownFacts) -> dict[str, str]:
 
     Unset options have the value `n`. The quotes around strings are removed.
     """
-    made: dict[str, str] = {}
+    options: dict[str, str] = {}
     for line in (snapshot.command_output("kernel-options") or "").split("\n"):
         if match := _OPTION.fullmatch(line.strip()):
-            made[match[1]] = "n" if match[2] is None else match[2].strip('"')
+            options[match[1]] = "n" if match[2] is None else match[2].strip('"')
     why = "reported by neither /proc/config.gz nor a file in /boot or /lib/modules"
-    return dict(sorted(gaps.known("system.kernel_options", made, why).items()))
+    return dict(sorted(gaps.known("system.kernel_options", options, why).items()))
 
 
 def _security_modules(snapshot: Snapshot, gaps: UnknownFacts) -> list[str]:
@@ -94,8 +94,8 @@ def _lockdown(snapshot: Snapshot, gaps: UnknownFacts) -> str | None:
 
 def _mitigations(snapshot: Snapshot, gaps: UnknownFacts) -> dict[str, str]:
     folder = f"{VULNERABILITIES}/"
-    made = {path[len(folder) :]: snapshot.files[path].strip() for path in snapshot.beginning(folder)}
-    return gaps.known("system.mitigations", made, f"there is no {VULNERABILITIES}")
+    mitigations = {path[len(folder) :]: snapshot.files[path].strip() for path in snapshot.beginning(folder)}
+    return gaps.known("system.mitigations", mitigations, f"there is no {VULNERABILITIES}")
 
 
 def _resctrl(snapshot: Snapshot, gaps: UnknownFacts) -> bool | None:

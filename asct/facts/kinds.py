@@ -43,13 +43,13 @@ def kinds(snapshot: Snapshot, cpus: Cpus, policies: list[FrequencyPolicy]) -> Co
     known: dict[tuple[str | None, ...], Design] = {}
     keys: dict[int, tuple[Design, str | None]] = {}
     for cpu in cpus.online:
-        values, midr, apart = cpus.info.of(cpu), cpus.of(cpu).get(MIDR), lists.get(cpu)
-        alike = (midr, *(values.get(name) for name in data(__file__, "kernel.yaml")["identity"]))
-        if alike not in known:  # cached, because hundreds of CPUs may report the same values
-            known[alike] = design(values, midr)
-        if apart is None and midr is None and cpu not in cpus.info.own:
-            apart = cpus.of(cpu).get("cpu_capacity")
-        keys[cpu] = (known[alike], apart)
+        values, midr, group = cpus.info.of(cpu), cpus.of(cpu).get(MIDR), lists.get(cpu)
+        identity = (midr, *(values.get(name) for name in data(__file__, "kernel.yaml")["identity"]))
+        if identity not in known:  # cached, because hundreds of CPUs may report the same values
+            known[identity] = design(values, midr)
+        if group is None and midr is None and cpu not in cpus.info.own:
+            group = cpus.of(cpu).get("cpu_capacity")
+        keys[cpu] = (known[identity], group)
     of = numbered(keys)
     firsts = {kind: cpu for cpu, kind in reversed(of.items())}
     return CoreKinds(of, [_named(keys[firsts[kind]][0], lists.get(firsts[kind])) for kind in sorted(firsts)])
@@ -118,13 +118,13 @@ def core_kinds(
     found: CoreKinds, cores: Mapping[int, int], cpus: Cpus, policies: list[FrequencyPolicy]
 ) -> list[CoreKind]:
     """Return the kinds of cores as facts. The clock range of a kind, in Hz, spans the policies of its CPUs."""
-    made = []
+    facts = []
     for number, one in enumerate(found.designs):
         members = [cpu for cpu, kind in found.of.items() if kind == number]
         threads = Counter(cores[cpu] for cpu in members if cpu in cores)
         own = [policy for policy in policies if set(policy.cpus) & set(members)]
         capacities = [value for cpu in members if (value := whole(cpus.of(cpu).get("cpu_capacity"))) is not None]
-        made.append(
+        facts.append(
             CoreKind(
                 microarchitecture=one.microarchitecture,
                 model=one.model,
@@ -138,4 +138,4 @@ def core_kinds(
                 capacity=max(capacities, default=None),
             )
         )
-    return made
+    return facts

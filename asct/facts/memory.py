@@ -42,16 +42,16 @@ def described(snapshot: Snapshot, virtualization: str | None, gaps: UnknownFacts
 
 
 def _summed(devices: Sequence[MemoryDevice], virtualization: str | None, gaps: UnknownFacts) -> dict[str, Any]:
-    made: dict[str, Any] = {}
+    totals: dict[str, Any] = {}
     for field, of in (("channels", lambda: len(smbios.channels_of(devices))),
                       ("theoretical_bandwidth", lambda: smbios.peak_of(devices))):  # fmt: skip
         try:
             if virtualization not in (None, "none"):
                 raise ValueError("a virtual machine's firmware does not describe the host's memory")
-            made[field] = of()
+            totals[field] = of()
         except ValueError as error:
             gaps.note(f"memory.{field}", str(error))
-    return made
+    return totals
 
 
 def _module(one: MemoryDevice, devices: Sequence[MemoryDevice]) -> MemoryModule:
@@ -122,12 +122,12 @@ def memory(snapshot: Snapshot, virtualization: str | None, gaps: UnknownFacts) -
     )
 
 
-def _groups(said: str) -> list[tuple[int, int]]:
+def _groups(text: str) -> list[tuple[int, int]]:
     """Return the limit and the remaining bytes for each of the account's control groups that limits memory.
 
     Reclaimable file cache does not count as used.
     """
-    rows = _ROOM.findall(said)
+    rows = _ROOM.findall(text)
     return [(int(limit), max(0, int(limit) - int(used) + int(cached or 0))) for limit, used, cached in rows]
 
 
@@ -179,11 +179,11 @@ def nodes(snapshot: Snapshot, gaps: UnknownFacts) -> list[NumaNode]:
         if (match := _NODE_NAME.fullmatch(name)) and any(known in files for known in _NODE_FILES)
     }
     gaps.known("nodes", texts, f"{NODE} lists no nodes")
-    made = [_node(number, texts[number], gaps) for number in sorted(texts)]
-    _compare(made, gaps)
-    if made and not any(node.firmware for node in made):
+    found = [_node(number, texts[number], gaps) for number in sorted(texts)]
+    _compare(found, gaps)
+    if found and not any(node.firmware for node in found):
         gaps.note("nodes.firmware", "the firmware provides no ACPI HMAT")
-    return made
+    return found
 
 
 def _compare(nodes: list[NumaNode], gaps: UnknownFacts) -> None:

@@ -76,17 +76,17 @@ def mounts(snapshot: Snapshot, gaps: UnknownFacts) -> list[Mount]:
     """
     if snapshot.text("/proc/self/mountinfo") is None:
         gaps.note("mounts", "/proc/self/mountinfo is missing")
-    seen = {line.target: line for line in lines(snapshot)}
+    topmost = {line.target: line for line in lines(snapshot)}
     sizes, why = _sizes(snapshot)
-    shared = {line.device: sizes[target] for target, line in seen.items() if target in sizes}
-    made = []
-    for line in seen.values():
+    shared = {line.device: sizes[target] for target, line in topmost.items() if target in sizes}
+    visible = []
+    for line in topmost.values():
         if line.type in _OF_THE_KERNEL or line.target.startswith(("/proc/", "/sys/")):
             continue
         size, free = sizes.get(line.target) or shared.get(line.device, (None, None))
         if size is None:
             gaps.note(f"mounts.{line.target}.size_bytes", why)
-        made.append(
+        visible.append(
             Mount(
                 source=_SERVER.sub("***", line.source) if re.search(":/|^//", line.source) else line.source,
                 target=line.target,
@@ -96,7 +96,7 @@ def mounts(snapshot: Snapshot, gaps: UnknownFacts) -> list[Mount]:
                 free_bytes=free,
             )
         )
-    return made
+    return visible
 
 
 def _sizes(snapshot: Snapshot) -> tuple[dict[str, tuple[int | None, int | None]], str]:

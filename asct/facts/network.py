@@ -58,7 +58,7 @@ def network(snapshot: Snapshot, arch: str | None, gaps: UnknownFacts) -> Network
     gaps.known("network.addresses", addresses, "the program `ip` is missing")
     where = places(snapshot)
     routes = _routes(snapshot.command_output("routes"), arch)
-    made = [_interface(name, files, where.get(f"{NET}/{name}"), addresses, gaps) for name, files in texts.items()]
+    interfaces = [_interface(name, files, where.get(f"{NET}/{name}"), addresses, gaps) for name, files in texts.items()]
     members: dict[str, list[str]] = {}
     for name, files in texts.items():
         if upper := fields(files.get("master/uevent"), "=").get("INTERFACE"):
@@ -70,7 +70,7 @@ def network(snapshot: Snapshot, arch: str | None, gaps: UnknownFacts) -> Network
         namespace=_namespace(snapshot, gaps),
         namespaces=_namespaces(snapshot.command_output("network-namespaces"), gaps),
         aliases=_aliases(snapshot.command_output("addresses")),
-        interfaces=[one.model_copy(update={"members": members.get(one.name, [])}) for one in made],
+        interfaces=[one.model_copy(update={"members": members.get(one.name, [])}) for one in interfaces],
     )
 
 
@@ -119,9 +119,9 @@ def _kind(files: Mapping[str, str], hardware: bool) -> str:
     return "veth" if files.get("iflink", "") != files.get("ifindex", "") else "other"
 
 
-def _addresses(said: str | None) -> list[_Address]:
-    made = []
-    for line in (said or "").split("\n"):
+def _addresses(output: str | None) -> list[_Address]:
+    addresses = []
+    for line in (output or "").split("\n"):
         match = _ADDRESS.match(line)
         if not match:
             continue
@@ -130,14 +130,14 @@ def _addresses(said: str | None) -> list[_Address]:
         lasting = "global" in words and not {"temporary", "deprecated", "tentative"} & set(words)
         with suppress(ValueError):
             address = ipaddress.ip_interface(f"{text}/{prefix}")
-            made.append(_Address(name, 6 if family == "inet6" else 4, address.with_prefixlen, lasting))
-    return made
+            addresses.append(_Address(name, 6 if family == "inet6" else 4, address.with_prefixlen, lasting))
+    return addresses
 
 
-def _routes(said: str | None, arch: str | None) -> list[_Route]:
+def _routes(output: str | None, arch: str | None) -> list[_Route]:
     """Parse the default routes and sort them by metric, skipping malformed lines."""
-    made = []
-    for line in (said or "").split("\n"):
+    routes = []
+    for line in (output or "").split("\n"):
         path, _, text = line.partition(":")
         words = text.split()
         with suppress(ValueError, IndexError):
@@ -149,8 +149,8 @@ def _routes(said: str | None, arch: str | None) -> list[_Route]:
                 raw = bytes.fromhex(words[2])
                 gateway = str(ipaddress.IPv4Address(raw if arch in BIG_ENDIAN else raw[::-1]))
             if not flags & _REJECT:
-                made.append(_Route(6 if path == _SIX else 4, name, gateway if flags & _GATEWAY else None, metric))
-    return sorted(made, key=lambda route: route.metric)
+                routes.append(_Route(6 if path == _SIX else 4, name, gateway if flags & _GATEWAY else None, metric))
+    return sorted(routes, key=lambda route: route.metric)
 
 
 def _own(
@@ -167,24 +167,24 @@ def _own(
     return None
 
 
-def _aliases(said: str | None) -> dict[str, list[str]]:
+def _aliases(output: str | None) -> dict[str, list[str]]:
     """Return the names that /etc/hosts assigns to each address of the host (hosts(5))."""
-    made: dict[str, list[str]] = {}
-    for line in (said or "").split("\n"):
+    aliases: dict[str, list[str]] = {}
+    for line in (output or "").split("\n"):
         mark, address, *names = [*line.split()[:64], "", ""]
         with suppress(ValueError):
             if mark == "hosts":
-                known = made.setdefault(str(ipaddress.ip_address(address)), [])
+                known = aliases.setdefault(str(ipaddress.ip_address(address)), [])
                 known += [name for name in dict.fromkeys(names) if name and name not in known]
-    return made
+    return aliases
 
 
-def _namespaces(said: str | None, gaps: UnknownFacts) -> list[NetworkNamespace]:
+def _namespaces(output: str | None, gaps: UnknownFacts) -> list[NetworkNamespace]:
     """Parse the named network namespaces from lines of the form `INODE PATH`. A line `own PATH` marks the namespace of
     the process that read them."""
-    if said is None:
+    if output is None:
         gaps.note("network.namespaces", "the names of network namespaces were not read")
-    rows = [line.strip().partition(" ")[::2] for line in (said or "").split("\n")]
+    rows = [line.strip().partition(" ")[::2] for line in (output or "").split("\n")]
     own = {path for word, path in rows if word == "own"}
     return [
         NetworkNamespace(name=path.rpartition("/")[2], inode=int(word), own=path in own, path=path)
@@ -194,13 +194,13 @@ def _namespaces(said: str | None, gaps: UnknownFacts) -> list[NetworkNamespace]:
 
 
 def _namespace(snapshot: Snapshot, gaps: UnknownFacts) -> str | None:
-    said = snapshot.command_output("network-namespace")
+    output = snapshot.command_output("network-namespace")
     pids = (snapshot.command_output("namespaces") or "").split("\n")[0]
-    if said == "own":
+    if output == "own":
         return "own"
-    if said == "first" and pids == _FIRST_PIDS:
+    if output == "first" and pids == _FIRST_PIDS:
         return "host"
-    if said == "unreadable" and whole(snapshot.command_output("id")) != 0:
+    if output == "unreadable" and whole(snapshot.command_output("id")) != 0:
         gaps.note("network.namespace", NEEDS_ROOT)
     else:
         gaps.note("network.namespace", "the network namespace of the first process cannot be read")

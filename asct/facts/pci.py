@@ -35,7 +35,7 @@ def functions(
         if address is not None:
             names.setdefault(address, []).append(name)
     lines = (snapshot.command_output("pci") or "").split("\n")
-    found = {made.address: made for line in lines if (made := _function(line.split("|"), names))}
+    found = {function.address: function for line in lines if (function := _function(line.split("|"), names))}
     gaps.known("pci", found, "the Linux kernel lists no drive controllers, network interfaces or GPUs on the PCI bus")
     return [found[address] for address in sorted(found)]
 

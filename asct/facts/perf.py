@@ -74,14 +74,14 @@ def counters(snapshot: Snapshot, gaps: UnknownFacts) -> int | None:
 
     If the number differs between the kinds of CPUs, return the smallest one.
     """
-    said = snapshot.command_output("counters") or ""
-    numbers = [int(text, 16).bit_count() if word == "bitmap" else whole(text) for word, text in _GENERIC.findall(said)]
-    for total, mask in _ARM.findall(said):
+    log = snapshot.command_output("counters") or ""
+    numbers = [int(text, 16).bit_count() if word == "bitmap" else whole(text) for word, text in _GENERIC.findall(log)]
+    for total, mask in _ARM.findall(log):
         bits = cpu_mask(mask)
         numbers.append(int(total) - 1 if bits is None else sum(bit < _CYCLE_COUNTER for bit in bits))
     known = [number for number in numbers if number]
     if not known:
-        denied = "not permitted" in said and whole(snapshot.command_output("id")) != 0
+        denied = "not permitted" in log and whole(snapshot.command_output("id")) != 0
         reason = "no file reports it, and the entry in the Linux kernel log has been overwritten"
         gaps.note("perf.counters", NEEDS_ROOT if denied else reason)
     return min(known, default=None)
@@ -109,13 +109,13 @@ def thermal(snapshot: Snapshot, gaps: UnknownFacts) -> list[Thermal]:
     """Return the temperature sensors, with names such as `coretemp Core 0` or `acpitz`. A thermal zone that also
     appears in hwmon is listed only once."""
     where = places(snapshot)
-    made = [_zone(files) for files in folders(snapshot, ZONES).values() if files.get("type")]
+    sensors = [_zone(files) for files in folders(snapshot, ZONES).values() if files.get("type")]
     for name, files in folders(snapshot, HWMON).items():
         place = where.get(f"{HWMON}/{name}")
         if place is None or "/thermal_zone" not in place.path:
-            made += _chip(files)
-    gaps.known("thermal", made, "the Linux kernel reports no temperature sensors")
-    return sorted(made, key=lambda one: one.name)
+            sensors += _chip(files)
+    gaps.known("thermal", sensors, "the Linux kernel reports no temperature sensors")
+    return sorted(sensors, key=lambda one: one.name)
 
 
 def _zone(files: Mapping[str, str]) -> Thermal:

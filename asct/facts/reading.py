@@ -35,15 +35,15 @@ def limits(snapshot: Snapshot, gaps: UnknownFacts) -> dict[str, int | None]:
     None means unlimited. The limits are those of sessions opened by the transport; other logins may have different
     limits.
     """
-    made: dict[str, int | None] = {}
+    soft: dict[str, int | None] = {}
     for line in (snapshot.text("/proc/self/limits") or "").split("\n"):
         match = _LINE.fullmatch(line.strip())
         if match and match[1] in _NAMES:
-            made[_NAMES[match[1]]] = None if match[2] == "unlimited" else int(match[2])
+            soft[_NAMES[match[1]]] = None if match[2] == "unlimited" else int(match[2])
     for name in _NAMES.values():
-        if name not in made:
+        if name not in soft:
             gaps.note(f"limits.{name}", "not reported by /proc/self/limits")
-    return dict(sorted(made.items()))
+    return dict(sorted(soft.items()))
 
 
 _PRESSURE = re.compile(r"^some avg10=([0-9.]+)", re.MULTILINE | re.ASCII)
@@ -75,17 +75,17 @@ def reasons(left: Mapping[str, int]) -> dict[str, str]:
     `left` counts the omitted entries of a field, or the omitted lines of a file.
     """
     files: dict[str, dict[str, int]] = {}
-    made: dict[str, str] = {}
+    by_field: dict[str, str] = {}
     for name, count in left.items():
         if name.startswith("/"):
             field = next((field for start, field in FIELDS if name.startswith(start)), "system")
             files.setdefault(field, {})[name] = count
         else:
-            made[name] = f"too many entries: {count} omitted"
+            by_field[name] = f"too many entries: {count} omitted"
     for field, counts in files.items():
         reason = f"too many lines in {', '.join(counts)}: {sum(counts.values())} omitted"
-        made[field] = f"{made[field]}; {reason}" if field in made else reason
-    return made
+        by_field[field] = f"{by_field[field]}; {reason}" if field in by_field else reason
+    return by_field
 
 
 def _reasons_of_dump(snapshot: Snapshot, reasons: Mapping[str, str]) -> dict[str, str]:
@@ -158,8 +158,8 @@ def probe(host: Host, base: str) -> Snapshot:
     token = _token()
     answer = host.probe(script(), [token, base, ""], timeout_s=TIMEOUT_S)
     if f"{token} over" not in answer.stdout:
-        seen = (answer.stdout + answer.stderr)[-500:]
-        raise HostError(host.name, errors.strange_shell(host.name, "reading the facts", seen))
+        output = (answer.stdout + answer.stderr)[-500:]
+        raise HostError(host.name, errors.strange_shell(host.name, "reading the facts", output))
     return from_output(answer.stdout, token)
 
 
@@ -175,7 +175,7 @@ def facts_of(snapshot: Snapshot, host: str, when: datetime, *, dated_by_file: bo
     chips = cpu.processors(snapshot, gaps)
     drives = blocks.block_devices(snapshot, gaps)
     net = network.network(snapshot, machine.arch, gaps)
-    made = HostFacts(
+    facts = HostFacts(
         host=host,
         collected_at=stamp(when),
         dated_by_file=dated_by_file,
@@ -204,4 +204,4 @@ def facts_of(snapshot: Snapshot, host: str, when: datetime, *, dated_by_file: bo
         contradictions=gaps.contradictions,
         notes=list(snapshot.notes),
     )
-    return bounded(made)
+    return bounded(facts)

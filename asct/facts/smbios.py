@@ -73,10 +73,10 @@ class MemoryDevice:
 def structures(snapshot: Snapshot) -> list[bytes]:
     """Return the structures of types 16 and 17 with their strings. Raises ValueError with the reason if there are
     none."""
-    said = snapshot.command_output("memory-devices")
-    if not said:
+    output = snapshot.command_output("memory-devices")
+    if not output:
         raise ValueError("the firmware describes no memory devices (SMBIOS type 17)")
-    lines = said.split("\n")
+    lines = output.split("\n")
     if UNREADABLE in lines:
         raise ValueError(NEEDS_ROOT)
     return [_raw(line) for line in lines]
@@ -84,10 +84,10 @@ def structures(snapshot: Snapshot) -> list[bytes]:
 
 def devices(snapshot: Snapshot) -> list[MemoryDevice]:
     """Return the memory devices. Raises ValueError with the reason if they cannot be read."""
-    made = [device(raw) for raw in structures(snapshot) if raw[:1] != bytes([_ARRAY])]
-    if not made:
+    modules = [device(raw) for raw in structures(snapshot) if raw[:1] != bytes([_ARRAY])]
+    if not modules:
         raise ValueError("the firmware describes no memory devices (SMBIOS type 17)")
-    return made
+    return modules
 
 
 def error_correction(snapshot: Snapshot) -> str | None:
@@ -126,8 +126,8 @@ def device(raw: bytes) -> MemoryDevice:
         ranks=(_number(body, 0x1B, 1) or 0) & 0xF or None,
         speed_mts=_speed(body, 0x20, 0x58),
         rated_mts=_speed(body, 0x15, 0x54),
-        manufacturer=_told(_string(strings, _number(body, 0x17, 1) or 0)),
-        part_number=_told(_string(strings, _number(body, 0x1A, 1) or 0)),
+        manufacturer=_known_text(_string(strings, _number(body, 0x17, 1) or 0)),
+        part_number=_known_text(_string(strings, _number(body, 0x1A, 1) or 0)),
     )
 
 
@@ -169,8 +169,8 @@ def _string(strings: Sequence[bytes], number: int) -> str:
     return strings[number - 1].decode("ascii", "replace").strip() if 0 < number <= len(strings) else ""
 
 
-def _told(text: str) -> str | None:
-    return None if text.lower() in _NAMES["untold"] else text
+def _known_text(text: str) -> str | None:
+    return None if text.lower() in _NAMES["unknown"] else text
 
 
 _DRAM_TECHNOLOGIES = frozenset({0x00, 0x01, 0x02, 0x03})

@@ -40,16 +40,16 @@ class Snapshot:
     names to results.
 
     `left` contains the numbers of items that were omitted to limit the output: folders for a fact (such as
-    `block_devices`), or lines in a file. `notes` describe problems with the source. `taken` is the time when the data
-    was read, or None if it is unknown. `dump` is true if the files were copied without asct; in that case, files that
-    are missing here may exist on the machine.
+    `block_devices`), or lines in a file. `notes` describe problems with the source. `taken_at` is the time when the
+    data was read, or None if it is unknown. `dump` is true if the files were copied without asct; in that case, files
+    that are missing here may exist on the machine.
     """
 
     files: Mapping[str, str] = field(default_factory=dict)
     commands: Mapping[str, CommandOutput] = field(default_factory=dict)
     left: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    taken: datetime | None = None
+    taken_at: datetime | None = None
     dump: bool = False
 
     def text(self, path: str) -> str | None:
@@ -109,7 +109,7 @@ def _moment(text: str) -> datetime | None:
         return None
 
 
-def kept(text: str) -> Snapshot | None:
+def stored_snapshot(text: str) -> Snapshot | None:
     """Parse a stored exchange; return None if the text is not an exchange."""
     token = token_of(text)
     return from_output(text, token) if token else None
@@ -147,11 +147,11 @@ class _SnapshotReader:
         self._kind, self._name = "", ""
         self._body: list[str] = []
         self._copies = 0
-        self._taken: datetime | None = None
+        self._taken_at: datetime | None = None
 
     def mark(self, kind: str, name: str, rest: str) -> None:
         if kind == "taken":  # `reading.collect` appends this line to a stored exchange
-            self._taken = _moment(name)
+            self._taken_at = _moment(name)
         if kind == "left":
             self._left[name] = self._left.get(name, 0) + (int(rest) if rest.isdecimal() and len(rest) < 20 else 1)
             return
@@ -175,7 +175,7 @@ class _SnapshotReader:
     def snapshot(self) -> Snapshot:
         self._close()
         files = {path: cleaned("\n".join(lines)) for path, lines in self._files.items()}
-        return Snapshot(files, self._commands, self._left, taken=self._taken)
+        return Snapshot(files, self._commands, self._left, taken_at=self._taken_at)
 
     def _close(self) -> None:
         if self._kind == "numbered":

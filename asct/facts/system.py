@@ -73,11 +73,11 @@ def device_tree(snapshot: Snapshot) -> dict[str, str]:
 def _of_device_tree(snapshot: Snapshot, container: str | None, gaps: UnknownFacts) -> Product:
     tree = device_tree(snapshot)
     maker, comma, _ = (tree.get("compatible") or "").split(" ")[0].partition(",")
-    made = Product(manufacturer=maker if comma else None, name=tree.get("model"), serial=tree.get("serial-number"))
+    product = Product(manufacturer=maker if comma else None, name=tree.get("model"), serial=tree.get("serial-number"))
     reason = "not reported by the device tree" if tree else _no_dmi(container)
     for field in Product.model_fields:
-        gaps.known(f"system.product.{field}", getattr(made, field), reason)
-    return made
+        gaps.known(f"system.product.{field}", getattr(product, field), reason)
+    return product
 
 
 def _no_dmi(container: str | None) -> str:
@@ -93,15 +93,15 @@ def firmware(snapshot: Snapshot, arch: str | None, container: str | None, gaps: 
         "description": "the Linux kernel has neither ACPI nor a device tree",
         "boot": "not reported in /sys/firmware",
     }
-    made = Firmware(
+    facts = Firmware(
         **{field: dmi(snapshot, name) for field, name in _FIRMWARE.items()},
         bmc_version=bmc,
         description=_description(snapshot),
         boot=_boot(snapshot, arch, container),
     )
     for field, reason in reasons.items():
-        gaps.known(f"system.firmware.{field}", getattr(made, field), reason)
-    return made
+        gaps.known(f"system.firmware.{field}", getattr(facts, field), reason)
+    return facts
 
 
 def _description(snapshot: Snapshot) -> Literal["acpi", "device-tree"] | None:
@@ -170,7 +170,7 @@ def system(snapshot: Snapshot, gaps: UnknownFacts) -> System:
     release = os_release(snapshot.text("/etc/os-release") or snapshot.text("/usr/lib/os-release"))
     container = _container(snapshot, gaps)
     provider, instance_type = cloud(snapshot, gaps)
-    made = System(
+    facts = System(
         hostname=hostname,
         arch=arch,
         byte_order=_byte_order(snapshot, arch),
@@ -189,21 +189,21 @@ def system(snapshot: Snapshot, gaps: UnknownFacts) -> System:
         **of_kernel(snapshot, container, gaps),
     )
     for field, source in _SOURCES.items():
-        gaps.known(f"system.{field}", getattr(made, field), f"not reported by {source}")
-    return made
+        gaps.known(f"system.{field}", getattr(facts, field), f"not reported by {source}")
+    return facts
 
 
 def _byte_order(snapshot: Snapshot, arch: str | None) -> Literal["little", "big"] | None:
     """Return the byte order that the Linux kernel reports (since 6.1), or the byte order of the architecture."""
-    said = snapshot.line("/sys/kernel/cpu_byteorder")
-    if said not in ("little", "big"):
-        said = None if arch is None else "big" if arch in BIG_ENDIAN else "little"
-    return cast(Literal["little", "big"] | None, said)
+    order = snapshot.line("/sys/kernel/cpu_byteorder")
+    if order not in ("little", "big"):
+        order = None if arch is None else "big" if arch in BIG_ENDIAN else "little"
+    return cast(Literal["little", "big"] | None, order)
 
 
-def libc(said: str | None, gaps: UnknownFacts) -> str | None:
+def libc(output: str | None, gaps: UnknownFacts) -> str | None:
     """Return the C library: `glibc 2.36` as printed by getconf(1), or `musl 1.2.4` as printed by musl's loader."""
-    text = said or ""
+    text = output or ""
     if match := re.match(r"glibc [\d.]{1,20}", text, re.ASCII):
         return match[0]
     if text.startswith("musl") and (match := re.search(r"^Version ([\d.]{1,20})", text, re.MULTILINE | re.ASCII)):

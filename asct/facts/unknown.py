@@ -120,20 +120,20 @@ def cpu_mask(text: str | None) -> list[int] | None:
 def folders(snapshot: Snapshot, above: str) -> dict[str, dict[str, str]]:
     """Return the contents of the files below each folder in `above`, without surrounding whitespace, sorted by folder
     and path."""
-    made: dict[str, dict[str, str]] = {}
+    contents: dict[str, dict[str, str]] = {}
     prefix = f"{above}/"
     for path in snapshot.beginning(prefix):
         name, slash, inner = path[len(prefix) :].partition("/")
         if slash:
-            made.setdefault(name, {})[inner] = snapshot.files[path].strip()
-    return made
+            contents.setdefault(name, {})[inner] = snapshot.files[path].strip()
+    return contents
 
 
 def present(snapshot: Snapshot) -> dict[str, bool] | None:
     """Return the checked paths that exist, each mapped to whether the account may read it. Return None if no path was
     checked."""
-    said = snapshot.command_output("present")
-    if said is None:
+    output = snapshot.command_output("present")
+    if output is None:
         return None
-    rows = [line.split(" ", 1) for line in said.split("\n")]
+    rows = [line.split(" ", 1) for line in output.split("\n")]
     return {row[1]: row[0] == "readable" for row in rows if len(row) == 2}

@@ -84,9 +84,9 @@ def test_a_kept_exchange_says_when_it_was_asked(tmp_path: Path) -> None:
     place = tmp_path / "snapshot.txt"
     text = "asct-0123456789abcdef files -\n/proc/loadavg:1 2 3\nasct-0123456789abcdef taken "
     place.write_text(f"{text}2026-11-01T04:28:13Z\n")
-    assert load(place).taken == datetime(2026, 11, 1, 4, 28, 13, tzinfo=UTC)
+    assert load(place).taken_at == datetime(2026, 11, 1, 4, 28, 13, tzinfo=UTC)
     place.write_text(f"{text}yesterday\n")
-    assert load(place).taken is None
+    assert load(place).taken_at is None
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_a_copy_of_proc_says_when_it_was_made(stat: str, uptime: str, taken: dat
     names = {"proc/stat": stat, "proc/uptime": uptime, "proc/sys/kernel/arch": "aarch64\n", "proc/loadavg": "1 2 3"}
     (tmp_path / "x.tar").write_bytes(tar_of(names))
     found = load(tmp_path / "x.tar")
-    assert found.taken == taken
+    assert found.taken_at == taken
     assert facts_of(found, "h", WHEN).system.arch == "aarch64"
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from asct.facts.reading import facts_of
-from asct.facts.snapshot import Snapshot, from_output, kept
+from asct.facts.snapshot import Snapshot, from_output, stored_snapshot
 from asct.facts.sources import CPU
 
 WHEN = datetime(2026, 1, 2, tzinfo=UTC)
@@ -48,8 +48,8 @@ def test_the_parts_of_an_output() -> None:
     assert found.text("/etc/os-release") == "NAME=x\n\nID=a:b"
     assert found.command_output("id") == "0"
     assert found.left == {"block_devices": 12, "/proc/self/mounts": 7}
-    assert kept(OUTPUT) == found
-    assert kept(OUTPUT[1:]) is None
+    assert stored_snapshot(OUTPUT) == found
+    assert stored_snapshot(OUTPUT[1:]) is None
 
 
 def test_what_cpus_have_in_common_is_written_out() -> None:

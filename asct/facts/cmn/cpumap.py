@@ -68,20 +68,20 @@ def with_cached(snapshot: Snapshot, meshes: Sequence[Mesh]) -> list[Mesh]:
     instead."""
     text = (snapshot.command_output("cmn-cpus") or "").strip()
     why = "CPU locations have not been detected yet; run `asct cmn --detect`"
-    kept = None
+    cached = None
     if text:
         why = "the cached CPU locations are unreadable; run `asct cmn --detect` again"
         with suppress(ValidationError):
-            kept = CachedCpuMap.model_validate_json(text)
-    if kept is not None and kept.holds_for != holds_for(snapshot, meshes):
-        kept = None
+            cached = CachedCpuMap.model_validate_json(text)
+    if cached is not None and cached.holds_for != holds_for(snapshot, meshes):
+        cached = None
         why = "the meshes, CPUs or firmware have changed since the last detection; run `asct cmn --detect` again"
-    if kept is None or not all(_inside(mesh, kept.places.get(mesh.instance, {})) for mesh in meshes):
+    if cached is None or not all(_inside(mesh, cached.places.get(mesh.instance, {})) for mesh in meshes):
         return [noted(mesh, {"cpus": why}) for mesh in meshes]
     return [
         noted(
-            mesh.model_copy(update={"cpus": kept.places.get(mesh.instance, {}), "detected_at": kept.detected_at}),
-            kept.unknown,
+            mesh.model_copy(update={"cpus": cached.places.get(mesh.instance, {}), "detected_at": cached.detected_at}),
+            cached.unknown,
         )
         for mesh in meshes
     ]

@@ -183,12 +183,12 @@ def places(verdicts: Mapping[int, PortMatch], meshes: Sequence[int]) -> dict[int
 
     A CPU that was not located is mapped to None in every mesh, because it may be in any of them.
     """
-    made: dict[int, dict[int, CpuPort | None]] = {mesh: {} for mesh in meshes}
+    locations: dict[int, dict[int, CpuPort | None]] = {mesh: {} for mesh in meshes}
     for cpu, verdict in sorted(verdicts.items()):
         at = verdict.watch
-        for mesh, cpus in made.items():
+        for mesh, cpus in locations.items():
             if at is None:
                 cpus[cpu] = None
             elif at.mesh == mesh:
                 cpus[cpu] = CpuPort(x=at.x, y=at.y, port=at.port, device=at.device, confidence=verdict.confidence)
-    return made
+    return locations

@@ -95,8 +95,8 @@ def grid(mesh: Mesh, width: int) -> list[str]:
 
 def cpus_by_place(mesh: Mesh) -> dict[tuple[int, int], list[int]]:
     """Return the CPUs with known locations, keyed by (x, y)."""
-    made: dict[tuple[int, int], list[int]] = {}
+    cpus: dict[tuple[int, int], list[int]] = {}
     for cpu, place in sorted(mesh.cpus.items()):
         if place is not None:
-            made.setdefault((place.x, place.y), []).append(cpu)
-    return made
+            cpus.setdefault((place.x, place.y), []).append(cpu)
+    return cpus

@@ -45,7 +45,7 @@ class MeshSources:
     """The reason why the registers could not be read."""
 
 
-def found(snapshot: Snapshot) -> list[MeshSources]:
+def mesh_sources(snapshot: Snapshot) -> list[MeshSources]:
     """Return the sources of each mesh, ordered by instance.
 
     The instance is the number that the driver assigns. Meshes that the driver does not know are numbered after those
@@ -74,10 +74,10 @@ def _dumps(snapshot: Snapshot) -> tuple[dict[int, str], dict[int, str]]:
     """Return the output of the `cmn` kernel for each mesh number, and the error messages of failed calls."""
     good: dict[int, str] = {}
     failed: dict[int, str] = {}
-    for name, said in snapshot.commands.items():
+    for name, output in snapshot.commands.items():
         match = re.fullmatch(rf"{REGISTERS}(\d{{1,3}})", name)
         if match is not None:
-            (good if said.status == 0 else failed)[int(match[1])] = said.text
+            (good if output.status == 0 else failed)[int(match[1])] = output.text
     return good, failed
 
 
@@ -99,11 +99,11 @@ def _owners(watched: list[Pmu], described: list[Region]) -> dict[int, Region]:
 
 def report(snapshot: Snapshot, host: str | None = None, collected_at: str | None = None) -> CmnReport:
     """Return the meshes of a machine. If no source reports one, `unknown` contains the reason."""
-    meshes = [mesh_of(item) for item in found(snapshot)]
-    made = CmnReport(host=host, collected_at=collected_at, notes=list(snapshot.notes))
+    meshes = [mesh_of(item) for item in mesh_sources(snapshot)]
+    empty = CmnReport(host=host, collected_at=collected_at, notes=list(snapshot.notes))
     if not meshes:
-        return made.model_copy(update={"unknown": {"meshes": _NONE}})
-    return made.model_copy(update={"meshes": with_cached(snapshot, meshes)})
+        return empty.model_copy(update={"unknown": {"meshes": _NONE}})
+    return empty.model_copy(update={"meshes": with_cached(snapshot, meshes)})
 
 
 def mesh_of(item: MeshSources) -> Mesh:

@@ -154,13 +154,13 @@ def devices() -> Mapping[int, tuple[str, str]]:
 @cache
 def products() -> Mapping[int, MeshProduct]:
     """Return the known products, keyed by part number."""
-    made: dict[int, MeshProduct] = {}
+    known: dict[int, MeshProduct] = {}
     for kind, entry in _data("layouts")["products"].items():
         values: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value for name, value in entry.items()
         }
-        made[entry["part"]] = MeshProduct(kind=kind, **values)
-    return made
+        known[entry["part"]] = MeshProduct(kind=kind, **values)
+    return known
 
 
 def of_kind(kind: MeshKind) -> MeshProduct:

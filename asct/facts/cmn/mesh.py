@@ -275,19 +275,19 @@ class _MeshBuilder:
 
     def _nodes(self, root: PrintedNode, grid: CrosspointGrid | None, product: MeshProduct | None) -> list[MeshNode]:
         found = [MeshNode(type=node_types()[root.code], code=root.code, logical_id=root.logical_id, offset=root.offset)]
-        lost = held = 0
+        lost = skipped = 0
         for crosspoint in self.dump.crosspoints():
             below = self.dump.below(crosspoint)
             lost += max(crosspoint.children - len(below), 0)
-            held += sum(node.skipped not in (None, "external") for node in below)
+            skipped += sum(node.skipped not in (None, "external") for node in below)
             found += [
                 self._node(node, crosspoint, grid, product)
                 for node in below
                 if node.skipped in (None, "external") and node.code != XP
             ]
-        if held:
+        if skipped:
             self.gaps.note(
-                "nodes", f"{held} nodes were not read, because device isolation is on or they are unreadable"
+                "nodes", f"{skipped} nodes were not read, because device isolation is on or they are unreadable"
             )
         elif lost:
             self.gaps.note("nodes", f"{lost} nodes reported by the crosspoints are missing from the output")

@@ -119,12 +119,12 @@ def bits_of(text: str) -> Bits | None:
 
 def _parents(snapshot: Snapshot) -> dict[str, str]:
     """Return the platform device of each PMU, based on the real paths printed by the `cmn-links` command."""
-    made: dict[str, str] = {}
+    parents: dict[str, str] = {}
     for line in (snapshot.command_output("cmn-links") or "").split("\n"):
         match = re.fullmatch(r"(arm_cmn(?:_\d+)?) (/sys/devices/.+)/\1", line.strip())
         if match is not None and match[2] != "/sys/devices":
-            made[match[1]] = match[2].rpartition("/")[2]
-    return made
+            parents[match[1]] = match[2].rpartition("/")[2]
+    return parents
 
 
 def regions(snapshot: Snapshot) -> list[Region]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asct.facts.cmn.discover import REGISTERS, found, report
+from asct.facts.cmn.discover import REGISTERS, mesh_sources, report
 from asct.facts.cmn.kernel_output import register_list
 from asct.facts.cmn.model import CmnReport, Mesh
 from asct.facts.cmn.sysfs import Bits, bits_of, pmus, regions
@@ -128,7 +128,7 @@ def test_two_meshes_and_the_devices_that_they_belong_to() -> None:
     meshes = report(both).meshes
     assert [(mesh.instance, mesh.width, mesh.base) for mesh in meshes] == [(0, 3, 0x50000000), (1, 2, 0x100010000000)]
     linked = machine(pmu(0), pmu(1), ROOT_IOMEM, commands={"cmn-links": CommandOutput(0, LINKS)})
-    assert [item.region.name if item.region else None for item in found(linked)] == ["ARMHC600:01", "ARMHC600:00"]
+    assert [one.region.name if one.region else None for one in mesh_sources(linked)] == ["ARMHC600:01", "ARMHC600:00"]
 
 
 def test_a_device_that_the_driver_left_alone_is_a_mesh_too() -> None:
