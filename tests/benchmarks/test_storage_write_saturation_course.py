@@ -10,7 +10,7 @@ from asct.instruments.qualification.journal import TimeSlot
 from asct.statistics.steady import SteadyRule
 
 GIB = 2**30
-FOREVER = StopCondition(written=10**18, seconds=1e9, sample_s=0.0, settled=0.0, rule=SteadyRule())
+FOREVER = StopCondition(volume=10**18, seconds=1e9, sample_s=0.0, settled=0.0, rule=SteadyRule())
 
 
 def slot(iops: float, seconds: float = 60.0) -> TimeSlot:
@@ -19,20 +19,20 @@ def slot(iops: float, seconds: float = 60.0) -> TimeSlot:
 
 
 def test_the_volume_ends_the_test() -> None:
-    goal = StopCondition(written=GIB, seconds=1e9, sample_s=0.0, settled=0.0, rule=SteadyRule())
+    goal = StopCondition(volume=GIB, seconds=1e9, sample_s=0.0, settled=0.0, rule=SteadyRule())
     rounds = [slot(1000)] * 4
     assert over(rounds, goal) is None, "983 MB"
     assert over([*rounds, slot(1000)], goal) == "volume"
 
 
 def test_the_time_ends_the_test() -> None:
-    goal = StopCondition(written=10**18, seconds=300.0, sample_s=0.0, settled=0.0, rule=SteadyRule())
+    goal = StopCondition(volume=10**18, seconds=300.0, sample_s=0.0, settled=0.0, rule=SteadyRule())
     assert over([slot(1000)] * 4, goal) is None
     assert over([slot(1000)] * 5, goal) == "time"
 
 
 def test_steady_samples_end_the_test_only_when_asked_to() -> None:
-    goal = StopCondition(written=10**18, seconds=1e9, sample_s=1800.0, settled=0.0, rule=SteadyRule())
+    goal = StopCondition(volume=10**18, seconds=1e9, sample_s=1800.0, settled=0.0, rule=SteadyRule())
     rounds = [slot(8000)] * 60 + [slot(1000)] * 60
     assert over(rounds, goal) is None, "two samples of the burst, two of the level"
     assert over([slot(1000)] * 149, goal) is None, "the fifth sample is not whole"
@@ -41,7 +41,7 @@ def test_steady_samples_end_the_test_only_when_asked_to() -> None:
 
 
 def test_the_plateau_of_a_burst_ends_nothing() -> None:
-    goal = StopCondition(written=10**18, seconds=1e9, sample_s=60.0, settled=100 * GIB, rule=SteadyRule())
+    goal = StopCondition(volume=10**18, seconds=1e9, sample_s=60.0, settled=100 * GIB, rule=SteadyRule())
     burst = [slot(8000)] * 10
     assert over(burst, goal) is None, "20 GB were written, and the level never fell"
     assert over([*burst, *[slot(1000)] * 4], goal) is None
@@ -50,7 +50,7 @@ def test_the_plateau_of_a_burst_ends_nothing() -> None:
 
 
 def test_a_steady_window_lies_behind_the_last_pause() -> None:
-    goal = StopCondition(written=10**18, seconds=1e9, sample_s=60.0, settled=0.0, rule=SteadyRule())
+    goal = StopCondition(volume=10**18, seconds=1e9, sample_s=60.0, settled=0.0, rule=SteadyRule())
     rounds = [slot(1000)] * 8
     assert over(rounds, goal, since=3) == "steady", "five rounds behind the pause"
     assert over(rounds, goal, since=4) is None
@@ -58,7 +58,7 @@ def test_a_steady_window_lies_behind_the_last_pause() -> None:
 
 
 def test_a_steady_window_has_its_mean() -> None:
-    goal = StopCondition(written=10**18, seconds=1e9, sample_s=120.0, settled=0.0, rule=SteadyRule())
+    goal = StopCondition(volume=10**18, seconds=1e9, sample_s=120.0, settled=0.0, rule=SteadyRule())
     window = steady_window([slot(rate) for rate in (900, 1100) * 5], goal)
     assert window is not None
     assert window.mean == pytest.approx(1000.0)
@@ -74,7 +74,7 @@ def test_the_cliff_is_found_at_its_volume() -> None:
     course = [slot(8000, 1.0)] * 50 + [slot(1000, 1.0)] * 300
     cliff = first_drop(course)
     assert cliff is not None
-    assert cliff.written == 50 * 8000 * 4096
+    assert cliff.written_bytes == 50 * 8000 * 4096
     assert cliff.seconds == 50.0
     assert (cliff.before, cliff.after) == (8000.0, 1000.0)
 
@@ -83,7 +83,7 @@ def test_a_small_cache_is_found_in_a_long_test() -> None:
     course = [slot(8000, 1.0)] * 20 + [slot(1000, 1.0)] * 40_000
     cliff = first_drop(course)
     assert cliff is not None
-    assert cliff.written == 20 * 8000 * 4096
+    assert cliff.written_bytes == 20 * 8000 * 4096
 
 
 def test_a_late_cliff_is_found_to_the_resolution_of_the_search() -> None:
@@ -111,7 +111,7 @@ def test_a_level_that_wanders_or_rises_has_no_cliff() -> None:
     ],
 )
 def test_a_level_without_a_fall_before_it_may_be_a_burst(rates: tuple[int, ...], flag: str | None) -> None:
-    goal = StopCondition(written=1, seconds=1e9, sample_s=0.0, settled=0.0, rule=SteadyRule())
+    goal = StopCondition(volume=1, seconds=1e9, sample_s=0.0, settled=0.0, rule=SteadyRule())
     rounds = [SaturationRound(slot(rate), (slot(rate, 30.0),) * 2, None, (), resumed=False) for rate in rates]
     values = {one.metric: one for one in measurements(rounds, GIB, goal, (), {}) if not one.detail}
     expected = () if flag is None else (flag,)

@@ -232,7 +232,7 @@ def _responses(latency: float) -> Iterator[Measurement]:
 def saturation_values(settings: Mapping[str, Any], rounds: int = 240) -> list[Measurement]:
     """Return the values of a write saturation test: a burst, the cliff when the cache is full, and a level that
     varies."""
-    goal = StopCondition(written=1, seconds=1e9, sample_s=0.0, settled=0.0, rule=SteadyRule())
+    goal = StopCondition(volume=1, seconds=1e9, sample_s=0.0, settled=0.0, rule=SteadyRule())
     made = []
     for number in range(rounds):
         fast = number < rounds // 6

@@ -100,14 +100,14 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
         opening = params.precondition * assumed_span(params)
         volume = params.volume_factor * assumed_span(params)
         usual = min(params.time_cap, volume / _USUAL_BYTES_PER_S + params.round_time)
-        written = min(volume, params.time_cap * ASSUMED_WRITE_BYTES_PER_S) + opening
-        written += params.histogram_time * ASSUMED_WRITE_BYTES_PER_S
+        most = min(volume, params.time_cap * ASSUMED_WRITE_BYTES_PER_S) + opening
+        most += params.histogram_time * ASSUMED_WRITE_BYTES_PER_S
         likely = min(volume, params.time_cap * _USUAL_BYTES_PER_S) + opening
         likely += params.histogram_time * _USUAL_BYTES_PER_S
         return Cost(
             opening / _USUAL_BYTES_PER_S + usual * each + params.histogram_time,
             opening / _SLOW_BYTES_PER_S + params.time_cap * each + params.histogram_time + params.round_time,
-            written,
+            most,
             likely,
         )
 

@@ -129,24 +129,24 @@ def measurements(
     if reason is None:
         raise ValueError("the test is incomplete: it reached neither its volume nor its time limit")
     yield Measurement("rounds", float(len(rounds)), {"ended_by": reason} | run, flags=marks)
-    yield Measurement("written", float(whole.written), flags=marks)
-    yield Measurement("drive_fills", whole.written / span, flags=marks)
+    yield Measurement("written", float(whole.written_bytes), flags=marks)
+    yield Measurement("drive_fills", whole.written_bytes / span, flags=marks)
     yield Measurement("load_time", whole.seconds, flags=marks)
 
 
 def _details(rounds: Sequence[SaturationRound], marks: tuple[str, ...]) -> Iterator[Measurement]:
-    written = 0
+    written_bytes = 0
     seconds = 0.0
     for number, one in enumerate(rounds, 1):
         at: dict[str, Scalar] = {"round": number}
         flags = (*marks, *one.flags, *(("pause",) if one.resumed else ()))
-        written += one.whole.written
+        written_bytes += one.whole.written_bytes
         seconds += one.whole.seconds
         times = [slot.seconds for slot in one.course]
         spread = rate_stats([slot.ios for slot in one.course], times) if times else None
         yield Measurement("round_iops", one.whole.iops, at, spread, flags, detail=True)
         yield Measurement("round_bandwidth", one.whole.bandwidth, at, flags=flags, detail=True)
-        yield Measurement("round_written", float(written), at, detail=True)
+        yield Measurement("round_written", float(written_bytes), at, detail=True)
         yield Measurement("round_time", seconds, at, detail=True)
         if one.latency is not None:
             yield Measurement("round_latency", one.latency.mean_ns * NS, at, flags=flags, detail=True)
@@ -176,8 +176,8 @@ def _last_rounds(rounds: Sequence[SaturationRound], goal: StopCondition) -> Sequ
     if steady_window([one.whole for one in rounds], goal, since) is None:
         return rounds[-goal.rule.window :]
     ends = accumulate(one.whole.seconds for one in reversed(rounds))
-    wanted = goal.rule.window * goal.sample_s * (1.0 - 1e-3)
-    return rounds[-next((count for count, seconds in enumerate(ends, 1) if seconds >= wanted), len(rounds)) :]
+    window_s = goal.rule.window * goal.sample_s * (1.0 - 1e-3)
+    return rounds[-next((count for count, seconds in enumerate(ends, 1) if seconds >= window_s), len(rounds)) :]
 
 
 def _is_level(rates: Sequence[float], goal: StopCondition) -> bool:
@@ -190,7 +190,7 @@ def _cliff(cliff: RateDrop | None, span: int, flags: tuple[str, ...]) -> Iterato
     yield Measurement("cliffs", 0.0 if cliff is None else 1.0, flags=flags)
     if cliff is not None:
         yield Measurement("burst_iops", cliff.before, flags=flags)
-        yield Measurement("cliff_written", float(cliff.written), flags=flags)
-        yield Measurement("cliff_fills", cliff.written / span, flags=flags)
+        yield Measurement("cliff_written", float(cliff.written_bytes), flags=flags)
+        yield Measurement("cliff_fills", cliff.written_bytes / span, flags=flags)
         yield Measurement("cliff_time", cliff.seconds, flags=flags)
         yield Measurement("cliff_ratio", cliff.before / cliff.after, flags=flags)

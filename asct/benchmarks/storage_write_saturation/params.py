@@ -22,14 +22,14 @@ _MOST_SLOTS: Final = 1200
 
 @dataclass(frozen=True, slots=True)
 class StopCondition:
-    """The conditions that end the test: bytes written, seconds of load, or a steady state over samples of `sample_s`
-    seconds.
+    """The conditions that end the test: `volume` bytes written, seconds of load, or a steady state over samples of
+    `sample_s` seconds.
 
     If `sample_s` is 0, a steady state does not end the test. A window is accepted only after `settled` bytes have been
     written or the level has dropped by half, so that the plateau of a burst does not end the test.
     """
 
-    written: int
+    volume: int
     seconds: float
     sample_s: float
     settled: float
@@ -38,10 +38,10 @@ class StopCondition:
 
 @dataclass(frozen=True, slots=True)
 class RateDrop:
-    """A permanent drop in the rate from `before` to `after`, both in requests per second, after `written` bytes and
-    `seconds` of load."""
+    """A permanent drop in the rate from `before` to `after`, both in requests per second, after `written_bytes`
+    and `seconds` of load."""
 
-    written: int
+    written_bytes: int
     seconds: float
     before: float
     after: float
@@ -70,17 +70,17 @@ def steady_window(rounds: Sequence[TimeSlot], goal: StopCondition, since: int = 
         return None
     found = samples(rounds[since:], goal.sample_s)
     rates = [slot.iops for slot in found]
-    rested = sum(slot.written for slot in rounds[:since])
-    before = list(accumulate((slot.written for slot in found), initial=rested))
-    seen = (enough_from(before, goal.settled), cliff(rates))
-    since = min((index for index in seen if index is not None), default=len(rates))
+    rested = sum(slot.written_bytes for slot in rounds[:since])
+    before = list(accumulate((slot.written_bytes for slot in found), initial=rested))
+    starts = (enough_from(before, goal.settled), cliff(rates))
+    since = min((index for index in starts if index is not None), default=len(rates))
     window = last_window(rates, goal.rule, since)
     return window if window is not None and window.holds(goal.rule) else None
 
 
 def over(rounds: Sequence[TimeSlot], goal: StopCondition, since: int = 0) -> Reason | None:
     """Return the reason why the test ends after `rounds`, or None if it continues. See `steady_window` for `since`."""
-    if sum(one.written for one in rounds) >= goal.written:
+    if sum(one.written_bytes for one in rounds) >= goal.volume:
         return "volume"
     if sum(one.seconds for one in rounds) >= goal.seconds:
         return "time"
@@ -95,7 +95,7 @@ def first_drop(course: Sequence[TimeSlot]) -> RateDrop | None:
     for slots in (course[:_MOST_SLOTS], _thinned(course)):
         for drop in drops([slot.iops for slot in slots]):
             before = joined(slots[: drop.index])
-            return RateDrop(before.written, before.seconds, drop.before, drop.after)
+            return RateDrop(before.written_bytes, before.seconds, drop.before, drop.after)
     return None
 
 
@@ -159,5 +159,5 @@ class SaturationParams(QualificationParams):
         sample_s = self.sample_time
         if sample_s is None:
             sample_s = self.round_time if self.profile == "fast" else 0.0
-        written = round(self.volume_factor * span)
-        return StopCondition(written, self.time_cap, sample_s, self.steady_volume * span, self.rule)
+        volume = round(self.volume_factor * span)
+        return StopCondition(volume, self.time_cap, sample_s, self.steady_volume * span, self.rule)

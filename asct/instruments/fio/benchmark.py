@@ -61,7 +61,7 @@ class FioBenchmark(DepthBenchmark[P]):
         most = sum(_estimated_writes(section, ASSUMED_WRITE_BYTES_PER_S) for section in sections)
         likely = sum(_estimated_writes(section, likely_rate(section.block_size)) for section in sections)
         targets = params.file_names
-        written = targets or ("",) if writes(params) or params.raid_level is not None else ()
+        write_targets = targets or ("",) if writes(params) or params.raid_level is not None else ()
         stages = [stage.params for stage in stages_of(params)]
         seconds = sum(stage.duration + stage.ramp_time + _START_SECONDS for stage in stages)
         return Needs(
@@ -72,8 +72,8 @@ class FioBenchmark(DepthBenchmark[P]):
             scratch=Scratch(SCRATCH_NAME, scratch_bytes(params)) if params.makes_file else None,
             seconds=seconds,
             longest_s=seconds,
-            writes_bytes=tuple((name, member_bytes(params, len(written), most)) for name in written),
-            likely_bytes=tuple((name, member_bytes(params, len(written), likely)) for name in written),
+            writes_bytes=tuple((name, member_bytes(params, len(write_targets), most)) for name in write_targets),
+            likely_bytes=tuple((name, member_bytes(params, len(write_targets), likely)) for name in write_targets),
             targets=targets,
             may_overwrite=params.overwrite,
         )

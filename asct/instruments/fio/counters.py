@@ -233,9 +233,9 @@ def coverage_of(params: FioParams, document: Document, watch: GuardOutput, windo
     sides = sorted({name for job in document.jobs for name in job.directions})
     fields = [field for name in sides for field in FIELDS[name]]
     if params.ramp_time <= 0:
-        done = sum(part.io_bytes for job in document.jobs for part in job.directions.values())
-        seen = device_change(watch.samples, fields, float("-inf"), float("inf"))
-        found = _coverage(seen, done, 0.0)
+        fio_bytes = sum(part.io_bytes for job in document.jobs for part in job.directions.values())
+        drive_bytes = device_change(watch.samples, fields, float("-inf"), float("inf"))
+        found = _coverage(drive_bytes, fio_bytes, 0.0)
     else:
         found = _between_reports(document.reports, watch, window, sides, fields)
     if found.ratio is not None and found.ratio > 1.0 + TOLERANCE + found.uncertainty:
@@ -255,12 +255,12 @@ def _between_reports(
     running = reports[:-1] if len(reports) > 2 else reports
     first, last = running[0], running[-1]
     seconds = (last.stamp_ms - first.stamp_ms) / 1000.0
-    done = _bytes(last, sides) - _bytes(first, sides)
-    if seconds <= 4 * _EDGE_S or done <= 0:
+    fio_bytes = _bytes(last, sides) - _bytes(first, sides)
+    if seconds <= 4 * _EDGE_S or fio_bytes <= 0:
         return Coverage(None, "clock")
     start, end = (one.stamp_ms * 1e6 - window.real_offset_ns for one in (first, last))
     edge = _EDGE_S + _lateness_s(watch.samples)
-    return _coverage(device_change(watch.samples, fields, start, end), done, 2 * edge / seconds)
+    return _coverage(device_change(watch.samples, fields, start, end), fio_bytes, 2 * edge / seconds)
 
 
 def _lateness_s(samples: Sequence[CounterSample]) -> float:
@@ -273,5 +273,5 @@ def _bytes(report: FioStatus, sides: Sequence[str]) -> int:
     return sum(count(job[name]["io_bytes"]) for job in report.jobs for name in sides)
 
 
-def _coverage(seen: float | None, done: int, uncertainty: float) -> Coverage:
-    return Coverage(None, "no-drive") if seen is None else Coverage(seen / done, "", uncertainty)
+def _coverage(drive_bytes: float | None, fio_bytes: int, uncertainty: float) -> Coverage:
+    return Coverage(None, "no-drive") if drive_bytes is None else Coverage(drive_bytes / fio_bytes, "", uncertainty)

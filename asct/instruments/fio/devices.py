@@ -81,8 +81,8 @@ def device_table(records: Sequence[Record], slug: str) -> Sequence[Table]:
         of_path = [record for record in records if record.coords.get("path") == row["path"]]
         for name in ("temperature", *HEALTH):
             row[f"device_{name}"] = _course([one for one in of_path if one.metric == f"device_{name}"])
-    told = any(row[f"device_{name}"] for row in rows.values() for name in ("temperature", *HEALTH))
-    notes = (_NOTE, _HEALTH_NOTE) if told else (_NOTE,)
+    has_health = any(row[f"device_{name}"] for row in rows.values() for name in ("temperature", *HEALTH))
+    notes = (_NOTE, _HEALTH_NOTE) if has_health else (_NOTE,)
     return (Table(f"{slug}-targets", "Measured drives", _COLUMNS, tuple(rows.values()), notes),)
 
 

@@ -168,16 +168,16 @@ def _report(content: Any) -> FioStatus:
 def _measured(reports: Sequence[FioStatus]) -> tuple[FioStatus, ...]:
     """Return the reports after the ramp. At the end of the ramp, fio resets its counters and begins to record
     latencies."""
-    kept = [reports[-1]]
+    measured = [reports[-1]]
     for report in reversed(reports[:-1]):
-        later = kept[-1]
+        later = measured[-1]
         if len(report.jobs) != len(later.jobs):
             break
         pairs = zip(report.jobs, later.jobs, strict=True)
         if any(in_ramp(job) or job["job_runtime"] > after["job_runtime"] for job, after in pairs):
             break
-        kept.append(report)
-    return tuple(reversed(kept))
+        measured.append(report)
+    return tuple(reversed(measured))
 
 
 def in_ramp(job: Mapping[str, Any]) -> bool:
@@ -219,7 +219,7 @@ def _latency(part: Any) -> Latency:
         mean_ns=_number(part["mean"]),
         stddev_ns=_number(part["stddev"]),
         bins=bins_of(part),
-        given=_percentiles(part),
+        fio_percentiles=_percentiles(part),
     )
 
 
@@ -313,20 +313,20 @@ def seconds_of(reports: Sequence[FioStatus]) -> tuple[RunInterval, ...]:
     Times are fio's own run times, which do not depend on the wall clock. Raises TypeError, KeyError or ValueError for
     an invalid report, and ValueError if counts decrease.
     """
-    kept: list[tuple[float, Mapping[str, _Totals]]] = [(0.0, dict.fromkeys(DIRECTIONS, (0, 0, {})))]
+    totals: list[tuple[float, Mapping[str, _Totals]]] = [(0.0, dict.fromkeys(DIRECTIONS, (0, 0, {})))]
     for report in reports:
         # the time of the longest job, as in fio's own group report
         time_s = max((count(job["job_runtime"]) for job in report.jobs), default=0) / 1000.0
         total = time_s, {name: _totals([job[name] for job in report.jobs]) for name in DIRECTIONS}
-        if time_s - kept[-1][0] >= _SHORTEST_S:
-            kept.append(total)
-        elif len(kept) > 1:
-            kept[-1] = total
-    if len(kept) > 3 and kept[-1][0] - kept[-2][0] < (kept[-2][0] - kept[-3][0]) / 2.0:
-        del kept[-2]  # only requests in flight completed after this report, so the rate would seem to drop
-    used = [name for name in DIRECTIONS if kept[-1][1][name][0]]
+        if time_s - totals[-1][0] >= _SHORTEST_S:
+            totals.append(total)
+        elif len(totals) > 1:
+            totals[-1] = total
+    if len(totals) > 3 and totals[-1][0] - totals[-2][0] < (totals[-2][0] - totals[-3][0]) / 2.0:
+        del totals[-2]  # only requests in flight completed after this report, so the rate would seem to drop
+    used = [name for name in DIRECTIONS if totals[-1][1][name][0]]
     found = []
-    for (start_s, before), (end_s, after) in pairwise(kept):
+    for (start_s, before), (end_s, after) in pairwise(totals):
         sides = {name: _minus(after[name], before[name]) for name in used}
         found.append(RunInterval(start_s, end_s - start_s, {"": _plus(list(sides.values())), **sides}))
     return tuple(found)

@@ -25,10 +25,10 @@ from asct.instruments.fio.rows import (
     ordered,
     panels,
     sample,
+    sample_note,
     settings_text,
-    shown,
     swept_names,
-    told,
+    text_of,
     varying,
     views,
 )
@@ -87,7 +87,7 @@ _ALL_PERCENTILES: Final = (
     "omitted."
 )
 _CPU: Final = ("usr", "sys", "irq", "soft", "iowait")
-_ALIKE: Final = 1.0
+_VISIBLE: Final = 1.0
 """Difference, as a percentage of CPU time, below which two charts look the same. mpstat rounds percentages to 0.01 for
 each CPU."""
 
@@ -221,7 +221,7 @@ def _load_series(view: FigureView, metric: str) -> tuple[Series, ...]:
                 title = ", ".join(filter(None, (name, side if len(directions) > 1 or not name else "")))
                 xs = [row.value(f"{side}_{metric}") or 0.0 for row in known]
                 line = series_of(title, xs, [row.samples.get(f"{side}_latency", ()) for row in known])
-                found.append(replace(line, labels=tuple(shown(view.over, row.setting(view.over)) for row in known)))
+                found.append(replace(line, labels=tuple(text_of(view.over, row.setting(view.over)) for row in known)))
     return tuple(found)
 
 
@@ -230,14 +230,14 @@ def maps(rows: Sequence[PointRow], names: Sequence[str], over: str) -> list[Figu
     rows are combinations of the other settings. Lines separate rows that differ in the first of these settings."""
     others = [name for name in varying(rows, names) if name != over]
     others.sort(key=lambda name: name in SCALES)  # numeric settings last: they vary from row to row
-    columns = [shown(over, value) for value in ordered(rows, over)]
+    columns = [text_of(over, value) for value in ordered(rows, over)]
     grid: dict[tuple[str, ...], dict[str, PointRow]] = {}
     for row in rows:
-        key = tuple(shown(name, row.setting(name)) for name in others)
-        grid.setdefault(key, {})[shown(over, row.setting(over))] = row
+        key = tuple(text_of(name, row.setting(name)) for name in others)
+        grid.setdefault(key, {})[text_of(over, row.setting(over))] = row
     if over not in SCALES or min(len(columns), len(grid)) < _LEAST_POINTS:
         return []
-    ranks = [[shown(name, value) for value in ordered(rows, name)] for name in others]
+    ranks = [[text_of(name, value) for value in ordered(rows, name)] for name in others]
     keys = sorted(grid, key=lambda key: [rank.index(text) for rank, text in zip(ranks, key, strict=True)])
     lines, note = capped(keys, _MOST_MAP_ROWS, combinations(others))
     starts = [number for number in range(1, len(lines)) if lines[number][0] != lines[number - 1][0]]
@@ -282,7 +282,7 @@ def distributions(rows: Sequence[PointRow], names: Sequence[str]) -> tuple[Figur
                 "Share of the requests that completed within this time. Lines end at the highest percentile with at "
                 "least 10 slower requests."
             )
-            caption += told(chosen, able, names)
+            caption += sample_note(chosen, able, names)
             title = f"{word} latency distribution"
             axes = Axis("Completion latency", "s", "log10"), Axis("Requests", "%")
             found.append(Line(f"{side}-latency-distribution", title, caption, *axes, drawn))
@@ -313,26 +313,26 @@ def _cpu(rows: Sequence[PointRow], names: Sequence[str]) -> tuple[Figure, ...]:
         for prefix, texts in where.items()
         if any(row.value(f"{prefix}_usr") is not None for row in rows)
     ]
-    if len(found) == 2 and not _apart(*found):  # both show the same, because the jobs run on all CPUs
+    if len(found) == 2 and not _differ(*found):  # both show the same, because the jobs run on all CPUs
         found = found[1:]
     return tuple(replace(chart, slug="cpu-utilization") for chart in found) if len(found) == 1 else tuple(found)
 
 
-def _apart(used: Bars, everywhere: Bars) -> bool:
+def _differ(used: Bars, everywhere: Bars) -> bool:
     """Return whether two charts differ visibly."""
     pairs = zip(used.series, everywhere.series, strict=True)
     both = [pair for a, b in pairs for pair in zip(a.y, b.y, strict=True)]
-    return any(one != other if one is None or other is None else abs(one - other) > _ALIKE for one, other in both)
+    return any(one != other if one is None or other is None else abs(one - other) > _VISIBLE for one, other in both)
 
 
 def _cpu_bars(rows: Sequence[PointRow], names: Sequence[str], prefix: str, slug: str, title: str, of: str) -> Bars:
     chosen = rows if len(rows) <= _MOST_BARS else sample(rows, names)
     own = list(names) if len(chosen) == len(rows) else varying(chosen, names)
-    labels = [", ".join(shown(name, row.setting(name)) for name in own) for row in chosen]
+    labels = [", ".join(text_of(name, row.setting(name)) for name in own) for row in chosen]
     series = tuple(
         series_of(kind, labels, [row.samples.get(f"{prefix}_{kind}", ()) for row in chosen]) for kind in _CPU
     )
     caption = f"How {of} spent their time, measured with mpstat. iowait is idle time with pending requests, not load."
     x = Axis(", ".join(AXIS_TITLES.get(name, name) for name in own), "", "category")
     y = Axis("CPU time", "%")
-    return Bars(slug, title, caption + told(chosen, rows, names), x, y, series, stacked=True, better="lower")
+    return Bars(slug, title, caption + sample_note(chosen, rows, names), x, y, series, stacked=True, better="lower")

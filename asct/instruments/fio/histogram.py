@@ -131,7 +131,7 @@ class Latency:
     mean_ns: float
     stddev_ns: float
     bins: Mapping[int, int] = field(default_factory=dict)
-    given: Mapping[float, float] = field(default_factory=dict)
+    fio_percentiles: Mapping[float, float] = field(default_factory=dict)
     """Percentiles computed by fio, as a mapping from percent to ns; only used if there are no bins
     (`--output-format=json`)."""
 
@@ -146,7 +146,7 @@ class Latency:
         Returns None if fewer than MIN_BEYOND requests are above it, because the value would depend on a few requests.
         """
         if not self.bins:
-            return self.given.get(percent) if _enough_beyond(self.n, percent) else None
+            return self.fio_percentiles.get(percent) if _enough_beyond(self.n, percent) else None
         return self.quantiles.percentile(percent)
 
     def percentile_stats(self, percent: float, course: LatencyCourse | None = None) -> Stats | None:
@@ -162,14 +162,14 @@ class Latency:
             return None
         share = percent / 100.0
         value = self.quantiles.at(share)
-        seen = None if course is None else course.share_half(percent)
-        half = max(_Z95 * math.sqrt(share * (1.0 - share) / self.n), seen or 0.0) + 1.0 / self.n
+        half_width = None if course is None else course.share_half(percent)
+        half = max(_Z95 * math.sqrt(share * (1.0 - share) / self.n), half_width or 0.0) + 1.0 / self.n
         low, high = map(self.quantiles.at, (max(0.0, share - half), min(1.0, share + half)))
         return Stats(
             n=self.n,
             median=value * NS,
             mad=(high - low) / (2.0 * _Z95) * _MAD_OF_NORMAL * NS,
-            ci95=None if seen is None else (low * NS, high * NS),
+            ci95=None if half_width is None else (low * NS, high * NS),
             min=low * NS,
             max=high * NS,
         )

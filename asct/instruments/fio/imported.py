@@ -45,7 +45,7 @@ _DEFAULTS: Final[Mapping[str, Scalar]] = {
 """The values that fio uses on Linux for unset options (see fio's HOWTO)."""
 _SYNCHRONOUS: Final = SYNCHRONOUS | {"pvsync", "vsync"}
 _ASYNCHRONOUS: Final = frozenset({"io_uring", "libaio", "posixaio"})
-_UNHELD: Final = frozenset({
+_VARIES_DEPTH: Final = frozenset({
     "fdatasync", "flow", "fsync", "io_submit_mode", "iodepth_batch", "iodepth_batch_complete_max",
     "iodepth_batch_complete_min", "iodepth_low", "latency_target", "rate", "rate_iops", "rate_iops_min", "rate_min",
     "sync", "thinktime", "verify",
@@ -115,10 +115,10 @@ class _Job:
         return depth if isinstance(depth, int) and self.setting("engine") not in _SYNCHRONOUS else 1
 
     @property
-    def held(self) -> bool:
+    def keeps_depth(self) -> bool:
         """Whether the depth is known and every completed request is immediately replaced."""
         known = self.setting("engine") in _SYNCHRONOUS | _ASYNCHRONOUS
-        return self.whole and known and _UNHELD.isdisjoint(self.options)
+        return self.whole and known and _VARIES_DEPTH.isdisjoint(self.options)
 
 
 def results_in(text: str) -> list[FioResult]:
@@ -270,13 +270,13 @@ def _result(run: Sequence[JsonPart], text: str) -> FioResult:
 def _job(entry: Mapping[str, Any], shared: Mapping[str, str], entries: Sequence[Mapping[str, Any]]) -> _Job:
     options = {**shared, **entry.get("job options", {})}
     settings = _settings(options)
-    asked = settings.get("numjobs", 1)
-    asked = asked if isinstance(asked, int) else 1
-    alike = [one for one in entries if (one["jobname"], one.get("groupid")) == (entry["jobname"], entry.get("groupid"))]
-    processes = _processes(entry) if "job_runtime" in entry else asked
-    if "verify" in settings or len(alike) > 1:  # verification time would look like additional processes
-        processes = 1 if len(alike) > 1 else asked
-    return _Job(str(entry["jobname"]), int(entry.get("groupid", 0)), processes, settings, processes in (1, asked))
+    numjobs = settings.get("numjobs", 1)
+    numjobs = numjobs if isinstance(numjobs, int) else 1
+    twins = [one for one in entries if (one["jobname"], one.get("groupid")) == (entry["jobname"], entry.get("groupid"))]
+    processes = _processes(entry) if "job_runtime" in entry else numjobs
+    if "verify" in settings or len(twins) > 1:  # verification time would look like additional processes
+        processes = 1 if len(twins) > 1 else numjobs
+    return _Job(str(entry["jobname"]), int(entry.get("groupid", 0)), processes, settings, processes in (1, numjobs))
 
 
 def _processes(entry: Mapping[str, Any]) -> int:
@@ -342,12 +342,12 @@ def _stage_names(groups: Sequence[Sequence[str]]) -> list[str]:
 def _document(run: Sequence[JsonPart], chosen: Sequence[int], jobs: Sequence[_Job]) -> Document:
     """Return the document of one group of jobs that ran at the same time, omitting the reports written before the group
     started."""
-    kept = []
+    reports = []
     for part in run:
         own = [_entry(part.content["jobs"][index], jobs[index].processes) for index in chosen]
         if part is run[-1] or any(map(_ios, own)):
-            kept.append({**part.content, "jobs": own})
-    return document_of(kept)
+            reports.append({**part.content, "jobs": own})
+    return document_of(reports)
 
 
 def _entry(entry: Mapping[str, Any], processes: int) -> Mapping[str, Any]:
@@ -407,24 +407,24 @@ def _values(document: Document, jobs: Sequence[_Job], *, several: bool) -> Itera
 
 def _flags(document: Document, jobs: Sequence[_Job]) -> tuple[str, ...]:
     """Return the flags that can be determined from the result and the options alone."""
-    held = all(job.held for job in jobs) and _is_timed(document)
+    keeps_depth = all(job.keeps_depth for job in jobs) and _is_timed(document)
     depths = [(job.depth, str(job.setting("engine"))) for job in jobs if job.whole]
     version = document.version.removeprefix("fio-")
     busy = [one.cpu_s * 1000.0 / max(one.runtime_ms, 1) / job.processes
             for one, job in zip(document.jobs, jobs, strict=True)]  # fmt: skip
     found = {
-        "littles-law": held and not little_holds(document, _depth(jobs)),
+        "littles-law": keeps_depth and not little_holds(document, _depth(jobs)),
         "depth-not-honoured": any(
             job.setting("engine") in _SYNCHRONOUS and job.setting("iodepth") != 1 for job in jobs if job.whole
         ),
-        "depth-not-reached": held and any(
+        "depth-not-reached": keeps_depth and any(
             is_shallow(one, job.depth) for one, job in zip(document.jobs, jobs, strict=True) if job.depth > 1
         ),
         "depth-rounded": any(rounds(engine, depth, version) for depth, engine in depths),
-        "submission-blocks": held and submission_blocks(document, _depth(jobs)),
+        "submission-blocks": keeps_depth and submission_blocks(document, _depth(jobs)),
         "short-ios": has_faulty(document),
         "host-limited": max(busy) > _BUSY,
-        "little-unchecked": not held,
+        "little-unchecked": not keeps_depth,
     }  # fmt: skip
     return judged((*(name for name, holds in found.items() if holds), *brief_flags(document)))
 

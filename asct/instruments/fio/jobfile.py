@@ -31,7 +31,7 @@ def refusal(value: str) -> str:
     return f"`{found}` in `{value}`" if found else ""
 
 
-def written(value: Scalar) -> str:
+def option_text(value: Scalar) -> str:
     """Format a value for fio: flags as 1 and 0, numbers without an exponent."""
     if isinstance(value, bool):
         return str(int(value))
@@ -153,7 +153,7 @@ def option_problem(name: str, value: Scalar, settings: Mapping[str, str]) -> str
     if name not in HARMLESS:
         why = next((reason for reason, names in _REFUSED.items() if name in names), _UNKNOWN)
         return f"is not a permitted option: {why} (`asct explain storage-fio` lists the permitted options)"
-    text = written(value)
+    text = option_text(value)
     reason = refusal(text)
     if reason:
         return f"has {reason}, which a fio job file cannot contain"

@@ -88,10 +88,10 @@ def course_flags(point: FioPoint) -> tuple[str, ...]:
 def _context(params: FioParams, facts: HostFacts) -> dict[str, Scalar]:
     """Return the settings that tables show next to the values."""
     sections = [section for _, section in sections_of(params)]
-    given: dict[str, list[Scalar]] = {name: [getattr(one, name) for one in sections] for name in CONTEXT}
-    given["engine"] = [chosen_engine(one, facts) for one in sections]
-    given["numjobs"] = [job_count(params)]
-    return {name: values[0] if len(set(values)) == 1 else BY_SECTION for name, values in given.items()}
+    settings: dict[str, list[Scalar]] = {name: [getattr(one, name) for one in sections] for name in CONTEXT}
+    settings["engine"] = [chosen_engine(one, facts) for one in sections]
+    settings["numjobs"] = [job_count(params)]
+    return {name: values[0] if len(set(values)) == 1 else BY_SECTION for name, values in settings.items()}
 
 
 def point_values(point: FioPoint) -> Iterator[Measurement]:
@@ -125,8 +125,8 @@ def _latencies(prefix: str, side: DirectionResult, flags: tuple[str, ...]) -> It
         if latency is None:
             continue
         start = f"{prefix}{kind}_"
-        alike = kind != "slat" and side.clat is not None and side.clat.mean_ns >= _NEARLY_ALL * latency.mean_ns
-        course = side.course if alike else None
+        mostly_clat = kind != "slat" and side.clat is not None and side.clat.mean_ns >= _NEARLY_ALL * latency.mean_ns
+        course = side.course if mostly_clat else None
         mean = latency.mean_stats(course)
         if kind == "clat":
             yield Measurement(f"{prefix}latency", latency.mean_ns * NS, stats=mean, flags=flags)

@@ -20,7 +20,7 @@ from asct.instruments.fio.rows import (
     labeled,
     main_axis,
     settings_text,
-    shown,
+    text_of,
     varying,
 )
 from asct.sdk.figure import Column, Table
@@ -115,9 +115,9 @@ def _knee(rows: Sequence[PointRow], repeat: int | None) -> PointRow | None:
 def _bounded(rows: Sequence[PointRow], metric: str) -> dict[str, Choice]:
     """Return functions that select the highest rate within each bound on the 99th percentile, skipping bounds that
     select the same row."""
-    given = [value for row in rows if (value := row.value(BOUND_METRIC)) is not None]
+    bounds = [value for row in rows if (value := row.value(BOUND_METRIC)) is not None]
     found: dict[int, tuple[str, Choice]] = {}
-    for bound in given[:1] or BOUNDS_S:
+    for bound in bounds[:1] or BOUNDS_S:
         choice = _under(metric, bound)
         row = choice(rows, None)
         text = f"{bound * 1e6:g} us" if bound < 1e-3 else f"{bound * 1e3:g} ms"
@@ -128,12 +128,12 @@ def _bounded(rows: Sequence[PointRow], metric: str) -> dict[str, Choice]:
 
 def _under(metric: str, bound: float) -> Choice:
     def choose(rows: Sequence[PointRow], repeat: int | None) -> PointRow | None:
-        kept = []
+        within_bound = []
         for row in rows:
             tail, value = row.value("lat_p99", repeat), row.value(metric, repeat)
             if tail is not None and value is not None and tail <= bound:
-                kept.append((value, row))
-        return max(kept, key=lambda pair: pair[0])[1] if kept else None
+                within_bound.append((value, row))
+        return max(within_bound, key=lambda pair: pair[0])[1] if within_bound else None
 
     return choose
 
@@ -190,7 +190,7 @@ def operating_table(rows: Sequence[PointRow], names: Sequence[str], slug: str, a
 
 
 def _cells(curve: LoadCurve, point: OperatingPoint) -> Row:
-    low, high = (shown(curve.over, int(end)) for end in (point.low, point.high))
+    low, high = (text_of(curve.over, int(end)) for end in (point.low, point.high))
     several = len(point.row.repeats) > 1
     return {
         "curve": curve.label or None,
@@ -214,7 +214,7 @@ def _notes(found: Sequence[LoadCurve], over: str) -> list[str]:
     for curve in found:
         usable = [row for row in curve.rows if not row.doubtful]
         if still_rising(usable, over) and usable[-1] is curve.rows[-1]:
-            start, last = (f"{curve.label}: the" if curve.label else "The"), shown(over, usable[-1].setting(over))
+            start, last = (f"{curve.label}: the" if curve.label else "The"), text_of(over, usable[-1].setting(over))
             notes.append(f"{start} rate is still rising at {over} {last}: extend the sweep to larger values")
     return notes
 
@@ -300,7 +300,7 @@ def _limit_text(limit: Limit, over: str) -> str:
     amount = f"{_rounded(limit.value)} IOPS"
     if limit.metric == "bandwidth":
         amount = f"{_rounded(limit.value / 1e6)} MB/s = {_rounded(limit.value / 2**20)} MiB/s"
-    first, last = (shown(over, row.setting(over)) for row in (limit.rows[0], limit.rows[-1]))
+    first, last = (text_of(over, row.setting(over)) for row in (limit.rows[0], limit.rows[-1]))
     return f"{amount} (all rates equal to within {max(limit.spread * 100, 0.1):.1f} % at {over} {first} to {last})"
 
 
@@ -321,6 +321,6 @@ def _latency_note(limit: Limit, over: str) -> str:
     if all(abs(flight / depth - 1.0) <= _FOLLOWS for flight, depth in zip(flights, depths, strict=True)):
         return f"; latency grew with {over}, so requests wait in a queue"
     if spread(flights) > _FOLLOWS:
-        asked = f"{depths[0]:.0f} to {depths[-1]:.0f}"
-        return f"; {min(flights):.3g} to {max(flights):.3g} requests were in flight instead of {asked}"
+        depth_range = f"{depths[0]:.0f} to {depths[-1]:.0f}"
+        return f"; {min(flights):.3g} to {max(flights):.3g} requests were in flight instead of {depth_range}"
     return f", but latency did not grow with {over}: {min(flights):.3g} requests were in flight at every setting"

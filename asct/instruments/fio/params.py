@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, StringConstraints
 
-from asct.instruments.fio.jobfile import written
+from asct.instruments.fio.jobfile import option_text
 from asct.instruments.fio.raid import RaidParams
 from asct.sdk.params import Count, Duration, Params, Rate, Size, setting
 from asct.values.cpulist import parse_cpulist
@@ -53,7 +53,7 @@ def passed_options(params: Params, engine: str) -> dict[str, str]:
     for name in type(params).model_fields:
         how, value = option_of(type(params), name), getattr(params, name)
         if how is not None and value is not None and engine in (how["engines"] or [engine]):
-            found[how["option"]] = f"{max(1, round(value * 1e6))}us" if how["time"] else written(value)
+            found[how["option"]] = f"{max(1, round(value * 1e6))}us" if how["time"] else option_text(value)
     return found
 
 

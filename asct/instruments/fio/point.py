@@ -162,8 +162,8 @@ def _document(output: Output, watch: GuardOutput, numjobs: int) -> Document:
     if watch.status is None:
         raise ValueError("fio was not run")
     if watch.status and not (watch.stopped and watch.status == _INTERRUPTED):
-        said = output.files.get(PROGRAM_FILE, "")
-        raise ValueError(failure(watch.status, (output.stderr, "\n".join(notes_of(text)), said)))
+        stdout = output.files.get(PROGRAM_FILE, "")
+        raise ValueError(failure(watch.status, (output.stderr, "\n".join(notes_of(text)), stdout)))
     if not text:
         raise ValueError(f"fio succeeded but wrote no {RESULT_FILE}; the disk of the host may be full")
     document = read_document(text)
@@ -183,13 +183,13 @@ def _document(output: Output, watch: GuardOutput, numjobs: int) -> Document:
 def _check_sizes(params: FioParams, watch: GuardOutput) -> None:
     """Raise ValueError if a device is too small, which fio does not report."""
     share = max(1, len(watch.before))
-    asked = max(section.offset + (section.span_bytes or 0) // share for _, section in sections_of(params))
+    required = max(section.offset + (section.span_bytes or 0) // share for _, section in sections_of(params))
     for device in watch.before:
         size = device.scalar("bytes")
-        if isinstance(size, int) and asked > size:
+        if isinstance(size, int) and required > size:
             raise ValueError(
                 f"the size of {device.path} is {format_size(size)}, but `filesize` and `offset` require "
-                f"{format_size(asked)}; lower or remove `filesize`"
+                f"{format_size(required)}; lower or remove `filesize`"
             )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from asct.instruments.fio.jobfile import job_file, written
+from asct.instruments.fio.jobfile import job_file, option_text
 from asct.instruments.fio.params import SCRATCH_NAME, FioParams, passed_options
 from asct.instruments.fio.raid import raid_set
 from asct.instruments.fio.sections import (
@@ -54,7 +54,7 @@ def section_options(params: FioParams, facts: HostFacts, cpus: Sequence[int]) ->
         "allow_file_create": "0", "fallocate": "none", "verify_state_save": "0",
         "slat_percentiles": "1", "clat_percentiles": "1", "lat_percentiles": "1",
     }  # fmt: skip
-    return options | _given(params, engine, facts)
+    return options | _unchanged_options(params, engine, facts)
 
 
 def _length(params: FioParams) -> dict[str, str]:
@@ -70,10 +70,10 @@ def _length(params: FioParams) -> dict[str, str]:
     return options
 
 
-def _given(params: FioParams, engine: str, facts: HostFacts) -> dict[str, str]:
+def _unchanged_options(params: FioParams, engine: str, facts: HostFacts) -> dict[str, str]:
     """Return the settings and options that are passed to fio unchanged, except those that the engine does not
     support."""
-    found = passed_options(params, engine) | {name: written(value) for name, value in params.options.items()}
+    found = passed_options(params, engine) | {name: option_text(value) for name, value in params.options.items()}
     tool = facts.tools.get("fio")
     known = set(tool.options if tool else ())
     missing = [name for name in found if known and name not in known and f"{engine}.{name}" not in known]

@@ -85,10 +85,10 @@ def raid_problems(params: RaidParams, names: Sequence[str]) -> Iterator[tuple[st
         yield "raid_chunk", f"{chunk} is not a power of two of at least 4K; use, for example, 64K or 512K"
 
 
-def member_bytes(params: RaidParams, number: int, written: int) -> int:
-    """Return the number of bytes that each of `number` targets receives if fio writes `written` bytes in total."""
+def member_bytes(params: RaidParams, number: int, total_bytes: int) -> int:
+    """Return the number of bytes that each of `number` targets receives if fio writes `total_bytes` in total."""
     copies = 1 if params.raid_level is None else _LEVELS[params.raid_level].copies
-    return written if copies is None else written * copies // number
+    return total_bytes if copies is None else total_bytes * copies // number
 
 
 def raid_tools(params: RaidParams) -> tuple[tuple[str, str], ...]:

@@ -74,8 +74,8 @@ def gather(records: Sequence[Record]) -> list[PointRow]:
     for record in records:
         for swept in _settings(record, stages.get(_point_key(record), {})):
             row = rows.setdefault(repr(sorted(swept.items())), PointRow(swept))
-            kept = row.course if "second" in record.coords else row.samples
-            kept.setdefault(record.metric, []).append(record)
+            by_metric = row.course if "second" in record.coords else row.samples
+            by_metric.setdefault(record.metric, []).append(record)
             if record.metric == "queue_depth":
                 row.context.update({name: record.coords[name] for name in CONTEXT if name in record.coords})
     found = list(rows.values())
@@ -128,16 +128,16 @@ def labeled(rows: Sequence[PointRow], names: Sequence[str]) -> dict[str, list[Po
 
 def label(row: PointRow, names: Sequence[str]) -> str:
     """Format the settings `names` of a row as a short label: `randread, 4K, iodepth 8`."""
-    values = {name: shown(name, row.setting(name)) for name in names}
+    values = {name: text_of(name, row.setting(name)) for name in names}
     return ", ".join(text if name in _SPEAKING else f"{name} {text}" for name, text in values.items())
 
 
 def settings_text(row: PointRow, names: Sequence[str]) -> str:
     """Format the settings `names` of a row as text: `block_size 4K, iodepth 8`."""
-    return ", ".join(f"{name} {shown(name, row.setting(name))}" for name in names)
+    return ", ".join(f"{name} {text_of(name, row.setting(name))}" for name in names)
 
 
-def shown(name: str, value: Scalar | None) -> str:
+def text_of(name: str, value: Scalar | None) -> str:
     """Format the value of the setting `name`: sizes with a unit, and None as a hyphen."""
     if name in SIZES and isinstance(value, int) and not isinstance(value, bool):
         return format_size(value)
@@ -219,11 +219,11 @@ def panels(rows: Sequence[PointRow], over: str, others: Sequence[str], most: int
     outer: list[str] = []
     while len(labeled(rows, inner)) > most and len(inner) > 1:
         outer.append(inner.pop(0))
-    lines, told = capped(list(labeled(rows, inner)), most, combinations(inner))
-    kept, also = capped(list(labeled(rows, outer).values()), MOST_PANELS, combinations(outer))
+    lines, line_note = capped(list(labeled(rows, inner)), most, combinations(inner))
+    charts, chart_note = capped(list(labeled(rows, outer).values()), MOST_PANELS, combinations(outer))
     order = [name for part in (outer, inner) for name in others if name in part]
-    chosen = [row for part in kept for row in part if label(row, inner) in lines]
-    return FigureView(over, labeled(chosen, order), also + told)
+    chosen = [row for part in charts for row in part if label(row, inner) in lines]
+    return FigureView(over, labeled(chosen, order), chart_note + line_note)
 
 
 def combinations(names: Sequence[str]) -> str:
@@ -233,10 +233,10 @@ def combinations(names: Sequence[str]) -> str:
 
 def capped(items: Sequence[T], most: int, what: str) -> tuple[list[T], str]:
     """Return at most `most` items, and a sentence that says how many were selected, or "" if all of them were."""
-    kept = evenly(items, most)
-    if len(kept) == len(items):
-        return kept, ""
-    return kept, f" {most} of {len(items)} {what} are shown, selected at even intervals; the table lists all of them."
+    subset = evenly(items, most)
+    if len(subset) == len(items):
+        return subset, ""
+    return subset, f" {most} of {len(items)} {what} are shown, selected at even intervals; the table lists all of them."
 
 
 def evenly(items: Sequence[T], most: int) -> list[T]:
@@ -259,7 +259,7 @@ def sample(rows: Sequence[PointRow], names: Sequence[str]) -> list[PointRow]:
     return evenly(along, MOST_SERIES)
 
 
-def told(chosen: Sequence[PointRow], rows: Sequence[PointRow], names: Sequence[str]) -> str:
+def sample_note(chosen: Sequence[PointRow], rows: Sequence[PointRow], names: Sequence[str]) -> str:
     """Return a sentence that says which of the rows are shown, or "" if all are."""
     if len(chosen) == len(rows):
         return ""

@@ -175,8 +175,8 @@ def _settings(section: _Section, params: FioParams, problems: list[str]) -> FioP
             changes[setting], places[setting] = fio_value(key, setting, value), (key, line)
         elif not setting and key not in WITHOUT_EFFECT:
             others[key] = value
-    given = (params.model_fields_set & FioParams.model_fields.keys()) - {"job_file"}
-    values = {name: getattr(params, name) for name in given} | changes | {"options": others}
+    explicit = (params.model_fields_set & FioParams.model_fields.keys()) - {"job_file"}
+    values = {name: getattr(params, name) for name in explicit} | changes | {"options": others}
     try:
         settings = FioParams.model_validate(values)
     except ValidationError as error:

@@ -10,7 +10,7 @@ from typing import Final
 from asct.instruments.fio.devices import device_table
 from asct.instruments.fio.metrics import CONTEXT, STAGE
 from asct.instruments.fio.operating import curves, limit_note, limits, operating_table
-from asct.instruments.fio.rows import AXIS_TITLES, SIZES, PointRow, gather, settings_text, shown, swept_names, varying
+from asct.instruments.fio.rows import AXIS_TITLES, SIZES, PointRow, gather, settings_text, swept_names, text_of, varying
 from asct.instruments.fio.timeline import LevelChange, change_note, changes_table, level_changes
 from asct.instruments.fio.verdict import CHANGED
 from asct.sdk.figure import Column, Table
@@ -208,7 +208,7 @@ def _cells(row: PointRow, columns: Sequence[Column], flags: Sequence[str]) -> Ro
     values = {column.key: row.value(column.key) for column in columns}
     cells = {key: row.setting(key) if value is None else value for key, value in values.items()}
     texts = {column.key for column in columns if column.format == "text"}
-    cells |= {key: shown(key, row.setting(key)) for key in SIZES & texts}
+    cells |= {key: text_of(key, row.setting(key)) for key in SIZES & texts}
     cells |= {key: values[key] or 0.0 for key in _ABSENT_IS_ZERO}
     return cells | {"spread": _spread(row), "flags": ", ".join(flags)}
 
@@ -225,7 +225,7 @@ def _notes(rows: Sequence[PointRow], names: Sequence[str]) -> list[str]:
         "of all jobs"
     ]
     fixed = [
-        f"{name} {shown(name, rows[0].setting(name))}"
+        f"{name} {text_of(name, rows[0].setting(name))}"
         for name in CONTEXT
         if name not in names and len({row.setting(name) for row in rows}) == 1 and rows[0].setting(name) is not None
         if name != "rwmixread" or any(row.setting("rw") in ("rw", "randrw") for row in rows)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from asct.instruments.fio.rows import MOST_SERIES, PointRow, label, sample, settings_text, slug_of, told, varying
+from asct.instruments.fio.rows import MOST_SERIES, PointRow, label, sample, sample_note, settings_text, slug_of, varying
 from asct.instruments.fio.verdict import CHANGED, LEAST_CHANGE, rate_changes
 from asct.sdk.figure import Axis, Column, Figure, Heatmap, Line, Marker, Series, Table
 from asct.sdk.record import Record
@@ -134,7 +134,7 @@ def _timeline(
     if found and len(lines) < len(timed):
         caption += f" {len(lines)} of {len(timed)} points are shown: those whose rate changed."
     else:
-        caption += told(lines, timed, names)
+        caption += sample_note(lines, timed, names)
     return Line(
         "timeline", "IOPS over time", caption, Axis("Time", "s"), Axis("IOPS", "ops/s"), tuple(series),
         markers, "higher",

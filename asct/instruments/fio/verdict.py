@@ -95,8 +95,8 @@ def _any_shallow(params: FioParams, document: Document, facts: HostFacts) -> boo
     jobs = iter(document.jobs)
     for _, section in sections_of(params):
         own = list(islice(jobs, section.numjobs))
-        held = section.keeps_depth and chosen_engine(section, facts) not in SYNCHRONOUS
-        if held and any(is_shallow(job, section.iodepth) for job in own):
+        keeps_depth = section.keeps_depth and chosen_engine(section, facts) not in SYNCHRONOUS
+        if keeps_depth and any(is_shallow(job, section.iodepth) for job in own):
             return True
     return False
 
@@ -152,10 +152,10 @@ def point_flags(
     ended_early = bool(watch.stopped) or params.io_size is not None
     shortest_ms = min(job.runtime_ms for job in document.jobs)
     depth = effective_depth(params, facts)
-    held = not any(section.paced or section.syncs for _, section in sections_of(params))
+    keeps_depth = not any(section.paced or section.syncs for _, section in sections_of(params))
     sizes = [[_bytes(device) for device in devices] for devices in (watch.before, watch.after)]
     found = {
-        "littles-law": held and not little_holds(document, depth),
+        "littles-law": keeps_depth and not little_holds(document, depth),
         "depth-not-honoured": depth < sum(section.requested_depth for _, section in sections_of(params)),
         "depth-not-reached": _any_shallow(params, document, facts),
         "depth-rounded": any(is_rounded(section, facts) for _, section in sections_of(params)),
@@ -167,7 +167,7 @@ def point_flags(
         "memory-filesystem": params.makes_file and facts.work_filesystem in _MEMORY_FILESYSTEMS,
         **_cpu_flags(params, document, cpu, facts),
         "throttled": throttled(watch.drives, watch.members_after or watch.after),
-        "little-unchecked": not held,
+        "little-unchecked": not keeps_depth,
         f"coverage-{coverage.why}": bool(coverage.why),
     }
     found |= dict.fromkeys(raid_flags(watch), True)

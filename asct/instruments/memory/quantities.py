@@ -31,8 +31,8 @@ def _of_chain(values: Mapping[str, Any], facts: HostFacts) -> Mapping[str, Any]:
     here = node_of_cpu(facts, cpu) if cpu is not None else None
     run_node = here.id if here is not None else None
     chosen = values.get("memory_node")
-    asked = settings("pages", "stride", "data_size")(values, facts)
-    return {**asked, "run_node": run_node, "memory_node": run_node if chosen is None else chosen}
+    conditions = settings("pages", "stride", "data_size")(values, facts)
+    return {**conditions, "run_node": run_node, "memory_node": run_node if chosen is None else chosen}
 
 
 def _of_all_cpus(values: Mapping[str, Any], facts: HostFacts) -> Mapping[str, Any]:
@@ -41,8 +41,8 @@ def _of_all_cpus(values: Mapping[str, Any], facts: HostFacts) -> Mapping[str, An
     only = nodes[0].id if nodes and all(node.id == nodes[0].id for node in nodes) else None
     width = values.get("width", "auto")
     widest = widths_of(facts)[-1] if width == "auto" else width
-    asked = settings("pages", "data_size", "traffic")(values, facts)
-    return {**asked, "width": widest, "run_node": only, "memory_node": only}
+    conditions = settings("pages", "data_size", "traffic")(values, facts)
+    return {**conditions, "width": widest, "run_node": only, "memory_node": only}
 
 
 LEVEL_LATENCY: Final = Quantity(
@@ -95,7 +95,7 @@ def transfers(metric: str) -> Quantity:
     """Return the quantity for the transfer time between two CPUs: `one_way` (token, cas) or `latency` (chain)."""
     names = ("cpu_a", "cpu_b", "method", "memory_node")
     at = dict.fromkeys((*names, "node_a", "node_b"))
-    asked = settings("pages", "turns", "chain_size", "addresses")
+    conditions = settings("pages", "turns", "chain_size", "addresses")
     return Quantity(
-        f"{metric} between CPUs", metric, at, {name: name for name in names}, {}, (f"{metric}_cycles",), asked
+        f"{metric} between CPUs", metric, at, {name: name for name in names}, {}, (f"{metric}_cycles",), conditions
     )

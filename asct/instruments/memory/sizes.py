@@ -98,9 +98,9 @@ def mapping_seconds(demanded: int) -> float:
 
 def page_privileges(pages: PageKind, kernel: str) -> tuple[Privilege, ...]:
     """Return the privileges that `kernel` needs for its pages."""
-    wanted = {"2m": "2 MiB pages", "1g": "1 GiB pages", "auto": "2 MiB pages"}.get(pages)
+    huge_pages = {"2m": "2 MiB pages", "1g": "1 GiB pages", "auto": "2 MiB pages"}.get(pages)
     lost = "; without this privilege, transparent huge pages are used" if pages == "auto" else ""
-    return (Privilege(f"reserves {wanted} if the pool has too few free pages{lost}", kernel),) if wanted else ()
+    return (Privilege(f"reserves {huge_pages} if the pool has too few free pages{lost}", kernel),) if huge_pages else ()
 
 
 def cache_share(facts: HostFacts, cpus: Sequence[int]) -> int:

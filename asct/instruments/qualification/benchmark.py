@@ -67,8 +67,8 @@ class Cost(NamedTuple):
 
     usual_s: float = 0.0
     longest_s: float = 0.0
-    written: float = 0.0
-    likely: float = 0.0
+    writes_bytes: float = 0.0
+    likely_bytes: float = 0.0
 
 
 def phase_cost(params: QualificationParams, phases: Sequence[Phase]) -> Cost:
@@ -185,8 +185,8 @@ class Qualification(DepthBenchmark[Q]):
             scratch=Scratch(SCRATCH_NAME, scratch_bytes(whole)) if params.makes_file else None,
             seconds=cost.usual_s,
             longest_s=cost.longest_s,
-            writes_bytes=params.charged(round(cost.written)),
-            likely_bytes=params.charged(round(cost.likely)),
+            writes_bytes=params.charged(round(cost.writes_bytes)),
+            likely_bytes=params.charged(round(cost.likely_bytes)),
             targets=params.file_names,
             purges=tuple(name for name in purged if name.startswith("/dev/")),
             may_overwrite=params.overwrite,
@@ -284,13 +284,13 @@ class MatrixQualification(Qualification[M]):
 
 def require_cache(journal: StepJournal) -> None:
     """Raise Unsuitable if the write cache of the drive is not in the state that the settings require."""
-    wanted = _CACHES.get(journal.params.write_cache)
-    for drive in journal.inspected.drives if wanted is not None else ():
+    required = _CACHES.get(journal.params.write_cache)
+    for drive in journal.inspected.drives if required is not None else ():
         found = drive.scalar("write_cache")
-        if found == wanted:
+        if found == required:
             continue
         state = found if isinstance(found, str) else "unknown"
         raise Unsuitable(
-            f"the write cache of {drive.path} is {state}, but `write_cache` requires {wanted}; change it "
+            f"the write cache of {drive.path} is {state}, but `write_cache` requires {required}; change it "
             "on the host (nvme set-feature -f 6, hdparm -W, sdparm), or set `write_cache` to `as-found`"
         )

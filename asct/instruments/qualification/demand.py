@@ -50,13 +50,13 @@ def operating_points(loads: Sequence[DemandLoad], bound_s: float) -> dict[str, D
     `min` has the lowest rate, and `mid` is closest to the mean of these two rates. One load can be more than one of
     these points.
     """
-    kept = sorted((load for load in loads if load.latency < bound_s), key=lambda load: (load.in_flight, load.numjobs))
-    if not kept:
+    valid = sorted((load for load in loads if load.latency < bound_s), key=lambda load: (load.in_flight, load.numjobs))
+    if not valid:
         return {}
-    most = max(kept, key=lambda load: load.iops)
-    least = min(kept, key=lambda load: load.iops)
+    most = max(valid, key=lambda load: load.iops)
+    least = min(valid, key=lambda load: load.iops)
     halfway = (most.iops + least.iops) / 2.0
-    middle = min(kept, key=lambda load: abs(load.iops - halfway))
+    middle = min(valid, key=lambda load: abs(load.iops - halfway))
     return {"max": most, "mid": middle, "min": least}
 
 
@@ -146,14 +146,14 @@ def demand_steps(params: DemandParams, journal: StepJournal, context: Context) -
     matrix = DemandMatrix(params, journal)
     if not (matrix.rounds and matrix.over):
         number = matrix.rounds + 1
-        wanted = [matrix.prewrite(number), *(matrix.step(number, cell) for cell in matrix.cells)]
-        return _missing(journal, context, wanted if matrix.plan.prewrite_time else wanted[1:])
-    wanted = [one for name in POINTS for one in _histogram(matrix, name)]
-    return _missing(journal, context, wanted)[:1]
+        runs = [matrix.prewrite(number), *(matrix.step(number, cell) for cell in matrix.cells)]
+        return _missing(journal, context, runs if matrix.plan.prewrite_time else runs[1:])
+    runs = [one for name in POINTS for one in _histogram(matrix, name)]
+    return _missing(journal, context, runs)[:1]
 
 
-def _missing(journal: StepJournal, context: Context, wanted: Sequence[tuple[str, FioParams]]) -> Sequence[Step]:
-    return [fio_process(settings, context, name) for name, settings in wanted if not journal.has(name)]
+def _missing(journal: StepJournal, context: Context, runs: Sequence[tuple[str, FioParams]]) -> Sequence[Step]:
+    return [fio_process(settings, context, name) for name, settings in runs if not journal.has(name)]
 
 
 def _histogram(matrix: DemandMatrix, name: str) -> list[tuple[str, FioParams]]:

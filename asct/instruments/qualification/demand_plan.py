@@ -88,8 +88,8 @@ class DemandParams(QualificationParams):
 
     def filled(self, plan: Plan) -> Plan:
         """Return `plan` with each field replaced by the setting of the same name, if that setting is set."""
-        given = {one.name: getattr(self, one.name) for one in fields(plan)}
-        return replace(plan, **{name: one for name, one in given.items() if one is not None})
+        settings = {one.name: getattr(self, one.name) for one in fields(plan)}
+        return replace(plan, **{name: one for name, one in settings.items() if one is not None})
 
     def at_highest(self) -> Self:
         """Return the settings at the highest load in the matrix."""

@@ -46,10 +46,10 @@ def _courses(view: QualificationView, quantity: str, mixes: Mapping[int, str]) -
     """Return a figure of all rounds and a figure of the rounds in the window, with a line for each mix and block size.
     The result is empty if no workload has rounds."""
     courses = view.courses(quantity)
-    reads, told = capped([share for share in mixes if any(mix == share for _, mix in courses)], MOST_PANELS, "mixes")
-    sizes, also = capped(sorted({size for size, _ in courses}, reverse=True), MOST_SERIES, "block sizes")
-    shown = {(size, mix): courses[size, mix] for mix in reads for size in sizes if (size, mix) in courses}
-    if not shown:
+    reads, mix_note = capped([one for one in mixes if any(mix == one for _, mix in courses)], MOST_PANELS, "mixes")
+    sizes, size_note = capped(sorted({size for size, _ in courses}, reverse=True), MOST_SERIES, "block sizes")
+    curves = {(size, mix): courses[size, mix] for mix in reads for size in sizes if (size, mix) in courses}
+    if not curves:
         return []
     first = {float(view.window_rounds(phase)[0]) for phase in view.phases}
     marked = tuple(Marker(number, _WINDOW) for number in first) if len(first) == 1 else ()
@@ -59,21 +59,21 @@ def _courses(view: QualificationView, quantity: str, mixes: Mapping[int, str]) -
         f"convergence-{quantity}{view.slug}",
         f"Steady state convergence{view.suffix}",
         f"{title} for each block size and each mix of reads and writes (given as percentages) over all rounds.{note}"
-        f"{told}{also}",
+        f"{mix_note}{size_note}",
         Axis("Round", counts=True), Axis(title, UNITS[quantity], "log10"),
         tuple(
             series_of(f"{mixes[mix]}, {size_name(size)}", list(rounds), [[record] for record in rounds.values()])
-            for (size, mix), rounds in shown.items()
+            for (size, mix), rounds in curves.items()
         ),
         marked, better=better(quantity),
     )  # fmt: skip
-    series = tuple(_window_course(view, place, rounds, mixes) for place, rounds in shown.items())
+    series = tuple(_window_course(view, place, rounds, mixes) for place, rounds in curves.items())
     half = 100.0 * _half(view, view.phases[0])
     window = Line(
         f"window-{quantity}{view.slug}",
         f"Steady state by mix{view.suffix}",
         f"{title} in each round of the {_WINDOW}, relative to the average of the window. Only the dependent variables "
-        f"decide whether the drive is steady.{told}{also}",
+        f"decide whether the drive is steady.{mix_note}{size_note}",
         Axis("Round of the window", counts=True), Axis("Difference from the average", "%", from_zero=False), series,
         bands=(Band(-half, half, 1.0, float(max(len(line.x) for line in series)), f"± {half:g} %"),),
     )  # fmt: skip

@@ -35,7 +35,7 @@ class FioSummary:
     processes.
 
     `latency` is the mean time from call to completion in seconds, and `latency_max` is the longest; both are None if
-    fio does not report them. `written` counts only the bytes written, and `job_bytes` all bytes of each job.
+    fio does not report them. `written_bytes` counts only the bytes written, and `job_bytes` all bytes of each job.
     """
 
     seconds: float
@@ -44,7 +44,7 @@ class FioSummary:
     latency: float | None
     latency_max: float | None
     io_bytes: int
-    written: int
+    written_bytes: int
     flags: tuple[str, ...]
     job_bytes: tuple[int, ...]
 
@@ -59,7 +59,7 @@ class FioSummary:
             latency=None if whole.lat is None else whole.lat.mean_ns * NS,
             latency_max=None if whole.lat is None else whole.lat.max_ns * NS,
             io_bytes=whole.io_bytes,
-            written=writes.io_bytes if writes else 0,
+            written_bytes=writes.io_bytes if writes else 0,
             flags=point.flags,
             job_bytes=tuple(sum(part.io_bytes for part in job.directions.values()) for job in point.document.jobs),
         )
@@ -199,13 +199,13 @@ def fio_process(params: FioParams, context: Context, name: str, stop: StopRule |
 
 @dataclass(frozen=True, slots=True)
 class TimeSlot:
-    """The requests and bytes in one interval of a test. `io_bytes` counts all bytes, whereas `written` counts only the
-    bytes written."""
+    """The requests and bytes in one interval of a test. `io_bytes` counts all bytes, whereas `written_bytes` counts
+    only the bytes written."""
 
     seconds: float
     ios: int
     io_bytes: int
-    written: int
+    written_bytes: int
 
     @property
     def iops(self) -> float:
@@ -243,7 +243,7 @@ def _slot(result: str) -> TimeSlot:
         seconds=max((part.runtime_ms for _, part in parts), default=0) / 1000.0,
         ios=sum(part.ios for _, part in parts),
         io_bytes=sum(part.io_bytes for _, part in parts),
-        written=sum(part.io_bytes for name, part in parts if name == "write"),
+        written_bytes=sum(part.io_bytes for name, part in parts if name == "write"),
     )
 
 

@@ -37,8 +37,8 @@ _USER: Final = ("--user-master", "u")
 
 @dataclass(frozen=True, slots=True)
 class PurgeCommand:
-    """One command in a purge sequence. If its output contains `said`, the command succeeded, even if its exit status
-    indicates an error.
+    """One command in a purge sequence. If its output contains `success_text`, the command succeeded, even if its exit
+    status indicates an error.
 
     If `look` is set, the command only queries the drive. If `whole` is set, the command affects more than the target,
     so guard checks that nothing else is on the drive.
@@ -47,7 +47,7 @@ class PurgeCommand:
     name: str
     tool: str
     arguments: tuple[str, ...]
-    said: str = ""
+    success_text: str = ""
     look: bool = False
     whole: bool = False
 
@@ -58,12 +58,12 @@ TOOLS: Final[dict[str, str]] = {
 }  # fmt: skip
 
 
-def commands(method: str, device: GuardTarget, said: Sequence[str]) -> Sequence[PurgeCommand]:
-    """Return all commands for a method, in order. `said` contains the output from each command that has finished."""
+def commands(method: str, device: GuardTarget, outputs: Sequence[str]) -> Sequence[PurgeCommand]:
+    """Return all commands for a method, in order. `outputs` contains the output from each command that has finished."""
     if method == "nvme-format":
         return (PurgeCommand("format", "nvme", _nvme_format(device), "Success formatting", whole=_formats_all(device)),)
     if method == "ata-erase":
-        return _ata_erase(said[0] if said else "")
+        return _ata_erase(outputs[0] if outputs else "")
     plain = {
         "blkdiscard": ("--force", PATH),
         "sg-format": ("--format", "--quick", "--wait", PATH),
@@ -76,8 +76,8 @@ def _nvme_format(device: GuardTarget) -> tuple[str, ...]:
     """Return the arguments for a user data erase (SES 1) with the current format, because some versions of nvme-cli
     default to format 0."""
     namespace = namespace_of(device)
-    kept = () if namespace is None else (f"--lbaf={namespace.format_index}",)
-    return ("format", PATH, "--ses=1", *kept, f"--timeout={_FORMAT_LIMIT_MS}", "--force")
+    format_option = () if namespace is None else (f"--lbaf={namespace.format_index}",)
+    return ("format", PATH, "--ses=1", *format_option, f"--timeout={_FORMAT_LIMIT_MS}", "--force")
 
 
 def _ata_erase(identity: str) -> tuple[PurgeCommand, ...]:
@@ -109,18 +109,18 @@ def ata_obstacle(identity: str) -> str:
     return ""
 
 
-def candidates(wanted: PurgeMethod, inspected: GuardOutput, facts: HostFacts) -> tuple[str, ...]:
+def candidates(purge: PurgeMethod, inspected: GuardOutput, facts: HostFacts) -> tuple[str, ...]:
     """Return the methods to try, in order. `auto` excludes methods that can leave a drive locked or partly formatted.
 
     Raises Unsuitable if the requested method cannot be used on this target.
     """
-    if wanted == "none" or (wanted == "auto" and inspected.before[0].scalar("kind") != "block"):
+    if purge == "none" or (purge == "auto" and inspected.before[0].scalar("kind") != "block"):
         return ()
-    if wanted != "auto":
-        reason = obstacle(wanted, inspected, facts)
+    if purge != "auto":
+        reason = obstacle(purge, inspected, facts)
         if reason:
-            raise Unsuitable(f"purge {wanted}: {reason}; set `purge` to `auto` or `none`")
-        return (wanted,)
+            raise Unsuitable(f"purge {purge}: {reason}; set `purge` to `auto` or `none`")
+        return (purge,)
     return tuple(method for method in ("nvme-format", "blkdiscard") if not obstacle(method, inspected, facts))
 
 
@@ -291,7 +291,7 @@ class _DrivePurge:
 
     def _commands(self, method: str) -> Sequence[PurgeCommand]:
         output = self._output(method, commands(method, self.device, ())[0])
-        return commands(method, self.device, () if output is None else (_said(output),))
+        return commands(method, self.device, () if output is None else (_program_stdout(output),))
 
     def _failure(self, method: str) -> str:
         """Return the reason why a method did not succeed, or an empty string if it did."""
@@ -305,14 +305,14 @@ class _DrivePurge:
 
 def _refused(command: PurgeCommand, output: Output) -> str:
     """Return the reason why a command failed, or an empty string if it succeeded."""
-    watch, said = read_guard_output(output), _said(output)
-    if watch.status != 0 and not (command.said and command.said in said):
-        line = next((text.strip() for text in (*output.stderr.splitlines(), *said.splitlines()) if text.strip()), "")
+    watch, stdout = read_guard_output(output), _program_stdout(output)
+    if watch.status != 0 and not (command.success_text and command.success_text in stdout):
+        line = next((text.strip() for text in (*output.stderr.splitlines(), *stdout.splitlines()) if text.strip()), "")
         return f"{command.tool} failed with status {watch.status}: {line or 'no message'}"
-    return ata_obstacle(said) if command.look else ""
+    return ata_obstacle(stdout) if command.look else ""
 
 
-def _said(output: Output) -> str:
+def _program_stdout(output: Output) -> str:
     return output.files.get(PROGRAM_FILE, "")
 
 

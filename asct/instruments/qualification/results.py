@@ -181,7 +181,7 @@ def _about_phase(
     settings["round_time"] = phase.seconds
     yield Measurement("steady", float(verdict.steady), at, flags=flags)
     yield Measurement("rounds", float(history.rounds), at | settings, flags=flags)
-    yield Measurement("written_volume", float(list(history.written())[-1]), at)
+    yield Measurement("written_volume", float(list(history.written_volumes())[-1]), at)
     purge = purge_of(journal, phase)
     methods: dict[str, Scalar] = {"method": purge.method or "none", "failed": "; ".join(purge.tried) or "none"}
     yield Measurement("purged", float(bool(purge.method)), at | methods, flags=purge.flags)

@@ -59,8 +59,8 @@ def precondition_fell(journal: StepJournal, phase: Phase) -> bool:
 
 def precondition_flags(journal: StepJournal, phase: Phase) -> tuple[str, ...]:
     """Return `invalid-precondition` if less was written than requested, because a pass exceeded its time limit."""
-    wanted = journal.params.precondition * journal.span
-    return (INCOMPLETE,) if preconditioned_bytes(journal, phase) < _SHORT * wanted else ()
+    requested_bytes = journal.params.precondition * journal.span
+    return (INCOMPLETE,) if preconditioned_bytes(journal, phase) < _SHORT * requested_bytes else ()
 
 
 # Every fio process starts at the first byte of its range. With one-minute rounds, sequential workloads would use only
@@ -197,13 +197,13 @@ class RoundHistory:
                     found = index if cell == self.phase.cells[0] else index + 1
         return found
 
-    def written(self) -> Iterator[int]:
+    def written_volumes(self) -> Iterator[int]:
         """Yield the number of bytes written since the purge at the start of each round, and at the end of the last
         round."""
         total = preconditioned_bytes(self.journal, self.phase)
         yield total
         for index in range(self.rounds):
-            total += sum(self.summary(index, cell).written for cell in self.phase.cells)
+            total += sum(self.summary(index, cell).written_bytes for cell in self.phase.cells)
             yield total
 
     @cached_property
@@ -212,7 +212,7 @@ class RoundHistory:
 
         The results of later rounds are not read.
         """
-        return enough_from(self.written(), self.journal.params.steady_volume * self.journal.span)
+        return enough_from(self.written_volumes(), self.journal.params.steady_volume * self.journal.span)
 
     def verdict(self) -> SteadyVerdict:
         """Return whether the rounds so far are steady or, if they are not, why."""
@@ -322,11 +322,11 @@ class Passes:
     def _pass(self, number: int, context: Context) -> Sequence[Step]:
         params = self.journal.params
         stop = StopRule(params.fast_interval / 100.0, min(params.fast_min_time, self.phase.seconds))
-        wanted: list[tuple[str, Workload, StopRule | None]] = [("pass", cell, stop) for cell in self.phase.cells]
-        wanted += [("sentinel", cell, None) for cell in self.history.phase.cells]
+        workloads: list[tuple[str, Workload, StopRule | None]] = [("pass", cell, stop) for cell in self.phase.cells]
+        workloads += [("sentinel", cell, None) for cell in self.history.phase.cells]
         return [
             fio_process(self._params(number, kind, cell), context, name, rule)
-            for kind, cell, rule in wanted
+            for kind, cell, rule in workloads
             if not self.journal.has(name := self._name(number, kind, cell))
         ]
 

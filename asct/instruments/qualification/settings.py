@@ -194,11 +194,11 @@ class QualificationParams(RaidParams):
         """Whether the target is the temporary file of the job."""
         return not self.file_names
 
-    def charged(self, written: int) -> tuple[tuple[str, int], ...]:
-        """Return the number of bytes written to each target if fio writes `written` bytes in total, in the form of
+    def charged(self, total_bytes: int) -> tuple[tuple[str, int], ...]:
+        """Return the number of bytes written to each target if fio writes `total_bytes` in total, in the form of
         `Needs.writes_bytes`."""
         targets = self.file_names or ("",)
-        return tuple((name, member_bytes(self, len(targets), written)) for name in targets)
+        return tuple((name, member_bytes(self, len(targets), total_bytes)) for name in targets)
 
     @property
     def rule(self) -> SteadyRule:
@@ -227,15 +227,15 @@ class QualificationParams(RaidParams):
                 f"the target has {target_bytes} bytes, but `active_range` ends at "
                 f"{self.offset + self.active_range}; lower `active_range` or `offset`"
             )
-        wanted = (self.active_range or room) * self.capacity_fraction
+        range_bytes = (self.active_range or room) * self.capacity_fraction
         grain = math.lcm(MIB, *self.sizes) * self.numjobs
-        if wanted < grain:
+        if range_bytes < grain:
             raise Unsuitable(
-                f"the active range is {max(0, int(wanted))} bytes, but {self.numjobs} jobs need at least {grain} "
+                f"the active range is {max(0, int(range_bytes))} bytes, but {self.numjobs} jobs need at least {grain} "
                 "bytes to hold whole numbers of requests of every block size; raise `active_range` or "
                 "`capacity_fraction`, or lower `numjobs` or the block sizes"
             )
-        return int(wanted) // grain * grain
+        return int(range_bytes) // grain * grain
 
     def fio(self, span: int, **changes: object) -> FioParams:
         """Return the settings for a fio process on the active range. `changes` contains the workload's settings."""

@@ -235,12 +235,12 @@ def _times(number: Scalar) -> str:
 
 def steady_table(records: Sequence[Record], slug: str) -> Sequence[Table]:
     """Return a table of the result, the rounds and the values of each dependent variable."""
-    shown = views(records)
-    rows = tuple(_steady_row(view, what) for view in shown for what in view.variables())
+    points = views(records)
+    rows = tuple(_steady_row(view, what) for view in points for what in view.variables())
     if not rows:
         return ()
-    notes = tuple(dict.fromkeys(_rule(view.run(phase)) for view in shown for phase in view.phases))
-    flags = tuple(dict.fromkeys(flag for view in shown for flag in view.flags("steady")))
+    notes = tuple(dict.fromkeys(_rule(view.run(phase)) for view in points for phase in view.phases))
+    flags = tuple(dict.fromkeys(flag for view in points for flag in view.flags("steady")))
     return (Table(f"{slug}-steady-state", "Steady State Information", _STEADY, rows, notes, flags),)
 
 
