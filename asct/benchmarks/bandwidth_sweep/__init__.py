@@ -350,10 +350,10 @@ def _table(records: Sequence[Record], style: BandwidthStyle) -> Table:
     def rows(mine: Sequence[Record]) -> list[Row]:
         return [_row(mine, axis, where, traffic, (style, other)) for where, traffic in _combinations(mine, axis)]
 
-    shown, found = point_rows(records, columns, rows, OWN_COLUMNS)
+    all_columns, found = point_rows(records, columns, rows, OWN_COLUMNS)
     flags = flags_of(record for record in records if record.metric == "bandwidth" and axis in record.coords)
     notes = (COUNTING,) if found else ()
-    return Table("levels", "Bandwidth at different levels of cache", shown, found, notes, flags)
+    return Table("levels", "Bandwidth at different levels of cache", all_columns, found, notes, flags)
 
 
 def _row(

@@ -96,8 +96,8 @@ class CrossNumaBandwidth(BandwidthBenchmark[CrossNumaBandwidthParams]):
         time for all pairs, in seconds."""
         all_pairs = node_pairs(facts) if facts is not None else []
         possible = [] if facts is None else [pair for pair in all_pairs if _has_room(params, facts, pair)]
-        wanted = [demanded_bytes(facts, params.data_size, pair.run.cpus) for pair in possible or all_pairs]
-        largest = max(wanted, default=demanded_bytes(facts, params.data_size))
+        demands = [demanded_bytes(facts, params.data_size, pair.run.cpus) for pair in possible or all_pairs]
+        largest = max(demands, default=demanded_bytes(facts, params.data_size))
         one = mapping_seconds(largest) + value_seconds(params.duration, params.iterations) + TRIALS_S
         return largest, max(1, len(possible)) * one
 

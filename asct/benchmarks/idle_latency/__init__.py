@@ -116,8 +116,8 @@ class IdleLatency(VisitedBenchmark[IdleLatencyParams]):
         matrix = node_table(records, look)
         tables = [replace(matrix, notes=(*matrix.notes, *working_set_note(records, "Latency")))]
         if len({str(record.coords) for record in records if record.metric == "latency"}) > 1:
-            shown = [one for one in (_RATIO, _DISTANCE) if any(record.metric == one.metric for record in records)]
-            tables += [node_table(records, one) for one in shown]
+            styles = [one for one in (_RATIO, _DISTANCE) if any(record.metric == one.metric for record in records)]
+            tables += [node_table(records, one) for one in styles]
         return (*tables, pair_table(records, replace(look, unit="cycle" if look is _CYCLES else "ns")))
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:

@@ -118,24 +118,24 @@ def smallest(params: LatencySweepParams) -> int:
 
 
 def largest(params: LatencySweepParams, facts: HostFacts | None) -> int:
-    """Return the end of the range: the setting or the result of `_wanted`, reduced to the free memory of the node if
-    necessary."""
+    """Return the end of the range: the setting or the result of `_default_largest`, reduced to the free memory of the
+    node if necessary."""
     if params.sizes:
         return max(params.sizes)
     if params.max_size is not None:
         return params.max_size
     node = _memory_node(params, facts) if facts is not None else None
-    return _wanted(facts) if node is None else fitted(_wanted(facts), node, 1)
+    return _default_largest(facts) if node is None else fitted(_default_largest(facts), node, 1)
 
 
-def _wanted(facts: HostFacts | None) -> int:
+def _default_largest(facts: HostFacts | None) -> int:
     cache = 0 if facts is None else max((cache.size_bytes for cache in facts.data_caches()), default=0)
     return max(_LEAST, 1 << (_CACHES * cache - 1).bit_length()) if cache > 0 else _LARGEST
 
 
 def is_lowered(params: LatencySweepParams, facts: HostFacts) -> bool:
     """Return whether the range ends early because the node has too little free memory."""
-    return not params.sizes and params.max_size is None and largest(params, facts) < _wanted(facts)
+    return not params.sizes and params.max_size is None and largest(params, facts) < _default_largest(facts)
 
 
 def memory_bytes(params: LatencySweepParams, facts: HostFacts | None) -> int:
@@ -211,8 +211,8 @@ def sweep_arguments(params: LatencySweepParams, facts: HostFacts) -> tuple[str, 
 def edge_arguments(params: LatencySweepParams, facts: HostFacts, sizes: Sequence[int]) -> tuple[str, ...]:
     """Return the arguments for additional sizes in the first visit. A short time suffices, because latencies inside and
     outside a level differ by 10 %."""
-    given = {"sizes": sizes, "batches": _BATCHES, "patience-ms": _VISIT_PATIENCE_MS}
-    return _arguments(params, facts, min(params.time_cap, _EDGE_S), given)
+    grid = {"sizes": sizes, "batches": _BATCHES, "patience-ms": _VISIT_PATIENCE_MS}
+    return _arguments(params, facts, min(params.time_cap, _EDGE_S), grid)
 
 
 def local_arguments(params: LatencySweepParams, facts: HostFacts, low: int, high: int) -> tuple[str, ...]:
@@ -234,8 +234,8 @@ def local_arguments(params: LatencySweepParams, facts: HostFacts, low: int, high
 
 def visit_arguments(params: LatencySweepParams, facts: HostFacts, sizes: Sequence[int]) -> tuple[str, ...]:
     """Return the arguments for measuring these sizes in a later visit, with fewer batches than in the first visit."""
-    given = {"sizes": sizes, "batches": _BATCHES_AGAIN, "patience-ms": _VISIT_PATIENCE_MS}
-    return _arguments(params, facts, params.time_cap, given)
+    grid = {"sizes": sizes, "batches": _BATCHES_AGAIN, "patience-ms": _VISIT_PATIENCE_MS}
+    return _arguments(params, facts, params.time_cap, grid)
 
 
 def _arguments(

@@ -40,8 +40,7 @@ def level_table(records: Sequence[Record], cycles: bool) -> Table:
         return [_row(mine, name, cycles) for name in order]
 
     flags = flags_of(r for r in records if "level" in r.coords or r.metric == "page_size")
-    shown = point_rows(records, _columns(cycles), rows)
-    columns, found = shown
+    columns, found = point_rows(records, _columns(cycles), rows)
     columns = tuple(column for column in columns if column.key != "tlb_end" or any(row.get("tlb_end") for row in found))
     return Table("levels", "Latencies at different levels of cache", columns, found, _notes(records), flags)
 

@@ -112,8 +112,8 @@ class LoadedLatency(VisitedBenchmark[LoadedLatencyParams]):
     def processes(self, params: LoadedLatencyParams, context: Context) -> Sequence[Step]:
         """Return one process for all levels. Raises LookupError if no size is set and none was found."""
         chain = optimum_size(context) if params.data_size is None else params.data_size
-        asked = arguments(params, context.facts, chain)
-        return (Step("load", Kernel(KERNEL), asked, as_root=from_pools(params.pages)),)
+        argv = arguments(params, context.facts, chain)
+        return (Step("load", Kernel(KERNEL), argv, as_root=from_pools(params.pages)),)
 
     def steps(self, params: LoadedLatencyParams, context: Context) -> Sequence[Step]:
         """Return the processes that have not yet run. If a command turns out to be slow, it runs only in the first

@@ -107,8 +107,8 @@ def arguments(params: LoadedLatencyParams, facts: HostFacts, chain: int) -> tupl
 def _check_load(params: LoadedLatencyParams, facts: HostFacts, where: Layout) -> None:
     """Raise ValueError if `bw_cpu_blocklist` leaves no CPU to generate load other than the one that measures
     latency."""
-    taken = where.load_cpus == (where.latency_cpu,) and probe(params) != "none"
-    if params.bw_cpu_blocklist and usable_cpus(facts) and (taken or not where.load_cpus):
+    is_shared = where.load_cpus == (where.latency_cpu,) and probe(params) != "none"
+    if params.bw_cpu_blocklist and usable_cpus(facts) and (is_shared or not where.load_cpus):
         blocked = format_cpulist(params.bw_cpu_blocklist)
         measures = f"CPU {where.latency_cpu} measures latency, and `bw_cpu_blocklist` excludes CPU {blocked}"
         raise ValueError(f"no CPU remains to generate load: {measures}")

@@ -257,8 +257,8 @@ def _bandwidths(
 def _size_flags(params: LoadedLatencyParams, meta: Mapping[str, Any], facts: HostFacts) -> dict[str, tuple[str, ...]]:
     """Return the flags that follow from the working set sizes: those that apply to all latencies, and those that apply
     to all bandwidths."""
-    asked = meta.get("options")
-    sizes = asked if isinstance(asked, Mapping) else {}
+    options = meta.get("options")
+    sizes = options if isinstance(options, Mapping) else {}
     small = number(sizes, "size") < CACHES * number(meta, "llc_bytes")
     cpus = layout(params, facts).load_cpus
     return {

@@ -69,31 +69,31 @@ class TableUnits:
 
 def all_tables(records: Sequence[Record], cycles: bool) -> tuple[Table, ...]:
     """Return the levels, the summary of the curve, and the targets, omitting empty tables."""
-    shown = TableUnits.of(records, cycles)
-    tables = (_levels(records, shown), _summary(records, shown), _targets(records, shown))
+    units = TableUnits.of(records, cycles)
+    tables = (_levels(records, units), _summary(records, units), _targets(records, units))
     return tuple(table for table in tables if table.rows)
 
 
-def _levels(records: Sequence[Record], shown: TableUnits) -> Table:
+def _levels(records: Sequence[Record], units: TableUnits) -> Table:
     def rows(mine: Sequence[Record]) -> list[Row]:
         delays = sorted({int(record.coords["delay"]) for record in mine if "delay" in record.coords}, reverse=True)
-        return [{"delay": delay, **_row(mine, shown, "delay", delay)} for delay in delays]
+        return [{"delay": delay, **_row(mine, units, "delay", delay)} for delay in delays]
 
-    columns = (Column("delay", "Injected NOPs", format="integer"), *_columns(shown))
+    columns = (Column("delay", "Injected NOPs", format="integer"), *_columns(units))
     title = "Loaded latency with background memory activity"
     flags = flags_of(record for record in records if "delay" in record.coords)
     notes = (COUNTING, *working_set_note(records, "Latency"))
     return Table("loaded-latency", title, *point_rows(records, columns, rows), notes, flags)
 
 
-def _targets(records: Sequence[Record], shown: TableUnits) -> Table:
+def _targets(records: Sequence[Record], units: TableUnits) -> Table:
     def rows(mine: Sequence[Record]) -> list[Row]:
         targets = sorted({record.coords["target_bandwidth"] for record in at(mine, "nops")}, key=float)
         return [
             {
                 "target": target,
                 "nops": middle(at(mine, "nops", target_bandwidth=target)),
-                **_row(mine, shown, "target_bandwidth", target),
+                **_row(mine, units, "target_bandwidth", target),
             }
             for target in targets
         ]
@@ -101,22 +101,22 @@ def _targets(records: Sequence[Record], shown: TableUnits) -> Table:
     columns = (
         Column("target", "Target BW [GB/s]", 1e9, help="Useful bytes of all load threads together"),
         Column("nops", "Injected NOPs", digits=0, help="Found by the search"),
-        *_columns(shown),
+        *_columns(units),
     )
     flags = flags_of(record for record in records if "target_bandwidth" in record.coords)
     return Table("targets", "Latency at target bandwidths", *point_rows(records, columns, rows), flags=flags)
 
 
-def _columns(shown: TableUnits) -> tuple[Column, ...]:
+def _columns(units: TableUnits) -> tuple[Column, ...]:
     return (
-        shown.latency("latency", "Loaded latency"),
-        shown.bandwidth("bandwidth", "Bandwidth"),
-        shown.bandwidth("useful", "Useful BW"),
+        units.latency("latency", "Loaded latency"),
+        units.bandwidth("bandwidth", "Bandwidth"),
+        units.bandwidth("useful", "Useful BW"),
         Column("share", "% of Peak Theoretical BW"),
         Column("workload", "Workload [s]", digits=3, help="Run time of the command under this load"),
         Column(
             "interval",
-            f"95 % interval [{shown.unit}]",
+            f"95 % interval [{units.unit}]",
             format="text",
             help="Interval for the latency; if there are several repeats, the range of their values",
         ),
@@ -124,9 +124,9 @@ def _columns(shown: TableUnits) -> tuple[Column, ...]:
     )
 
 
-def _row(mine: Sequence[Record], shown: TableUnits, key: str, value: Scalar) -> Row:
+def _row(mine: Sequence[Record], units: TableUnits, key: str, value: Scalar) -> Row:
     here = {name: at(mine, name, **{key: value}) for name in _SHOWN_METRICS}
-    latency = here[f"latency{shown.suffix}"]
+    latency = here[f"latency{units.suffix}"]
     bus, useful = middle(here["bus_bandwidth"]), middle(here["bandwidth"])
     return {
         "latency": middle(latency),
@@ -134,7 +134,7 @@ def _row(mine: Sequence[Record], shown: TableUnits, key: str, value: Scalar) -> 
         "useful": None if useful == bus else useful,
         "share": middle(here["share_of_theoretical"]),
         "workload": middle(here["workload_time"]),
-        "interval": interval_text(latency, shown.scale, 1),
+        "interval": interval_text(latency, units.scale, 1),
         **flag_cell(record for records in here.values() for record in records),
     }
 
@@ -144,14 +144,14 @@ _SHOWN_METRICS: Final = (
 )  # fmt: skip
 
 
-def _summary(records: Sequence[Record], shown: TableUnits) -> Table:
+def _summary(records: Sequence[Record], units: TableUnits) -> Table:
     columns = (
-        shown.seconds("idle_latency", "Idle latency", "Latency with the load threads idle"),
-        shown.bandwidth("peak_bandwidth", "Peak BW", "Highest bus bandwidth of any level"),
-        shown.bandwidth("knee_bandwidth", "Knee BW", "The point at which bandwidth / latency is highest"),
-        shown.seconds("knee_latency", "Latency at the knee"),
-        shown.seconds("latency_at_80", "Latency at 80 % of peak", "Interpolated between the adjacent levels"),
-        shown.bandwidth(
+        units.seconds("idle_latency", "Idle latency", "Latency with the load threads idle"),
+        units.bandwidth("peak_bandwidth", "Peak BW", "Highest bus bandwidth of any level"),
+        units.bandwidth("knee_bandwidth", "Knee BW", "The point at which bandwidth / latency is highest"),
+        units.seconds("knee_latency", "Latency at the knee"),
+        units.seconds("latency_at_80", "Latency at 80 % of peak", "Interpolated between the adjacent levels"),
+        units.bandwidth(
             "bandwidth_at_115",
             "BW at 115 % of idle latency",
             "At higher bandwidths, the latency stays above 115 % of the idle latency",
@@ -166,15 +166,15 @@ def _summary(records: Sequence[Record], shown: TableUnits) -> Table:
         return [values | flags] if any(found.values()) else []
 
     flags = flags_of(record for record in records if record.metric in names)
-    shown_rows = point_rows(records, (*columns, FLAGS_COLUMN), rows)
-    return Table("summary", "Summary of the loaded latency curve", *shown_rows, flags=flags)
+    body = point_rows(records, (*columns, FLAGS_COLUMN), rows)
+    return Table("summary", "Summary of the loaded latency curve", *body, flags=flags)
 
 
 def load_curve(records: Sequence[Record], cycles: bool) -> Line | None:
     """Return one line per point, from the lowest to the highest load, or None unless both latency and bandwidth were
     measured."""
-    shown = TableUnits.of(records, cycles)
-    metric = f"latency{shown.suffix}"
+    units = TableUnits.of(records, cycles)
+    metric = f"latency{units.suffix}"
     points = by_point(records)
     series = [one for mine in points if (one := _series(mine, metric)) is not None]
     if not series:
@@ -188,7 +188,7 @@ def load_curve(records: Sequence[Record], cycles: bool) -> Line | None:
             "thread executes between its accesses. Bandwidth / latency is highest at the knee."
         ),
         x=Axis("Bandwidth", "B/s"),
-        y=Axis("Latency", "cycles" if shown.suffix else "s"),
+        y=Axis("Latency", "cycles" if units.suffix else "s"),
         series=tuple(series),
         markers=(*(_knee(records) if len(points) == 1 else ()), *_theoretical(records, series)),
         better="lower",

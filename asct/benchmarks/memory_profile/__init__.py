@@ -268,9 +268,9 @@ def _table(records: Sequence[Record], style: BandwidthStyle) -> Table:
     def rows(mine: Sequence[Record]) -> list[Row]:
         return [_row(mine, traffic, widths, style.suffix) for traffic in traffic_kinds(mine)]
 
-    shown, found = point_rows(records, columns, rows, OWN_COLUMNS)
+    all_columns, found = point_rows(records, columns, rows, OWN_COLUMNS)
     flags = flags_of(record for record in records if record.metric in ("bus_bandwidth", "peak_cache_bandwidth"))
-    return Table("profile", "Peak memory bandwidths", shown, found, (COUNTING,) if found else (), flags)
+    return Table("profile", "Peak memory bandwidths", all_columns, found, (COUNTING,) if found else (), flags)
 
 
 def _row(mine: Sequence[Record], traffic: str, widths: Sequence[str], suffix: str) -> Row:

@@ -241,9 +241,9 @@ def _table(records: Sequence[Record], style: BandwidthStyle) -> Table:
     def rows(mine: Sequence[Record]) -> list[Row]:
         return [_row(mine, traffic, style) for traffic in traffic_kinds(mine)]
 
-    shown, found = point_rows(records, columns, rows, OWN_COLUMNS)
+    all_columns, found = point_rows(records, columns, rows, OWN_COLUMNS)
     flags = flags_of(record for record in records if record.metric in ("bus_bandwidth", "share_of_theoretical"))
-    return Table("peak", "Peak memory bandwidth", shown, found, (COUNTING,) if found else (), flags)
+    return Table("peak", "Peak memory bandwidth", all_columns, found, (COUNTING,) if found else (), flags)
 
 
 def _row(mine: Sequence[Record], traffic: str, style: BandwidthStyle) -> Row:

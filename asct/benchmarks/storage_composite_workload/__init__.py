@@ -87,8 +87,8 @@ class StorageCompositeWorkload(Qualification[CompositeParams]):
         """Return tables of the operating points, the matrix, the steady states and the drive."""
         form = " (fast profile)" if any(FAST in record.flags for record in records) else ""
         tables = demand_tables(records, self.name, form)
-        shown = [replace(table, notes=(*table.notes, *self._notes(records))) for table in tables[:1]]
-        return (*(table for table in (*shown, *tables[1:]) if table.rows), *device_table(records, self.name))
+        first = [replace(table, notes=(*table.notes, *self._notes(records))) for table in tables[:1]]
+        return (*(table for table in (*first, *tables[1:]) if table.rows), *device_table(records, self.name))
 
     def _notes(self, records: Sequence[Record]) -> Iterator[str]:
         """Yield the workload of each point, and the request sizes that were skipped."""

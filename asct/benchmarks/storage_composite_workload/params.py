@@ -98,14 +98,14 @@ class CompositeParams(DemandParams):
         """Return the settings for a target with this logical block size: request sizes smaller than a block are
         omitted, and their share is added to the share of the smallest remaining size. Raises Unsuitable if the target
         supports none of the sizes."""
-        kept = {size: share for size, share in self.shares.items() if size % logical_block == 0}
-        if not kept:
+        shares = {size: share for size, share in self.shares.items() if size % logical_block == 0}
+        if not shares:
             raise Unsuitable(
                 f"no request size in `bssplit` is a multiple of the target's logical block size ({logical_block} bytes)"
                 "; use 4K or more"
             )
-        kept[min(kept)] += 100 - sum(kept.values())
-        split = ":".join(f"{size}/{share}" for size, share in kept.items())
+        shares[min(shares)] += 100 - sum(shares.values())
+        split = ":".join(f"{size}/{share}" for size, share in shares.items())
         return self.model_copy(update={"bssplit": split, "blockalign": max(self.blockalign, logical_block)})
 
 

@@ -112,7 +112,7 @@ class StorageHdd(DepthBenchmark[HddParams]):
         cells = params.cells()
         seconds = params.zones * len(cells) * (params.duration + params.ramp_time + _START_SECONDS)
         share = sum(1.0 - cell.reads / 100.0 for cell in cells)
-        written = round(params.zones * share * (params.duration + params.ramp_time) * ASSUMED_WRITE_BYTES_PER_S)
+        most = round(params.zones * share * (params.duration + params.ramp_time) * ASSUMED_WRITE_BYTES_PER_S)
         likely = params.zones * (params.duration + params.ramp_time) * sum(map(_likely_rate, cells))
         target = next(iter(params.file_names), "")
         whole = params.whole()
@@ -123,7 +123,7 @@ class StorageHdd(DepthBenchmark[HddParams]):
             memory_bytes=FIO_BYTES + whole.requested_depth * max(cell.block_size for cell in cells),
             scratch=Scratch(SCRATCH_NAME, scratch_bytes(whole)) if params.makes_file else None,
             seconds=seconds,
-            writes_bytes=((target, written),) if params.writes else (),
+            writes_bytes=((target, most),) if params.writes else (),
             likely_bytes=((target, round(likely)),) if params.writes else (),
             targets=params.file_names,
             may_overwrite=params.overwrite,

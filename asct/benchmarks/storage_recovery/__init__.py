@@ -96,8 +96,8 @@ class StorageRecovery(Qualification[RecoveryParams]):
         """Yield the errors common to all qualifications, an error if `test` is not in `tests`, and errors for
         impossible durations."""
         yield from super().check(params)
-        given = params.model_fields_set
-        if {"tests", "test"} <= given and params.test not in params.tests:
+        explicit = params.model_fields_set
+        if {"tests", "test"} <= explicit and params.test not in params.tests:
             yield "tests", "`tests` does not contain the value of `test`; remove `tests` or `test`"
         form = params.form()
         if not all(form.waits) or len(set(form.waits)) < len(form.waits):
@@ -123,8 +123,8 @@ class StorageRecovery(Qualification[RecoveryParams]):
         bursts = form.bursts * len(form.waits)
         writing = bursts * form.burst_time + form.baseline_time * len(form.waits)
         own = writing + bursts * START_SECONDS + form.bursts * sum(form.waits)
-        written, likely = writing * ASSUMED_WRITE_BYTES_PER_S, writing * likely_rate(WRITES.block_size)
-        return after_steady(params, Cost(own, own, written, likely))
+        most, likely = writing * ASSUMED_WRITE_BYTES_PER_S, writing * likely_rate(WRITES.block_size)
+        return after_steady(params, Cost(own, own, most, likely))
 
     def phases(self, params: RecoveryParams, logical_block: int) -> Sequence[Phase]:
         """Return no phases, because each test has its own sequence of steps."""

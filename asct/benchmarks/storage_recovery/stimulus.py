@@ -138,8 +138,8 @@ def _spells(
         yield Measurement("max_latency", max(one.value("latency_max") for one in found), at, flags=flags)
         yield Measurement("spell_length", seconds, at, flags=flags)
     reference = level(rounds["before"], params.window)
-    taken = recovery_seconds(rounds["after"], reference, params.recovered_within / 100.0)
-    yield Measurement("recovered", float(taken is not None), flags=flags)
-    if taken is not None:
-        yield Measurement("recovery_time", taken, flags=flags)
+    recovery_time = recovery_seconds(rounds["after"], reference, params.recovered_within / 100.0)
+    yield Measurement("recovered", float(recovery_time is not None), flags=flags)
+    if recovery_time is not None:
+        yield Measurement("recovery_time", recovery_time, flags=flags)
     yield Measurement("recovered_share", level(rounds["after"], params.window) / reference, flags=flags)
