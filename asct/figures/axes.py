@@ -147,7 +147,7 @@ def y_view(chart: Chart, scales: Scales) -> AxisView:
     low, high = min(values, default=0.0), max(values, default=1.0)
     if axis.from_zero or isinstance(chart, Bars):
         low, high = min(low, 0.0), max(high, 0.0)
-    low, high = _apart(low, high, axis.counts)
+    low, high = _linear_ends(low, high, axis.counts)
     pad = (high - low) * padding
     low, high = (low if low == 0.0 else low - pad), (high if high == 0.0 else high + pad)
     if chart.rated:
@@ -176,7 +176,7 @@ def x_view(chart: Chart, scales: Scales) -> AxisView:
     if axis.scale in _LOGARITHMIC and xs[0] > 0:
         return _log_x(axis, title, xs, drawn, scale)
     few = _settings(axis, xs)
-    low, high = _apart(min(drawn), max(drawn), axis.counts)
+    low, high = _linear_ends(min(drawn), max(drawn), axis.counts)
     pad, close = (high - low) * _PADDING, few or (axis.counts and len(xs) < _LEAST)
     low = 0.0 if not close and 0 <= low < high / 2 else low - pad
     ticks = xs if few else (whole_ticks if axis.counts else linear_ticks)(low, high + pad)
@@ -185,7 +185,7 @@ def x_view(chart: Chart, scales: Scales) -> AxisView:
 
 def _log_x(axis: Axis, title: str, xs: Sequence[float], drawn: Sequence[float], scale: AxisScale) -> AxisView:
     ends = min(drawn), max(drawn)
-    low, high = _wide(*(_apart(*ends, whole=True) if axis.counts else ends), 1.5)
+    low, high = _wide(*(_linear_ends(*ends, whole=True) if axis.counts else ends), 1.5)
     pad = (high / low) ** (_PADDING / 2)
     low, high = low / pad, high * pad
     if _settings(axis, xs):
@@ -253,8 +253,8 @@ def drawn_markers(chart: Chart, x: AxisView) -> list[Marker]:
     """Return the vertical lines that the x axis can show, from left to right."""
     if not isinstance(chart, Line) or x.kind == "category":
         return []
-    shown = (marker for marker in chart.markers if marker.x > 0 or x.kind != "log")
-    return sorted(shown, key=lambda marker: (marker.x, marker.kind, marker.label))
+    markers = (marker for marker in chart.markers if marker.x > 0 or x.kind != "log")
+    return sorted(markers, key=lambda marker: (marker.x, marker.kind, marker.label))
 
 
 def drawn_backdrop(series: Series, axis: Axis, x: AxisView) -> Series | None:
@@ -291,7 +291,7 @@ def _wide(low: float, high: float, least: float = 1.0 + _LEAST_SPAN) -> tuple[fl
     return (low, high) if high >= low * least else (low / math.sqrt(least), high * math.sqrt(least))
 
 
-def _apart(low: float, high: float, whole: bool = False) -> tuple[float, float]:
+def _linear_ends(low: float, high: float, whole: bool = False) -> tuple[float, float]:
     """Return the ends of a linear axis. They are moved apart if they are almost equal. An axis with whole numbers shows
     at least three.
     """

@@ -20,14 +20,14 @@ def hover_lines(series: Series, number: int, place: str, scale: AxisScale) -> li
     detail = series.details[number] if series.details else None
     low, high = (ends[number] if ends else None for ends in (series.low, series.high))
     label = series.labels[number] if series.labels else ""
-    lines = [": ".join(filter(None, (", ".join(filter(None, (place, label))), _shown(series.y[number], scale))))]
+    lines = [": ".join(filter(None, (", ".join(filter(None, (place, label))), _y_text(series.y[number], scale))))]
     lines += _spread(low, high, detail, scale)
     if series.backdrop is not None:
         lines += _behind(series.backdrop, series.x[number], scale)
     if detail is None:
         return lines
     if len(detail.states) > 1:
-        lines.append(f"two states: {' and '.join(_shown(state, scale) for state in detail.states)}")
+        lines.append(f"two states: {' and '.join(_y_text(state, scale) for state in detail.states)}")
     if detail.flags:
         lines.append(", ".join(detail.flags))
     if detail.setting and detail.setting not in series.name:
@@ -38,10 +38,10 @@ def hover_lines(series: Series, number: int, place: str, scale: AxisScale) -> li
 def _behind(backdrop: Backdrop, x: Scalar, scale: AxisScale) -> list[str]:
     """Return the hover line for the comparison value at `x`, or an empty list if there is none."""
     found = (y for other, y in zip(backdrop.x, backdrop.y, strict=True) if other == x and y is not None)
-    return [f"{backdrop.name}: {_shown(y, scale)}" for y in islice(found, 1)]
+    return [f"{backdrop.name}: {_y_text(y, scale)}" for y in islice(found, 1)]
 
 
-def _shown(value: float | None, scale: AxisScale) -> str:
+def _y_text(value: float | None, scale: AxisScale) -> str:
     return "" if value is None else f"{significant(value / scale.factor)} {scale.unit}".rstrip()
 
 
@@ -54,7 +54,7 @@ def _spread(low: float | None, high: float | None, detail: Detail | None, scale:
     if low is None or high is None:
         return [number] if number else []
     name = _RANGES[kind] if kind in _RANGES and count > 1 else "95 % interval"
-    ends = f"{name} {significant(low / scale.factor)} to {_shown(high, scale)}"
+    ends = f"{name} {significant(low / scale.factor)} to {_y_text(high, scale)}"
     return [f"{ends}, {number}" if number else ends]
 
 

@@ -93,13 +93,13 @@ class _Area:
 
     size: tuple[float, float]
     marks: list[list[PixelPosition | None]]
-    taken: list[Box]
+    occupied: list[Box]
     lines: list[Segment]
 
     def free(self, box: Box) -> bool:
         """Return whether a label in this box is inside the area and covers nothing."""
         inside = box[0] >= 0 and box[1] >= 0 and box[2] <= self.size[0] and box[3] <= self.size[1]
-        if not inside or any(_overlap(box, other) for other in self.taken):
+        if not inside or any(_overlap(box, other) for other in self.occupied):
             return False
         grown = _grown(box, _SLACK, _SLACK / 2)  # lines have a width, and other slopes at other figure widths
         return not any(_crosses(line, grown) for line in self.lines)
@@ -107,10 +107,10 @@ class _Area:
 
 def _area(chart: Chart, series: Sequence[Series], x: AxisView, y: AxisView, size: tuple[float, float]) -> _Area:
     marks = [_marks(item, chart.x, x, y, size) for item in series]
-    taken = [_grown((*mark, *mark), _MARK, _MARK) for own in marks for mark in own if mark is not None]
+    occupied = [_grown((*mark, *mark), _MARK, _MARK) for own in marks for mark in own if mark is not None]
     if len(series) == len(chart.series):  # only the first panel has labels of rated values
-        taken += [box for _, _, box in beside_lines(chart, series, x, y, size)]
-    return _Area(size, marks, taken, obstacles(chart, series, x, y, size))
+        occupied += [box for _, _, box in beside_lines(chart, series, x, y, size)]
+    return _Area(size, marks, occupied, obstacles(chart, series, x, y, size))
 
 
 def concealing(series: Sequence[Series], axis: Axis, x: AxisView, y: AxisView, size: tuple[float, float]) -> list[int]:
@@ -179,13 +179,13 @@ def beside_lines(
 
     The label overlaps as few other labels as possible and, among such positions, the fewest obstacles.
     """
-    taken: list[Box] = []
+    labels: list[Box] = []
     found = []
     lines = obstacles(chart, series, x, y, size) if chart.rated else []
     for line in sorted(chart.rated, key=lambda line: -line.y):
         boxes = {place: _beside(place, share(line.y / y.factor, y), line.label, size) for place in _BESIDE}
-        place = min(boxes, key=lambda one: _covered(boxes[one], taken, lines, size))
-        taken.append(boxes[place])
+        place = min(boxes, key=lambda one: _covered(boxes[one], labels, lines, size))
+        labels.append(boxes[place])
         found.append((line, place, boxes[place]))
     return found
 
@@ -197,12 +197,12 @@ def _beside(place: Beside, level: float, text: str, size: tuple[float, float]) -
     return left, top, left + width, top + _TEXT_HEIGHT
 
 
-def _covered(box: Box, taken: Sequence[Box], lines: Sequence[Segment], size: tuple[float, float]) -> tuple[int, int]:
+def _covered(box: Box, labels: Sequence[Box], lines: Sequence[Segment], size: tuple[float, float]) -> tuple[int, int]:
     """Return how many other labels and how many obstacles, including the marks at the ends of lines, a label would
     overlap. Leaving the plot area counts as overlapping a label."""
     outside = box[1] < -_TEXT_HEIGHT / 2 or box[3] > size[1]
     grown = _grown(box, _MARK, _MARK + _GAP)  # the background of the label is higher than its text
-    return outside + sum(_overlap(box, other) for other in taken), sum(_crosses(line, grown) for line in lines)
+    return outside + sum(_overlap(box, other) for other in labels), sum(_crosses(line, grown) for line in lines)
 
 
 def obstacles(
@@ -245,7 +245,7 @@ def _spreads(series: Series, axis: Axis, x: AxisView, y: AxisView, size: tuple[f
         detail = series.details[number] if series.details else None
         values = [ends[number] for ends in (series.low, series.high) if ends]
         values += [*detail.values, *detail.states] if detail is not None else []
-        ups = [up for value in values if (up := _shown(value, y)) is not None]
+        ups = [up for value in values if (up := _fraction(value, y)) is not None]
         if left is not None and ups and (max(ups) - min(ups)) * size[1] > _MARK:
             top, bottom = ((1 - up) * size[1] for up in (max(ups), min(ups)))
             found.append(((left * size[0], top), (left * size[0], bottom)))
@@ -255,11 +255,11 @@ def _spreads(series: Series, axis: Axis, x: AxisView, y: AxisView, size: tuple[f
 def _across(series: Series, axis: Axis, view: AxisView) -> list[float | None]:
     """Return the positions of a series' x values as fractions of the x axis."""
     if view.kind != "category":
-        return [_shown(float(at), view) for at in series.x]
+        return [_fraction(float(at), view) for at in series.x]
     return [(view.labels.index(category_label(at, axis)) + 0.5) / len(view.labels) for at in series.x]
 
 
-def _shown(value: float | None, view: AxisView) -> float | None:
+def _fraction(value: float | None, view: AxisView) -> float | None:
     """Return the position of a value as a fraction of a numeric axis, or None if the axis cannot show it."""
     if value is None or (value <= 0 and view.kind == "log"):
         return None
@@ -270,18 +270,18 @@ def _marks(
     series: Series, axis: Axis, x: AxisView, y: AxisView, size: tuple[float, float]
 ) -> list[PixelPosition | None]:
     """Return the coordinates of a series' marks in pixels, or None for marks that the axes cannot show."""
-    places = [(left, _shown(value, y)) for left, value in zip(_across(series, axis, x), series.y, strict=True)]
+    places = [(left, _fraction(value, y)) for left, value in zip(_across(series, axis, x), series.y, strict=True)]
     return [None if left is None or up is None else (left * size[0], (1 - up) * size[1]) for left, up in places]
 
 
 def _in_order(marks: Sequence[Sequence[PixelPosition | None]], crowded: bool) -> list[tuple[int, int]]:
     """Return the numbers of the series and marks whose labels are placed, in the order in which they are placed: the
     first marks of all series, their last marks, their knees and, unless the panel is crowded, all other marks."""
-    wanted = [
+    by_series = [
         list(dict.fromkeys((0, len(own) - 1, *_knee(own), *(() if crowded else range(len(own)))))) if own else []
         for own in marks
     ]
-    ranks = zip_longest(*wanted)
+    ranks = zip_longest(*by_series)
     return [(number, at) for rank in ranks for number, at in enumerate(rank) if at is not None]
 
 
@@ -309,7 +309,7 @@ def _place(text: str, marks: Sequence[tuple[_Area, PixelPosition]]) -> Placed:
         if all(area.free(box) for area, box in boxes):
             for area, box in boxes:
                 # Without this gap, two adjacent numbers could look like one.
-                area.taken.append(_grown(box, CHARACTER, 0.0))
+                area.occupied.append(_grown(box, CHARACTER, 0.0))
             return Placed(text, position)
     return Placed("", "top center")
 

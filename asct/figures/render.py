@@ -81,7 +81,7 @@ def _axes(number: int) -> dict[str, str]:
 
 def _named_once(data: list[dict[str, Any]], names: Sequence[str]) -> list[dict[str, Any]]:
     """Mark the first trace of each name for the legend, which lists each name once for all panels."""
-    left = {_shown(name) for name in names}
+    left = {_legend_name(name) for name in names}
     for trace in data:
         if trace["showlegend"]:
             trace["showlegend"] = trace["name"] in left
@@ -89,7 +89,7 @@ def _named_once(data: list[dict[str, Any]], names: Sequence[str]) -> list[dict[s
     return data
 
 
-def _shown(name: str) -> str:
+def _legend_name(name: str) -> str:
     """Return a series name as HTML for the legend, with no line break between a number and its unit."""
     return unbroken(escape(name))
 
@@ -143,7 +143,7 @@ class _Drawn:
         return [None if value is None else rounded(value / self.y.factor) for value in values]
 
     def _common(self, series: Series) -> dict[str, Any]:
-        return {"name": _shown(series.name), "legendgroup": escape(series.name), "showlegend": False}
+        return {"name": _legend_name(series.name), "legendgroup": escape(series.name), "showlegend": False}
 
     def _line(
         self, series: Series, style: Style, extra: float, places: Sequence[Sequence[Placed]]
@@ -290,12 +290,12 @@ def _error_bars(
 
 def _band(xs: Sequence[Any], low: Sequence[float | None], high: Sequence[float | None], style: Style) -> dict[str, Any]:
     """Return a closed outline around the intervals. Points that have no interval are skipped."""
-    kept = [(x, a, b) for x, a, b in zip(xs, low, high, strict=True) if a is not None and b is not None]
+    points = [(x, a, b) for x, a, b in zip(xs, low, high, strict=True) if a is not None and b is not None]
     return {
         "type": "scatter",
         "mode": "lines",
-        "x": [x for x, _, _ in kept] + [x for x, _, _ in reversed(kept)],
-        "y": [a for _, a, _ in kept] + [b for _, _, b in reversed(kept)],
+        "x": [x for x, _, _ in points] + [x for x, _, _ in reversed(points)],
+        "y": [a for _, a, _ in points] + [b for _, _, b in reversed(points)],
         "fill": "toself",
         "fillcolor": theme.translucent(style.colour),
         "line": {"width": 0, "color": style.colour},

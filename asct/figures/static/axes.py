@@ -93,8 +93,8 @@ def separate_labels(axis: Axis, spec: Mapping[str, Any], every: bool) -> None:
     level = isinstance(axis, XAxis)
     middles = [(box.x0 + box.x1 if level else box.y0 + box.y1) / 2 for box in boxes]
     sizes = [box.width + _CLOSEST if level else box.height for box in boxes]
-    shown = _fitting(middles, sizes)
-    if len(shown) == len(labels):
+    visible = _fitting(middles, sizes)
+    if len(visible) == len(labels):
         return
     category = spec["type"] == "category"
     step = max(1.0, min(abs(after - before) for before, after in pairwise(middles)))
@@ -103,20 +103,20 @@ def separate_labels(axis: Axis, spec: Mapping[str, Any], every: bool) -> None:
         for label in labels:
             label.set(ha="right", rotation_mode="anchor", **turned)
         sizes = [_LINE] * len(labels)
-        shown = _fitting(middles, sizes)
+        visible = _fitting(middles, sizes)
     if category:
-        shown = list(range(0, len(labels), math.ceil(max(sizes) / step)))
+        visible = list(range(0, len(labels), math.ceil(max(sizes) / step)))
     for number, label in enumerate(labels):
-        label.set_visible(number in shown)
+        label.set_visible(number in visible)
 
 
 def _fitting(middles: Sequence[float], sizes: Sequence[float]) -> list[int]:
     """Return the indices of the intervals that do not overlap the previous interval in the result."""
-    kept: list[int] = []
+    indices: list[int] = []
     for number, (middle, size) in enumerate(zip(middles, sizes, strict=True)):
-        if not kept or abs(middle - middles[kept[-1]]) >= (size + sizes[kept[-1]]) / 2:
-            kept.append(number)
-    return kept
+        if not indices or abs(middle - middles[indices[-1]]) >= (size + sizes[indices[-1]]) / 2:
+            indices.append(number)
+    return indices
 
 
 def draw_beside(layout: Mapping[str, Any], plots: Mapping[str, Axes], paper: Axes) -> None:

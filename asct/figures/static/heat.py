@@ -44,8 +44,8 @@ def draw_heatmap(axes: Axes, bar: Axes, trace: Mapping[str, Any], blank: str) ->
                     red, green, blue = to_rgb(scale(ends(value)))
                     bright = 0.299 * red + 0.587 * green + 0.114 * blue > _BRIGHT
                     style: dict[str, Any] = {"color": "black" if bright else "white", "fontsize": (SMALL + 1) * POINT}
-                    shown = f"{value:{form}}" if form.endswith("f") else significant(value)
-                    number = shown if texts is None else texts[row][column]
+                    text = f"{value:{form}}" if form.endswith("f") else significant(value)
+                    number = text if texts is None else texts[row][column]
                     axes.text(column, row, number, ha="center", va="center", **style)
     _colour_bar(bar, scale, ends, trace["colorbar"])
 
