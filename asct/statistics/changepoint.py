@@ -96,14 +96,14 @@ def _partition(values: Sequence[float], noise: float) -> list[int]:
 def _relevant(values: Sequence[float], cuts: Sequence[int], least: float) -> list[int]:
     """Return the cuts between levels that differ by `least` or more. Smaller changes are removed, starting with the
     smallest, and the levels on either side are merged."""
-    kept = list(cuts)
-    while kept:
-        sizes = [_share(before, after) for before, after in pairwise(_levels(values, kept))]
+    remaining = list(cuts)
+    while remaining:
+        sizes = [_share(before, after) for before, after in pairwise(_levels(values, remaining))]
         smallest = min(sizes)
         if smallest >= least:
             break
-        del kept[sizes.index(smallest)]
-    return kept
+        del remaining[sizes.index(smallest)]
+    return remaining
 
 
 def _levels(values: Sequence[float], cuts: Sequence[int]) -> list[float]:

@@ -60,11 +60,11 @@ def throughput_at(points: Sequence[LoadPoint], response: float) -> float | None:
     return last
 
 
-def _crossings(points: Sequence[LoadPoint], wanted: float) -> Iterator[float]:
-    """Yield the second coordinate of the curve wherever the first coordinate rises to `wanted`."""
+def _crossings(points: Sequence[LoadPoint], threshold: float) -> Iterator[float]:
+    """Yield the second coordinate of the curve wherever the first coordinate rises to `threshold`."""
     for (low, before), (high, after) in pairwise(points):
-        if low <= wanted <= high:
-            share = (wanted - low) / (high - low) if high > low else 0.0
+        if low <= threshold <= high:
+            share = (threshold - low) / (high - low) if high > low else 0.0
             yield before + share * (after - before)
 
 

@@ -354,5 +354,5 @@ def last_inside(inside: Sequence[bool], start: int, direction: int = 1) -> int:
 def _has_shoulder(plateaus: Sequence[range], shoulders: Sequence[range]) -> bool:
     """Return whether the latency rises more slowly over several sizes that do not form a plateau and do not overlap
     one."""
-    apart = [s for s in shoulders if not any(p.start < s.stop and s.start < p.stop for p in plateaus)]
-    return any(len(shoulder) > 1 for shoulder in apart)
+    separate = [s for s in shoulders if not any(p.start < s.stop and s.start < p.stop for p in plateaus)]
+    return any(len(shoulder) > 1 for shoulder in separate)

@@ -100,10 +100,10 @@ def cliff(values: Sequence[float]) -> int | None:
     return max((one.index for one in drops(values)), default=None)
 
 
-def enough_from(written: Iterable[float], needed: float) -> int | None:
+def enough_from(amounts: Iterable[float], needed: float) -> int | None:
     """Return the index of the first round that started after at least `needed` had been written, or None if there is
     none.
 
-    `written` contains the total amount written before each round, in any unit and in ascending order.
+    `amounts` contains the total amount written before each round, in any unit and in ascending order.
     """
-    return next((index for index, amount in enumerate(written) if amount >= needed), None)
+    return next((index for index, amount in enumerate(amounts) if amount >= needed), None)
