@@ -32,8 +32,8 @@ class ListedRun:
         The label that the run received at its start is omitted if a different run of the plan has it now.
         """
         own, root = self.run.label if self.run is not None else None, self.layout.root
-        kept = own and not (root.parent / own).is_symlink()
-        return sorted({*labels_of(root), *([own] if own and kept else [])})
+        current = own and not (root.parent / own).is_symlink()
+        return sorted({*labels_of(root), *([own] if own and current else [])})
 
 
 def list_runs(results: Path, newest: int = 0) -> list[ListedRun]:
@@ -163,11 +163,11 @@ def _only(matches: list[ListedRun], name: str, results: Path) -> ListedRun:
     if not matches:
         raise _none(f"no run in {results}/ matches `{name}`", results, name)
     plans = sorted({item.layout.root.parent.name for item in matches})
-    apart = len(plans) == len(matches)  # the plan makes the name unique
-    names = [f"{plan}/{own}" for plan in plans] if apart else [_title(item) for item in matches]
+    unique = len(plans) == len(matches)  # the plan makes the name unique
+    names = [f"{plan}/{own}" for plan in plans] if unique else [_title(item) for item in matches]
     more = f" and {len(matches) - 5} more" if len(matches) > 5 else ""
     message = f"`{name}` matches several runs: {', '.join(names[:5])}{more}"
-    hint = f"add the plan: `{names[0]}`" if apart else "give the complete id or the path"
+    hint = f"add the plan: `{names[0]}`" if unique else "give the complete id or the path"
     raise NoSuchRun(Diagnostic("E506", message, hint=hint))
 
 

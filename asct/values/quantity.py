@@ -62,19 +62,19 @@ def parse_quantity(text: object, unit: str) -> float:
     BadValueError that lists the possible units if the dimension is wrong, and KeyError if the base unit is unknown.
     """
     known = _UNITS[unit]
-    written = _as_text(text)
-    if unit == "B" and written is not None:
-        return float(parse_size(written))
-    found = _NUMBER.fullmatch(written) if written is not None and len(written) <= _LONGEST else None
+    source_text = _as_text(text)
+    if unit == "B" and source_text is not None:
+        return float(parse_size(source_text))
+    found = _NUMBER.fullmatch(source_text) if source_text is not None and len(source_text) <= _LONGEST else None
     if found is None:
         raise BadValueError(f"`{shown(text)}` is not a quantity", f"write a number and a unit: `{_EXAMPLE[unit]}`")
     number, suffix = found.groups()
     if _spelt(suffix) not in known:
-        raise _wrong_unit(shown(written), number, suffix, unit)
+        raise _wrong_unit(shown(source_text), number, suffix, unit)
     try:
         return float(Fraction(number) * known[_spelt(suffix)])
     except OverflowError:
-        raise BadValueError(f"`{shown(written)}` is too large", "write a number below 1e308") from None
+        raise BadValueError(f"`{shown(source_text)}` is too large", "write a number below 1e308") from None
 
 
 def is_quantity(text: object) -> bool:
