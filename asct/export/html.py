@@ -83,7 +83,7 @@ def render(view: RunView, linked: bool = False) -> str:
     report = _with_short_hosts(
         replace(report, sections=tuple(with_earlier_run(view, report.sections))), view.run, forms
     )
-    shown = [figure for section in report.sections for figure in section.figures[:_MOST_FIGURES]]
+    page_figures = [figure for section in report.sections for figure in section.figures[:_MOST_FIGURES]]
     digits = _DIGITS if len(view.records) > _MOST_EXACT else None
     hosts = [forms.get(host.name, host.name) for host in view.run.hosts]
     alone = [_of_hosts(section) for section in report.sections]
@@ -107,7 +107,7 @@ def render(view: RunView, linked: bool = False) -> str:
         resumable=resumable(view.run),
         host_names=shortened(name_ranges([host.name for host in report.hosts]), _MOST_NAMES),
         linked=linked,
-        figure_grids=figure_grids(shown),
+        figure_grids=figure_grids(page_figures),
         most_figures=_MOST_FIGURES,
         most_sentences=_MOST_SENTENCES,
         most_doubts=_MOST_DOUBTS,
@@ -129,12 +129,12 @@ def _with_short_hosts(report: RunReport, run: Run, forms: Mapping[str, str]) -> 
     if not names:
         return report
     outcomes = outcome_grid(run, forms)
-    shown = partial(with_short_hosts, forms=forms)
+    shorten = partial(with_short_hosts, forms=forms)
     return replace(
         report,
         key_results=key_results([replace(item, host=forms.get(item.host, item.host)) for item in report.headlines]),
-        headline_grids=tuple(map(shown, report.headline_grids)),
-        expectations=None if report.expectations is None else shown(report.expectations),
+        headline_grids=tuple(map(shorten, report.headline_grids)),
+        expectations=None if report.expectations is None else shorten(report.expectations),
         outcomes=outcomes and replace(outcomes, notes=(f"Host names are shown {names}.",)),
         sections=tuple(section_with_short_hosts(one, forms) for one in report.sections),
     )
@@ -217,7 +217,7 @@ def _asset(name: str) -> str:
     return (resource("templates") / name).read_text(encoding="utf-8").strip()
 
 
-def _shown(value: Any) -> Any:
+def _finalize(value: Any) -> Any:
     """Escape text that is inserted into the page, including characters that change the text direction. Leave HTML
     (`Markup`) unchanged."""
     return plain(value, keep_lines=True) if type(value) is str else value
@@ -296,8 +296,8 @@ class _Column:
         """Return the first cell of a row, which names the row."""
         names = [name for name, fits in (("right", self.head.align == "right"), ("long", len(cell.text) > 16)) if fits]
         style = f' class="{" ".join(names)}"' if names else ""
-        shown = _unbroken(cell.text)
-        text = f'<span class="chip {cell.tone}">{shown}</span>' if cell.tone else shown
+        content = _unbroken(cell.text)
+        text = f'<span class="chip {cell.tone}">{content}</span>' if cell.tone else content
         return f'<th scope="row"{style}{self._key(cell)}{_title(cell)}>{text}'
 
     def cell(self, cell: TableCell) -> str:
@@ -349,7 +349,7 @@ def _environment() -> Environment:
     environment = Environment(
         loader=FileSystemLoader(resource("templates")),
         autoescape=True,
-        finalize=_shown,
+        finalize=_finalize,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -88,9 +88,9 @@ def _point_case(suite: ET.Element, job: JobView, point_id: str, repeats: Sequenc
     counts = ", ".join(f"{number} {word}" for word, number in words.items())
     if bad:
         hints = (text_at((item.status and item.status.diagnostic) or {}, "hint") for item in bad)
-        told = [*(f"hint: {hint}" for hint in dict.fromkeys(hints) if hint),
-                *(f"{item.word}: {item.folder}: {item.cause}" for item in bad)]  # fmt: skip
-        _problem(case, "error", bad[0].word, bad[0].cause or counts, told)
+        details = [*(f"hint: {hint}" for hint in dict.fromkeys(hints) if hint),
+                   *(f"{item.word}: {item.folder}: {item.cause}" for item in bad)]  # fmt: skip
+        _problem(case, "error", bad[0].word, bad[0].cause or counts, details)
     lines = [f"repeats: {counts}", *_values(job, point_id)]
     ET.SubElement(case, "system-out").text = _clean("\n".join(lines))
 

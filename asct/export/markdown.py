@@ -47,12 +47,12 @@ def _parts(report: RunReport) -> list[Part]:
     few = len(report.hosts) <= MOST_HOSTS
     return [
         Part("title", 0, (_head(report),)),
-        *tables("expectations", 1, "", _given(report.expectations)),
-        *tables("references", 2, "**References**", _given(report.references)),
+        *tables("expectations", 1, "", _as_list(report.expectations)),
+        *tables("references", 2, "**References**", _as_list(report.references)),
         *tables("key results", 2, "## Key results", report.headline_grids),
         *warnings(report, 2, "## Warnings"),
         Part("coverage", 2, (_coverage(report),)),
-        *tables("features", 3, "**Features**", _given(report.features)),
+        *tables("features", 3, "**Features**", _as_list(report.features)),
         Part("facts of the hosts", 4, (_hosts(report),)),
         Part("disturbances", 4, (_findings(report.findings, few, len(report.hosts) > 1),)),
         *(_section(section, len(report.hosts)) for section in report.sections),
@@ -60,7 +60,7 @@ def _parts(report: RunReport) -> list[Part]:
     ]
 
 
-def _given(grid: TextTable | None) -> list[TextTable]:
+def _as_list(grid: TextTable | None) -> list[TextTable]:
     return [] if grid is None else [grid]
 
 
@@ -98,8 +98,8 @@ def _findings(findings: Sequence[DisturbanceCard], few: bool, several: bool) -> 
     for item in findings:
         hosts = f" on {escape(item.hosts)}" if several else ""
         rows = item.rows if few else (("Effect", item.effect),)
-        told = "; ".join(f"{escape(label.lower())}: {prose(text)}" for label, text in rows)
-        lines.append(f"- **{escape(item.title)}**{hosts} ({item.sure}). {told}")
+        description = "; ".join(f"{escape(label.lower())}: {prose(text)}" for label, text in rows)
+        lines.append(f"- **{escape(item.title)}**{hosts} ({item.sure}). {description}")
         lines += [line for way in item.ways for line in _way(way, len(item.ways) > 1)] if few else []
     note = [] if few else ["", "_The HTML report explains how to fix each disturbance and how to undo the fix._"]
     return "\n".join(details(f"Disturbances ({len(findings)})", [*lines, *note]) if findings else [])

@@ -192,10 +192,10 @@ def table(grid: TextTable, width: int = WIDTH) -> str:
     Columns that still do not fit are shown below, after a copy of the first column. Only a single column can exceed
     `width`.
     """
-    shown = without_empty_columns(grid)
-    if _fits(_sizes(shown, width), width, _GAP):
-        return _one_table(shown, width)
-    parts = _parts(_rounded(shown), width)
+    grid = without_empty_columns(grid)
+    if _fits(_sizes(grid, width), width, _GAP):
+        return _one_table(grid, width)
+    parts = _parts(_rounded(grid), width)
     return "\n\n".join(
         _one_table(part, width) if _fits(_sizes(part, width), width, _GAP) else _compact_table(part, width)
         for part in parts
@@ -220,8 +220,8 @@ def _parts(grid: TextTable, width: int) -> list[TextTable]:
     Columns whose titles share words stay together if they all fit into one block, unless the first `_SEVERAL` of them
     fit into the current block."""
 
-    def fits(kept: Sequence[int]) -> bool:
-        part = with_columns(grid, kept)
+    def fits(columns: Sequence[int]) -> bool:
+        part = with_columns(grid, columns)
         return _fits(_compact_sizes(part, _groups(part), width), width, 1)
 
     blocks: list[list[int]] = [[0]]

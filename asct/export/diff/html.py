@@ -7,7 +7,7 @@ from typing import Any
 
 from asct.analysis.combined import figure_grids
 from asct.analysis.diff.report import DiffReport
-from asct.export.diff.text import ALIKE
+from asct.export.diff.text import EQUAL_RUNS
 from asct.export.html import page, script_json
 from asct.figures.render import render_sections
 
@@ -24,6 +24,6 @@ def render(report: DiffReport, document: Mapping[str, Any]) -> str:
         render_sections([report.figures, maps], titles),
         report=report,
         figure_grids=figure_grids([*report.figures, *maps]),
-        alike=f"{ALIKE[:1].upper()}{ALIKE[1:]}.",
+        equal_runs=f"{EQUAL_RUNS[:1].upper()}{EQUAL_RUNS[1:]}.",
         data=script_json({key: value for key, value in document.items() if key != "rows"}),
     )

@@ -9,7 +9,7 @@ from asct.analysis.budget import MOST_BYTES, Part, fit
 from asct.analysis.diff.figures import matrix_grid
 from asct.analysis.diff.report import DiffPart, DiffReport, DiffSection
 from asct.analysis.markup import SIGNS, escape, prose, table
-from asct.export.diff.text import ALIKE, LISTED
+from asct.export.diff.text import EQUAL_RUNS, LISTED
 from asct.values.grouping import shortened
 
 _MOST_NAMED: Final = 6
@@ -30,7 +30,7 @@ def _note(names: Sequence[str]) -> str:
 
 def _differing(report: DiffReport) -> str:
     notes = "".join(f"- {prose(note)}\n" for note in report.notes)
-    found = f"{ALIKE[:1].upper()}{ALIKE[1:]}.\n" if report.differing is None else table(report.differing)
+    found = f"{EQUAL_RUNS[:1].upper()}{EQUAL_RUNS[1:]}.\n" if report.differing is None else table(report.differing)
     return "\n".join(filter(None, (notes, "## What differs\n", found)))
 
 

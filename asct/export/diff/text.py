@@ -11,14 +11,14 @@ from asct.values.text import display_width
 
 LISTED = "; -v lists all values"
 """The end of the sentence about omitted values, for formats that list more values if `-v` is given."""
-ALIKE = "machine, software, plan and settings are the same, as far as the runs describe them"
+EQUAL_RUNS = "machine, software, plan and settings are the same, as far as the runs describe them"
 
 
 def render(report: DiffReport, width: int = WIDTH) -> str:
     """Return the comparison: what differs, the tables of each run, and the verdict at the end."""
     blocks = [
         wrapped(report.title, width),
-        wrapped(ALIKE, width)
+        wrapped(EQUAL_RUNS, width)
         if report.differing is None
         else _titled("What differs", table(report.differing, width), width),
         "\n".join(wrapped(note, width) for note in report.notes),
