@@ -219,8 +219,8 @@ def _usage(problem: click.ClickException, options: GlobalOptions) -> int:
 
 def _near(problem: click.BadParameter) -> str:
     """Return a hint with the choice or file that was probably meant, or an empty string if there is none."""
-    from asct.diagnostics.suggest import nearest
     from asct.plan.sources import meant_file
+    from asct.values.suggest import nearest
 
     found = re.search(r"'([^']*)' (?:is not one of|does not exist)", problem.message)
     kind = problem.param.type if problem.param is not None else None

@@ -18,11 +18,11 @@ runner expects (docs.github.com, "Workflow commands"; actions/toolkit, command.t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 from asct.diagnostics.model import Diagnostic, Severity, Span
-from asct.values.text import display_width, printable, wrapped_lines
+from asct.values.text import display_width, natural_order, printable, wrapped_lines
 
 _BREAKS = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
 """Matches the line breaks that libyaml recognizes, so that line numbers agree with those from libyaml."""
@@ -40,9 +40,9 @@ LEVELS: dict[Severity, Level] = {"error": "error", "warning": "warning", "note":
 def in_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     """Sort diagnostics by location; diagnostics without a location come first."""
 
-    def key(item: Diagnostic) -> tuple[str, int, int, int, str, str]:
+    def key(item: Diagnostic) -> tuple[str, int, int, int, str, Sequence[object]]:
         span = item.span or Span("", 0, 0)
-        return span.file, span.line, span.column, _RANK[item.severity], item.code, item.message
+        return span.file, span.line, span.column, _RANK[item.severity], item.code, natural_order(item.message)
 
     return sorted(diagnostics, key=key)
 

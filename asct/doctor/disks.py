@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
@@ -19,6 +18,7 @@ from asct.sdk.guard import Target, inspection
 from asct.sdk.needs import GUARD
 from asct.sdk.step import Kernel, Step
 from asct.values.grouping import grouped
+from asct.values.text import natural_order
 
 _LIMIT_S: Final = 300.0
 """Time limit for an inspection, in seconds. One unresponsive drive delays the whole inspection."""
@@ -72,13 +72,8 @@ def _telling(name: str) -> tuple[bool, int, str]:
 def disks_of(said: GuardReport) -> tuple[Disk, ...]:
     """Return the devices, ordered by name, each with the checks that it failed."""
     failed = grouped((check for check in said.checks if check.ok is not True), lambda check: check.path)
-    devices = sorted(said.devices, key=lambda device: _natural(device.path))
+    devices = sorted(said.devices, key=lambda device: natural_order(device.path))
     return tuple(_disk(device, failed.get(device.path, ())) for device in devices)
-
-
-def _natural(path: str) -> list[tuple[int, str]]:
-    """Return a sort key that compares numbers by value, so that loop2 precedes loop10."""
-    return [(int(part), "") if part.isdecimal() else (0, part) for part in re.split(r"(\d+)", path)]
 
 
 def _objection(check: TargetCheck) -> FailedCheck:

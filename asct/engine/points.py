@@ -20,6 +20,7 @@ from asct.sdk.facts import HostFacts
 from asct.sdk.needs import SHORTEST_LIMIT_S, Needs
 from asct.sdk.params import Params
 from asct.sdk.record import Scalar
+from asct.sdk.setting_errors import setting_errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,11 +151,8 @@ def _params(job: Job, benchmark: Benchmark[Any], settings: Mapping[str, Any]) ->
     try:
         params: Params = benchmark.params_model.model_validate(dict(settings))
     except ValidationError as error:
-        problems = [
-            (".".join(map(str, item["loc"])), f"{item['msg'].lower()} (it is {item['input']!r})")
-            for item in error.errors(include_url=False)
-        ]
-        raise NotMeasured(*(_invalid(job, *problem) for problem in problems)) from error
+        problems = setting_errors(error.errors(), list(benchmark.params_model.model_fields))
+        raise NotMeasured(*(_invalid(job, problem.setting, problem.text) for problem in problems)) from error
     contradictions = list(benchmark.check(params))
     if contradictions:
         raise NotMeasured(*(_invalid(job, *contradiction) for contradiction in contradictions))

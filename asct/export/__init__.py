@@ -16,12 +16,12 @@ from types import ModuleType
 
 from asct.analysis.view import RunView
 from asct.diagnostics.model import Diagnostic
-from asct.diagnostics.suggest import did_you_mean
 from asct.errors import UsageError
 from asct.plan.formats import report_formats
 from asct.store.files import write_atomic, writing
 from asct.store.outputs import check_output
 from asct.store.ownership import record_reports, require_own
+from asct.values.suggest import did_you_mean
 
 
 def get(name: str) -> ModuleType:

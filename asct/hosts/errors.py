@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from asct.diagnostics.model import Diagnostic, Span
-from asct.diagnostics.suggest import did_you_mean
 from asct.resources import data
+from asct.values.suggest import did_you_mean
 
 QUOTED = 500
 """Maximum number of characters that a diagnostic quotes from a message printed by a host."""

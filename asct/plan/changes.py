@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from asct.diagnostics.model import Span
-from asct.diagnostics.suggest import did_you_mean, nearest
 from asct.plan.entries import ENTRY_KEYS
 from asct.plan.fields import ParseContext, Section, merged
 from asct.plan.findings import Findings
@@ -20,6 +19,7 @@ from asct.plan.model import REJECTED, Node
 from asct.plan.nodes import parse_yaml
 from asct.plan.sections import CHANGEABLE_BOUNDS, EXECUTION_KEYS, read_execution, read_limits, read_report
 from asct.values.error import shown
+from asct.values.suggest import did_you_mean, nearest
 
 FILE: Final = "--set"
 """The key in `Plan.files` for the text of all `--set` options, one per line."""

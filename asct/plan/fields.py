@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeVar
 
-from asct.diagnostics.suggest import did_you_mean, nearest
 from asct.plan.findings import Findings
 from asct.plan.model import REJECTED, Gap, Node
 from asct.plan.scope import Scope
@@ -14,6 +13,7 @@ from asct.resources import data
 from asct.values.duration import parse_duration, require_unit
 from asct.values.error import shown
 from asct.values.size import parse_size
+from asct.values.suggest import did_you_mean, nearest
 
 T = TypeVar("T")
 

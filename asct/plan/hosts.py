@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from asct.diagnostics.model import Span
-from asct.diagnostics.suggest import did_you_mean
 from asct.plan.fields import ParseContext, Section, merged
 from asct.plan.findings import Findings
 from asct.plan.model import REJECTED, HostSpec, Node
@@ -23,6 +22,7 @@ from asct.plan.templates import resolved_vars
 from asct.transports import Option, sources
 from asct.transports import transport as transport_of
 from asct.values.error import BadValueError, shown
+from asct.values.suggest import did_you_mean
 
 HOST_KEYS: Final = (
     "transport", "address", "port", "user", "identity_file", "known_hosts", "jump", "sudo", "workdir", "labels",

@@ -13,13 +13,13 @@ from fractions import Fraction
 from typing import Any, Final, Literal, NamedTuple
 
 from asct.diagnostics.model import Diagnostic
-from asct.diagnostics.suggest import did_you_mean
 from asct.errors import PlanError
 from asct.plan.model import Node
 from asct.values.duration import format_duration, parse_duration
 from asct.values.error import BadValueError, shown
 from asct.values.quantity import parse_count
 from asct.values.size import format_size, parse_size
+from asct.values.suggest import did_you_mean
 
 MAX_VALUES: Final = 100_000
 MAX_BITS: Final = 20_000

@@ -7,8 +7,8 @@ import os
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from asct.diagnostics.suggest import did_you_mean, nearest
 from asct.plan.model import REJECTED, Gap, HostSpec, Node, Plan
+from asct.values.suggest import did_you_mean, nearest
 
 ROOTS = ("vars", "host", "needs", "plan", "env")
 _HOST_FIELDS = ("name", "transport", "address", "port", "user", "workdir")

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from asct.diagnostics.model import Span
-from asct.diagnostics.suggest import did_you_mean, nearest
 from asct.plan.findings import Findings
 from asct.plan.model import Node
 from asct.plan.nodes import MAX_BYTES, decode, parse_yaml
 from asct.resources import folder
 from asct.values.error import shown
+from asct.values.suggest import did_you_mean, nearest
 
 _SUFFIXES = (".yaml", ".yml", ".json")
 

@@ -16,7 +16,6 @@ from operator import is_
 from typing import Any, Final
 
 from asct.diagnostics.model import Diagnostic, Span
-from asct.diagnostics.suggest import did_you_mean
 from asct.errors import PlanError
 from asct.plan.expressions import Expression, ExpressionError, Run, Seconds, compiled, parse_expression, paths
 from asct.plan.findings import Findings
@@ -24,6 +23,7 @@ from asct.plan.model import REJECTED, Node, PendingValue
 from asct.plan.names import IDENTIFIER, cycle, identifier
 from asct.plan.scope import Scope, UndefinedError
 from asct.values.duration import format_duration
+from asct.values.suggest import did_you_mean
 
 MAX_TEXT: Final = 65_536
 """Maximum number of characters in the result of a template."""

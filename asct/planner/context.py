@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from asct.diagnostics.model import Span
-from asct.diagnostics.suggest import did_you_mean, nearest
 from asct.plan.fields import ALIKE
 from asct.plan.findings import Findings
 from asct.plan.model import Entry, HostSpec, Node, Plan
@@ -17,6 +16,7 @@ from asct.planner.keywords import selects, with_selected
 from asct.planner.model import Job, Point
 from asct.planner.settings import Settings
 from asct.sdk.benchmark import Benchmark, Catalog
+from asct.values.suggest import did_you_mean, nearest
 
 
 class Override(NamedTuple):

@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import Any, Final, NamedTuple
 
 from asct.diagnostics.model import Diagnostic, Span
-from asct.diagnostics.suggest import did_you_mean, nearest
 from asct.errors import PlanError
 from asct.plan.fields import ALIKE
 from asct.plan.findings import Note
@@ -22,6 +21,7 @@ from asct.sdk.metric import Metric
 from asct.values.error import BadValueError, shown
 from asct.values.quantity import is_quantity, parse_quantity
 from asct.values.size import parse_size
+from asct.values.suggest import did_you_mean, nearest
 from asct.values.text import counted
 
 _NOTHING: Final = "`at` matches nothing: "

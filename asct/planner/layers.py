@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asct.diagnostics.model import Span
-from asct.diagnostics.suggest import did_you_mean, nearest
 from asct.errors import PlanError
 from asct.plan.fields import ALIKE, flow
 from asct.plan.model import Entry, HostSpec, Node, PendingValue
@@ -21,8 +20,10 @@ from asct.plan.scope import Scope, scope_of
 from asct.plan.templates import Condition, compile_where, evaluate, evaluate_pending
 from asct.planner.context import ANY, ResolveContext
 from asct.planner.model import Origin
-from asct.planner.settings import InvalidSettings, SettingError, Settings
+from asct.planner.settings import InvalidSettings, Settings
 from asct.sdk.benchmark import Benchmark
+from asct.sdk.setting_errors import SettingError
+from asct.values.suggest import did_you_mean, nearest
 
 if TYPE_CHECKING:
     from asct.sdk.record import Scalar

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Mapping
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
-from asct.diagnostics.suggest import did_you_mean
 from asct.plan.model import Entry
 from asct.planner.context import NOWHERE, JobDraft, ResolveContext
 from asct.sdk.benchmark import Benchmark, Dependency
+from asct.values.suggest import did_you_mean
 
 HostJob = tuple[str, str]
 """A host and a job id."""

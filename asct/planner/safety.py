@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from asct.diagnostics.suggest import did_you_mean
 from asct.plan.findings import Findings
 from asct.plan.model import Destroys, Plan, Safety
 from asct.planner.costs import needs_of
@@ -15,6 +14,7 @@ from asct.planner.model import Job
 from asct.sdk.benchmark import Catalog
 from asct.sdk.needs import is_device_path
 from asct.values.error import shown
+from asct.values.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from asct.sdk.guard import Consent

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from asct.diagnostics.suggest import did_you_mean
 from asct.plan.findings import Findings
 from asct.plan.model import Entry, Plan
 from asct.plan.names import is_pattern, matching
 from asct.planner.context import NOWHERE, JobDraft, ResolveContext
+from asct.values.suggest import did_you_mean
 
 Pair = tuple[str, str]
 """An entry id and a host."""

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property, lru_cache
-from typing import Annotated, Any, NamedTuple, get_args
+from typing import Annotated, Any, get_args
 
 from pydantic import BeforeValidator, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import to_jsonable_python
 
-from asct.diagnostics.suggest import did_you_mean
 from asct.plan.ranges import Kind
 from asct.sdk.benchmark import Benchmark
 from asct.sdk.params import Params
+from asct.sdk.setting_errors import SettingError, setting_errors
 from asct.values.duration import parse_duration, require_unit
-from asct.values.error import BadValueError, shown
-from asct.values.grouping import grouped
+from asct.values.error import BadValueError
 from asct.values.quantity import parse_count
 from asct.values.size import parse_size
 
@@ -79,7 +77,7 @@ class Settings:
         except ValidationError as error:
             mine = [item for item in error.errors() if item["loc"][:1] == (name,)]
             if mine:
-                raise InvalidSettings(problems(mine, self.names)) from None
+                raise InvalidSettings(setting_errors(mine, self.names)) from None
             value = self._read_alone(name, raw)
         if from_plan and _truth_for_number(raw, value):
             raise InvalidSettings([SettingError(name, (), f"`{str(raw).lower()}` is not a number", "write a number")])
@@ -91,7 +89,7 @@ class Settings:
         try:
             return self.model.model_validate(values)
         except ValidationError as error:
-            raise InvalidSettings(problems(error.errors(), self.names)) from None
+            raise InvalidSettings(setting_errors(error.errors(), self.names)) from None
 
     def _read_alone(self, name: str, raw: Any) -> Any:
         """Validate a value against the type of its field. This is necessary if the model cannot be created from a
@@ -104,7 +102,7 @@ class Settings:
             return self._adapters[name].validate_python(raw)
         except ValidationError as error:
             located = [{**item, "loc": (name, *item["loc"])} for item in error.errors()]
-            raise InvalidSettings(problems(located, self.names)) from None
+            raise InvalidSettings(setting_errors(located, self.names)) from None
 
     def _check_units(self, name: str, raw: Any) -> None:
         if self.kinds.get(name) != "duration":
@@ -194,115 +192,3 @@ def _annotations(annotation: Any) -> Iterator[Any]:
     for part in get_args(annotation):
         yield part
         yield from _annotations(part)
-
-
-_QUOTED = re.compile(r"'([^']*)'")
-
-
-class SettingError(NamedTuple):
-    """One error in one setting. `path` is the position of the error in a list or map: (2,) is the third item."""
-
-    setting: str
-    path: tuple[int | str, ...]
-    message: str
-    hint: str = ""
-
-
-_TYPES = {
-    "int": "a whole number", "float": "a number", "string": "text", "bool": "`true` or `false`", "list": "a list",
-    "tuple": "a list", "dict": "a map", "set": "a list", "none": "nothing",
-}  # fmt: skip
-_BOUNDS = {
-    "greater_than_equal": ("ge", "at least"), "greater_than": ("gt", "more than"),
-    "less_than_equal": ("le", "at most"), "less_than": ("lt", "less than"),
-}  # fmt: skip
-_LENGTHS = {"too_short": ("min_length", "at least"), "too_long": ("max_length", "at most")}
-
-
-def problems(errors: Sequence[Any], fields: Sequence[str]) -> list[SettingError]:
-    """Convert pydantic's errors (`ValidationError.errors()`) to errors in settings, at most one per setting and item.
-
-    Errors from the members of a union are combined. For an error that concerns the whole model, `setting` is "".
-    """
-    by_place = grouped(errors, lambda error: _place(error["loc"], fields))
-    with_items = {setting for setting, path in by_place if path}
-    return [
-        _problem(setting, path, members)
-        for (setting, path), members in by_place.items()
-        # pydantic counts only the valid items of a list, so with invalid items, the list may only seem too short
-        if path or setting not in with_items or any(member["type"] != "too_short" for member in members)
-    ]
-
-
-def _place(loc: Sequence[int | str], fields: Sequence[str]) -> tuple[str, tuple[int | str, ...]]:
-    """Return the setting in which an error occurred, and the indices that lead to it.
-
-    Names of union members in `loc` are omitted, because a plan does not contain them.
-    """
-    if not loc or loc[0] not in fields:
-        return "", ()
-    return str(loc[0]), tuple(part for part in loc[1:] if isinstance(part, int))
-
-
-def _problem(setting: str, path: tuple[int | str, ...], members: Sequence[Any]) -> SettingError:
-    texts = [_texts_of(member) for member in members]
-    if len(texts) == 1:
-        return SettingError(setting, path, *texts[0])
-    valued = [item for item, member in zip(texts, members, strict=True) if member["type"] == "value_error"]
-    choices = [name for member in members for name in _QUOTED.findall(str(_context(member, "expected")))]
-    if valued:
-        message, hint = valued[0]
-        also = " or ".join(f"`{name}`" for name in choices)
-        return SettingError(setting, path, message, f"{hint}, or {also}" if also and hint else hint or also)
-    return SettingError(setting, path, " and ".join(dict.fromkeys(message for message, _ in texts)), texts[0][1])
-
-
-def _context(error: Any, key: str) -> Any:
-    return error.get("ctx", {}).get(key, "")
-
-
-def _texts_of(error: Any) -> tuple[str, str]:
-    """Return the message and hint for one error."""
-    kind, value = str(error["type"]), error.get("input")
-    if kind in ("value_error", "assertion_error"):
-        return _raised(_context(error, "error"), error["msg"])
-    if kind == "missing":
-        return "a value is required, because there is no default", "set it under `config`"
-    if kind in ("literal_error", "enum"):
-        return _choice(value, str(_context(error, "expected")))
-    if kind in _BOUNDS:
-        key, words = _BOUNDS[kind]
-        return f"`{shown(value)}` is out of range", f"write {words} {_context(error, key)}"
-    if kind in _LENGTHS:
-        key, words = _LENGTHS[kind]
-        return f"the list has {_context(error, 'actual_length')} items", f"use {words} {_context(error, key)}"
-    return _mistyped(kind, value, str(error["msg"]))
-
-
-def _raised(cause: Any, message: str) -> tuple[str, str]:
-    if isinstance(cause, BadValueError):
-        return f"{cause.message}; {cause.label}" if cause.label else cause.message, cause.hint
-    return str(cause) if cause else message, ""
-
-
-def _choice(value: Any, expected: str) -> tuple[str, str]:
-    names = _QUOTED.findall(expected)
-    listed = ", ".join(f"`{name}`" for name in names) or expected
-    hint = did_you_mean(str(value), names, f"write one of {listed}") if names else f"write one of {listed}"
-    return f"`{shown(value)}` is not a valid value", hint
-
-
-def _mistyped(kind: str, value: Any, message: str) -> tuple[str, str]:
-    expected_type = _TYPES.get(kind.split("_")[0])
-    if kind == "int_from_float":
-        expected_type = "a whole number"
-    if expected_type is None:
-        return message[:1].lower() + message[1:].rstrip("."), ""
-    return f"`{_as_yaml(value)}` is not {expected_type}", f"write {expected_type}"
-
-
-def _as_yaml(value: Any) -> str:
-    """Return the value as written in YAML."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    return "null" if value is None else shown(value)

@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from asct.diagnostics.model import Span
-from asct.diagnostics.suggest import did_you_mean, nearest
 from asct.plan.fields import ALIKE
 from asct.plan.model import Entry, Node
 from asct.planner.context import ANY, ResolveContext
 from asct.planner.identity import frozen_key
 from asct.planner.layers import SET_RANK, SWEEP_RANK, SettingValue, ValueReader, unknown_setting
 from asct.planner.model import Origin
+from asct.values.suggest import did_you_mean, nearest
 
 SweepRow = tuple[Any, ...]
 Where = Callable[[Mapping[str, Any]], bool]

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from asct.diagnostics.model import Diagnostic
-from asct.diagnostics.suggest import did_you_mean
 from asct.errors import NoSuchRun, StoreError
 from asct.store.documents import unreadable, way_out
 from asct.store.layout import RUN_ID, RunLayout
 from asct.store.model import Run
 from asct.store.reader import StoredRun, read_run, real_folders
+from asct.values.suggest import did_you_mean
 
 
 @dataclass(frozen=True, slots=True)

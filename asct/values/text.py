@@ -40,6 +40,11 @@ def printable(text: str, most: int | None = None) -> str:
     return begun if most is None or len(text) <= most else f"{begun}..."
 
 
+def natural_order(text: str) -> list[tuple[int, str]]:
+    """Return a sort key that compares numbers by value, so that loop2 precedes loop10."""
+    return [(int(part), "") if part.isdecimal() and len(part) < 20 else (0, part) for part in re.split(r"(\d+)", text)]
+
+
 def unbroken(text: str) -> str:
     """Replace the space between each number and its unit so that no line break can separate them."""
     return _BEFORE_UNIT.sub(NO_BREAK, text)

@@ -34,6 +34,11 @@ def test_order_is_by_place() -> None:
     assert in_order(reversed(expected)) == expected
 
 
+def test_numbers_in_messages_are_ordered_by_value() -> None:
+    findings = [Diagnostic("E209", f"line {number}: invalid") for number in (10, 9, 100)]
+    assert [item.message.split()[1] for item in in_order(findings)] == ["9:", "10:", "100:"]
+
+
 def test_notes_have_places_of_their_own() -> None:
     note = Diagnostic(
         "E105",

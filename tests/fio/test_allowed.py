@@ -142,8 +142,11 @@ def test_a_job_file_becomes_the_one_that_fio_reads(tmp_path: Path) -> None:
         ("[a]\ninclude other.fio", "not a permitted option"),
         ("[a]\nfilename=/dev/sda", "`file_names`, which applies to all sections"),
         ("[a]\nio_size=1g", "`io_size`, which applies to all sections"),
-        ("[a]\nioengine=external:/tmp/x.so", "line 2: `ioengine`: Input should be"),
-        ("[a]\nioengine=exec", "line 2: `ioengine`: Input should be"),
+        (
+            "[a]\nioengine=external:/tmp/x.so",
+            "line 2: `ioengine`: `external:/tmp/x.so` is not a valid value; write one of `auto`, ",
+        ),
+        ("[a]\nioengine=exec", "line 2: `ioengine`: `exec` is not a valid value"),
         ("[a]\nbs=many", "line 2: `bs`: `many` is not a size"),
         ("[a]\njob_file=x", "`job_file`, which applies to all sections"),
         ("[a]\nmem=mmap:/etc/x", "could be a file name"),

@@ -11,9 +11,9 @@ import click
 from asct.cli.completion import run_names
 from asct.cli.options import GlobalOptions, results_option, shared_options
 from asct.diagnostics.model import Diagnostic
-from asct.diagnostics.suggest import did_you_mean
 from asct.errors import StoreError, UsageError
 from asct.values.grouping import shortened
+from asct.values.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

@@ -167,7 +167,7 @@ def _foreign(name: str) -> tuple[str, str] | None:
 
 
 def _unknown(name: str) -> click.UsageError:
-    from asct.diagnostics.suggest import near_names
+    from asct.values.suggest import near_names
 
     near = [f"`{topic}`" for topic in near_names(name, _all_topics(name))]
     hint = f"did you mean {' or '.join(filter(None, (', '.join(near[:-1]), near[-1])))}?" if near else ""

@@ -123,8 +123,8 @@ def _text(value: object) -> str:
 
 def _find(name: str) -> BenchmarkInfo:
     """Find a benchmark by name or alias. If there is none, raises a UsageError that suggests the nearest name."""
-    from asct.diagnostics.suggest import did_you_mean
     from asct.registry import installed
+    from asct.values.suggest import did_you_mean
 
     found = installed().info(name)
     if found is None:

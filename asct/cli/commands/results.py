@@ -15,10 +15,10 @@ import click
 from asct.cli.completion import run_names
 from asct.cli.options import Duration, GlobalOptions, results_option, shared_options
 from asct.diagnostics.model import Diagnostic
-from asct.diagnostics.suggest import did_you_mean
 from asct.diagnostics.wording import naming
 from asct.errors import AsctError, NoSuchRun, SafetyError, StoreError
 from asct.values.size import about_size
+from asct.values.suggest import did_you_mean
 from asct.values.text import counted
 
 if TYPE_CHECKING:

@@ -22,6 +22,7 @@ from pydantic import ValidationError
 
 from asct.instruments.fio.jobfile import WAITS, WITHOUT_EFFECT, option_problem
 from asct.instruments.fio.params import SYNCHRONOUS, FioParams, option_of
+from asct.sdk.setting_errors import setting_errors
 from asct.values.cpulist import parse_cpulist
 from asct.values.grouping import split
 
@@ -147,7 +148,10 @@ def _read_sections(job_file: str, problems: list[str]) -> list[_Section]:
             problems.append(f"line {number}: `{text}` is not a valid section name: use letters, digits and . _ -")
             found.append(_Section("", number, {}))
         elif not found:
-            problems.append(f"line {number}: `{text}` is not in a section; begin with a section such as [readers]")
+            problems.append(
+                f"line {number}: `{text}` is not in a section; write the lines of a job file, starting with a section "
+                "such as [readers]"
+            )
         else:
             key, _, value = text.partition("=")
             for options in (found[-1].options, shared) if found[-1].name == "global" else (found[-1].options,):
@@ -180,10 +184,9 @@ def _settings(section: _Section, params: FioParams, problems: list[str]) -> FioP
     try:
         settings = FioParams.model_validate(values)
     except ValidationError as error:
-        for one in error.errors():
-            setting = str(one["loc"][0]) if one["loc"] else ""
-            key, line = places.get(setting, (setting, section.line))
-            problems.append(f"line {line}: `{key}`: {one['msg'].removeprefix('Value error, ')}")
+        for one in setting_errors(error.errors(), list(FioParams.model_fields)):
+            key, line = places.get(one.setting, (one.setting, section.line))
+            problems.append(f"line {line}: `{key}`: {one.text}")
         return None
     return settings if len(problems) == before else None
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asct.diagnostics.suggest import did_you_mean, nearest
+from asct.values.suggest import did_you_mean, nearest
 
 NAMES = ["repeats", "warmup", "file_names", "latency-sweep", "Retry"]
 
