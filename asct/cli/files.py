@@ -64,11 +64,11 @@ def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 def print_report(
-    console: Console, form: str, document: Mapping[str, Any], table: str, lines: Iterable[str], *, written: bool
+    console: Console, form: str, document: Mapping[str, Any], table: str, lines: Iterable[str], *, to_files: bool
 ) -> None:
     """Print a report in the requested format: JSON, CSV (`table`) or text (`lines`). With --quiet, a report that was
-    `written` to files is not printed."""
-    if console.style.quiet and written:
+    written to files (`to_files`) is not printed."""
+    if console.style.quiet and to_files:
         return
     if console.style.json or form == "json":
         console.document(document)

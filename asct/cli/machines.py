@@ -166,12 +166,12 @@ def print_facts(
                 texts[f"topology{suffix}.svg"] = drawing(facts, latencies.get(facts.host)) + "\n"
         write_texts(options.console, folder, texts, request.form, force=request.force)
     width = options.console.width
-    told = (
+    blocks = (
         lines(facts, width, latencies.get(facts.host)) if topology else _facts_lines(facts, width, network)
         for facts in found
     )
-    text = (line for number, one in enumerate(told) for line in (*[""][:number], *one))
-    print_report(options.console, request.form, whole, _csv(documents), text, written=folder is not None)
+    text = (line for number, one in enumerate(blocks) for line in (*[""][:number], *one))
+    print_report(options.console, request.form, whole, _csv(documents), text, to_files=folder is not None)
 
 
 def _network(facts: HostFacts) -> dict[str, Any]:
@@ -191,14 +191,14 @@ def _csv(documents: Sequence[dict[str, Any]]) -> str:
 
 def _facts_lines(facts: HostFacts, width: int, network: bool) -> list[str]:
     account = {None: "an unknown account", 0: "root"}.get(facts.system.uid, f"uid {facts.system.uid}")
-    shown = network_sections(facts) if network else sections(facts)
+    parts = network_sections(facts) if network else sections(facts)
     found = wrapped(f"{facts.host}: {describe(facts)}", width, "")
     of_file = " (file modification time)" if facts.dated_by_file else ""
     found += wrapped(f"As of {facts.collected_at}{of_file}, read by {account} with asct {__version__}", width)
-    found += section_lines(shown, width)
+    found += section_lines(parts, width)
     if facts.contradictions and not network:
-        told = (line for text in facts.contradictions for line in wrapped(plain(text), width))
-        found += ["", "Contradictions", *told]
+        contradictions = (line for text in facts.contradictions for line in wrapped(plain(text), width))
+        found += ["", "Contradictions", *contradictions]
     gaps = unknown(facts, "network" if network else "")
     missing = [line for reason, names in gaps for line in wrapped(f"{names}: {reason}", width)]
     return [*found, *(["", "Unknown", *missing] if missing else [])]
@@ -224,18 +224,18 @@ def print_comparison(options: GlobalOptions, request: ReportRequest, base: HostF
         files = {"system_info.csv": table, "report.json": text}
         write_texts(options.console, folder, files, request.form, force=request.force)
     compared = _comparison_lines(base, other, found, options)
-    print_report(options.console, request.form, document, table, compared, written=folder is not None)
+    print_report(options.console, request.form, document, table, compared, to_files=folder is not None)
 
 
 def _comparison_lines(
     base: HostFacts, other: HostFacts, found: Sequence[Difference], options: GlobalOptions
 ) -> list[str]:
     width, all_of_them = options.console.width, options.verbosity > 0
-    shown = [one for one in found if all_of_them or not one.moves]
-    hidden = len(found) - len(shown)
-    lines = wrapped(f"{_named_at(base)} -> {_named_at(other)}: {counted(len(shown), 'difference')}", width, "")
-    each = ((title, [whole_line(one, title) for one in group]) for title, group in by_title(shown).items())
-    for title, texts in each if all_of_them else folded(shown, base, other):
+    visible = [one for one in found if all_of_them or not one.moves]
+    hidden = len(found) - len(visible)
+    lines = wrapped(f"{_named_at(base)} -> {_named_at(other)}: {counted(len(visible), 'difference')}", width, "")
+    each = ((title, [whole_line(one, title) for one in group]) for title, group in by_title(visible).items())
+    for title, texts in each if all_of_them else folded(visible, base, other):
         lines += ["", plain(title), *(line for text in texts for line in wrapped(plain(text), width))]
     if hidden:
         note = (

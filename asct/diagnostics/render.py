@@ -102,9 +102,9 @@ def _excerpt(span: Span, files: Mapping[str, str], label: str, width: int, colou
     source = _source_line(files.get(span.file), span.line)
     bar = _paint("│", "gutter", colour)
     if source is not None:
-        shown, start, stop = _window(source, span, width - len(number) - 3)
+        text, start, stop = _window(source, span, width - len(number) - 3)
         caret, *rest = _caret(start, stop, label, width - len(number) - 3)
-        lines.append(f"{number} {bar} {shown}".rstrip())
+        lines.append(f"{number} {bar} {text}".rstrip())
         lines.append(f"{margin} {bar} {' ' * start}{_paint(caret, 'caret', colour)}")
         lines += [f"{margin} {bar} {line}" for line in rest]
     elif label:

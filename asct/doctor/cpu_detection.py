@@ -49,14 +49,14 @@ _WHY: Final = "counts mesh traffic"
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """The result of a detection that located `found` of `asked` CPUs.
+    """The result of a detection. `total` is the number of CPUs searched for, and `located` the number found.
 
-    `kept` is the text stored in the host's cache; `stopped` is true if the user stopped the detection.
+    `cached` is the text stored in the host's cache; `stopped` is true if the user stopped the detection.
     """
 
-    asked: int
-    found: int
-    kept: str
+    total: int
+    located: int
+    cached: str
     stopped: bool
     problems: tuple[Diagnostic, ...] = ()
 
@@ -82,7 +82,7 @@ def detect(
     unknown = {f"cpus.{cpu}": verdict.why for cpu, verdict in verdicts.items() if verdict.watch is None}
     if len(verdicts) < len(cpus):
         unknown["cpus"] = f"detection was stopped after {len(verdicts)} of {len(cpus)} CPUs"
-    kept = cached_text(
+    text = cached_text(
         CachedCpuMap(
             detected_at=when,
             holds_for=holds_for(snapshot, [mesh for mesh, _ in meshes]),
@@ -95,10 +95,10 @@ def detect(
     problems: tuple[Diagnostic, ...] = ()
     if located:
         try:
-            instruments.keep(file_name(snapshot), kept)
+            instruments.keep(file_name(snapshot), text)
         except HostError as error:  # the result is shown even if it cannot be cached
             problems = error.diagnostics
-    return Detection(len(cpus), located, kept, stop.requested, problems)
+    return Detection(len(cpus), located, text, stop.requested, problems)
 
 
 def _watched(meshes: Sequence[tuple[Mesh, Pmu | None]]) -> list[WatchedPort]:
@@ -164,13 +164,13 @@ class _CmnwatchRun:
     def _run(self, arguments: tuple[str, ...], timeout_s: float) -> None:
         files = {EVENTS_FILE: "".join(f"{watch.line}\n" for watch in self.watched)}
         try:
-            ran = self.instruments.run(KERNEL, arguments, _WHY, files=files, on_line=self._hear, timeout_s=timeout_s)
+            result = self.instruments.run(KERNEL, arguments, _WHY, files=files, on_line=self._hear, timeout_s=timeout_s)
         except HostError:
             if not self.stop.requested:
                 raise
             return
-        if ran.status != 0 and not self.stop.requested:
-            raise NotMeasured(_cannot(ran.last_lines))
+        if result.status != 0 and not self.stop.requested:
+            raise NotMeasured(_cannot(result.last_lines))
 
     def _hear(self, text: str) -> None:
         line = json_object(text)

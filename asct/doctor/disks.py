@@ -34,12 +34,12 @@ def scan(host: Host, guard: str, folder: Path) -> tuple[Disk, ...]:
     """
     status, out, error = _run(host, guard, Step("scan", Kernel(GUARD), ("--scan", "1")), folder)
     try:
-        said = parse_report(out)
+        report = parse_report(out)
     except ValueError as problem:
         raise NotMeasured(_failed(host, str(problem))) from problem
-    if status != 0 or not said.ended:
-        raise NotMeasured(_failed(host, f"exit status {status}: {said.error or error.strip()}"))
-    return disks_of(said)
+    if status != 0 or not report.ended:
+        raise NotMeasured(_failed(host, f"exit status {status}: {report.error or error.strip()}"))
+    return disks_of(report)
 
 
 def consents(host: Host, guard: str, folder: Path, items: Iterable[Destroys]) -> tuple[ConsentedDevice, ...]:
@@ -69,10 +69,10 @@ def _telling(name: str) -> tuple[bool, int, str]:
     return name.rsplit("/", 1)[-1].startswith(_OPAQUE), len(name), name
 
 
-def disks_of(said: GuardReport) -> tuple[Disk, ...]:
+def disks_of(report: GuardReport) -> tuple[Disk, ...]:
     """Return the devices, ordered by name, each with the checks that it failed."""
-    failed = grouped((check for check in said.checks if check.ok is not True), lambda check: check.path)
-    devices = sorted(said.devices, key=lambda device: natural_order(device.path))
+    failed = grouped((check for check in report.checks if check.ok is not True), lambda check: check.path)
+    devices = sorted(report.devices, key=lambda device: natural_order(device.path))
     return tuple(_disk(device, failed.get(device.path, ())) for device in devices)
 
 

@@ -32,10 +32,10 @@ from asct.sdk.needs import GUARD, JobNeeds
 
 @dataclass(frozen=True, slots=True)
 class PlanDemands:
-    """The requirements that a plan places on a host. `wanted` is the scope of its jobs, `subjects` contains the
+    """The requirements that a plan places on a host. `scope` is the scope of its jobs, `subjects` contains the
     quantities that they measure, and `lacking` lists the reasons why jobs cannot run."""
 
-    wanted: MeasuredScope
+    scope: MeasuredScope
     subjects: frozenset[str]
     lacking: tuple[Diagnostic, ...] = ()
 
@@ -112,7 +112,7 @@ def examine(
             facts = ports.collect_facts(host, folder / "facts")
             sample, missed = read_activity(host)
             plan = plan_demands(host, facts, ports, jobs) if jobs is not None else None
-            found = assess(facts, sample, plan.wanted if plan else None)
+            found = assess(facts, sample, plan.scope if plan else None)
             report = HostReport(
                 name=spec.name,
                 transport=spec.transport,

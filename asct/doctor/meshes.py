@@ -54,7 +54,7 @@ class MeshReading:
 
 
 def read_meshes(
-    spec: HostSpec, ports: Services, folder: Path, asked: MeshQuery, progress: Progress, stop: StopRequest
+    spec: HostSpec, ports: Services, folder: Path, query: MeshQuery, progress: Progress, stop: StopRequest
 ) -> MeshReading:
     """Read the meshes of a host and write raw files to `folder`.
 
@@ -63,10 +63,10 @@ def read_meshes(
     and Interrupted if the user stops the command before there is a result.
     """
     with closing(ports.make_host(spec, folder)) as host, ThreadPoolExecutor(1) as pool:
-        looking = _MeshProbe(host, spec, ports, folder, asked, progress, stop)
-        future = pool.submit(looking.run)
+        probe = _MeshProbe(host, spec, ports, folder, query, progress, stop)
+        future = pool.submit(probe.run)
         while not wait([future], _TURN_S).done:
-            if stop.requested and not looking.undisturbed:
+            if stop.requested and not probe.undisturbed:
                 host.interrupt()
         try:
             return future.result()
@@ -84,7 +84,7 @@ class _MeshProbe:
     spec: HostSpec
     ports: Services
     folder: Path
-    asked: MeshQuery
+    query: MeshQuery
     progress: Progress
     stop: StopRequest
     instruments: HostKernels | None = None
@@ -102,17 +102,17 @@ class _MeshProbe:
             return MeshReading(snapshot, report(snapshot, self.spec.name, when))
         facts = facts_of(snapshot, self.spec.name, now)
         self.instruments = HostKernels(self.host, self.spec, self.ports, self.folder, facts)
-        snapshot, problems = _registers(self.instruments, snapshot, self.asked)
+        snapshot, problems = _registers(self.instruments, snapshot, self.query)
         detection = None
-        if self.asked.detect:
+        if self.query.detect:
             meshes = [(mesh_of(item), item.pmu) for item in mesh_sources(snapshot)]
             detection = detect(self.instruments, snapshot, meshes, self.progress, self.stop, when)
-            snapshot = _with_commands(snapshot, {"cmn-cpus": CommandOutput(0, detection.kept)})
+            snapshot = _with_commands(snapshot, {"cmn-cpus": CommandOutput(0, detection.cached)})
         return MeshReading(snapshot, report(snapshot, self.spec.name, when), problems, detection)
 
 
 def _registers(
-    instruments: HostKernels, snapshot: Snapshot, asked: MeshQuery
+    instruments: HostKernels, snapshot: Snapshot, query: MeshQuery
 ) -> tuple[Snapshot, tuple[Diagnostic, ...]]:
     """Return the snapshot with the registers of each mesh added, and the problems encountered while reading them."""
     if not instruments.as_root:
@@ -123,9 +123,9 @@ def _registers(
     try:
         if not instruments.root:
             snapshot = _as_root_sees(instruments, snapshot)
-        return _dumped(instruments, snapshot, asked)
+        return _dumped(instruments, snapshot, query)
     except (NotMeasured, HostLocked) as error:
-        if asked.detect or isinstance(error, HostError):
+        if query.detect or isinstance(error, HostError):
             raise
         return snapshot, tuple(replace(item, severity="warning") for item in error.diagnostics)
 
@@ -133,42 +133,42 @@ def _registers(
 def _as_root_sees(instruments: HostKernels, snapshot: Snapshot) -> Snapshot:
     """Return the snapshot, extended with the files that only root can read. The `cmnwatch` kernel reads these files,
     because asct runs only measurement kernels through sudo."""
-    ran = instruments.run(WATCH, ("--look", "1"), _WHY)
+    result = instruments.run(WATCH, ("--look", "1"), _WHY)
     lines: dict[str, list[str]] = {}
-    for line in ran.stdout.splitlines():
+    for line in result.stdout.splitlines():
         match json_object(line):
             case {"path": str(path), "text": str(text)}:
                 lines.setdefault(path, []).append(text)
     return replace(snapshot, files={**snapshot.files, **{path: "\n".join(texts) for path, texts in lines.items()}})
 
 
-def _dumped(instruments: HostKernels, snapshot: Snapshot, asked: MeshQuery) -> tuple[Snapshot, tuple[Diagnostic, ...]]:
+def _dumped(instruments: HostKernels, snapshot: Snapshot, query: MeshQuery) -> tuple[Snapshot, tuple[Diagnostic, ...]]:
     problems: list[Diagnostic] = []
     dumps: dict[str, CommandOutput] = {}
     hint = "the report shows data from the driver and the firmware instead"
     for item in mesh_sources(snapshot):
-        said = dumps[f"{REGISTERS}{item.instance}"] = _dump(instruments, item, asked)
-        if said.status != 0:
-            message = f"cannot read the registers of mesh {item.instance}: {said.text}"
+        output = dumps[f"{REGISTERS}{item.instance}"] = _dump(instruments, item, query)
+        if output.status != 0:
+            message = f"cannot read the registers of mesh {item.instance}: {output.text}"
             problems.append(Diagnostic("E461", message, severity="warning", hint=hint))
     return _with_commands(snapshot, dumps), tuple(problems)
 
 
-def _dump(instruments: HostKernels, item: MeshSources, asked: MeshQuery) -> CommandOutput:
+def _dump(instruments: HostKernels, item: MeshSources, query: MeshQuery) -> CommandOutput:
     """Return the output of the `cmn` kernel for a mesh. If the exit status is not 0, the text is the reason for the
     failure."""
     region = item.region
     if region is None or region.base is None or region.size is None:
         return CommandOutput(_UNREAD, "their address is unknown (/proc/iomem)")
     place = ("--base", str(region.base), "--size", str(region.size), "--root", str(region.root))
-    ran = instruments.run(READER, (*place, "--registers", register_list()), _WHY)
-    if ran.status != 0:
-        return CommandOutput(_UNREAD, ran.last_lines)
-    if asked.every_register:
-        mesh = mesh_of_dump(ran.stdout, item.instance)
+    result = instruments.run(READER, (*place, "--registers", register_list()), _WHY)
+    if result.status != 0:
+        return CommandOutput(_UNREAD, result.last_lines)
+    if query.every_register:
+        mesh = mesh_of_dump(result.stdout, item.instance)
         again = instruments.run(READER, (*place, "--registers", register_list(mesh)), _WHY)
-        ran = again if again.status == 0 else ran
-    return CommandOutput(0, ran.stdout)
+        result = again if again.status == 0 else result
+    return CommandOutput(0, result.stdout)
 
 
 def _with_commands(snapshot: Snapshot, more: dict[str, CommandOutput]) -> Snapshot:

@@ -185,12 +185,12 @@ def judged(found: Iterable[Measurement], *, strict: bool) -> tuple[PointStatus, 
         return "ok", None
     share = f"{len(doubted)} of {len(results)} results" if len(results) > 1 else "the result"
     flags = sorted({flag for item in doubted for flag in item.flags}, key=lambda flag: (not doubtful(flag), flag))
-    told = f"{share} {'is' if len(doubted) == 1 else 'are'} flagged {', '.join(flags)}"
+    summary = f"{share} {'is' if len(doubted) == 1 else 'are'} flagged {', '.join(flags)}"
     if invalid:
         hint = f"`asct explain {flags[0]}` describes the flag; `asct resume` measures the repeat again"
-        return "invalid", Diagnostic("E627", f"{told}; an invalid value is treated as not measured", hint=hint)
+        return "invalid", Diagnostic("E627", f"{summary}; an invalid value is treated as not measured", hint=hint)
     hint = "reduce other activity on the host, increase `repeats`, or remove `strict`"
-    message = f"{told}; with `strict`, a noisy value is treated as not measured"
+    message = f"{summary}; with `strict`, a noisy value is treated as not measured"
     return "noisy", Diagnostic("E617", message, hint=hint, severity="warning") if strict else None
 
 
@@ -209,10 +209,10 @@ def invalid_settings(job: Job, error: Exception) -> Diagnostic:
 def unreadable(job: Job, outputs: Sequence[Output], notes: Sequence[str], raw: str, error: Exception) -> Diagnostic:
     """Return the diagnostic for output that the benchmark cannot read."""
     lines = tail(outputs[-1]) if outputs else []
-    shown = tuple((f"  {line}", None) for line in [*notes, *lines])  # notes about missing files come first
+    excerpt = tuple((f"  {line}", None) for line in [*notes, *lines])  # notes about missing files come first
     reason = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
     message = f"{job.benchmark}: cannot read values from the output: {reason}"
-    return Diagnostic("E608", message, hint=f"the raw output is in {raw}/", notes=shown)
+    return Diagnostic("E608", message, hint=f"the raw output is in {raw}/", notes=excerpt)
 
 
 def steps_changed(host: str, job_id: str, point_id: str, why: str) -> Diagnostic:

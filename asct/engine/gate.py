@@ -162,7 +162,7 @@ class JobGuard:
         paths = self._written_paths(output.step)
         if not paths:
             return None
-        for path, number in _taken(output).items():
+        for path, number in _written_bytes(output).items():
             self._gate.spent[self._key(path)] += number
             self._target(self._key(path)).written_bytes += number
         for target in self._targets.values():
@@ -192,21 +192,21 @@ class JobGuard:
         return self._targets.setdefault(path, AuditTarget(path=path, planned_bytes=0))
 
     def _exhausted(self, path: str) -> Diagnostic:
-        taken, most = (format_quantity(number, "B") for number in (self._gate.spent[path], self._gate.limit or 0))
+        spent, most = (format_quantity(number, "B") for number in (self._gate.spent[path], self._gate.limit or 0))
         message = (
-            f"host {self._job.host}: {taken} were written to {path or 'the temporary file'} in this run; "
+            f"host {self._job.host}: {spent} were written to {path or 'the temporary file'} in this run; "
             f"`safety.max_written` permits {most} for all targets of a program together"
         )
         return Diagnostic(VOLUME.code, message, hint=VOLUME.hint)
 
 
-def _taken(output: Output) -> dict[str, int]:
+def _written_bytes(output: Output) -> dict[str, int]:
     """Return the bytes written to each target between the first and the last sample of a step."""
     begin, end = (next(lines_of(output.stdout, "sample", backward=last), {}).get("devices") for last in (False, True))
-    taken: dict[str, int] = {}
+    by_path: dict[str, int] = {}
     if not isinstance(begin, list) or not isinstance(end, list):
-        return taken
+        return by_path
     for target, before, after in zip(targets_in(output.step), begin, end, strict=False):
         if target.access == "write" and isinstance(before, list) and isinstance(after, list):
-            taken[target.path] = max(0, after[WRITE_BYTES] - before[WRITE_BYTES])
-    return taken
+            by_path[target.path] = max(0, after[WRITE_BYTES] - before[WRITE_BYTES])
+    return by_path

@@ -49,13 +49,13 @@ def inspection_result(
         report = parse_report(stdout)
     except ValueError as error:
         return GuardReport(refusals=[unchecked(host, f"{error}{_last(stderr)}")])
-    written = dict.fromkeys(target.path for target in targets if target.access == "write")
-    failed = [check for check in report.checks if check.ok is not True and check.path in written]
+    paths = dict.fromkeys(target.path for target in targets if target.access == "write")
+    failed = [check for check in report.checks if check.ok is not True and check.path in paths]
     report.refusals = [refused_check(host, check) for check in failed]
     if not failed and status == REFUSED_STATUS and (found := _refusal(host, report)) is not None:
         report.refusals = [found]
     if not report.refusals:
-        report.refusals = [unchecked(host, why) for why in _gaps(report, written, status, stderr)]
+        report.refusals = [unchecked(host, why) for why in _gaps(report, paths, status, stderr)]
     return report
 
 
@@ -82,7 +82,7 @@ def _refusal(host: str, report: GuardReport) -> Diagnostic | None:
     return refused_check(host, failed[0] if failed else TargetCheck("the target", found["name"], False, found["why"]))
 
 
-def _gaps(report: GuardReport, written: Collection[str], status: int | None, stderr: str) -> list[str]:
+def _gaps(report: GuardReport, paths: Collection[str], status: int | None, stderr: str) -> list[str]:
     """Describe what is missing from output that contains no failed check."""
     if status is None:
         return ["the checks reached their time limit"]
@@ -91,9 +91,9 @@ def _gaps(report: GuardReport, written: Collection[str], status: int | None, std
     if status != 0 or report.error is not None:
         return [f"the checks failed with exit status {status}: {report.error or 'no reason given'}{_last(stderr)}"]
     gaps = []
-    for path in written:
-        seen = {check.name for check in report.checks if check.path == path}
-        if missing := sorted(REQUIRED - seen):
+    for path in paths:
+        checked = {check.name for check in report.checks if check.path == path}
+        if missing := sorted(REQUIRED - checked):
             gaps.append(f"the results of these checks on {path} are missing: {', '.join(missing)}")
     return gaps
 
@@ -251,7 +251,7 @@ def _between(before: _Sample, after: _Sample) -> Rates | None:
     }  # two targets on one drive have the same counters
     if seconds <= 0 or not pairs:
         return None
-    reads, read_bytes, writes, written = (
+    reads, read_bytes, writes, write_bytes = (
         sum(max(0, new[place] - old[place]) for old, new in pairs) / seconds for place in range(_COUNTERS)
     )
-    return reads, read_bytes, writes, written
+    return reads, read_bytes, writes, write_bytes

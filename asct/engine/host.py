@@ -58,7 +58,7 @@ class HostSession:
         self._host: Host | None = None
         self._programs: Programs | None = None
         self.guard = DriveGuard(run.writer, run.plan.safety, spec.name)
-        self.made: set[str] = set()
+        self.created: set[str] = set()
         """Files named in the plan that did not exist before this run wrote them."""
         self.generation = 0
         """Number of connections so far. If this number changes, the job knows that its folder has been lost."""
@@ -110,7 +110,7 @@ class HostSession:
         """
         notice, facts = partial(self._run.events.notice, self.name), self._run.services.facts_script()
         session = SessionSpec(self._run.id, owner_of(self._run.id), self._token, notice, READING, facts)
-        until, told = time.monotonic() + self._run.wait_s, False
+        until, announced = time.monotonic() + self._run.wait_s, False
         while True:
             try:
                 host.open(session)
@@ -119,8 +119,8 @@ class HostSession:
                 own = error.owner == session.owner
                 if self._run.stop.requested or not (own or time.monotonic() < until):
                     raise self._waited(error) from error
-                if not (own or told):
-                    told = True
+                if not (own or announced):
+                    announced = True
                     hint = f"waiting up to {format_duration(self._run.wait_s)} for that run to end"
                     self._run.events.notice(self.name, replace(error.diagnostics[0], severity="note", hint=hint))
                 time.sleep(_LOCK_POLL_S)
@@ -215,7 +215,7 @@ class HostSession:
         guard.expect(needs)
         kinds = target_kinds(self.host, needs.targets)
         known = device_names(self.host, kinds)
-        problems = check_targets(needs, kinds, self.made, self.guard.consents, self.name, known)
+        problems = check_targets(needs, kinds, self.created, self.guard.consents, self.name, known)
         if refused := [item for item in problems if is_refusal(item)]:
             guard.note(occasion, GuardReport(refusals=refused))
         devices = [path for path in needs.written if kinds.get(path) == "device" and path in self.guard.consents]
@@ -241,7 +241,7 @@ class HostSession:
     def will_write(self, needs: JobNeeds) -> None:
         """Record the files that the job will create, because later jobs of this run may overwrite them."""
         kinds = target_kinds(self.host, needs.written)
-        self.made.update(path for path, kind in kinds.items() if kind == "absent")
+        self.created.update(path for path, kind in kinds.items() if kind == "absent")
 
     def _kernel(self, name: str) -> tuple[Diagnostic, ...]:
         """Return the reasons why a measurement kernel cannot be built for the host, or an empty tuple if it is

@@ -114,18 +114,18 @@ def _settled(
 ) -> Iterator[tuple[Point, dict[str, Any], Params]]:
     """Yield each point with its settings on the host, both as written and as validated. Raises NotMeasured in the same
     cases as `bind_points`."""
-    given: list[tuple[Point, dict[str, Any], Params]] = []
+    bound: list[tuple[Point, dict[str, Any], Params]] = []
     findings: dict[str, Diagnostic] = {}
     for point in job.points:
         try:
             settings = bind(point.settings, values)
-            given.append((point, settings, _params(job, benchmark, settings)))
+            bound.append((point, settings, _params(job, benchmark, settings)))
         except NotMeasured as error:
             findings.update({item.message: item for item in error.diagnostics})
     if findings:
         raise NotMeasured(*findings.values())
-    settled = benchmark.settle([params for *_, params in given], facts)
-    for (point, settings, before), params in zip(given, settled, strict=True):
+    settled = benchmark.settle([params for *_, params in bound], facts)
+    for (point, settings, before), params in zip(bound, settled, strict=True):
         new = {name: value for name, value in params if value != getattr(before, name)}
         yield point, settings | new, params
 

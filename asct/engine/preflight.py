@@ -68,11 +68,11 @@ def unfit(need: Needs, facts: HostFacts, what: str) -> Diagnostic | None:
 
 
 def _scratch(demand: JobNeeds, facts: HostFacts, host: str) -> Diagnostic | None:
-    wanted, free = sum(demand.scratch.values()), facts.work_free_bytes
-    if free is None or not wanted or wanted + RESERVE_BYTES <= free:
+    needed, free = sum(demand.scratch.values()), facts.work_free_bytes
+    if free is None or not needed or needed + RESERVE_BYTES <= free:
         return None
     message = (
-        f"host {host}: not enough space for a temporary file of {mib(wanted)} and a reserve of {mib(RESERVE_BYTES)}: "
+        f"host {host}: not enough space for a temporary file of {mib(needed)} and a reserve of {mib(RESERVE_BYTES)}: "
         f"only {mib(free)} is free on the work folder's file system"
     )
     return Diagnostic("E423", message, hint="reduce `filesize`, or set another `workdir` for the host")
@@ -114,30 +114,30 @@ def _lines(host: Host, script: str, names: Collection[str]) -> dict[str, str]:
 def check_targets(
     demand: JobNeeds,
     kinds: Mapping[str, Kind],
-    made: Collection[str],
+    created: Collection[str],
     consented: Collection[str],
     host: str,
     known: Collection[str] = (),
 ) -> list[Diagnostic]:
     """Return the reasons why targets named in the plan must not be used, or an empty list if all may be used.
 
-    `made` contains the files that this run created on the host. `consented` contains the devices that the plan allows
-    asct to overwrite; the `guard` kernel checks these devices. `known` contains the names of the host's devices, for
-    suggestions.
+    `created` contains the files that this run created on the host. `consented` contains the devices that the plan
+    allows asct to overwrite; the `guard` kernel checks these devices. `known` contains the names of the host's devices,
+    for suggestions.
     """
     findings = []
     for path, careful in demand.targets.items():
-        kind, written = kinds.get(path, "other"), path in demand.written
+        kind, writes = kinds.get(path, "other"), path in demand.written
         finding = None
-        if written and not (kind == "device" and path in consented):
-            finding = _written(path, kind, careful and path not in made, host)
-        finding = finding or _present(path, kind, written, host, known)
+        if writes and not (kind == "device" and path in consented):
+            finding = _not_writable(path, kind, careful and path not in created, host)
+        finding = finding or _not_present(path, kind, writes, host, known)
         if finding is not None:
             findings.append(finding)
     return findings
 
 
-def _written(path: str, kind: Kind, careful: bool, host: str) -> Diagnostic | None:
+def _not_writable(path: str, kind: Kind, careful: bool, host: str) -> Diagnostic | None:
     if kind == "file" and careful:
         hint = (
             "if you do not need the content of the file, set `overwrite: true` in the benchmark's config; otherwise, "
@@ -157,14 +157,14 @@ def _written(path: str, kind: Kind, careful: bool, host: str) -> Diagnostic | No
     return None
 
 
-def _present(path: str, kind: Kind, written: bool, host: str, known: Collection[str]) -> Diagnostic | None:
+def _not_present(path: str, kind: Kind, writes: bool, host: str, known: Collection[str]) -> Diagnostic | None:
     if kind in ("absent", "homeless") and is_device_path(path):
         message = f"host {host}: device {path} does not exist"
         return Diagnostic("E424", message, hint=_missing_device(path, known))
     if kind == "homeless":
         message = f"host {host}: the folder that should contain {path} does not exist"
         return Diagnostic("E425", message, hint="create the folder on the host, or correct `file_names`")
-    if kind == "absent" and not written:
+    if kind == "absent" and not writes:
         message = f"host {host}: {path} does not exist"
         return Diagnostic("E424", message, hint="correct `file_names`, or omit it to use a temporary file")
     return None

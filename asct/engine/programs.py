@@ -100,14 +100,14 @@ class Rights:
         self._reported: set[Privilege] = set()
         self.granted: set[str] = set()
 
-    def ask(self, connection: Host, programs: Programs, wanted: Iterable[Privilege]) -> list[Diagnostic]:
-        """Try to run the kernels in `wanted` through sudo, skipping those that have not been built. Return one
+    def ask(self, connection: Host, programs: Programs, privileges: Iterable[Privilege]) -> list[Diagnostic]:
+        """Try to run the kernels in `privileges` through sudo, skipping those that have not been built. Return one
         diagnostic per refusal: an error if the job cannot run without the privilege, otherwise a warning. Each warning
         is returned only once. Raises HostLost."""
         if not self._sudo or programs.facts.system.uid == 0:
             return []
         found = []
-        for item in wanted:
+        for item in privileges:
             if item.kernel not in programs.kernels:
                 continue
             refusal = self._refusal(connection, programs, item.kernel)
@@ -119,7 +119,7 @@ class Rights:
     def _refusal(self, connection: Host, programs: Programs, kernel: str) -> tuple[str, str] | None:
         if kernel not in self.granted and kernel not in self._refusals:
             path = programs.kernels[kernel]
-            why = _tried(connection, path)
+            why = _sudo_refusal(connection, path)
             if why is None:
                 self.granted.add(kernel)
             else:
@@ -128,7 +128,7 @@ class Rights:
         return self._refusals.get(kernel)
 
 
-def _tried(connection: Host, path: str) -> str | None:
+def _sudo_refusal(connection: Host, path: str) -> str | None:
     """Return the reason why a kernel could not be run through sudo, or None if it could."""
     try:
         answer = connection.execute([path, "--sudo", "", "--describe"], timeout_s=_ASK_S)

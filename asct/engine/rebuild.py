@@ -227,12 +227,12 @@ class _RawParser:
     def _outputs(self, status: Status, command: CommandDocument) -> Iterable[Output]:
         """Yield the outputs as the benchmark received them. Raises OSError, StoreError, ValueError or LookupError."""
         root = self.stored.layout.root
-        for row, made in zip(status.steps, command.steps, strict=True):
+        for row, recorded in zip(status.steps, command.steps, strict=True):
             step = Step(
                 str(row["name"]),
-                Tool(Path(made["argv"][0]).name),
-                files=made.get("files", {}),
-                collect=tuple(made.get("collect", ())),
+                Tool(Path(recorded["argv"][0]).name),
+                files=recorded.get("files", {}),
+                collect=tuple(recorded.get("collect", ())),
             )
             texts = _texts(root, str(row["folder"]), status, step)
             yield Output(step, int(row["status"] or 0), texts, int(row["elapsed_ns"] or 0), bool(row.get("resumed")))
@@ -245,10 +245,10 @@ def _texts(root: Path, folder: str, status: Status, step: Step) -> dict[str, str
     prefix = "" if place == top else f"{place.relative_to(top)}/"
     listed = scan(place).files if status.files is None else status.files
     names = [path.removeprefix(prefix) for path in listed if path.startswith(prefix)]
-    given = set(step.files) - set(step.collect)
-    wanted = [name for name in names if "/" not in name and name not in given and (prefix or name not in _OWN)]
+    inputs = set(step.files) - set(step.collect)
+    outputs = [name for name in names if "/" not in name and name not in inputs and (prefix or name not in _OWN)]
     found = {}
-    for name in wanted:
+    for name in outputs:
         with suppress(FileNotFoundError):
             found[name] = content(place / name).decode("utf-8", errors="replace")
         found.setdefault(name, "")

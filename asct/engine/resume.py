@@ -65,7 +65,7 @@ def _planned(resolved: ResolvedPlan) -> Iterator[tuple[Job, RepeatKey]]:
                 yield job, (job.host, job.id, point.id, repeat)
 
 
-def _kept(resolved: ResolvedPlan, found: RepeatSurvey) -> set[RepeatKey]:
+def _measured_repeats(resolved: ResolvedPlan, found: RepeatSurvey) -> set[RepeatKey]:
     """Return the measured repeats of the plan's points, including repeats that measured a value again."""
     jobs = {(job.host, job.id, point.id): job for job in resolved.jobs for point in job.points}
     return {key for key, status in found.done.items() if (job := jobs.get(key[:3])) and _is_done(job, status)}
@@ -94,7 +94,7 @@ def reopen(resolved: ResolvedPlan, layout: RunLayout, services: Services) -> tup
     check_plan(resolved, stored)
     writer = RunWriter.reopen(layout, stored.run)
     found = survey(stored, services.catalog)
-    found.keep(_kept(resolved, found))
+    found.keep(_measured_repeats(resolved, found))
     for folder in found.changed:
         writer.disown_repeat(folder)
     if found.differs:
@@ -126,11 +126,11 @@ def _ends(stored: StoredRun) -> tuple[Counter[RepeatKey], dict[str, str]]:
 def exports_of(
     resolved: ResolvedPlan, records: Sequence[Record], services: Services
 ) -> dict[tuple[str, str], Mapping[str, Scalar]]:
-    """Compute the results that other jobs need from the kept records of the planned repeats."""
-    wanted = {(job.host, job_id) for job in resolved.jobs for job_id in job.needs.values()}
-    needed = {job.key: job.repeats for job in resolved.jobs if (job.host, job.id) in wanted}
-    kept = (one for one in records if one.repeat <= needed.get(f"{one.host}/{one.id}", 0))
-    by_repeat = grouped(kept, lambda one: (one.host, one.id, one.point_id, one.repeat))
+    """Compute the results that other jobs need from the records of the planned repeats."""
+    sources = {(job.host, job_id) for job in resolved.jobs for job_id in job.needs.values()}
+    needed = {job.key: job.repeats for job in resolved.jobs if (job.host, job.id) in sources}
+    planned = (one for one in records if one.repeat <= needed.get(f"{one.host}/{one.id}", 0))
+    by_repeat = grouped(planned, lambda one: (one.host, one.id, one.point_id, one.repeat))
     found: dict[tuple[str, str], dict[str, list[Mapping[str, Scalar]]]] = {}
     for (host, job_id, point_id, _), own in by_repeat.items():
         benchmark = services.catalog.get(own[0].benchmark)

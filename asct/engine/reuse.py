@@ -67,22 +67,22 @@ def earlier_values(
 ) -> list[EarlierValues]:
     """For every measurement that has visits, return the values that the newest earlier runs measured under the same
     conditions, oldest first. Values measured on a noisy host and reused values are ignored."""
-    wanted = {
+    by_key = {
         value_key(item.metric, item.coords): EarlierValues(metric=item.metric, coords=dict(item.coords), values=[])
         for item in measured
         if item.stats is not None and item.stats.visits is not None and not item.detail
     }
     used = 0
-    for found in runs.of(host, point_id, 1, MEASURED) if wanted else ():
+    for found in runs.of(host, point_id, 1, MEASURED) if by_key else ():
         if used == _SPREAD_RUNS:
             break
         with suppress(StoreError):
-            used += _collect(found, version, facts, wanted)
-    return [item for item in wanted.values() if item.values]
+            used += _collect(found, version, facts, by_key)
+    return [item for item in by_key.values() if item.values]
 
 
 def _collect(
-    found: EarlierPoint, version: str, facts: HostFacts, wanted: Mapping[tuple[object, ...], EarlierValues]
+    found: EarlierPoint, version: str, facts: HostFacts, by_key: Mapping[tuple[object, ...], EarlierValues]
 ) -> bool:
     """Insert the values from an earlier run before the values collected so far. Return whether the run was used. Raises
     StoreError if the run is damaged."""
@@ -93,7 +93,7 @@ def _collect(
     if not records or records[0].version != version or NOISY_HOST in records[0].flags:
         return False
     for record in records:
-        item = wanted.get(value_key(record.metric, record.coords))
+        item = by_key.get(value_key(record.metric, record.coords))
         if item is not None and not is_invalid(record.flags):
             item.values.insert(0, record.value)
     return True

@@ -88,20 +88,20 @@ def with_reuse_keys(
     `needed` contains the results from other jobs that the points use. Raises HostLost.
     """
     facts, spec, host = session.facts, session.spec, session.host
-    asked = {
+    needs_by_point = {
         point.id: needs
         for point in points
         if point.unfit is None and can_be_reused(needs := benchmark.needs(point.params, facts))
     }
     try:
-        opened = drives(host, {path for needs in asked.values() for path in _opened(needs, host)})
+        opened = drives(host, {path for needs in needs_by_point.values() for path in _opened(needs, host)})
     except HostTimeout:  # a drive that does not respond may have changed
         return list(points)
     place = [spec.name, spec.transport, spec.address, spec.user, spec.sudo, spec.workdir]
     common = digest([job.benchmark, job.version, place, conditions(facts), dict(needed)])
     return [
-        replace(point, reuse_key=digest([common, point.settings, *_used(asked[point.id], session, opened)]))
-        if point.id in asked
+        replace(point, reuse_key=digest([common, point.settings, *_used(needs_by_point[point.id], session, opened)]))
+        if point.id in needs_by_point
         else point
         for point in points
     ]

@@ -278,7 +278,7 @@ def measure_again(run: RunContext, points: Collection[PointKey], options: RunOpt
     stored = read_run(run.writer.layout.root)
     problems = over_limits(run, suspected(run.plan.jobs, points), options.forks)
     exports = exports_of(run.plan, stored.records(), run.services)
-    earlier = EarlierResults(run.kept, exports, pilots=pilot_runs(options.results, run.writer.layout.root))
+    earlier = EarlierResults(run.measured, exports, pilots=pilot_runs(options.results, run.writer.layout.root))
     run = replace(run, again=True)
     jobs = grouped(suspected(run.plan.jobs, set(points) - set(problems)), lambda job: job.host)
     hosts = [HostRunner(run, run.plan.hosts[host], mine, earlier) for host, mine in jobs.items()]
@@ -317,15 +317,15 @@ def _started(run: RunContext, pool: ThreadPoolExecutor, hosts: Sequence[HostRunn
             host.run()
 
     futures: list[Future[None]] = []
-    wanted = min(forks, len(hosts))
+    threads = min(forks, len(hosts))
     try:
-        while len(futures) < wanted:
+        while len(futures) < threads:
             futures.append(pool.submit(measure_hosts))
     except RuntimeError as error:
         known = exhausted(error)
         if known is None or not futures:
             raise
-        message = f"measuring {len(futures)} of {wanted} hosts at a time: {known.diagnostics[0].message}"
+        message = f"measuring {len(futures)} of {threads} hosts at a time: {known.diagnostics[0].message}"
         run.events.notice(None, replace(known.diagnostics[0], message=message, severity="warning"))
     return futures
 

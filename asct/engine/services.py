@@ -67,7 +67,7 @@ class RunContext:
     """The start of the run, as a value of `time.monotonic`."""
     wait_s: float = 0.0
     """Maximum time, in seconds, to wait for a locked host."""
-    kept: Mapping[RepeatKey, Status] = field(default_factory=dict)
+    measured: Mapping[RepeatKey, Status] = field(default_factory=dict)
     """The repeats that an earlier part of this run measured."""
     again: bool = False
     """Whether points are being measured again to confirm regressions. Such repeats are numbered after those in the

@@ -46,13 +46,13 @@ def unknown_key(place: str, line: str, fingerprint: str, file: str) -> Diagnosti
     return replace(problem("unknown_key", place, file=file), verbatim=line, notes=notes)
 
 
-def changed_key(place: str, shown: str, expected: str, file: str) -> Diagnostic:
-    notes = ((f"presented {shown}", None), (f"expected  {expected}", None))
+def changed_key(place: str, presented: str, expected: str, file: str) -> Diagnostic:
+    notes = ((f"presented {presented}", None), (f"expected  {expected}", None))
     return replace(problem("changed_key", place, file=file), notes=notes)
 
 
-def revoked_key(place: str, shown: str) -> Diagnostic:
-    return replace(problem("revoked_key", place), notes=((f"fingerprint presented: {shown}", None),))
+def revoked_key(place: str, presented: str) -> Diagnostic:
+    return replace(problem("revoked_key", place), notes=((f"fingerprint presented: {presented}", None),))
 
 
 def connection_lost(place: str, doing: str, detail: str = "") -> Diagnostic:

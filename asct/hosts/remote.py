@@ -156,14 +156,14 @@ class RemoteHost(Host):
             notes.append("the process group was killed")
             flags = self._flags(task)
         notes += script.companion_notes(task, companions)
-        wanted = script.wanted_files(self.name, task)
-        if len(flags) != len(wanted):
+        files = script.wanted_files(self.name, task)
+        if len(flags) != len(files):
             raise self._unexpected("reporting a task", flags)
 
         def fetch() -> None:
             fetched.clear()
             left = task.max_total_bytes
-            for (path, name), flag in zip(wanted, flags, strict=True):
+            for (path, name), flag in zip(files, flags, strict=True):
                 note = self._fetch(task, path, name, flag, min(task.max_bytes, left))
                 if note:
                     notes.append(note)

@@ -76,7 +76,7 @@ def test_a_host_over_ssh_is_detected_and_keeps_what_was_found(
 ) -> None:
     seen_as(account(meshy(cpus=3)))
     seen = looked(sshd.spec(), ports({"cmnwatch": cat(SOME)}), tmp_path)
-    assert seen.detection is not None and (seen.detection.found, seen.detection.problems) == (3, ())
+    assert seen.detection is not None and (seen.detection.located, seen.detection.problems) == (3, ())
     (mesh,) = seen.report.meshes
     assert {cpu: (place.x, place.y) for cpu, place in mesh.cpus.items() if place} == {0: (1, 0), 1: (1, 0), 2: (2, 0)}
     with_cache = make_host(sshd.spec())
@@ -84,7 +84,7 @@ def test_a_host_over_ssh_is_detected_and_keeps_what_was_found(
     try:
         name = f"{with_cache.cache}/cmn-cpus-meshy.json"
         answer = with_cache.execute(["cat", name])
-        assert answer.stdout == seen.detection.kept
+        assert answer.stdout == seen.detection.cached
         with_cache.remove(name)
     finally:
         with_cache.close()
@@ -113,7 +113,7 @@ def test_a_detection_over_ssh_is_stopped_with_what_is_known(
     seen = read_meshes(sshd.spec(), ports({"cmnwatch": body}), tmp_path, MeshQuery(detect=True), progress, stop)
     stopper.join()
     assert heard.is_set()
-    assert seen.detection is not None and (seen.detection.found, seen.detection.stopped) == (3, True)
+    assert seen.detection is not None and (seen.detection.located, seen.detection.stopped) == (3, True)
     assert "stopped after 3 of 8 CPUs" in seen.report.meshes[0].unknown["cpus"]
 
 
@@ -189,7 +189,7 @@ def test_the_real_kernel_counts_what_it_is_given(seen_as: Callable[..., None], t
         lambda *one: progress.append(one),
         StopRequest(),
     )
-    assert seen.detection is not None and (seen.detection.asked, seen.detection.found) == (len(CPUS[:2]), 0)
+    assert seen.detection is not None and (seen.detection.total, seen.detection.located) == (len(CPUS[:2]), 0)
     (mesh,) = seen.report.meshes
     assert mesh.cpus == dict.fromkeys(CPUS[:2])
     assert all("no port showed load from this CPU" in mesh.unknown[f"cpus.{cpu}"] for cpu in CPUS[:2])
@@ -231,7 +231,7 @@ def test_an_account_counts_through_sudo_by_the_line_that_is_offered(
         assert finding.code == "E428" and finding.verbatim is not None and finding.verbatim.endswith("/cmnwatch")
         grant(finding.verbatim)
         seen = looked(spec, default_services(), tmp_path)
-    assert seen.detection is not None and seen.detection.asked == len(CPUS[:2])
+    assert seen.detection is not None and seen.detection.total == len(CPUS[:2])
     assert seen.report.meshes[0].cpus == dict.fromkeys(CPUS[:2])
     until(lambda: of_root("cmnwatch") == [])
 

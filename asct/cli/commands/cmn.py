@@ -105,8 +105,8 @@ def _show(options: GlobalOptions, report: CmnReport, request: ReportRequest, *, 
 
     lines = report_lines(report, options.console.width, drawn=standard, registers=options.verbosity > 0)
     document, table = report.model_dump(mode="json", by_alias=True), csv_text(COLUMNS, rows(report))
-    written = bool(report.meshes) and request.output_dir is not None
-    print_report(options.console, request.form, document, table, lines, written=written)
+    to_files = bool(report.meshes) and request.output_dir is not None
+    print_report(options.console, request.form, document, table, lines, to_files=to_files)
 
 
 def _ended(options: GlobalOptions, reading: MeshReading, stop: StopRequest) -> int:
@@ -117,7 +117,7 @@ def _ended(options: GlobalOptions, reading: MeshReading, stop: StopRequest) -> i
     detection = reading.detection
     if detection is not None:
         stopped = " before detection was stopped" if detection.stopped else ""
-        options.console.line(f"{detection.found} of {detection.asked} CPUs located{stopped}")
+        options.console.line(f"{detection.located} of {detection.total} CPUs located{stopped}")
         if not options.json:
             options.console.diagnostics(detection.problems)
     if stop.signal is not None:
@@ -126,7 +126,7 @@ def _ended(options: GlobalOptions, reading: MeshReading, stop: StopRequest) -> i
         hint = "if the machine has a mesh, run `modprobe arm-cmn` and mount debugfs as root, then try again"
         message = f"no coherent mesh found: {reading.report.unknown['meshes']}"
         options.console.diagnostics([Diagnostic("E460", message, hint=hint)])
-    return _NO_MESH if not reading.report.meshes or (detection is not None and not detection.found) else 0
+    return _NO_MESH if not reading.report.meshes or (detection is not None and not detection.located) else 0
 
 
 def _write(console: Console, report: CmnReport, folder: Path, request: ReportRequest) -> None:

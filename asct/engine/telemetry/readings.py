@@ -138,8 +138,8 @@ def _clock(found: CounterReading, path: str, line: str, kinds: Mapping[str, str]
     if name == "scaling_governor":
         found.moment.governor[policy] = line
     elif khz:
-        kept = found.moment.clock_hz if name == "scaling_cur_freq" else found.moment.clock_limit_hz
-        kept[policy] = khz * 1e3
+        values = found.moment.clock_hz if name == "scaling_cur_freq" else found.moment.clock_limit_hz
+        values[policy] = khz * 1e3
 
 
 def _throttles(found: CounterReading, path: str, line: str, kinds: Mapping[str, str]) -> None:
@@ -161,8 +161,8 @@ def _temperature(found: CounterReading, path: str, line: str, kinds: Mapping[str
     celsius = (-milli if line.startswith("-") else milli) / 1000
     if _ZERO_CELSIUS_TO_MAX[0] < celsius < _ZERO_CELSIUS_TO_MAX[1]:
         critical = name not in ("temp", "temp1_input")
-        kept = found.moment.critical_celsius if critical else found.moment.celsius
-        kept.setdefault(_sensor(folder, kinds[folder]), celsius)
+        values = found.moment.critical_celsius if critical else found.moment.celsius
+        values.setdefault(_sensor(folder, kinds[folder]), celsius)
 
 
 def _sensor(folder: str, kind: str) -> str:

@@ -70,7 +70,7 @@ def summarize(steps: Sequence[MeasuredStep]) -> Telemetry:
     for pair in pairs:
         for name, value in pair.growth().items():
             growth[name] = growth.get(name, 0) + value
-    moments = [seen.moment for pair in pairs for seen in (pair.before, pair.after)]
+    moments = [reading.moment for pair in pairs for reading in (pair.before, pair.after)]
     own = sum(pair.cpu_ns or 0 for pair in pairs) / 1e9 if pairs and all(p.cpu_ns is not None for p in pairs) else None
     window_s = sum(windows) if len(windows) == len(pairs) else 0.0
     evidence = NoiseEvidence(moments or [Moment(), Moment()], growth, window_s, own, len(pairs))

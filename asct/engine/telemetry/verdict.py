@@ -88,10 +88,10 @@ class NoiseEvidence:
         unknown."""
         kinds = ("user", "nice", "system", "irq", "softirq")
         stolen = self.seconds("steal")
-        wanted = stolen + self.seconds(*kinds)
+        demand = stolen + self.seconds(*kinds)
         if not self.counted("steal", *kinds):
             return None
-        return stolen / wanted if wanted * TICKS_A_SECOND >= GRAIN_TICKS else None
+        return stolen / demand if demand * TICKS_A_SECOND >= GRAIN_TICKS else None
 
     def others_cpus(self) -> float | None:
         """Return the average number of CPUs used by programs that do not belong to the measurement, or None if it is
@@ -119,12 +119,12 @@ def verdict(evidence: NoiseEvidence) -> HostVerdict:
 Reasons = Iterator[Reason]
 
 
-def _reason(what: str, state: Literal["noisy", "invalid"], seen: float, limit: float, unit: str, means: str) -> Reason:
-    return Reason(what=what, state=state, seen=round(seen, 6), limit=round(limit, 6), unit=unit, means=means)
+def _reason(what: str, state: Literal["noisy", "invalid"], value: float, limit: float, unit: str, means: str) -> Reason:
+    return Reason(what=what, state=state, seen=round(value, 6), limit=round(limit, 6), unit=unit, means=means)
 
 
-def _percent(what: str, state: Literal["noisy", "invalid"], seen: float, limit: float, means: str) -> Reason:
-    return _reason(what, state, 100 * seen, 100 * limit, "%", means)
+def _percent(what: str, state: Literal["noisy", "invalid"], value: float, limit: float, means: str) -> Reason:
+    return _reason(what, state, 100 * value, 100 * limit, "%", means)
 
 
 def _steal(found: NoiseEvidence) -> Reasons:

@@ -111,16 +111,16 @@ class SlurmHost(RemoteHost):
         memory = self._memory
         known = [*memory.waiting, *([memory.held.job] if memory.held else [])]
         ours = query_jobs(known, memory.names) if known and memory.names else {}
-        live = {job for job, seen in ours.items() if not seen.over}
+        live = {job for job, queued in ours.items() if not queued.over}
         cancel(self.name, [job for job in memory.waiting if job in live])
         memory.waiting = []
         if memory.held is None or memory.held.job not in live:
             memory.held = None
             return
         self._queue.follow(memory.held.job)
-        seen = self._queue.fresh(self.name, memory.held.job)
-        if seen.state == "RUNNING" and _claim(seen.node, self.name):
-            self._hold(memory.id, memory.held, seen.node)
+        queued = self._queue.fresh(self.name, memory.held.job)
+        if queued.state == "RUNNING" and _claim(queued.node, self.name):
+            self._hold(memory.id, memory.held, queued.node)
         else:
             self._queue.forget(memory.held.job)
             cancel(self.name, [memory.held.job])
@@ -140,7 +140,7 @@ class SlurmHost(RemoteHost):
             if self._request.node or _claim(node, self.name):
                 self._hold(memory.id, allocation, node)
                 return
-            self._end_held()
+            self._end_job()
             memory.node = ""
 
     def _submit(self, what: str, seconds: float, after: JobOrder, exclude: Sequence[str] = ()) -> Allocation:
@@ -162,19 +162,19 @@ class SlurmHost(RemoteHost):
     def _await(self, allocation: Allocation, given_up: threading.Event) -> str:
         """Wait for a job to start, and return its node. Raises HostLost if the job cannot start or if `given_up` is
         set."""
-        seen, told = QueuedJob("PENDING"), ""
-        while seen.state != "RUNNING":
+        job, reason = QueuedJob("PENDING"), ""
+        while job.state != "RUNNING":
             if given_up.is_set():
                 raise HostLost(self.name, errors.problem("given_up", self.name, job=allocation.job))
-            if seen.over:
-                raise HostLost(self.name, errors.ended(self.name, allocation.job, seen.state))
-            if seen.reason in data(__file__, "words.yaml")["hopeless"]:
-                raise HostLost(self.name, errors.problem("hopeless", self.name, job=allocation.job, reason=seen.reason))
-            if seen.reason not in ("", "None", "Dependency", told):
-                told = seen.reason
-                self._notice(errors.problem("waiting", self.name, job=allocation.job, reason=told))
-            seen = self._queue.change(self.name, allocation.job, seen, CHECK_S)
-        return seen.node
+            if job.over:
+                raise HostLost(self.name, errors.ended(self.name, allocation.job, job.state))
+            if job.reason in data(__file__, "words.yaml")["hopeless"]:
+                raise HostLost(self.name, errors.problem("hopeless", self.name, job=allocation.job, reason=job.reason))
+            if job.reason not in ("", "None", "Dependency", reason):
+                reason = job.reason
+                self._notice(errors.problem("waiting", self.name, job=allocation.job, reason=reason))
+            job = self._queue.change(self.name, allocation.job, job, CHECK_S)
+        return job.node
 
     def _hold(self, job_id: str, allocation: Allocation, node: str) -> None:
         memory = self._memory
@@ -190,9 +190,9 @@ class SlurmHost(RemoteHost):
     # ---- jobs
 
     def plan_jobs(self, requests: Sequence[JobRequest]) -> None:
-        held = self._memory.held
-        done = {self._memory.id: held} if held is not None else {}
-        last = held
+        allocation = self._memory.held
+        done = {self._memory.id: allocation} if allocation is not None else {}
+        last = allocation
         self._memory.seconds = {request.id: request.seconds for request in requests}
         for request in requests:
             if request.id in done:
@@ -216,7 +216,7 @@ class SlurmHost(RemoteHost):
         if allocation is None:
             allocation = self._submit(job_id, self._memory.seconds.get(job_id, FIRST_JOB_S), JobOrder())
         self._steps.close()
-        self._end_held()
+        self._end_job()
         self._hold(job_id, allocation, self._await_or_cancel(allocation, self._over))
         self._session.reattach()
         self._memory.work = self.work
@@ -230,21 +230,21 @@ class SlurmHost(RemoteHost):
         elif job_id == self._memory.id:
             self._ok = ok
 
-    def _end_held(self) -> None:
+    def _end_job(self) -> None:
         """End the job that holds the node. If its benchmark was measured, the job ends successfully, so that jobs that
         depend on it may run."""
-        held, self._memory.held = self._memory.held, None
-        if held is None:
+        allocation, self._memory.held = self._memory.held, None
+        if allocation is None:
             return
-        seen = self._queue.seen(held.job)
-        if seen.state == "RUNNING":
-            order(self.name, held, "end 0" if self._ok else "end 1")
+        job = self._queue.latest(allocation.job)
+        if job.state == "RUNNING":
+            order(self.name, allocation, "end 0" if self._ok else "end 1")
             self._queue.hurry()
-            while not (now := self._queue.change(self.name, held.job, seen, END_S)).over and now != seen:
-                seen = now
-        if not self._queue.seen(held.job).over:
-            cancel(self.name, [held.job])
-        self._queue.forget(held.job)
+            while not (now := self._queue.change(self.name, allocation.job, job, END_S)).over and now != job:
+                job = now
+        if not self._queue.latest(allocation.job).over:
+            cancel(self.name, [allocation.job])
+        self._queue.forget(allocation.job)
 
     # ---- the end
 
@@ -293,7 +293,7 @@ class SlurmHost(RemoteHost):
         super().close()
         self._steps.close()
         with contextlib.suppress(AsctError):
-            self._end_held()
+            self._end_job()
         with _NODES_LOCK:
             for node in [node for node, host in _NODES.items() if host == self.name]:
                 del _NODES[node]

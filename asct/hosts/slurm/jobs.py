@@ -284,7 +284,7 @@ class JobQueue:
             self._jobs.pop(job, None)
             self._news.notify_all()
 
-    def seen(self, job: int) -> QueuedJob:
+    def latest(self, job: int) -> QueuedJob:
         """Return the state of the job at the last query."""
         with self._news:
             return self._jobs.get(job, QueuedJob("GONE"))
@@ -304,9 +304,9 @@ class JobQueue:
     def fresh(self, host: str, job: int) -> QueuedJob:
         """Return the job's state according to a query that starts after this call."""
         with self._news:
-            wanted = self.rounds + 2  # one query may already be running
+            needed = self.rounds + 2  # one query may already be running
             self._hurry()
-            while self.rounds < wanted and job in self._jobs:
+            while self.rounds < needed and job in self._jobs:
                 self._hurry()
                 self._news.wait(SOONEST_S)
                 self._refuse_silence(host)
@@ -329,7 +329,7 @@ class JobQueue:
     def _poll(self) -> None:
         while True:
             with self._news:
-                jobs = [job for job, seen in self._jobs.items() if not seen.over]
+                jobs = [job for job, queued in self._jobs.items() if not queued.over]
                 if not self._jobs:
                     self._thread = None
                     return
@@ -350,7 +350,7 @@ class JobQueue:
             self._silent_since = self._silent_since or time.monotonic()
             return
         self._silent_since = None
-        changes = {job: seen for job, seen in found.items() if job in self._jobs and self._jobs[job] != seen}
+        changes = {job: queued for job, queued in found.items() if job in self._jobs and self._jobs[job] != queued}
         self._jobs.update(changes)
         self._pause = SOONEST_S if changes else min(2 * self._pause, RAREST_S)
 

@@ -35,7 +35,7 @@ class SlurmLink(ShellLink):
         self.label = f"{self._name} (job {allocation.job} on {node})"
 
     def connect(self, *, files: bool = True) -> None:
-        allocation = self._given()
+        allocation = self._require_allocation()
         current = self._settled(allocation.job)
         if current.over:
             raise ConnectError(self._name, slurm_errors.ended(self._name, allocation.job, current.state))
@@ -49,13 +49,13 @@ class SlurmLink(ShellLink):
             current = self._queue.change(self._name, job, current, END_S)
         return current
 
-    def _given(self) -> Allocation:
+    def _require_allocation(self) -> Allocation:
         if self._allocation is None:
             raise HostLost(self._name, errors.connection_lost(self.label, "idle", "it has no job"))
         return self._allocation
 
     def _step(self, command: str) -> list[str]:
-        return step_arguments(self._given(), f"{os.getpid()}-{id(self):x}-{next(self._numbers)}", command)
+        return step_arguments(self._require_allocation(), f"{os.getpid()}-{id(self):x}-{next(self._numbers)}", command)
 
     def open_channel(self, argv: Sequence[str]) -> ProcessChannel:
         return StepChannel(argv, environment(os.environ))

@@ -74,13 +74,13 @@ def control_problem(text: str) -> str:
     return "" if text.isprintable() else "it contains control characters"
 
 
-def split(given: Mapping[str, object]) -> list[tuple[str, Mapping[str, str]]]:
+def split(values: Mapping[str, object]) -> list[tuple[str, Mapping[str, str]]]:
     """Return the hosts that `nodelist` and `nodes` expand to, or no hosts for a single node. Raises BadValueError.
 
     For a host `lab`, `nodelist: n[1-2]` results in `lab-n1` and `lab-n2`. `nodes: 2` alone results in `lab-1` and
     `lab-2`, whose nodes Slurm selects.
     """
-    nodelist, nodes = given.get("nodelist"), given.get("nodes")
+    nodelist, nodes = values.get("nodelist"), values.get("nodes")
     if nodes is not None and (isinstance(nodes, bool) or not isinstance(nodes, int) or not 1 <= nodes <= MAX_HOSTS):
         raise BadValueError(f"`nodes: {shown(nodes)}` is not a valid number of nodes", f"write 1 to {MAX_HOSTS}")
     if not isinstance(nodelist, str):

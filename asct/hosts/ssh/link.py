@@ -169,10 +169,10 @@ def _transport(sock: Any, **options: Any) -> paramiko.Transport:
     With other ciphers, paramiko compares message authentication codes byte by byte, which takes a third of its CPU
     time.
     """
-    made = paramiko.Transport(sock, **options)
-    wishes = made.get_security_options()
+    transport = paramiko.Transport(sock, **options)
+    wishes = transport.get_security_options()
     wishes.ciphers = sorted(wishes.ciphers, key=lambda name: "gcm" not in name)
-    return made
+    return transport
 
 
 _State = tuple[str, int, int]
@@ -352,9 +352,9 @@ class Hop:
                 line = known_hosts.line_to_add(host, port, kind, blob)
                 return errors.unknown_key(self.label, line, known_hosts.fingerprint(kind, blob), file)
             case paramiko.BadHostKeyException(key=key, expected_key=expected):
-                shown = known_hosts.fingerprint(key.get_name(), key.asbytes())
+                presented = known_hosts.fingerprint(key.get_name(), key.asbytes())
                 known = known_hosts.fingerprint(expected.get_name(), expected.asbytes())
-                return errors.changed_key(self.label, shown, known, file)
+                return errors.changed_key(self.label, presented, known, file)
             case paramiko.PasswordRequiredException() | FileNotFoundError() | PermissionError():
                 return errors.problem("bad_identity", self.label, file=self._identity or "~/.ssh", detail=str(error))
             case paramiko.AuthenticationException():
