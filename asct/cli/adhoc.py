@@ -125,9 +125,9 @@ Settings = dict[str, dict[str, Any]]
 """The settings of each benchmark, in plan notation."""
 
 
-def plain(written: WrittenSettings) -> Settings:
+def plain(settings: WrittenSettings) -> Settings:
     """Return the settings without their locations."""
-    return {name: {key: node.plain() for key, node in values.items()} for name, values in written.items()}
+    return {name: {key: node.plain() for key, node in values.items()} for name, values in settings.items()}
 
 
 def require_selected(chosen: Collection[str], settings: WrittenSettings, source: str, findings: Findings) -> None:

@@ -57,8 +57,8 @@ def own_words(args: list[str]) -> list[str]:
     if args[:1] in (["report"], ["run"]) and args[1:2] and args[1] in ASCT_REPORTS:
         return [ASCT_REPORTS[args[1]], *args[2:]]
     if args[:1] == ["view"]:
-        given = any(word.startswith(("-f", "--format")) for word in args)
-        return ["report", *(() if given else ("--format", "stdout")), *args[1:]]
+        has_format = any(word.startswith(("-f", "--format")) for word in args)
+        return ["report", *(() if has_format else ("--format", "stdout")), *args[1:]]
     return args
 
 
@@ -134,10 +134,10 @@ def run(arguments: Sequence[str]) -> int:
     if lost is None:
         return code
     options.json = False  # JSON would go to stdout, but only stderr is still usable
-    kept = "the run folder contains all results" if options.kept else "free some space, or write elsewhere"
+    hint = "the run folder contains all results" if options.stores_results else "free some space, or write elsewhere"
     message = f"cannot write to stdout: {lost.strerror}; the output is incomplete"
-    options.console.diagnostics([Diagnostic("E912", message, hint=kept)])
-    return code or (0 if options.kept else StoreError.exit_code)
+    options.console.diagnostics([Diagnostic("E912", message, hint=hint)])
+    return code or (0 if options.stores_results else StoreError.exit_code)
 
 
 def _run(arguments: Sequence[str], options: GlobalOptions) -> int:
@@ -208,9 +208,9 @@ def _usage(problem: click.ClickException, options: GlobalOptions) -> int:
         hint = ASCT_OPTIONS.get(problem.option_name, hint)
     if isinstance(problem, click.BadParameter):
         hint = _near(problem) or hint
-    said, _, advice = message.partition("; ")
+    sentence, _, advice = message.partition("; ")
     if advice.startswith(("write ", "did you mean ")):
-        message, hint = said, advice
+        message, hint = sentence, advice
     if isinstance(problem, click.BadParameter):
         message += _variable(problem)
     _report(options, [Diagnostic("E910", message[:1].lower() + message[1:], hint=hint)])

@@ -25,10 +25,10 @@ from asct.store.outputs import open_output
 _MOST_LISTED = 100
 
 
-def report_names(asked: Iterable[str]) -> tuple[str, ...]:
+def report_names(formats: Iterable[str]) -> tuple[str, ...]:
     """Return the report formats that a plan requests, followed by the formats that CI servers read."""
     gitlab = ("codequality",) if gitlab_job().server else ()
-    return tuple(dict.fromkeys((*asked, "junit", "markdown", *gitlab)))
+    return tuple(dict.fromkeys((*formats, "junit", "markdown", *gitlab)))
 
 
 @contextmanager
@@ -62,13 +62,13 @@ def _refusal(problems: Sequence[Problem], exit_code: int) -> str:
 @contextmanager
 def folded(console: Console, title: str) -> Iterator[None]:
     """Under GitHub Actions, fold progress printed in this context into a log group."""
-    shown = ci_job().server == "github" and not (console.style.quiet or console.style.json)
-    if shown:
+    enabled = ci_job().server == "github" and not (console.style.quiet or console.style.json)
+    if enabled:
         console.runner_command(f"::group::{title}")
     try:
         yield
     finally:
-        if shown:
+        if enabled:
             console.runner_command("::endgroup::")
 
 

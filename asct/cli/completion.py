@@ -24,8 +24,8 @@ def completing(names: Callable[[], Iterable[str]]) -> Completer:
 
     def complete(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         caret = "^" if incomplete.startswith("^") else ""
-        wanted = incomplete.removeprefix("^")
-        return [CompletionItem(caret + name) for name in sorted(set(names())) if name.startswith(wanted)]
+        prefix = incomplete.removeprefix("^")
+        return [CompletionItem(caret + name) for name in sorted(set(names())) if name.startswith(prefix)]
 
     return complete
 

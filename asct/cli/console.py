@@ -155,7 +155,7 @@ class Console:
         plain = self.style.quiet or self.style.json or not self.style.progress
         return not plain and sys.stderr.isatty() and os.environ.get("TERM", "") != "dumb" and not os.environ.get("CI")
 
-    def tells(self, level: str) -> bool:
+    def prints(self, level: str) -> bool:
         """Return whether messages of this level (a log level or a severity) go to stderr, given --quiet and
         --log-level."""
         return not self.style.quiet and _LEVELS[level] >= _LEVELS[self.style.log_level]
@@ -186,8 +186,8 @@ class Console:
         _write(sys.stdout, _json(document))
 
     def line(self, text: str | Text = "", style: str = "", *, always: bool = False) -> None:
-        """Print progress or a remark to stderr if `tells("info")` is true or `always` is set."""
-        if not (always or self.tells("info")):
+        """Print progress or a remark to stderr if `prints("info")` is true or `always` is set."""
+        if not (always or self.prints("info")):
             return
         if isinstance(text, str) and not style and "err" not in vars(self):  # once loaded, rich may be showing progress
             _write(sys.stderr, f"{harmless(text)}\n")
@@ -204,7 +204,7 @@ class Console:
     def diagnostics(self, findings: Iterable[Diagnostic]) -> None:
         """Print errors, and other diagnostics if their level is enabled, ordered by location. The diagnostics go to
         stderr or, with --json, to stdout as JSON Lines."""
-        chosen = [item for item in findings if item.severity == "error" or self.tells(item.severity)]
+        chosen = [item for item in findings if item.severity == "error" or self.prints(item.severity)]
         if self.style.json:
             for item in chosen:
                 self.json_line(item.to_json())

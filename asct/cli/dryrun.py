@@ -53,8 +53,8 @@ def tasks_of(job: Job, resolved: ResolvedPlan, catalog: Catalog) -> Iterable[Tas
     work = f"{resolved.hosts[job.host].workdir}/run/{job.id}"
     consents = consents_of(resolved.safety, job.host)
     context = Context(facts=_facts(job.host, benchmark), work=work, needs=examples, consents=consents)
-    given = [benchmark.params_model.model_validate(bind(point.settings, examples)) for point in job.points]
-    points = benchmark.settle(given, context.facts)
+    bound = [benchmark.params_model.model_validate(bind(point.settings, examples)) for point in job.points]
+    points = benchmark.settle(bound, context.facts)
     steps = [*benchmark.prepare(points, context)]
     for params in points:
         steps += benchmark.steps(params, context)

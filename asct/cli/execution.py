@@ -99,7 +99,7 @@ def execute(
         with judging(run, render):
             verdicts, rejected = _judged(resolved, run, how)
         code = finish_run(run, verdicts, render, rejected=rejected)
-    options.kept = True
+    options.stores_results = True
     print_summary(options.console, views[-1], reports, results=results)
     if ci:
         publish(options.console, views[-1])

@@ -55,8 +55,8 @@ def load(
     options.console.files |= {**loaded.files, **options.console.files}
     if loaded.partial is None:
         raise PlanError(*map(reword, loaded.diagnostics))
-    wanted = Selection(hosts=selection.hosts, benchmarks=selection.benchmarks, tags=selection.tags)
-    resolution = resolve(loaded.partial, installed(), wanted, partial(variants, loaded.partial))
+    chosen = Selection(hosts=selection.hosts, benchmarks=selection.benchmarks, tags=selection.tags)
+    resolution = resolve(loaded.partial, installed(), chosen, partial(variants, loaded.partial))
     findings = [reword(item) for item in dict.fromkeys((*loaded.diagnostics, *resolution.diagnostics))]
     if errors(loaded.diagnostics):
         raise PlanError(*in_order(findings))

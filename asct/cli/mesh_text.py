@@ -111,8 +111,8 @@ def _unknown(reasons: dict[str, str], width: int) -> Iterator[str]:
 def _registers(registers: list[Register], width: int) -> Iterator[str]:
     for (node, offset), group in groupby(registers, key=lambda one: (one.node, one.node_offset)):
         yield f"{node}, registers at offset {offset:#x}"
-        for _, alike in groupby(group, key=_zero_series):
-            series = list(alike)
+        for _, similar in groupby(group, key=_zero_series):
+            series = list(similar)
             if len(series) > _FOLDED:
                 first, last = series[0], series[-1]
                 text = f"{first.name} to {last.name} ({first.offset:#06x} to {last.offset:#06x}) = 0x0"

@@ -53,7 +53,7 @@ class GlobalOptions(OutputStyle):
     """The values of the shared options. All output goes through `console`."""
 
     log_file: str | None = None
-    kept: bool = False
+    stores_results: bool = False
     """Whether the command stores its results in a results tree. If so, it does not matter if the command's output is
     lost."""
 
@@ -113,8 +113,8 @@ def _gathered(name: str, kind: Callable[..., Any], options: tuple[Callable[[F], 
     def decorate(command: F) -> F:
         @functools.wraps(command)
         def with_options(*arguments: Any, **values: Any) -> Any:
-            given = {field.name: values.pop(field.name) for field in fields(kind)}  # type: ignore[arg-type]  # a dataclass
-            return command(*arguments, **{name: kind(**given)}, **values)
+            group = {field.name: values.pop(field.name) for field in fields(kind)}  # type: ignore[arg-type]  # a dataclass
+            return command(*arguments, **{name: kind(**group)}, **values)
 
         return decorated(with_options, options)
 
@@ -199,11 +199,11 @@ class ReportRequest:
         return None if self.output_dir is None else output_folder(self.output_dir, self.force)
 
 
-def _hosts(_ctx: click.Context, _param: click.Parameter, given: str | tuple[str, ...] | None) -> tuple[str, ...]:
+def _hosts(_ctx: click.Context, _param: click.Parameter, value: str | tuple[str, ...] | None) -> tuple[str, ...]:
     """Return an option's values as a tuple, even if the option cannot be repeated."""
-    if isinstance(given, tuple):
-        return given
-    return () if given is None else (given,)
+    if isinstance(value, tuple):
+        return value
+    return () if value is None else (value,)
 
 
 def report_options(*files: str, several: bool = False) -> Callable[[F], F]:

@@ -22,9 +22,9 @@ WrittenSettings = Mapping[str, Mapping[str, Node]]
 """Settings as the user wrote them, keyed by benchmark."""
 
 
-def moving(written: WrittenSettings, file: str, plan: str) -> Callable[[Diagnostic], Diagnostic]:
+def moving(settings: WrittenSettings, file: str, plan: str) -> Callable[[Diagnostic], Diagnostic]:
     """Return a function that replaces the locations in a diagnostic: locations in the generated plan become the
-    corresponding locations in `written`. `plan` is the text of the generated plan, and `file` is its name. Locations
+    corresponding locations in `settings`. `plan` is the text of the generated plan, and `file` is its name. Locations
     without a counterpart are removed."""
     pairs: list[tuple[Span, Span]] = []
 
@@ -32,8 +32,8 @@ def moving(written: WrittenSettings, file: str, plan: str) -> Callable[[Diagnost
         if span is None or span.file != file:
             return span
         if not pairs:
-            pairs.extend(_settings(written, file, plan))
-        inside = [(made, own) for made, own in pairs if _contains(made, span)]
+            pairs.extend(_settings(settings, file, plan))
+        inside = [(generated, own) for generated, own in pairs if _contains(generated, span)]
         return min(inside, key=lambda pair: pair[0].length)[1] if inside else None
 
     def moved(diagnostic: Diagnostic) -> Diagnostic:
@@ -43,7 +43,7 @@ def moving(written: WrittenSettings, file: str, plan: str) -> Callable[[Diagnost
     return moved
 
 
-def _settings(written: WrittenSettings, file: str, plan: str) -> Iterator[tuple[Span, Span]]:
+def _settings(settings: WrittenSettings, file: str, plan: str) -> Iterator[tuple[Span, Span]]:
     """Yield the location of each setting in the generated plan, paired with its location in the user's text."""
     from asct.plan.findings import Findings
     from asct.plan.nodes import parse_yaml
@@ -51,19 +51,19 @@ def _settings(written: WrittenSettings, file: str, plan: str) -> Iterator[tuple[
     root = parse_yaml(plan, file, Findings())
     for entry in root.value["benchmarks"].value if root is not None else ():
         if isinstance(entry.value, dict) and "config" in entry.value:
-            own = written.get(entry.value["uses"].value, {})
+            own = settings.get(entry.value["uses"].value, {})
             for name, node in entry.value["config"].value.items():
                 if name in own:
                     yield from _pairs(node, own[name])
 
 
-def _pairs(made: Node, own: Node) -> Iterator[tuple[Span, Span]]:
-    if made.key_span is not None:
-        yield made.key_span, own.location
-    yield made.span, own.span
-    if isinstance(made.value, list):
-        items = own.value if isinstance(own.value, list) and len(own.value) == len(made.value) else None
-        for index, item in enumerate(made.value):
+def _pairs(generated: Node, own: Node) -> Iterator[tuple[Span, Span]]:
+    if generated.key_span is not None:
+        yield generated.key_span, own.location
+    yield generated.span, own.span
+    if isinstance(generated.value, list):
+        items = own.value if isinstance(own.value, list) and len(own.value) == len(generated.value) else None
+        for index, item in enumerate(generated.value):
             yield from _pairs(item, own if items is None else items[index])
 
 

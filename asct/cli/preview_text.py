@@ -29,17 +29,17 @@ def preview_of(resolved: ResolvedPlan, reusable: Mapping[str, int] | None = None
     return preview(resolved, installed(), reusable=reusable)
 
 
-def show_preview(options: GlobalOptions, resolved: ResolvedPlan, shown: Preview) -> None:
+def show_preview(options: GlobalOptions, resolved: ResolvedPlan, preview: Preview) -> None:
     """Print a preview as text or, with --json, as a single JSON document. Warn if the run requires `--yes`."""
     from asct.planner.budget import unconfirmed
 
-    questions = unconfirmed(resolved, shown)
+    questions = unconfirmed(resolved, preview)
     if options.json:
-        document = shown.to_json()
+        document = preview.to_json()
         document["warnings"] += [item.message for item in questions]
         options.console.document(document)
         return
-    _print(options.console, shown, resolved)
+    _print(options.console, preview, resolved)
     options.console.diagnostics([replace(item, severity="warning") for item in questions])
 
 
@@ -65,17 +65,17 @@ def require_confirmation(plans: Sequence[ResolvedPlan]) -> None:
         raise SafetyError(*questions)
 
 
-def _print(console: Console, shown: Preview, resolved: ResolvedPlan) -> None:
+def _print(console: Console, preview: Preview, resolved: ResolvedPlan) -> None:
     say(
         console,
-        f"plan {shown.name} ({shown.hash[:12]}): {counted(shown.jobs, 'job')}, {counted(shown.points, 'point')}, "
-        f"{counted(shown.measurements, 'measurement')} on {counted(len(shown.hosts), 'host')}, {_time(shown)}",
+        f"plan {preview.name} ({preview.hash[:12]}): {counted(preview.jobs, 'job')}, {counted(preview.points, 'point')}"
+        f", {counted(preview.measurements, 'measurement')} on {counted(len(preview.hosts), 'host')}, {_time(preview)}",
     )
-    if shown.reusable is not None:
-        say(console, f"of these, at most {counted(shown.reusable, 'point')} can be reused from earlier runs")
-    for host in shown.hosts:
+    if preview.reusable is not None:
+        say(console, f"of these, at most {counted(preview.reusable, 'point')} can be reused from earlier runs")
+    for host in preview.hosts:
         _print_host(console, host)
-    _print_privileges(console, shown)
+    _print_privileges(console, preview)
     ordered = sorted(resolved.checks, key=lambda check: not check.bounded)
     for noun, checks in grouped(ordered, lambda check: "expectation" if check.bounded else "reference").items():
         say(console, "")
@@ -131,13 +131,13 @@ def _size_of(job: Job) -> str:
 
 
 def _values(job: Job, name: str, values: tuple[object, ...]) -> str:
-    texts = [_written(job.benchmark, name, value) for value in values]
+    texts = [_notation(job.benchmark, name, value) for value in values]
     if len(texts) > _MOST_VALUES:
         texts = [*texts[: _MOST_VALUES - 2], "...", texts[-1]]
     return ", ".join(texts)
 
 
-def _written(benchmark: str, setting: str, value: object) -> str:
+def _notation(benchmark: str, setting: str, value: object) -> str:
     """Return the value of a setting in plan notation."""
     from asct.registry import installed
 
@@ -167,14 +167,14 @@ def _effects(host: HostPreview) -> list[str]:
     return lines
 
 
-def _print_privileges(console: Console, shown: Preview) -> None:
+def _print_privileges(console: Console, preview: Preview) -> None:
     """Print each operation that requires root once, with its jobs and, unless all hosts require it, its hosts."""
     from asct.analysis.outcomes import short_names
 
-    if shown.privileges:
+    if preview.privileges:
         say(console, "")
-    for item in shown.privileges:
-        where = "" if len(item.hosts) == len(shown.hosts) else f" on {short_names(item.hosts)}"
+    for item in preview.privileges:
+        where = "" if len(item.hosts) == len(preview.hosts) else f" on {short_names(item.hosts)}"
         say(console, f"privileges: {item}{where}")
 
 
@@ -209,7 +209,7 @@ def _origins(job: Job) -> list[tuple[str, str, str]]:
     for name, value in job.points[0].settings.items():
         origin = job.origins.get(name)
         location = f" {origin.span.file}:{origin.span.line}" if origin and origin.span else ""
-        text = value.text if isinstance(value, PendingValue) else _written(job.benchmark, name, value)
+        text = value.text if isinstance(value, PendingValue) else _notation(job.benchmark, name, value)
         if name in job.points[0].swept and len(job.points) > 1:
             text = f"{counted(len({json.dumps(point.swept.get(name)) for point in job.points}), 'value')}"
         rows.append((name, text, f"{origin.layer if origin else 'default'}{location}"))

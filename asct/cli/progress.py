@@ -142,7 +142,7 @@ class Progress(AbstractContextManager["Progress"]):
 
     def detail(self, event: events.Event) -> str:
         """Return a line that is shown only with `--log-level debug`, or an empty string if there is none."""
-        return repeat_line(event) if isinstance(event, events.PointEnded) and self.console.tells("debug") else ""
+        return repeat_line(event) if isinstance(event, events.PointEnded) and self.console.prints("debug") else ""
 
     def __exit__(self, *_: object) -> None:
         return None

@@ -54,8 +54,8 @@ def print_summary(console: Console, view: RunView, reports: Mapping[str, Path], 
     if results:
         for line in result_lines(build(view), console.width):
             console.result(line)
-    shown = {name: path for name, path in reports.items() if name in ("html", "markdown") or console.style.verbosity}
-    for name, path in {**shown, "results": view.root}.items():
+    paths = {name: path for name, path in reports.items() if name in ("html", "markdown") or console.style.verbosity}
+    for name, path in {**paths, "results": view.root}.items():
         console.result(f"{name + ':':<10}{path}")
 
 
@@ -87,7 +87,7 @@ def _outcome(console: Console, view: RunView) -> None:
     run, found = view.run, summarize(view)
     sentence = Text().append(f"{run.status}: {found.sentence}", style=f"bold {_STYLES[found.tone]}")
     console.line(sentence, always=bool(run.exit_code))
-    if not console.tells("info"):
+    if not console.prints("info"):
         _cause(console, first_cause(view))
         return
     for detail in found.details:
@@ -147,8 +147,8 @@ def _by_letters(
         yield from _table(first, labels, names, cells, gap=1)
     for number, name in enumerate(ids, start=1):
         yield Text(f"{number:>{first}} {name}")
-    seen = {item.status for row in rows for item in row.outcomes if item is not None}
-    yield Text(", ".join(f"{letter} {status}" for status, letter in _LETTERS.items() if status in seen))
+    statuses = {item.status for row in rows for item in row.outcomes if item is not None}
+    yield Text(", ".join(f"{letter} {status}" for status, letter in _LETTERS.items() if status in statuses))
 
 
 def _cell(item: JobOutcome | None, text: str) -> Text:

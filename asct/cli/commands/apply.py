@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 @CI
 @plan_options
 @shared_options
-def command(options: GlobalOptions, plans: tuple[str, ...], selection: PlanSelection, **given: Any) -> int:
+def command(options: GlobalOptions, plans: tuple[str, ...], selection: PlanSelection, **values: Any) -> int:
     """Run plans: measure, judge the results against the expectations, and write the reports.
 
     If several plans are given, they run one after the other, and the exit code reflects the run with the most severe
@@ -64,24 +64,24 @@ def command(options: GlobalOptions, plans: tuple[str, ...], selection: PlanSelec
     """
     from asct.cli.ci import reporting
 
-    with reporting(options, given["ci"]):
-        return _apply(options, plans, selection, given)
+    with reporting(options, values["ci"]):
+        return _apply(options, plans, selection, values)
 
 
-def _apply(options: GlobalOptions, plans: tuple[str, ...], selection: PlanSelection, given: dict[str, Any]) -> int:
+def _apply(options: GlobalOptions, plans: tuple[str, ...], selection: PlanSelection, values: dict[str, Any]) -> int:
     from asct.cli.preview_text import dry_run, require_confirmation
 
-    plans, resume = _plans_and_resume(plans, given["resume"])
+    plans, resume = _plans_and_resume(plans, values["resume"])
     resolved = load_all(options, plans, selection)
-    if given["approve"] is not None:
-        _check_hash(resolved, given["approve"])
-    if given["dry_run"] or given["show_commands"]:
-        return dry_run(options, resolved, given["show_commands"])
-    if resume is None and not given["yes"]:
+    if values["approve"] is not None:
+        _check_hash(resolved, values["approve"])
+    if values["dry_run"] or values["show_commands"]:
+        return dry_run(options, resolved, values["show_commands"])
+    if resume is None and not values["yes"]:
         require_confirmation(resolved)
     worst = 0
     for plan in resolved:
-        worst = max(worst, _measure(options, plan, given, resume))
+        worst = max(worst, _measure(options, plan, values, resume))
         if worst > 128:
             break
     return worst
@@ -98,22 +98,22 @@ def _plans_and_resume(plans: tuple[str, ...], resume: str | None) -> tuple[tuple
     return plans, resume
 
 
-def _measure(options: GlobalOptions, plan: ResolvedPlan, given: dict[str, Any], resume: str | None) -> int:
+def _measure(options: GlobalOptions, plan: ResolvedPlan, values: dict[str, Any], resume: str | None) -> int:
     from asct.cli.execution import execute, resume_run
 
     how = RunOptions(
-        results=Path(given["results"]),
-        forks=given["forks"],
-        timeout_s=given["timeout"],
-        fail_fast=given["fail_fast"],
-        reuse_s=given["reuse"],
-        wait_s=given["wait"] or 0.0,
-        label=given["label"],
+        results=Path(values["results"]),
+        forks=values["forks"],
+        timeout_s=values["timeout"],
+        fail_fast=values["fail_fast"],
+        reuse_s=values["reuse"],
+        wait_s=values["wait"] or 0.0,
+        label=values["label"],
     )
     if resume is None:
-        return execute(options, plan, how, ci=given["ci"]).exit_code
+        return execute(options, plan, how, ci=values["ci"]).exit_code
     run = f"{plan.name}/latest" if resume == "latest" else resume
-    return resume_run(options, run, how, ci=given["ci"], plan=plan)
+    return resume_run(options, run, how, ci=values["ci"], plan=plan)
 
 
 def _check_hash(plans: list[ResolvedPlan], approved: str) -> None:

@@ -69,6 +69,6 @@ def _show(options: GlobalOptions, findings: Sequence[Diagnostic], sizes: dict[st
     number = len(errors(findings))
     if number:
         left = len(findings) - _MOST_SHOWN
-        unseen = counted(left, "more finding is", "more findings are")
-        more = f"; {unseen} not shown (`--json` lists them)" if left > 0 else ""
+        hidden = counted(left, "more finding is", "more findings are")
+        more = f"; {hidden} not shown (`--json` lists them)" if left > 0 else ""
         options.console.line(f"{counted(number, 'error')}{more}")

@@ -94,12 +94,12 @@ def check(options: GlobalOptions, file: str) -> None:
     from asct.registry import installed
 
     findings = Findings()
-    written = adhoc.file_settings(file, installed(), options.console.files, findings)
-    chosen = sorted(written)
+    settings = adhoc.file_settings(file, installed(), options.console.files, findings)
+    chosen = sorted(settings)
     if chosen:
-        text = adhoc.plan_text(chosen, adhoc.plain(written), None)
+        text = adhoc.plan_text(chosen, adhoc.plain(settings), None)
         with beside(findings):
-            load(options, WITHOUT_PLAN, PlanSelection(), text=text, move=moving(written, WITHOUT_PLAN, text))
+            load(options, WITHOUT_PLAN, PlanSelection(), text=text, move=moving(settings, WITHOUT_PLAN, text))
     findings.require()
     if options.json:
         options.console.document(_summary(file, chosen))

@@ -64,7 +64,7 @@ def _repeated(args: list[str]) -> list[str]:
 @click.option("--force", is_flag=True, help=FORCE_HELP)
 @results_option(file_okay=False)
 @shared_options
-def command(options: GlobalOptions, runs: tuple[str, ...], form: str, fail_on: str | None, **given: Any) -> int:
+def command(options: GlobalOptions, runs: tuple[str, ...], form: str, fail_on: str | None, **values: Any) -> int:
     """Compare runs with a base: first the machines, software, plans and settings, then every value.
 
     The base is the first run, or the one given with --baseline. A single run (default: the latest) is compared with
@@ -82,13 +82,13 @@ def command(options: GlobalOptions, runs: tuple[str, ...], form: str, fail_on: s
 
     options.console.files[OPTION] = fail_on or ""
     limit = SMALLEST if fail_on is None else limit_of(fail_on)
-    if given["output_dir"] is not None:
-        check_folder(given["output_dir"], given["force"])
-    diff = _compare(runs, limit, given)
+    if values["output_dir"] is not None:
+        check_folder(values["output_dir"], values["force"])
+    diff = _compare(runs, limit, values)
     texts = _Texts(diff, options)
-    if given["output_dir"] is not None:
-        _write(options, texts, given["output_dir"], form, given["force"])
-    if not (options.quiet and given["output_dir"]):
+    if values["output_dir"] is not None:
+        _write(options, texts, values["output_dir"], form, values["force"])
+    if not (options.quiet and values["output_dir"]):
         _print(options, texts, form)
     if not options.json:
         options.console.diagnostics(note for source in diff.sources for note in source.notes)
@@ -96,16 +96,16 @@ def command(options: GlobalOptions, runs: tuple[str, ...], form: str, fail_on: s
     return exit_code(diff, gated=fail_on is not None)
 
 
-def _compare(runs: tuple[str, ...], limit: float, given: Mapping[str, Any]) -> Diff:
+def _compare(runs: tuple[str, ...], limit: float, values: Mapping[str, Any]) -> Diff:
     from asct.analysis.diff.build import compare_all, opened, sorted_by
     from asct.analysis.diff.selection import selected
     from asct.registry import installed
 
-    results, catalog = Path(given["results"]), installed()
-    base, others, why = opened(results, runs, given["baseline"], catalog)
-    base, *others = selected([base, *others], given["words"], catalog)
+    results, catalog = Path(values["results"]), installed()
+    base, others, why = opened(results, runs, values["baseline"], catalog)
+    base, *others = selected([base, *others], values["words"], catalog)
     diff = replace(compare_all(base, others, limit, catalog), why=why)
-    return diff if given["sort_by"] is None else sorted_by(diff, results, given["sort_by"], catalog)
+    return diff if values["sort_by"] is None else sorted_by(diff, results, values["sort_by"], catalog)
 
 
 class _Texts:

@@ -37,7 +37,7 @@ def command() -> None:
 @LABEL
 @results_option(file_okay=False)
 @shared_options
-def fio(options: GlobalOptions, files: tuple[str, ...], **given: Any) -> int:
+def fio(options: GlobalOptions, files: tuple[str, ...], **values: Any) -> int:
     """Create a run from existing fio results, so that `asct report` and `asct results` work on them.
 
     FILE contains the output of fio 3, written with --output-format=json+ or json. Each fio process becomes a point;
@@ -56,13 +56,13 @@ def fio(options: GlobalOptions, files: tuple[str, ...], **given: Any) -> int:
     repeats, versions = _read(options, files)
     benchmark = installed().get("storage-fio")
     assert benchmark is not None  # storage-fio is part of asct
-    results = Path(given["results"])
+    results = Path(values["results"])
     target = ImportTarget(
         results=results,
-        plan=given["plan"],
-        host=given["host"],
+        plan=values["plan"],
+        host=values["host"],
         job="fio",
-        label=given["label"],
+        label=values["label"],
         description=f"results imported from fio {', '.join(versions)}",
         command=(PROGRAM, *sys.argv[1:]),
     )
@@ -70,8 +70,8 @@ def fio(options: GlobalOptions, files: tuple[str, ...], **given: Any) -> int:
     root = RunLayout(results / run.plan / run.run).root
     view = view_of(root)
     with held(RunLayout(root).lock):
-        written = write_all(view, ("html", "markdown"), root)
-    reports = {name: paths[0] for name, paths in written.items()}
+        paths_by_format = write_all(view, ("html", "markdown"), root)
+    reports = {name: paths[0] for name, paths in paths_by_format.items()}
     stored = view.run
     if options.json:
         paths = {name: str(path) for name, path in reports.items()}
@@ -131,11 +131,11 @@ def _distinct(options: GlobalOptions, found: list[ImportedRepeat]) -> list[Impor
     """Return each result only once, and warn about copies, because a copy is not a repeat."""
     from asct.diagnostics.model import Diagnostic
 
-    kept: dict[str, ImportedRepeat] = {}
+    by_text: dict[str, ImportedRepeat] = {}
     for one in found:
-        first = kept.setdefault(one.result.text.strip(), one)
+        first = by_text.setdefault(one.result.text.strip(), one)
         if first is not one:
             message = f"{one.source}: contains the same result as {first.source}; the result is imported once"
             hint = "a copy of a result does not count as a repeat of the measurement"
             options.console.diagnostics([Diagnostic("E923", message, hint=hint, severity="warning")])
-    return list(kept.values())
+    return list(by_text.values())

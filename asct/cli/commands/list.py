@@ -148,8 +148,8 @@ def _print(options: GlobalOptions, listing: Listing) -> None:
     elif listing.name == "benchmarks":
         _print_benchmarks(console, listing)
     else:  # the column `at` is not needed, because the help text of a metric ends with its coordinates
-        shown = [key for key in listing.columns if key != "at" and any(row[key] for row in listing.rows)]
-        _print_folded(console, listing, shown)
+        columns = [key for key in listing.columns if key != "at" and any(row[key] for row in listing.rows)]
+        _print_folded(console, listing, columns)
 
 
 def _print_benchmarks(console: Console, listing: Listing) -> None:
@@ -180,9 +180,9 @@ def _print_indented(console: Console, text: str) -> None:
     console.result("\n".join(wrapped_lines(text, console.width, break_on_hyphens=False, **style)))
 
 
-def _print_folded(console: Console, listing: Listing, shown: Sequence[str]) -> None:
+def _print_folded(console: Console, listing: Listing, columns: Sequence[str]) -> None:
     """Print a table whose last column is wrapped at the terminal width."""
-    *fixed, last = shown
+    *fixed, last = columns
     widths = [max([len(key), *(len(row[key]) for row in listing.rows)]) for key in fixed]
     room = max(20, console.width - sum(widths) - 2 * len(widths))
     rows: list[list[str]] = []
@@ -192,7 +192,7 @@ def _print_folded(console: Console, listing: Listing, shown: Sequence[str]) -> N
         first, *further = wrapped_lines(text, room, break_on_hyphens=False) or [""]
         rows.append([*(row[key] for key in fixed), first])
         rows += [[*("" for _ in fixed), part] for part in further]
-    console.table(shown, rows)
+    console.table(columns, rows)
 
 
 def _print_blocks(console: Console, listing: Listing) -> None:

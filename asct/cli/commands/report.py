@@ -41,7 +41,7 @@ _ELSEWHERE = "wait until it ends, or write the reports to another directory with
 )
 @results_option(file_okay=False)
 @shared_options
-def command(options: GlobalOptions, runs: tuple[str, ...], names: tuple[str, ...], **given: Any) -> None:
+def command(options: GlobalOptions, runs: tuple[str, ...], names: tuple[str, ...], **values: Any) -> None:
     """Render run reports again (default: HTML and Markdown for the latest run).
 
     RUN is a directory, a run id (or its first characters), a label, or `latest`. To select a run of a particular plan,
@@ -52,7 +52,7 @@ def command(options: GlobalOptions, runs: tuple[str, ...], names: tuple[str, ...
     from asct.store.find import open_run
     from asct.store.folders import held
 
-    bundle, redact, folder = given["bundle"], given["redact"], given["output_dir"]
+    bundle, redact, folder = values["bundle"], values["redact"], values["output_dir"]
     printed = names == ("stdout",) and folder is None and not options.json and not bundle
     if bundle and len(runs) > 1:
         raise click.UsageError(
@@ -63,10 +63,10 @@ def command(options: GlobalOptions, runs: tuple[str, ...], names: tuple[str, ...
             "`--redact` would overwrite the complete reports in the run folder; add `--output-dir DIRECTORY` or "
             "`--bundle`"
         )
-    found = [open_run(Path(given["results"]), name) for name in runs or ("latest",)]
+    found = [open_run(Path(values["results"]), name) for name in runs or ("latest",)]
     if folder:
         output_folder(folder, force=True)  # existing files are protected one by one
-    written: dict[str, dict[str, list[str]]] = {}
+    paths_by_run: dict[str, dict[str, list[str]]] = {}
     for stored in found:
         root = stored.layout.root
         target = Path(folder or ("." if bundle else root))
@@ -78,20 +78,18 @@ def command(options: GlobalOptions, runs: tuple[str, ...], names: tuple[str, ...
             if printed:
                 print_tables(options.console, view)
                 continue
-            files = _written(view, names or _DEFAULT, target, bundle=bundle, force=given["force"])
-            written[str(root)] = {form: [str(path) for path in paths] for form, paths in files.items()}
+            files = _write(view, names or _DEFAULT, target, bundle=bundle, force=values["force"])
+            paths_by_run[str(root)] = {form: [str(path) for path in paths] for form, paths in files.items()}
     if printed:
         return
     if options.json:
-        options.console.document({"schema": "asct.reports/1", "reports": written})
+        options.console.document({"schema": "asct.reports/1", "reports": paths_by_run})
     else:
-        for path in (path for reports in written.values() for paths in reports.values() for path in paths):
+        for path in (path for reports in paths_by_run.values() for paths in reports.values() for path in paths):
             options.console.result(path)
 
 
-def _written(
-    view: RunView, names: tuple[str, ...], target: Path, *, bundle: bool, force: bool
-) -> dict[str, list[Path]]:
+def _write(view: RunView, names: tuple[str, ...], target: Path, *, bundle: bool, force: bool) -> dict[str, list[Path]]:
     """Write the reports, or the archive that contains them, and return the paths, keyed by format."""
     if bundle:
         from asct.cli.reports import write_bundle

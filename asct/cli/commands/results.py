@@ -71,8 +71,8 @@ def _as_json(item: ListedRun) -> dict[str, Any]:
     entry: dict[str, Any] = {"path": str(item.layout.root), "id": item.layout.root.name, "labels": item.labels}
     if item.run is None:
         return {**entry, "status": "unreadable", "findings": [finding.to_json() for finding in item.findings]}
-    shown = {key: getattr(item.run, key) for key in ("plan", "status", "exit_code", "started_at", "label")}
-    return {**entry, **shown, "hosts": [host.name for host in item.run.hosts], "counts": item.run.counts}
+    values = {key: getattr(item.run, key) for key in ("plan", "status", "exit_code", "started_at", "label")}
+    return {**entry, **values, "hosts": [host.name for host in item.run.hosts], "counts": item.run.counts}
 
 
 @command.command("show", short_help="Show a run: hosts, jobs, verdicts and values.")
@@ -216,8 +216,8 @@ def rebuild_(options: GlobalOptions, run: str, results: str) -> int:
         options.console.document({**document, "diagnostics": [item.to_json() for item in findings]})
     else:
         options.console.diagnostics(findings)
-        kept = f"{counted(len(found.rebuilt), 'repeat')} rebuilt, {len(found.done) - len(found.rebuilt)} kept"
-        say(options.console, f"{stored.layout.records}: {counted(records, 'record')}; {kept}")
+        summary = f"{counted(len(found.rebuilt), 'repeat')} rebuilt, {len(found.done) - len(found.rebuilt)} kept"
+        say(options.console, f"{stored.layout.records}: {counted(records, 'record')}; {summary}")
     return 3 if findings else 0
 
 
@@ -351,20 +351,20 @@ def prune_(
     failed: dict[Path, AsctError] = {old.root: StoreError(*old.item.findings) for old in found if old.item.run is None}
     if delete:
         failed |= remove_runs(Path(results), [old.root for old in found if not old.kept])
-    kept = {old.root: old.kept or "cannot be deleted" for old in found if old.kept or old.root in failed}
-    freed = sum(size for root, size in sizes.items() if root not in kept)
+    reasons = {old.root: old.kept or "cannot be deleted" for old in found if old.kept or old.root in failed}
+    freed = sum(size for root, size in sizes.items() if root not in reasons)
     if options.json:
-        rows = [{"path": str(root), "bytes": size, "kept": kept.get(root)} for root, size in sizes.items()]
+        rows = [{"path": str(root), "bytes": size, "kept": reasons.get(root)} for root, size in sizes.items()]
         document = {"schema": "asct.prune/1", "deleted": delete, "bytes": freed, "runs": rows}
         options.console.document({**document, "diagnostics": _as_documents(failed.values())})
         return _worst(failed.values())
     action, hint = ("deleted", "") if delete else ("would be deleted", "; `--yes` deletes them")
     if sizes:
-        why = {root: f"kept: {kept[root]}" if root in kept else action for root in sizes}
+        why = {root: f"kept: {reasons[root]}" if root in reasons else action for root in sizes}
         cells = ((root.parent.name, root.name, about_size(size), why[root]) for root, size in sizes.items())
         options.console.table(("plan", "run", "size", ""), cells, frozenset({2}))
     options.console.diagnostics(finding for error in failed.values() for finding in error.diagnostics)
-    number = len(sizes) - len(kept)
+    number = len(sizes) - len(reasons)
     options.console.result(
         f"{number} of {counted(total, 'run')} {action} ({about_size(freed)}){hint if number else ''}"
     )

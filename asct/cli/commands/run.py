@@ -85,14 +85,14 @@ def command(
     selected = tuple(word for word in words if not _names_setting(word))
     assignments = (*more["assignments"], *(word for word in words if _names_setting(word)))
     request = _Request(selected, assignments, more["config_file"], address, more["destroys"], more["overwrite"])
-    only_shown = more["dry_run"] or more["show_commands"]
+    preview = more["dry_run"] or more["show_commands"]
     folder = Path(output_dir or f"data.{datetime.now(UTC):%Y%m%d_%H%M%S_%f}")
     findings = Findings()
-    if not only_shown:
+    if not preview:
         with _reporting(findings):
             check_folder(str(folder), more["force"])
     resolved = _plan(options, request, findings)
-    if only_shown:
+    if preview:
         return dry_run(options, [resolved], more["show_commands"])
     if not more["yes"]:
         require_confirmation([resolved])
@@ -116,8 +116,8 @@ def _print_results(options: GlobalOptions, view: RunView, form: str) -> None:
 
     if form != "stdout":
         with held(RunLayout(view.root).lock):
-            written = write_all(view, (form,), view.root)
-        for path in written[form]:
+            paths = write_all(view, (form,), view.root)
+        for path in paths[form]:
             options.console.line(str(path))
     elif not (options.json or options.quiet):
         print_tables(options.console, view)
@@ -168,19 +168,19 @@ def _plan(options: GlobalOptions, request: _Request, findings: Findings) -> Reso
     texts[OPTION] = "\n".join(request.assignments)
     chosen = {item.info.name: item for item in chosen_by(spans, catalog.infos, findings)}
     from_file = adhoc.file_settings(request.config, catalog, texts, findings) if request.config else {}
-    given = adhoc.user_settings(request.assignments, catalog, findings, chosen)
-    written = {name: {**from_file.get(name, {}), **given.get(name, {})} for name in {**from_file, **given}}
-    values = adhoc.plain(written)
+    assigned = adhoc.user_settings(request.assignments, catalog, findings, chosen)
+    settings = {name: {**from_file.get(name, {}), **assigned.get(name, {})} for name in {**from_file, **assigned}}
+    values = adhoc.plain(settings)
     spec = _host(request.address, findings)
     destroys = _consents(request, values, spec, findings)
 
     def require_selected() -> None:
-        adhoc.require_selected(chosen, given, "`--user-config`", findings)
+        adhoc.require_selected(chosen, assigned, "`--user-config`", findings)
         adhoc.require_selected(chosen, adhoc.changed(from_file, catalog), f"`{request.config}`", findings)
 
     def plan_of(names: Iterable[str], warn: bool) -> ResolvedPlan:
         text = adhoc.plan_text(names, values, as_plan(spec), destroys)
-        move = moving(written, WITHOUT_PLAN, text)
+        move = moving(settings, WITHOUT_PLAN, text)
         found = load(options, WITHOUT_PLAN, PlanSelection(), text=text, warn=warn, move=move)
         reasons = {name: item.reason for name, item in chosen.items()}
         return found._replace(jobs=tuple(job._replace(reason=reasons.get(job.id, job.reason)) for job in found.jobs))
@@ -188,7 +188,7 @@ def _plan(options: GlobalOptions, request: _Request, findings: Findings) -> Reso
     require_selected()
     if findings.failed:  # settings are checked even if their benchmark is not selected
         with beside(findings):
-            if names := {**chosen, **written}:
+            if names := {**chosen, **settings}:
                 plan_of(names, False)
     if "all" in request.words:
         chosen = _without_large(options, chosen, plan_of(chosen, False))
@@ -239,10 +239,10 @@ def _without_large(
         title = f"`all` leaves out {counted(len(large), 'benchmark')}; name a benchmark to include it"
         options.console.line(f"{title}, e.g. `asct run all {large[0]}`:")
     for name in large:
-        written = format_quantity(sum(jobs[name].cost.likely_writes.values()), "B")
-        options.console.line(f"  {name}: about {short_time(jobs[name].cost.seconds)}, writes about {written}")
-    kept = {name: item for name, item in chosen.items() if name not in large}
-    if not kept:
+        size = format_quantity(sum(jobs[name].cost.likely_writes.values()), "B")
+        options.console.line(f"  {name}: about {short_time(jobs[name].cost.seconds)}, writes about {size}")
+    remaining = {name: item for name, item in chosen.items() if name not in large}
+    if not remaining:
         hint = "specify a benchmark, e.g. `asct run storage-iops`"
         raise UsageError(Diagnostic("E913", "`all` leaves out every selected benchmark", hint=hint))
-    return kept
+    return remaining
