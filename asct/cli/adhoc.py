@@ -16,7 +16,7 @@ from asct.plan.findings import Findings
 from asct.plan.model import REJECTED
 from asct.store.files import reason_of
 from asct.values.cpulist import parse_integers
-from asct.values.error import shown
+from asct.values.error import clip
 from asct.values.suggest import did_you_mean, nearest
 
 if TYPE_CHECKING:
@@ -44,8 +44,8 @@ def user_settings(
         owner, _, name = path.partition(".")
         span = Span(OPTION, number + 1, 1, max(1, len(owner)))
         if not name and (meant := _having(owner, catalog, selected)):
-            hint = f"write `{meant}.{shown(item)}`"
-            findings.error("E910", f"`{shown(owner)}` is a setting; the name of its benchmark is missing", span, hint)
+            hint = f"write `{meant}.{clip(item)}`"
+            findings.error("E910", f"`{clip(owner)}` is a setting; the name of its benchmark is missing", span, hint)
             continue
         benchmark = _owner(owner, span, catalog, findings, _FORM)
         if benchmark is not None and name:

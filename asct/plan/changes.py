@@ -18,7 +18,7 @@ from asct.plan.hosts import HostMaps
 from asct.plan.model import REJECTED, Node
 from asct.plan.nodes import parse_yaml
 from asct.plan.sections import CHANGEABLE_BOUNDS, EXECUTION_KEYS, read_execution, read_limits, read_report
-from asct.values.error import shown
+from asct.values.error import clip
 from asct.values.suggest import did_you_mean, nearest
 
 FILE: Final = "--set"
@@ -90,7 +90,7 @@ class Overrides:
         if self.findings.hides("vars"):
             return False
         hint = did_you_mean(name, variables, "--set can change only variables that the plan defines")
-        self.findings.error("E119", f"the plan has no variable `{shown(name)}`", span, hint)
+        self.findings.error("E119", f"the plan has no variable `{clip(name)}`", span, hint)
         return False
 
     def _change_expectation(self, item: Assignment, members: dict[str, Node]) -> None:
@@ -99,9 +99,9 @@ class Overrides:
         if target is None:
             word = ".".join(name for name, _ in item.parts[1:])
             hint = did_you_mean(word.rpartition(".")[0] or word, names) or "write `--set expect.ID.max=130ns`"
-            self.findings.error("E119", f"`--set {shown(item.path)}` refers to an unknown expectation", span, hint)
+            self.findings.error("E119", f"`--set {clip(item.path)}` refers to an unknown expectation", span, hint)
         elif not target[1] or target[1][0][0] not in CHANGEABLE_BOUNDS:
-            message = f"`--set {shown(item.path)}` does not name a bound"
+            message = f"`--set {clip(item.path)}` does not name a bound"
             self.findings.error("E119", message, span, f"--set can change only {', '.join(CHANGEABLE_BOUNDS)}")
         else:
             change = _with(None, target[1], item.value, span)
@@ -120,7 +120,7 @@ class Overrides:
                 span = item.parts[min(1, len(item.parts) - 1)][1]
                 word = ".".join(name for name, _ in item.parts[1:])
                 hint = did_you_mean(word.rpartition(".")[0] or word, maps) or "write `--set hosts.NAME.KEY=VALUE`"
-                self.findings.error("E119", f"`--set {shown(item.path)}` refers to an unknown host", span, hint)
+                self.findings.error("E119", f"`--set {clip(item.path)}` refers to an unknown host", span, hint)
                 continue
             maps[target[0]] = _with(maps[target[0]], target[1], item.value, item.parts[0][1])
         return HostMaps(maps, found.spans)
@@ -143,14 +143,14 @@ class Overrides:
         users = [key for key, body in maps.items() if "uses" in body.value and str(body.value["uses"].value) == name]
         ids = [name] if name in maps else users
         if not rest:
-            self.findings.error("E119", f"`{shown(name)}` cannot be set as a whole", item.parts[0][1], _HINT)
+            self.findings.error("E119", f"`{clip(name)}` cannot be set as a whole", item.parts[0][1], _HINT)
         elif rest[0][0] in _STRUCTURAL:
             for key in ids:
                 maps[key] = _with(maps[key], rest, item.value, item.parts[0][1])
         elif len(setting := rest[1:] if rest[0][0] == "config" else rest) == 1:
             self.settings.append((f"{name}.config.{setting[0][0]}", item.value._replace(key_span=setting[0][1])))
         else:
-            self.findings.error("E119", f"`--set {shown(item.path)}` does not name a setting", rest[0][1], _HINT)
+            self.findings.error("E119", f"`--set {clip(item.path)}` does not name a setting", rest[0][1], _HINT)
 
     def _unknown(self, item: Assignment, names: Sequence[str]) -> None:
         """Handle an unknown name.
@@ -164,7 +164,7 @@ class Overrides:
             self.findings.error("E119", "`safety` cannot be changed with --set", span, hint)
         elif len(item.parts) < 2 or (head.islower() and nearest(head, SECTIONS, 0.75) and not nearest(head, names)):
             hint = did_you_mean(head, [*SECTIONS, *names], _HINT)
-            self.findings.error("E119", f"`--set {shown(item.path)}` matches nothing in the plan", span, hint)
+            self.findings.error("E119", f"`--set {clip(item.path)}` matches nothing in the plan", span, hint)
         else:
             self.settings.append((item.path, item.value))
 
@@ -189,11 +189,11 @@ def _read(text: str, number: int, findings: Findings) -> Assignment | None:
     path, equals, value_text = line.partition("=")
     place = Span(FILE, number + 1, 1, max(1, len(path)))
     if not equals or not path.strip():
-        hint = f"write `--set {shown(path.strip())}=VALUE`" if "." in path.strip() else _HINT
-        findings.error("E119", f"`--set {shown(line)}` is not PATH=VALUE", place, hint)
+        hint = f"write `--set {clip(path.strip())}=VALUE`" if "." in path.strip() else _HINT
+        findings.error("E119", f"`--set {clip(line)}` is not PATH=VALUE", place, hint)
         return None
     if not value_text.strip():
-        findings.error("E119", f"`--set {shown(path)}` has no value", place, 'write `""` for empty text')
+        findings.error("E119", f"`--set {clip(path)}` has no value", place, 'write `""` for empty text')
         return None
     parts: list[tuple[str, Span]] = []
     column = 1
@@ -201,7 +201,7 @@ def _read(text: str, number: int, findings: Findings) -> Assignment | None:
         parts.append((name.strip(), Span(FILE, number + 1, column, max(1, len(name)))))
         column += len(name) + 1
     if not all(name for name, _ in parts):
-        findings.error("E119", f"`--set {shown(path)}` has an empty name", place, _HINT)
+        findings.error("E119", f"`--set {clip(path)}` has an empty name", place, _HINT)
         return None
     value = parse_yaml("\n" * number + " " * (len(path) + 1) + value_text, FILE, findings)
     return None if value is None else Assignment(path.strip(), parts, value)
@@ -235,7 +235,7 @@ def apply_profile(
     if profile is None:
         hint = did_you_mean(name, profiles, "add the profile to `profiles`, or remove `--profile`")
         span = members["profiles"].location if "profiles" in members else None
-        findings.error("E114", f"the plan has no profile `{shown(name)}`", span, hint)
+        findings.error("E114", f"the plan has no profile `{clip(name)}`", span, hint)
         return members
     changed = dict(members)
     for key in _LAID_OVER:
@@ -298,17 +298,17 @@ def check_profiles(
     """Check every profile, whether selected or not: keys, values, and the names of variables, benchmarks and
     expectations."""
     for name, node in profiles.items():
-        section = Section(context, node, f"profile `{shown(name)}`", PROFILE_KEYS, ("profiles", name))
+        section = Section(context, node, f"profile `{clip(name)}`", PROFILE_KEYS, ("profiles", name))
         if not context.findings.hides("vars"):
             _known(section.mapping("vars").items(), variables, "the plan has no variable", context.findings)
         if not context.findings.hides("benchmarks"):
             _known(section.mapping("benchmarks").items(), ids, "the plan has no benchmark", context.findings)
         for key, change in section.mapping("benchmarks").items():
             path = (*section.path, "benchmarks", key)
-            read_execution(Section(context, change, f"`{shown(key)}` in profile `{shown(name)}`", _CHANGEABLE, path))
+            read_execution(Section(context, change, f"`{clip(key)}` in profile `{clip(name)}`", _CHANGEABLE, path))
         _known(section.mapping("expect").items(), expectations, "the plan has no expectation", context.findings)
         for key, change in section.mapping("expect").items():
-            what = f"the expectation `{shown(key)}` in profile `{shown(name)}`"
+            what = f"the expectation `{clip(key)}` in profile `{clip(name)}`"
             Section(context, change, what, CHANGEABLE_BOUNDS)
         if "defaults" in section.members:
             defaults = section.members["defaults"]
@@ -325,5 +325,5 @@ def _known(items: Iterable[tuple[str, Node]], names: Sequence[str], message: str
         if key not in names:
             span = node.location
             findings.error(
-                "E114", f"{message} `{shown(key)}`", span, did_you_mean(key, names, "add it to the plan first")
+                "E114", f"{message} `{clip(key)}`", span, did_you_mean(key, names, "add it to the plan first")
             )

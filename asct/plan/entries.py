@@ -12,7 +12,7 @@ from asct.plan.findings import Findings
 from asct.plan.model import REJECTED, SWEEP_WORDS, Entry, Node, Sweep
 from asct.plan.names import case_conflict, cycle, folder_name, identifier
 from asct.plan.sections import EXECUTION_KEYS, read_execution
-from asct.values.error import shown
+from asct.values.error import clip
 from asct.values.suggest import did_you_mean, nearest
 
 ENTRY_KEYS = ("id", "uses", "extends", "hosts", "tags", "config", "sweep", "needs", *EXECUTION_KEYS)
@@ -34,8 +34,8 @@ def collect_entries(node: Node, findings: Findings) -> dict[str, Node]:
             continue
         known = first.setdefault(name.value.casefold(), name)
         if known is not name:
-            hint = f"give one of them an `id`: `{{id: {shown(name.value)}-2, uses: ...}}`"
-            message = f"two entries have the id `{shown(name.value)}`"
+            hint = f"give one of them an `id`: `{{id: {clip(name.value)}-2, uses: ...}}`"
+            message = f"two entries have the id `{clip(name.value)}`"
             if known.value != name.value:
                 message, hint = case_conflict(name.value, known.value, "the ids")
             findings.twice("E113", message, name.span, known.span, hint)
@@ -64,7 +64,7 @@ def _items(node: Node, findings: Findings) -> list[Node]:
         findings.error("E106", message, node.span, f"write `[{', '.join(forms[:3])}{', ...' * (len(forms) > 3)}]`")
         return [_with_settings(key, item) for key, item in node.value.items()]
     if node.value is not REJECTED:
-        form = f"[{shown(node.value)}]" if isinstance(node.value, str) else "[name, name]"
+        form = f"[{clip(node.value)}]" if isinstance(node.value, str) else "[name, name]"
         findings.error("E106", message, node.span, f"write `{form}`")
     if isinstance(node.value, str):
         return [node]
@@ -85,11 +85,11 @@ def _with_settings(name: str, settings: Node) -> Node:
 def _form(name: str, settings: Node | None) -> str:
     """Return a hint that shows how to write `name: {setting: value}` as an entry."""
     if settings is None or not isinstance(settings.value, dict) or not settings.value:
-        return shown(name)
+        return clip(name)
     words = {key: flow(item.plain()) for key, item in settings.value.items()}
     inner = ", ".join(f"{key}: {text}" for key, text in words.items() if key not in ENTRY_KEYS)
     own = "".join(f", {key}: {text}" for key, text in words.items() if key in ENTRY_KEYS and key != "uses")
-    return f"{{uses: {shown(name)}{own}" + (f", config: {{{shown(inner)}}}" if inner else "") + "}"
+    return f"{{uses: {clip(name)}{own}" + (f", config: {{{clip(inner)}}}" if inner else "") + "}"
 
 
 def _as_map(item: Node, findings: Findings) -> Node | None:
@@ -113,7 +113,7 @@ def _unfolded(item: Node, findings: Findings) -> Node:
         return item
     form = _form(key, inner)
     hint = f"write `- {form}`"
-    findings.error("E106", f"`{shown(key)}` is a benchmark, not a key of an entry", inner.location, hint)
+    findings.error("E106", f"`{clip(key)}` is a benchmark, not a key of an entry", inner.location, hint)
     return _with_settings(key, inner)
 
 
@@ -131,7 +131,7 @@ def _id_of(body: Node, findings: Findings) -> Node | None:
         findings.error("E107", f"a benchmark has no {what}", body.span, "add `uses: BENCHMARK` or an `id`")
     elif name.value is not REJECTED:
         number = isinstance(name.value, int | float)
-        hint = f'quote it: `"{shown(name.value)}"`' if number else "write a name, or remove the entry"
+        hint = f'quote it: `"{clip(name.value)}"`' if number else "write a name, or remove the entry"
         findings.error("E106", f"the id of a benchmark must be text, not {kind_of(name.value)}", name.span, hint)
     return None
 
@@ -180,7 +180,7 @@ def _parent(body: Node, maps: Mapping[str, Node], findings: Findings) -> str | N
             findings.error("E106", f"`extends` must be an id, not {kind_of(node.value)}", node.span, "name one entry")
     elif not findings.hides("benchmarks"):
         hint = did_you_mean(node.value, maps, "use the id of another entry in this plan")
-        findings.error("E114", f"`extends` refers to an unknown entry: `{shown(node.value)}`", node.span, hint)
+        findings.error("E114", f"`extends` refers to an unknown entry: `{clip(node.value)}`", node.span, hint)
     return None
 
 
@@ -258,12 +258,12 @@ def _axis(sweep: Section, key: str, item: Node) -> Node:
     if isinstance(item.value, list | dict) or (isinstance(item.value, str) and "${" in item.value):
         return item
     if isinstance(item.value, str) and (found := _DASHED.fullmatch(item.value)):
-        ends = f"from: {shown(found[1])}, to: {shown(found[2])}"
+        ends = f"from: {clip(found[1])}, to: {clip(found[2])}"
         hint = f"write `{{{ends}, times: 2}}` to multiply, or use `step` instead of `times` to add"
-        sweep.wrong(item, f"axis `{shown(key)}`", "a list or a range", hint)
+        sweep.wrong(item, f"axis `{clip(key)}`", "a list or a range", hint)
         return item.rejected()
-    hint = f"write `[{shown(item.value)}]`, or move a single value under `config`"
-    sweep.wrong(item, f"axis `{shown(key)}`", "a list or a range", hint)
+    hint = f"write `[{clip(item.value)}]`, or move a single value under `config`"
+    sweep.wrong(item, f"axis `{clip(key)}`", "a list or a range", hint)
     return item if item.value is REJECTED else item._replace(value=[item._replace(key_span=None)])
 
 

@@ -25,7 +25,7 @@ from typing import Any, Final, NamedTuple
 
 from asct.plan.scalars import resolve
 from asct.values.duration import parse_duration
-from asct.values.error import BadValueError, shown
+from asct.values.error import BadValueError, clip
 from asct.values.size import parse_size
 
 Values = Mapping[str, Any]
@@ -141,7 +141,7 @@ def _unknown_mark(text: str, at: int) -> ExpressionError:
         ".": "a path needs a name on both sides of its dot",
     }
     hint = hints.get(mark, "supported: paths, numbers, + - * // %, comparisons, min, max, floor, ceil, and, or, not")
-    return ExpressionError("E120", f"`{shown(mark)}` is not part of the expression language", at, 1, hint)
+    return ExpressionError("E120", f"`{clip(mark)}` is not part of the expression language", at, 1, hint)
 
 
 class _Parser:
@@ -158,7 +158,7 @@ class _Parser:
         extra = self._peek()
         if extra.kind != "end":
             hint = "write `//`, which rounds down" if extra.text == "/" else "add an operator before it"
-            raise ExpressionError("E120", f"unexpected `{shown(extra.text)}`", extra.at, len(extra.text), hint)
+            raise ExpressionError("E120", f"unexpected `{clip(extra.text)}`", extra.at, len(extra.text), hint)
         return tree
 
     def _peek(self) -> _Token:
@@ -249,7 +249,7 @@ class _Parser:
             return Expression("path", token.at, len(token.text), token.text)
         if token.text not in FUNCTIONS:
             hint = f"supported functions: {', '.join(FUNCTIONS)}"
-            raise ExpressionError("E120", f"unknown function `{shown(token.text)}`", token.at, len(token.text), hint)
+            raise ExpressionError("E120", f"unknown function `{clip(token.text)}`", token.at, len(token.text), hint)
         arguments = [self._condition()]
         while self._take(","):
             arguments.append(self._condition())
@@ -450,4 +450,4 @@ def _as_text(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, list | dict):
         return "a list" if isinstance(value, list) else "a map"
-    return "null" if value is None else shown(value)
+    return "null" if value is None else clip(value)

@@ -11,7 +11,7 @@ from asct.plan.scope import Scope
 from asct.plan.templates import evaluate, has_template
 from asct.resources import data
 from asct.values.duration import parse_duration, require_unit
-from asct.values.error import shown
+from asct.values.error import clip
 from asct.values.size import parse_size
 from asct.values.suggest import did_you_mean, nearest
 
@@ -47,7 +47,7 @@ def kind_of(value: object) -> str:
     for kind, name in ((bool, f"`{str(value).lower()}`"), (dict, "a map"), (list, "a list")):
         if isinstance(value, kind):
             return name
-    return f"`{shown(value)}`"
+    return f"`{clip(value)}`"
 
 
 def flow(value: Any) -> str:
@@ -56,7 +56,7 @@ def flow(value: Any) -> str:
         return f"{{{', '.join(f'{key}: {flow(item)}' for key, item in value.items())}}}"
     if isinstance(value, list):
         return f"[{', '.join(map(flow, value))}]"
-    return str(value).lower() if isinstance(value, bool) else "null" if value is None else shown(value)
+    return str(value).lower() if isinstance(value, bool) else "null" if value is None else clip(value)
 
 
 def _unindented(members: Mapping[str, Node], known: Collection[str]) -> dict[str, str]:
@@ -130,7 +130,7 @@ class Section:
             return item
         if unindented:
             return item.rejected()
-        self.findings.error("E106", f"`{shown(key)}` has no value", item.location, "add a value, or remove the line")
+        self.findings.error("E106", f"`{clip(key)}` has no value", item.location, "add a value, or remove the line")
         return item.rejected()
 
     def _unknown(self, key: str, item: Node, keys: Sequence[str], above: str | None) -> None:
@@ -142,15 +142,15 @@ class Section:
         suggestion = other if other in keys else nearest(key, keys, ALIKE)
         hint = did_you_mean(key, keys, f"known: {', '.join(sorted(keys))}")
         if item.value is None and ":" in key:
-            hint = f"add a space after the colon of `{shown(key)}`"
+            hint = f"add a space after the colon of `{clip(key)}`"
         elif above is not None:
-            hint = f"indent it below `{shown(above)}`, which has no value"
+            hint = f"indent it below `{clip(above)}`, which has no value"
         elif suggestion is not None:
             hint = f"did you mean `{suggestion}`?"
             self.members.setdefault(suggestion, item)
         elif "config" not in keys:  # otherwise, the key may be a setting
             hint = _belongs(other or key) or hint
-        self.findings.error("E104", f"unknown key `{shown(key)}` in {self.name}", item.location, hint)
+        self.findings.error("E104", f"unknown key `{clip(key)}` in {self.name}", item.location, hint)
 
     def wrong(self, node: Node, what: str, expected: str, hint: str = "") -> None:
         """Report a value of the wrong type, unless it was already rejected."""
@@ -194,7 +194,7 @@ class Section:
                     return node.value
                 self.findings.error("E106", f"`{key}` is empty", node.span, "add a value, or remove the line")
                 return None
-            quote = f'quote it: `"{shown(node.value)}"`' if isinstance(node.value, int | float) else ""
+            quote = f'quote it: `"{clip(node.value)}"`' if isinstance(node.value, int | float) else ""
             self.wrong(node, f"`{key}`", "text", quote)
             return None
 
@@ -209,7 +209,7 @@ class Section:
                 self.wrong(node, f"`{key}`", "a whole number", f"write a number from {low} to {high}")
                 return None
             if not low <= value <= high:
-                message = f"`{key}` must be from {low} to {high}, not {shown(value)}"
+                message = f"`{key}` must be from {low} to {high}, not {clip(value)}"
                 self.findings.error("E112", message, node.span, f"write a number from {low} to {high}")
                 return None
             return value
@@ -278,7 +278,7 @@ class Section:
                 labels[name] = str(value.value).lower() if isinstance(value.value, bool) else str(value.value)
             else:
                 self.findings.gaps.add((*self.path, key, name))
-                self.wrong(value, f"{what} `{shown(name)}`", "text")
+                self.wrong(value, f"{what} `{clip(name)}`", "text")
         return labels
 
     def items(self, key: str) -> list[Node]:

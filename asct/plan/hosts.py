@@ -21,7 +21,7 @@ from asct.plan.sources import meant_file, path_near
 from asct.plan.templates import resolved_vars
 from asct.transports import Option, sources
 from asct.transports import transport as transport_of
-from asct.values.error import BadValueError, shown
+from asct.values.error import BadValueError, clip
 from asct.values.suggest import did_you_mean
 
 HOST_KEYS: Final = (
@@ -48,7 +48,7 @@ class HostMaps:
         """Add a host. Report a duplicate name as an error."""
         if name in self.maps:
             findings.twice(
-                "E113", f"host `{shown(name)}` is defined twice", span, self.spans[name], "rename one of them"
+                "E113", f"host `{clip(name)}` is defined twice", span, self.spans[name], "rename one of them"
             )
             return
         if len(self.maps) >= MAX_HOSTS:
@@ -71,7 +71,7 @@ def expand_hosts(node: Node, findings: Findings) -> HostMaps:
         if key in ("defaults", "from"):
             continue
         for name in _names(key, body.location, findings):
-            if not _is_map(body, f"host `{shown(key)}`", findings):
+            if not _is_map(body, f"host `{clip(key)}`", findings):
                 findings.gaps.add(("hosts", name))
             found.add(name, under(None, body), body.location, findings)
     return found
@@ -106,7 +106,7 @@ def _is_map(node: Node, what: str, findings: Findings) -> bool:
     if node.value is None or isinstance(node.value, dict):
         return True
     if node.value is not REJECTED:
-        form = f"`{{address: {shown(node.value)}}}`" if isinstance(node.value, str) else "`{address: ..., user: ...}`"
+        form = f"`{{address: {clip(node.value)}}}`" if isinstance(node.value, str) else "`{address: ..., user: ...}`"
         findings.error("E106", f"{what} must be a map", node.span, f"write {form}, or indent it below its host")
     return False
 
@@ -145,7 +145,7 @@ def _section(name: str, node: Node, context: ParseContext) -> Section:
     chosen = _implied(name, node.value.get("address")) if transport is None else transport.value
     kinds = [chosen] if isinstance(chosen, str) and chosen in sources() else sources()
     extra = [key for kind in kinds for key in transport_of(kind).options]
-    return Section(named, node, f"host `{shown(name)}`", (*HOST_KEYS, *extra), ("hosts", name))
+    return Section(named, node, f"host `{clip(name)}`", (*HOST_KEYS, *extra), ("hosts", name))
 
 
 def _implied(name: str, address: Node | None) -> str:
@@ -193,7 +193,7 @@ def _path(section: Section, key: str) -> str | None:
     if reason:
         near = meant_file(text, Path(path)) if reason == "no such file" else None
         hint = f"check the path of `{key}`; a relative path is resolved against the folder of the file that contains it"
-        message = f"cannot read `{shown(text)}`: {reason}"
+        message = f"cannot read `{clip(text)}`: {reason}"
         section.findings.error("E101", message, node.span, f"did you mean `{near}`?" if near else hint)
     return path
 
@@ -209,7 +209,7 @@ def _checked(section: Section, key: str, problem: Callable[[str], str]) -> str |
     """Return the text of a key. `problem` returns a hint if the text is invalid."""
     text = section.text(key)
     if text is not None and (hint := problem(text)):
-        message = f"`{shown(text)}` is not a valid `{key}`"
+        message = f"`{clip(text)}` is not a valid `{key}`"
         section.findings.error("E112", message, section.members[key].span, hint)
     return text
 
@@ -225,7 +225,7 @@ def _address_problem(text: str) -> str:
     if not _NAME.fullmatch(name if colon else rest) or (colon and not port.isdecimal()):
         return "write a host name or an IP address, such as `altra-01.lab` or `10.0.0.7`"
     keys = {"user": user if at else "", "address": name if colon else rest, "port": port if colon else ""}
-    return "write " + ", ".join(f"`{key}: {shown(value)}`" for key, value in keys.items() if value)
+    return "write " + ", ".join(f"`{key}: {clip(value)}`" for key, value in keys.items() if value)
 
 
 def _jump_problem(text: str) -> str:
@@ -237,7 +237,7 @@ def _jump_problem(text: str) -> str:
             return "write `HOST`, `USER@HOST` or `USER@HOST:PORT`; separate several hosts with commas"
         name = found["name"]
         if not _is_address(name[1:-1] if name.startswith("[") else name):
-            return f"`{shown(name)}` is neither a host name nor an IP address"
+            return f"`{clip(name)}` is neither a host name nor an IP address"
     return ""
 
 
@@ -256,7 +256,7 @@ def _workdir(section: Section) -> str | None:
     if text is None or (text.startswith("/") and text.isprintable() and "/../" not in f"{text}/"):
         return text
     hint = "write an absolute path on the host: `/var/tmp/asct`"
-    section.findings.error("E112", f"`{shown(text)}` is not a valid work folder", section.members["workdir"].span, hint)
+    section.findings.error("E112", f"`{clip(text)}` is not a valid work folder", section.members["workdir"].span, hint)
     return None
 
 
@@ -284,7 +284,7 @@ def _options(section: Section, declared: Mapping[str, Option]) -> Mapping[str, A
 
 def _check(option: Option, node: Node, where: str, findings: Findings) -> None:
     if problem := option.check(str(node.value)):
-        findings.error("E112", f"`{shown(node.value)}` cannot be {where}: {problem}", node.span, option.hint)
+        findings.error("E112", f"`{clip(node.value)}` cannot be {where}: {problem}", node.span, option.hint)
 
 
 def split_hosts(hosts: HostMaps, groups: Node | None, context: ParseContext) -> tuple[HostMaps, Node | None]:
@@ -306,7 +306,7 @@ def split_hosts(hosts: HostMaps, groups: Node | None, context: ParseContext) -> 
     for name in new_groups.keys() & plan_groups.keys():
         span = plan_groups[name].location
         context.findings.twice(
-            "E113", f"`{shown(name)}` is the name of both a group and a host with several nodes", span,
+            "E113", f"`{clip(name)}` is the name of both a group and a host with several nodes", span,
             hosts.spans[name], "rename one of them",
         )  # fmt: skip
     whole = groups if groups is not None else Node({}, next(iter(new_groups.values())).span)
@@ -350,7 +350,7 @@ def read_groups(node: Node | None, hosts: Sequence[str], context: ParseContext) 
     for name, body in Section(context, node, "`groups`", None, ("hosts",)).members.items():
         if _usable_group(name, body, hosts, context.findings):
             whole = body if isinstance(body.value, dict) else body._replace(value={"hosts": body})
-            section = Section(context, whole, f"group `{shown(name)}`", _GROUP_KEYS, ("groups", name))
+            section = Section(context, whole, f"group `{clip(name)}`", _GROUP_KEYS, ("groups", name))
             section.required("hosts", "add `hosts: [...]`")
             found.nodes[name] = section.text_nodes("hosts")
             found.config[name] = section.mapping("config")
@@ -370,7 +370,7 @@ def _usable_group(name: str, body: Node, hosts: Sequence[str], findings: Finding
     span = body.location
     if name in hosts or name in RESERVED:
         what = "a host has the same name" if name in hosts else "the name is reserved"
-        findings.error("E111", f"`{shown(name)}` cannot be the name of a group", span, f"{what}; choose another name")
+        findings.error("E111", f"`{clip(name)}` cannot be the name of a group", span, f"{what}; choose another name")
         return False
     findings.parsed(partial(folder_name, what="a group"), name, span, "E111")
     return True
@@ -385,7 +385,7 @@ def _flattened(name: str, groups: Groups, hosts: Sequence[str], findings: Findin
         elif word in groups.flat:
             chosen |= groups.flat[word]
         elif word in groups.nodes and len(path) >= _MAX_GROUP_DEPTH:
-            message = f"groups are nested deeper than {_MAX_GROUP_DEPTH} levels at `{shown(word)}`"
+            message = f"groups are nested deeper than {_MAX_GROUP_DEPTH} levels at `{clip(word)}`"
             findings.error("E115", message, node.span, "use fewer group levels")
         elif word in groups.nodes:
             chosen |= _flattened(word, groups, hosts, findings, (*path, word))
@@ -405,7 +405,7 @@ def _group_hosts(node: Node, word: str, known: Sequence[str], hosts: Sequence[st
         return chosen
     if not findings.hides("hosts"):
         what = (
-            f"pattern `{shown(word)}` matches no host" if is_pattern(word) else f"unknown host or group `{shown(word)}`"
+            f"pattern `{clip(word)}` matches no host" if is_pattern(word) else f"unknown host or group `{clip(word)}`"
         )
         hint = did_you_mean(word, hosts if is_pattern(word) else known)
         findings.error("E114", what, node.span, hint)
@@ -424,7 +424,7 @@ def with_group_vars(found: HostMaps, groups: Groups, findings: Findings) -> Host
             for name, node in variables.items():
                 first = known.setdefault(name, node)
                 if first.plain() != node.plain():
-                    message = f"two groups set different values for host `{host}`: `vars.{shown(name)}`"
+                    message = f"two groups set different values for host `{host}`: `vars.{clip(name)}`"
                     hint = "set it for the host, or in only one of the groups"
                     findings.twice("E113", message, node.span, first.span, hint)
     maps = {name: _with_vars(body, vars_by_host.get(name)) for name, body in found.maps.items()}

@@ -15,7 +15,7 @@ from asct.plan.names import cycle
 from asct.plan.nodes import parse_yaml
 from asct.plan.scope import Scope
 from asct.plan.sources import PlanFiles
-from asct.values.error import shown
+from asct.values.error import clip
 
 INCLUDED_KEYS: Final = ("hosts", "groups", "vars", "profiles", "benchmarks", "expect", "safety", "include")
 _MOST_FILES: Final = 100
@@ -52,7 +52,7 @@ def _base(source: tuple[str, str], named: Node, findings: Findings) -> Node | No
         return body if safety is None else body._replace(value={**body.value, "safety": _limits(safety, findings)})
     if findings.errors == before:
         what = "empty" if body is None else f"{kind_of(body.value)}, not a map"
-        findings.error("E106", f"the extended plan {shown(name)} is {what}", named.span, "name a plan")
+        findings.error("E106", f"the extended plan {clip(name)} is {what}", named.span, "name a plan")
     return None
 
 
@@ -132,7 +132,7 @@ class FileMerger:
         body = parse_yaml(text, name, self._findings)
         if body is None:
             return MergedFiles() if self._findings.errors == before else self._nothing()
-        section = Section(self._context, body, f"the included file {shown(name)}", INCLUDED_KEYS)
+        section = Section(self._context, body, f"the included file {clip(name)}", INCLUDED_KEYS)
         return self.gather(section, (*chain, name)) if isinstance(body.value, dict) else self._nothing()
 
     def _nothing(self) -> MergedFiles:
@@ -154,7 +154,7 @@ class FileMerger:
         for name, node in more.items():
             if name in known:
                 span, first = node.location, known[name].location
-                message = f"{what} `{shown(name)}` is defined twice"
+                message = f"{what} `{clip(name)}` is defined twice"
                 self._findings.twice("E113", message, span, first, "remove one of them")
             else:
                 known[name] = node

@@ -19,7 +19,7 @@ from asct.plan.findings import Findings
 from asct.plan.hosts import RESERVED
 from asct.plan.model import Node
 from asct.plan.names import IDENTIFIER
-from asct.values.error import shown
+from asct.values.error import clip
 from asct.values.strict_json import DECODER
 
 _IMPLIED: Final = ("_meta", "all", "ungrouped")
@@ -51,7 +51,7 @@ def read_inventory(
         findings.error("E117", f"the inventory is not JSON: {problem.msg.lower()}", where, hint)
         return None
     except (RecursionError, ValueError) as problem:
-        findings.error("E117", f"the inventory is not JSON: {shown(str(problem))}", Span(name, 1, 1))
+        findings.error("E117", f"the inventory is not JSON: {clip(str(problem))}", Span(name, 1, 1))
         return None
     if not isinstance(document, dict) or not all(isinstance(item, dict) for item in document.values()):
         findings.error(
@@ -106,8 +106,8 @@ class _Reader:
             return
         read = translated(variables, plan_keys)
         for misfit in read.misfits:
-            where = f"{self._name}: _meta.hostvars.{shown(host)}.{misfit.name}"
-            hint = f"fix the inventory, or write `{shown(host)}: {{{misfit.key}: ...}}` next to `from`"
+            where = f"{self._name}: _meta.hostvars.{clip(host)}.{misfit.name}"
+            hint = f"fix the inventory, or write `{clip(host)}: {{{misfit.key}: ...}}` next to `from`"
             self._findings.error("E117", f"{where}: {misfit.what}", self._place, hint)
         self._remarks.update(read.remarks)
         members = {key: self._plain(value) for key, value in read.keys.items()}
@@ -120,8 +120,8 @@ class _Reader:
         """Report each ignored part of the inventory once, however many hosts it affects."""
         for kind, hosts in self._left_out.items():
             more = f" and {len(hosts) - _NAMED} more" if len(hosts) > _NAMED else ""
-            names = ", ".join(map(shown, hosts[:_NAMED])) + more
-            message = f"{self._name}: skipped because asct does not support the connection `{shown(kind)}`: {names}"
+            names = ", ".join(map(clip, hosts[:_NAMED])) + more
+            message = f"{self._name}: skipped because asct does not support the connection `{clip(kind)}`: {names}"
             hint = "set its `transport` next to `from` if asct can reach it"
             self._findings.warn("E117", message, self._place, hint)
         for remark, number in sorted(self._remarks.items()):
@@ -245,9 +245,7 @@ def _value(variables: Mapping[str, Any], name: str, key: str) -> str | None:
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise UnsupportedVariable(name, "is not text", key)
     if isinstance(value, str) and "{{" in value:
-        raise UnsupportedVariable(
-            name, f"`{shown(value)}` is a template that `ansible-inventory` did not evaluate", key
-        )
+        raise UnsupportedVariable(name, f"`{clip(value)}` is a template that `ansible-inventory` did not evaluate", key)
     return str(value)
 
 
@@ -262,7 +260,7 @@ def _from_names(key: str, variables: Mapping[str, Any], found: TranslatedHost) -
 
 def _port(name: str, value: str) -> int:
     if not (value.isascii() and value.isdecimal() and 0 < int(value) < 65536):
-        raise UnsupportedVariable(name, f"`{shown(value)}` is not a port (1 to 65535)", "port")
+        raise UnsupportedVariable(name, f"`{clip(value)}` is not a port (1 to 65535)", "port")
     return int(value)
 
 
@@ -272,7 +270,7 @@ def _from_become(variables: Mapping[str, Any], found: TranslatedHost) -> Iterato
         return
     text = str(value).lower()
     if text not in (*_YES, *_NO):
-        raise UnsupportedVariable("ansible_become", f"`{shown(value)}` is neither yes nor no", "sudo")
+        raise UnsupportedVariable("ansible_become", f"`{clip(value)}` is neither yes nor no", "sudo")
     yield "sudo", text in _YES
 
 
@@ -287,7 +285,7 @@ def _from_arguments(variables: Mapping[str, Any], found: TranslatedHost) -> Iter
         try:
             words = shlex.split(text)
         except ValueError:
-            raise UnsupportedVariable(name, f"`{shown(text)}` has an unclosed quote", "jump") from None
+            raise UnsupportedVariable(name, f"`{clip(text)}` has an unclosed quote", "jump") from None
         for option, value in _options(words):
             yield from _option(name, option, value, found)
 
@@ -347,6 +345,6 @@ def _jump_of(name: str, command: str) -> str:
     values = dict(options)
     places = [value for option, value in options if option == ""]
     if words[:1] not in (["ssh"], ["/usr/bin/ssh"]) or values.get("W") != "%h:%p" or len(places) != 1:
-        raise UnsupportedVariable(name, f"the ProxyCommand `{shown(command)}` is not supported", "jump")
+        raise UnsupportedVariable(name, f"the ProxyCommand `{clip(command)}` is not supported", "jump")
     user = f"{values['l']}@" if "l" in values and "@" not in places[0] else ""
     return f"{user}{places[0]}" + (f":{_port(name, values['p'])}" if "p" in values else "")

@@ -42,7 +42,7 @@ from asct.plan.sections import (
 )
 from asct.plan.sources import PlanFiles
 from asct.plan.templates import resolved_vars
-from asct.values.error import shown
+from asct.values.error import clip
 
 LANGUAGE_VERSION: Final = 1
 PLAN_KEYS: Final = (
@@ -122,8 +122,7 @@ class _Loading:
             return True
         if isinstance(version.value, int) and version.value > LANGUAGE_VERSION:
             message = (
-                f"version {shown(version.value)} of the plan language is newer than the versions that this asct "
-                "supports"
+                f"version {clip(version.value)} of the plan language is newer than the versions that this asct supports"
             )
             findings.error("E110", message, version.span, f"use a newer asct, or write `plan: {LANGUAGE_VERSION}`")
             return False

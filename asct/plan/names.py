@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import Final
 
-from asct.values.error import BadValueError, shown
+from asct.values.error import BadValueError, clip
 
 MAX_HOSTS: Final = 10_000
 
@@ -24,12 +24,12 @@ def folder_name(name: str, what: str) -> str:
     if _FOLDER.fullmatch(name) and ".." not in name and len(name) <= _LONGEST:
         return name
     hint = f"use at most {_LONGEST} letters, digits and . _ @ + -, starting with a letter or digit"
-    raise BadValueError(f"`{shown(name)}` cannot be the name of {what}", hint)
+    raise BadValueError(f"`{clip(name)}` cannot be the name of {what}", hint)
 
 
 def case_conflict(name: str, other: str, what: str) -> tuple[str, str]:
     """Return the message and hint for two names that would share a folder on a case-insensitive file system."""
-    message = f"{what} `{shown(name)}` and `{shown(other)}` differ only in case"
+    message = f"{what} `{clip(name)}` and `{clip(other)}` differ only in case"
     return message, "rename one of them: their results would share a folder on a case-insensitive file system"
 
 
@@ -41,7 +41,7 @@ def identifier(name: str, what: str) -> str:
     hint = (
         f"write `{fixed}`" if IDENTIFIER.fullmatch(fixed) else "use letters, digits and `_`; start with a letter or `_`"
     )
-    raise BadValueError(f"`{shown(name)}` cannot be the name of {what}", hint)
+    raise BadValueError(f"`{clip(name)}` cannot be the name of {what}", hint)
 
 
 def cycle(chain: Sequence[str], name: str) -> str:
@@ -61,13 +61,13 @@ def expand_range(name: str) -> list[str]:
         numbers = _numbers(name, *found.groups())
         total *= len(numbers)
         if total > MAX_HOSTS:
-            raise BadValueError(f"`{shown(name)}` expands to more than {MAX_HOSTS} hosts", "use a shorter range")
+            raise BadValueError(f"`{clip(name)}` expands to more than {MAX_HOSTS} hosts", "use a shorter range")
         width = len(found[1]) if found[1].startswith("0") else 0  # leading zeros of the first number are preserved
         parts += [[name[position : found.start()]], [str(number).zfill(width) for number in numbers]]
         position = found.end()
     rest = name[position:]
     if "[" in rest or "]" in rest or any("[" in part[0] or "]" in part[0] for part in parts):
-        raise BadValueError(f"`{shown(name)}` is not a host range", "write `node[01:16]` or `node[0:16:2]`")
+        raise BadValueError(f"`{clip(name)}` is not a host range", "write `node[01:16]` or `node[0:16:2]`")
     return ["".join(chosen) for chosen in itertools.product(*parts, [rest])]
 
 
@@ -89,7 +89,7 @@ def matching(word: str, names: Iterable[str]) -> list[str]:
 def _numbers(name: str, first: str, last: str, step: str | None) -> range:
     start, end, stride = int(first), int(last), int(step or 1)
     if end < start:
-        raise BadValueError(f"the range in `{shown(name)}` is reversed", f"write `[{last}:{first}]`")
+        raise BadValueError(f"the range in `{clip(name)}` is reversed", f"write `[{last}:{first}]`")
     if stride == 0:
-        raise BadValueError(f"the range in `{shown(name)}` has a step of 0", "use a step of 1 or more")
+        raise BadValueError(f"the range in `{clip(name)}` has a step of 0", "use a step of 1 or more")
     return range(start, end + 1, stride)

@@ -18,7 +18,7 @@ from asct.plan.findings import Findings
 from asct.plan.model import REJECTED, Node
 from asct.plan.scalars import has_leading_zero, resolve
 from asct.resources import data
-from asct.values.error import BadValueError, shown
+from asct.values.error import BadValueError, clip
 
 MAX_BYTES: Final = 8 << 20
 MAX_DEPTH: Final = 100
@@ -165,7 +165,7 @@ class _NodeBuilder:
         """Report an error if there is a tag, and return whether there is one."""
         if event.tag is not None:
             hint = "quote text that begins with `!`" if event.tag.startswith("!") else "remove the tag"
-            self._error("E108", f"tags are not supported: `{shown(event.tag)}`", event, hint)
+            self._error("E108", f"tags are not supported: `{clip(event.tag)}`", event, hint)
         return event.tag is not None
 
     def _scalar(self, event: Any) -> None:
@@ -201,10 +201,10 @@ class _NodeBuilder:
             )
             top.skip = True
         elif text in top.keys:
-            self.findings.twice("E105", f"duplicate key `{shown(text)}`", span, top.keys[text], "remove one of them")
+            self.findings.twice("E105", f"duplicate key `{clip(text)}`", span, top.keys[text], "remove one of them")
         elif plain and not isinstance(self._value(text, span, plain), str):
-            hint = f'write `"{shown(text)}":`' if text else "add a name before the colon"
-            self.findings.error("E106", f"key `{shown(text)}` is not text", span, hint)
+            hint = f'write `"{clip(text)}":`' if text else "add a name before the colon"
+            self.findings.error("E106", f"key `{clip(text)}` is not text", span, hint)
             top.reject = True
         top.keys.setdefault(text, span)
 
@@ -242,7 +242,7 @@ class _NodeBuilder:
         self._add(done.node.rejected() if done.tagged else done.node)
 
     def _alias(self, event: Any) -> None:
-        name = shown(event.anchor)
+        name = clip(event.anchor)
         hint = f'repeat the value, or use `extends` or `vars`; quote patterns: `"*{name}"`'
         self._error("E108", f"aliases are not supported: `*{name}`", event, hint)
         top = self.stack[-1] if self.stack else None

@@ -16,7 +16,7 @@ from asct.diagnostics.model import Diagnostic
 from asct.errors import PlanError
 from asct.plan.model import Node
 from asct.values.duration import format_duration, parse_duration
-from asct.values.error import BadValueError, shown
+from asct.values.error import BadValueError, clip
 from asct.values.quantity import parse_count
 from asct.values.size import format_size, parse_size
 from asct.values.suggest import did_you_mean
@@ -50,7 +50,7 @@ def axis_values(node: Node, kind: Kind | None = None) -> list[Node]:
             raise _problem(node, "the axis has no values", "add a value, or remove the axis")
         return node.value
     if not isinstance(node.value, dict):
-        raise _problem(node, f"`{shown(node.value)}` is not an axis", f"{_HINT}; move a single value under `config`")
+        raise _problem(node, f"`{clip(node.value)}` is not an axis", f"{_HINT}; move a single value under `config`")
     _check_keys(node)
     found = _read(node, kind)
     _check_end(node, found)
@@ -64,7 +64,7 @@ def _problem(node: Node, message: str, hint: str) -> PlanError:
 def _check_keys(node: Node) -> None:
     members: dict[str, Node] = node.value
     found = [
-        Diagnostic("E124", f"unknown key `{shown(key)}` in a range", item.key_span, hint=did_you_mean(key, _KEYS))
+        Diagnostic("E124", f"unknown key `{clip(key)}` in a range", item.key_span, hint=did_you_mean(key, _KEYS))
         for key, item in members.items()
         if key not in _KEYS
     ]
@@ -120,13 +120,13 @@ def _number(node: Node, kind: Kind) -> Fraction:
     """Return the exact value of an end, step or factor of a range. Decimal fractions are exact too (0.1 is 1/10)."""
     value = node.value
     if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise _problem(node, f"`{shown(value)}` is not a number", "write a number, a size or a duration")
+        raise _problem(node, f"`{clip(value)}` is not a number", "write a number, a size or a duration")
     if kind == "duration" and isinstance(value, int | float) and value != 0:
         raise _problem(node, f"`{value}` needs a unit", f"write `{value}s`")
     if not isinstance(value, str):
         return Fraction(repr(value))
     if kind == "number":
-        raise _problem(node, f"`{shown(value)}` is not a number", "write a plain number")
+        raise _problem(node, f"`{clip(value)}` is not a number", "write a plain number")
     try:
         if kind == "duration":
             return Fraction(repr(parse_duration(value)))

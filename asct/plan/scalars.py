@@ -6,7 +6,7 @@ import math
 import re
 from typing import Final
 
-from asct.values.error import BadValueError, shown
+from asct.values.error import BadValueError, clip
 
 Scalar = str | int | float | bool | None
 
@@ -51,5 +51,5 @@ def has_leading_zero(text: str) -> bool:
 
 def _bounded(text: str) -> str:
     if len(text) > _MOST_DIGITS:
-        raise BadValueError(f"`{shown(text)}` has more than {_MOST_DIGITS} digits", "quote it if it is text")
+        raise BadValueError(f"`{clip(text)}` has more than {_MOST_DIGITS} digits", "quote it if it is text")
     return text

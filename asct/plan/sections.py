@@ -26,7 +26,7 @@ from asct.plan.model import (
     Safety,
 )
 from asct.plan.names import IDENTIFIER
-from asct.values.error import shown
+from asct.values.error import clip
 
 _BOUNDS: Final = Bound._fields
 CHANGEABLE_BOUNDS: Final = (*_BOUNDS, "of", "severity", "if_missing", "by")
@@ -62,7 +62,7 @@ def _check_ids(sections: Sequence[Section]) -> None:
             node = section.members["id"]
             first = known.setdefault(name, node)
             if first is not node:
-                message = f"two expectations have the id `{shown(name)}`"
+                message = f"two expectations have the id `{clip(name)}`"
                 section.findings.twice("E113", message, node.span, first.span, "rename one of them")
 
 
@@ -110,7 +110,7 @@ def _bound(section: Section) -> Bound:
 def _by(section: Section) -> dict[str, tuple[Node, Bound]]:
     found: dict[str, tuple[Node, Bound]] = {}
     for host, node in section.mapping("by").items():
-        own = Section(section.context, node, f"`by.{shown(host)}`", _BOUNDS)
+        own = Section(section.context, node, f"`by.{clip(host)}`", _BOUNDS)
         found[host] = Node(host, node.location, node.key_span), _bound(own)
     return found
 
@@ -148,7 +148,7 @@ def _consent(context: ParseContext, node: Node) -> Destroys | None:
     serial, overwrite, reason = section.text("serial"), section.flag("overwrite"), section.text("reason")
     if device is not None and (not _DEVICE.fullmatch(device) or ".." in device):
         hint = "use the `/dev/disk/by-id/...` path on the host"
-        context.findings.error("E112", f"`{shown(device)}` is not a device", section.members["device"].span, hint)
+        context.findings.error("E112", f"`{clip(device)}` is not a device", section.members["device"].span, hint)
         return None
     if host is None or device is None:
         return None

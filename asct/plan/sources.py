@@ -14,7 +14,7 @@ from asct.plan.findings import Findings
 from asct.plan.model import Node
 from asct.plan.nodes import MAX_BYTES, decode, parse_yaml
 from asct.resources import folder
-from asct.values.error import shown
+from asct.values.error import clip
 from asct.values.suggest import did_you_mean, nearest
 
 _SUFFIXES = (".yaml", ".yml", ".json")
@@ -72,8 +72,8 @@ class PlanFiles:
             self._unreadable(node.value, problem, node.span, path)
             return None
         if not any(map(resolved.is_relative_to, roots)):
-            hint = f"move the file into the plan's folder ({shown(str(self.root))})"
-            self.findings.error("E116", f"`{shown(node.value)}` is outside the plan's folder", node.span, hint)
+            hint = f"move the file into the plan's folder ({clip(str(self.root))})"
+            self.findings.error("E116", f"`{clip(node.value)}` is outside the plan's folder", node.span, hint)
             return None
         return path, os.path.normpath(path)
 
@@ -97,7 +97,7 @@ class PlanFiles:
         elif span is None and not Path(name).suffix:
             own = shipped_names()
             hint = did_you_mean(name, own, f"{hint}; plans that come with asct: {', '.join(own)}")
-        self.findings.error("E101", f"cannot read {shown(name)}: {reason}", span, hint)
+        self.findings.error("E101", f"cannot read {clip(name)}: {reason}", span, hint)
 
 
 def meant_file(text: str, path: Path, suffixes: Sequence[str] = ()) -> str | None:

@@ -18,7 +18,7 @@ from asct.planner.model import Check
 from asct.planner.selection import hosts_named, unknown_host
 from asct.planner.settings import InvalidSettings, Settings
 from asct.sdk.metric import Metric
-from asct.values.error import BadValueError, shown
+from asct.values.error import BadValueError, clip
 from asct.values.quantity import is_quantity, parse_quantity
 from asct.values.size import parse_size
 from asct.values.suggest import did_you_mean, nearest
@@ -314,10 +314,10 @@ def _read_bound(context: ResolveContext, node: Node | None, unit: str | None, *,
     if unit is None:
         if not is_quantity(node.value):
             hint = "write a number and a unit: `130 ns`"
-            context.findings.error("E234", f"`{shown(node.value)}` is not a quantity", node.span, hint)
+            context.findings.error("E234", f"`{clip(node.value)}` is not a quantity", node.span, hint)
         return None
     if isinstance(node.value, str) and node.value.strip().endswith("%") and unit not in ("%", "1"):
-        message = f"`{shown(node.value)}` needs a reference value: this metric is in {unit}"
+        message = f"`{clip(node.value)}` needs a reference value: this metric is in {unit}"
         hint = "add `of: theoretical_bandwidth`, or write the value with a unit"
         context.findings.error("E234", message, node.span, hint)
         return None
@@ -337,7 +337,7 @@ def _share(context: ResolveContext, node: Node) -> float | None:
             raise ValueError
         return float(Fraction(text[:-1].strip()) / 100)
     except (ValueError, ZeroDivisionError):
-        message = f"`{shown(node.value)}` is not a percentage"
+        message = f"`{clip(node.value)}` is not a percentage"
         context.findings.error("E234", message, node.span, "write a percentage: `5%`")
         return None
 
@@ -449,7 +449,7 @@ def _check_values_exist(draft: JobDraft, swept: Mapping[str, tuple[Any, Node]]) 
 def _check_value_exists(draft: JobDraft, name: str, value: Any, node: Node, values: Iterable[Any]) -> None:
     present = {frozen_key(item): item for item in values}
     if frozen_key(value) not in present:
-        message = f"{_NOTHING}`{name}` is never {shown(node.plain())} in `{draft.job.id}`"
+        message = f"{_NOTHING}`{name}` is never {clip(node.plain())} in `{draft.job.id}`"
         raise _mismatch("E236", message, _listed(present.values()), node)
 
 
@@ -467,7 +467,7 @@ def _coordinate(key: str, node: Node, metric: Metric) -> Any:
     if known is not None:
         if str(value) in known:
             return value
-        message = f"{_NOTHING}`{key}` of `{metric.name}` is never {shown(value)}"
+        message = f"{_NOTHING}`{key}` of `{metric.name}` is never {clip(value)}"
         raise _mismatch("E236", message, did_you_mean(str(value), known, _listed(known)), node)
     if isinstance(value, str) and (key == "size" or key.endswith("_size")):
         try:

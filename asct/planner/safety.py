@@ -13,7 +13,7 @@ from asct.planner.costs import needs_of
 from asct.planner.model import Job
 from asct.sdk.benchmark import Catalog
 from asct.sdk.needs import is_device_path
-from asct.values.error import shown
+from asct.values.error import clip
 from asct.values.suggest import did_you_mean
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def _problem(item: Destroys, plan: Plan, findings: Findings) -> tuple[str, str] 
             return f"`{key}` in `destroys` is a template", hint
         if not text.isprintable() or text != text.strip():
             hint = "copy it from the host, without line breaks or surrounding spaces"
-            return f"`{key}` in `destroys` contains an invalid character: {shown(text)}", hint
+            return f"`{key}` in `destroys` contains an invalid character: {clip(text)}", hint
     if item.host not in plan.hosts and not findings.hides("hosts"):
         hint = did_you_mean(item.host, plan.hosts)
         return (

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from asct.values.error import BadValueError, shown
+from asct.values.error import BadValueError, clip
 from asct.values.grouping import grouped
 from asct.values.suggest import did_you_mean
 
@@ -91,7 +91,7 @@ def _texts_of(error: Any) -> tuple[str, str]:
         return _choice(value, str(_context(error, "expected")))
     if kind in _BOUNDS:
         key, words = _BOUNDS[kind]
-        return f"`{shown(value)}` is out of range", f"write {words} {_context(error, key)}"
+        return f"`{clip(value)}` is out of range", f"write {words} {_context(error, key)}"
     if kind in _LENGTHS:
         key, words = _LENGTHS[kind]
         return f"the list has {_context(error, 'actual_length')} items", f"use {words} {_context(error, key)}"
@@ -108,7 +108,7 @@ def _choice(value: Any, expected: str) -> tuple[str, str]:
     names = _QUOTED.findall(expected)
     listed = ", ".join(f"`{name}`" for name in names) or expected
     hint = did_you_mean(str(value), names, f"write one of {listed}") if names else f"write one of {listed}"
-    return f"`{shown(value)}` is not a valid value", hint
+    return f"`{clip(value)}` is not a valid value", hint
 
 
 def _mistyped(kind: str, value: Any, message: str) -> tuple[str, str]:
@@ -124,4 +124,4 @@ def _as_yaml(value: Any) -> str:
     """Return the value as written in YAML."""
     if isinstance(value, bool):
         return str(value).lower()
-    return "null" if value is None else shown(value)
+    return "null" if value is None else clip(value)

@@ -21,7 +21,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
-from asct.values.error import shown
+from asct.values.error import clip
 
 RUN_ID = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{6}(-\d+)?")
 LONGEST_NAME: Final = 128
@@ -38,7 +38,7 @@ def safe_name(name: str) -> str:
     """Return `name` if it is safe as a file or folder name; otherwise raise ValueError."""
     if not _SAFE.fullmatch(name) or ".." in name or len(name) > LONGEST_NAME:
         rule = f"use at most {LONGEST_NAME} letters, digits and . _ @ + : -, and no `..`"
-        raise ValueError(f"`{shown(name)}` is not valid as a folder name: {rule}")
+        raise ValueError(f"`{clip(name)}` is not valid as a folder name: {rule}")
     return name
 
 

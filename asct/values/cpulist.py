@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from asct.values.error import BadValueError, shown
+from asct.values.error import BadValueError, clip
 
 MAX_CPU: Final = 65_535
 MAX_ITEMS: Final = 100_000
@@ -28,10 +28,10 @@ def parse_integers(text: str) -> list[int]:
     for part in text.split(","):
         found = _PART.fullmatch(part)
         if found is None:
-            raise BadValueError(f"`{shown(part)}` is not a number or a range", _HINT)
+            raise BadValueError(f"`{clip(part)}` is not a number or a range", _HINT)
         numbers.extend(_range(part, *(int(group) if group else None for group in found.groups())))
         if len(numbers) > MAX_ITEMS:
-            raise BadValueError(f"`{shown(text)}` has more than {MAX_ITEMS} numbers", "use a shorter list")
+            raise BadValueError(f"`{clip(text)}` has more than {MAX_ITEMS} numbers", "use a shorter list")
     return numbers
 
 
@@ -39,12 +39,12 @@ def _range(part: str, first: int | None, last: int | None, step: int | None) -> 
     start = first or 0
     end = start if last is None else last
     if end < start:
-        raise BadValueError(f"range `{shown(part)}` is reversed", f"write `{end}-{start}`")
+        raise BadValueError(f"range `{clip(part)}` is reversed", f"write `{end}-{start}`")
     if step == 0:
-        raise BadValueError(f"range `{shown(part)}` has a stride of 0", "write a stride of 1 or more")
+        raise BadValueError(f"range `{clip(part)}` has a stride of 0", "write a stride of 1 or more")
     stride = step or 1
     if (end - start) // stride >= MAX_ITEMS:
-        raise BadValueError(f"range `{shown(part)}` has more than {MAX_ITEMS} numbers", "use a shorter range")
+        raise BadValueError(f"range `{clip(part)}` has more than {MAX_ITEMS} numbers", "use a shorter range")
     return range(start, end + 1, stride)
 
 
@@ -56,7 +56,7 @@ def parse_cpulist(text: str) -> list[int]:
     """
     cpus = sorted(set(parse_integers(text)))
     if cpus and cpus[-1] > MAX_CPU:
-        raise BadValueError(f"CPU {cpus[-1]} in `{shown(text)}` does not exist", f"the maximum is {MAX_CPU}")
+        raise BadValueError(f"CPU {cpus[-1]} in `{clip(text)}` does not exist", f"the maximum is {MAX_CPU}")
     return cpus
 
 

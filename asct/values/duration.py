@@ -12,7 +12,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Final
 
-from asct.values.error import BadValueError, shown
+from asct.values.error import BadValueError, clip
 
 MAX_DURATION: Final = 1e9
 """The longest duration, in seconds (about 31 years)."""
@@ -43,12 +43,12 @@ def parse_duration(value: object) -> float:
     duration.
     """
     if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise BadValueError(f"`{shown(value)}` is not a duration", _HINT)
+        raise BadValueError(f"`{clip(value)}` is not a duration", _HINT)
     if isinstance(value, str):
-        return _bounded(_read(value), shown(value))
+        return _bounded(_read(value), clip(value))
     if isinstance(value, float) and not math.isfinite(value):
         raise BadValueError(f"`{value}` is not a duration", _HINT)
-    return _bounded(value, shown(value))
+    return _bounded(value, clip(value))
 
 
 def require_unit(value: object) -> None:
@@ -56,7 +56,7 @@ def require_unit(value: object) -> None:
     that shows the number with units.
     """
     if isinstance(value, int | float) and not isinstance(value, bool) and value != 0:
-        text = shown(value)
+        text = clip(value)
         raise BadValueError(f"`{text}` needs a unit", f"write `{text}s`, `{text}ms` or `{text}m`")
 
 
@@ -71,16 +71,16 @@ def _bounded(seconds: float, text: str) -> float:
 def _read(text: str) -> float:
     """Return the sum of the parts. Only the sum is rounded, not each part."""
     if len(text) > _LONGEST or not text.strip():
-        raise BadValueError(f"`{shown(text)}` is not a duration", _HINT)
+        raise BadValueError(f"`{clip(text)}` is not a duration", _HINT)
     total, position, last = Fraction(0), 0, Fraction(10**9)
     while position < len(text):
         found = _PART.match(text, position)
         if found is None or (not found[2] and found.end() < len(text)):  # adding a unit does not make `3:1` valid
-            raise BadValueError(f"`{shown(text)}` is not a duration", _HINT)
+            raise BadValueError(f"`{clip(text)}` is not a duration", _HINT)
         number, unit = found.groups()
         factor = _factor(text.strip(), number, unit)
         if factor >= last:
-            raise BadValueError(f"units out of order in `{shown(text)}`", "start with the largest unit: `1h30m`")
+            raise BadValueError(f"units out of order in `{clip(text)}`", "start with the largest unit: `1h30m`")
         total, position, last = total + Fraction(number) * factor, found.end(), factor
     return float(total)
 
@@ -91,11 +91,11 @@ def _factor(text: str, number: str, unit: str) -> Fraction:
     if not unit:
         if text == number and Fraction(number) == 0:
             return Fraction(1)
-        raise BadValueError(f"`{shown(text)}` needs a unit", f"write `{text}s`, `{text}ms` or `{text}m`")
+        raise BadValueError(f"`{clip(text)}` needs a unit", f"write `{text}s`, `{text}ms` or `{text}m`")
     known = next((name for name in _UNITS if name == unit.lower() or unit.lower().startswith(name + "in")), None)
     known = known or _WORDS.get(unit.lower().removesuffix("s"))
     hint = f"did you mean `{number}{known}`?" if known else "units are w, d, h, m, s, ms, us, ns"
-    raise BadValueError(f"unknown unit `{shown(unit)}` in `{shown(text)}`", hint)
+    raise BadValueError(f"unknown unit `{clip(unit)}` in `{clip(text)}`", hint)
 
 
 def format_duration(seconds: float) -> str:

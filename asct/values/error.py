@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from asct.values.text import printable
 
-_SHOWN = 40
+_LONGEST = 40
 
 
 class BadValueError(ValueError):
@@ -21,6 +21,6 @@ class BadValueError(ValueError):
         super().__init__("; ".join(part for part in (message, label, hint) if part))
 
 
-def shown(value: object) -> str:
+def clip(value: object) -> str:
     """Return a value as text for messages: at most 40 characters on one line, without control characters."""
-    return printable(value if isinstance(value, str) else repr(value)[: _SHOWN * 2], _SHOWN)
+    return printable(value if isinstance(value, str) else repr(value)[: _LONGEST * 2], _LONGEST)

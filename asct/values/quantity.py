@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final
 
-from asct.values.error import BadValueError, shown
+from asct.values.error import BadValueError, clip
 from asct.values.size import parse_size
 
 _NUMBER: Final = re.compile(r"\s*([+-]?[0-9]{1,30}(?:\.[0-9]{1,30})?(?:[eE][+-]?[0-9]{1,3})?)\s*(\S*(?: ?\S+)?)\s*")
@@ -67,14 +67,14 @@ def parse_quantity(text: object, unit: str) -> float:
         return float(parse_size(source_text))
     found = _NUMBER.fullmatch(source_text) if source_text is not None and len(source_text) <= _LONGEST else None
     if found is None:
-        raise BadValueError(f"`{shown(text)}` is not a quantity", f"write a number and a unit: `{_EXAMPLE[unit]}`")
+        raise BadValueError(f"`{clip(text)}` is not a quantity", f"write a number and a unit: `{_EXAMPLE[unit]}`")
     number, suffix = found.groups()
     if _spelt(suffix) not in known:
-        raise _wrong_unit(shown(source_text), number, suffix, unit)
+        raise _wrong_unit(clip(source_text), number, suffix, unit)
     try:
         return float(Fraction(number) * known[_spelt(suffix)])
     except OverflowError:
-        raise BadValueError(f"`{shown(source_text)}` is too large", "write a number below 1e308") from None
+        raise BadValueError(f"`{clip(source_text)}` is too large", "write a number below 1e308") from None
 
 
 def is_quantity(text: object) -> bool:
@@ -113,7 +113,7 @@ def _wrong_unit(text: str, number: str, suffix: str, unit: str) -> BadValueError
         other = "B"
     if other:
         return BadValueError(f"`{text}` is in {_named(other)}, not in {_named(unit)}", fitting)
-    return BadValueError(f"unknown unit `{shown(suffix)}` in `{text}`", fitting)
+    return BadValueError(f"unknown unit `{clip(suffix)}` in `{text}`", fitting)
 
 
 def _is_size(text: str) -> bool:
@@ -141,7 +141,7 @@ def parse_count(value: object) -> int | float:
         return value
     found = _COUNT.fullmatch(value) if isinstance(value, str) and len(value) <= _LONGEST else None
     if found is None:
-        raise BadValueError(f"`{shown(value)}` is not a count", "write a number, optionally with k, M, G or T: `550k`")
+        raise BadValueError(f"`{clip(value)}` is not a count", "write a number, optionally with k, M, G or T: `550k`")
     exact = Fraction(found.group(1)) * _SI[found.group(2)]
     return exact.numerator if exact.denominator == 1 else float(exact)
 

@@ -10,7 +10,7 @@ import re
 from fractions import Fraction
 from typing import Final
 
-from asct.values.error import BadValueError, shown
+from asct.values.error import BadValueError, clip
 
 MAX_SIZE: Final = 2**63 - 1
 """The largest size, in bytes, which is the limit of off_t."""
@@ -43,18 +43,18 @@ def parse_size(value: object) -> int:
     """
     if isinstance(value, bool) or not isinstance(value, int | str):
         raise BadValueError(
-            f"`{shown(value)}` is not a size", "write a whole number of bytes, or a number with a unit: `64KiB`"
+            f"`{clip(value)}` is not a size", "write a whole number of bytes, or a number with a unit: `64KiB`"
         )
     if isinstance(value, int):
-        return _bounded(value, shown(value))
+        return _bounded(value, clip(value))
     found = _PATTERN.fullmatch(value) if len(value) <= _LONGEST else None
     if found is None:
-        raise BadValueError(f"`{shown(value)}` is not a size", "write a number and a unit: `64KiB`, `4K`, `10GB`")
+        raise BadValueError(f"`{clip(value)}` is not a size", "write a number and a unit: `64KiB`, `4K`, `10GB`")
     number, unit = found.groups()
     exact = Fraction(number) * _factor(number, unit)
     if exact.denominator != 1:
-        raise BadValueError(f"`{shown(value)}` is not a whole number of bytes", f"the nearest size is `{round(exact)}`")
-    return _bounded(exact.numerator, shown(value))
+        raise BadValueError(f"`{clip(value)}` is not a whole number of bytes", f"the nearest size is `{round(exact)}`")
+    return _bounded(exact.numerator, clip(value))
 
 
 def _bounded(number: int, text: str) -> int:
@@ -81,7 +81,7 @@ def _factor(number: str, unit: str) -> int:
     spellings = {known.lower(): known for known in _UNITS if known.endswith("B")} | {"kb": "kB"}
     known = spellings.get(unit.lower())
     hint = f"did you mean `{number}{known}`?" if known else "units are B, K = KiB, kB, M = MiB, MB, G, GB, T, TB, P, PB"
-    raise BadValueError(f"unknown unit `{shown(unit)}` in size `{shown(number + unit)}`", hint)
+    raise BadValueError(f"unknown unit `{clip(unit)}` in size `{clip(number + unit)}`", hint)
 
 
 def _grouped(number: Fraction) -> str:

@@ -24,7 +24,7 @@ from asct.analysis.diff.arm_tables import misfit
 from asct.analysis.grid import plain
 from asct.diagnostics.model import Diagnostic
 from asct.store.documents import inside, parse_object, read_text, store_error, unreadable
-from asct.values.error import shown
+from asct.values.error import clip
 from asct.values.grouping import shortened
 
 MANIFEST: Final = "asct.json"
@@ -135,14 +135,14 @@ def _supported(version: object, place: str) -> str:
     """Return the version after checking it. Raises StoreError (E531)."""
     match = _VERSION.fullmatch(version) if isinstance(version, str) else None
     if match is None:
-        raise store_error("E531", f"{place}: `{shown(version)}` is not a version of ASCT", "restore it from a backup")
+        raise store_error("E531", f"{place}: `{clip(version)}` is not a version of ASCT", "restore it from a backup")
     number = int(match[1]), int(match[2])
     if number < _OLDEST:
         hint = "measure again with ASCT 0.5 or 0.6, or with asct"
-        raise store_error("E531", f"{place}: ASCT {shown(version)} is too old: asct reads ASCT 0.5 and 0.6", hint)
+        raise store_error("E531", f"{place}: ASCT {clip(version)} is too old: asct reads ASCT 0.5 and 0.6", hint)
     if number > _NEWEST:
         hint = "use a newer asct version, or measure again with ASCT 0.6 or with asct"
-        raise store_error("E531", f"{place}: ASCT {shown(version)} is too new: asct reads ASCT 0.5 and 0.6", hint)
+        raise store_error("E531", f"{place}: ASCT {clip(version)} is too new: asct reads ASCT 0.5 and 0.6", hint)
     return match[0]
 
 
@@ -152,7 +152,7 @@ def _older(manifest: Mapping[str, Any], place: str) -> Iterator[tuple[str, ArmRe
     if not isinstance(raw, dict) or not isinstance(flat, dict):
         raise misfit(f"{place}: `{'diff' if isinstance(raw, dict) else 'raw'}` is not an object")
     for name, entry in raw.items():
-        where = f"{place}: raw.{shown(name)}"
+        where = f"{place}: raw.{clip(name)}"
         whole = entry if isinstance(entry, dict) and "raw_result" in entry else {"raw_result": entry}
         data, metadata = whole["raw_result"], whole.get("metadata")
         if isinstance(data, str):
@@ -230,10 +230,10 @@ def _note_gaps(folder: ArmFolder) -> None:
     lacking = [name for name in requested if name not in folder.results]
     lacking += [name for name, result in folder.results.items() if result.data is None and name in RECIPES]
     if lacking:
-        folder.gaps.append(f"has no results for {shortened([shown(name) for name in lacking], _MOST_NAMES)}")
+        folder.gaps.append(f"has no results for {shortened([clip(name) for name in lacking], _MOST_NAMES)}")
     if folder.option("dev_mode") == "True":
         folder.gaps.append("contains ASCT's sample data instead of measurements (`--dev-mode`)")
-    strange = [shown(name) for name in folder.results if name not in known]
+    strange = [clip(name) for name in folder.results if name not in known]
     if strange:
         folder.note(f"asct does not know the recipes {shortened(strange, _MOST_NAMES)}, so they are not compared")
     other = [name for name in folder.results if NOT_COMPARED.get(name)]

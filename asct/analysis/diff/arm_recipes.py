@@ -17,7 +17,7 @@ from typing import Any, Final
 from asct.analysis.diff.arm_tables import ArmTable, misfit, table_of
 from asct.sdk.metric import Better
 from asct.sdk.record import Scalar
-from asct.values.error import shown
+from asct.values.error import clip
 from asct.values.grouping import grouped
 
 _TICKS: Final = "ASCT counts ticks of a timer with a constant frequency, not core cycles"
@@ -155,7 +155,7 @@ def _matrix(recipe: ArmRecipe) -> Iterator[tuple[dict[str, Scalar], float]]:
 def _node(label: str, table: ArmTable) -> int:
     found = _NODE.fullmatch(label)
     if found is None:
-        raise misfit(f"{table.place}: `{shown(label)}` is not the name of a node")
+        raise misfit(f"{table.place}: `{clip(label)}` is not the name of a node")
     return int(found[1])
 
 
@@ -242,7 +242,7 @@ def _step(axis: str, label: str, table: ArmTable) -> Scalar:
         return label
     found = _SIZE.fullmatch(label)
     if found is None or (axis != "block_size" and not label.isdecimal()):
-        raise misfit(f"{table.place}: the row label `{shown(label)}` is not a valid {axis}")
+        raise misfit(f"{table.place}: the row label `{clip(label)}` is not a valid {axis}")
     factor: int = 1024 ** " KMGT".index(found[2] or " ")
     return round(float(found[1]) * factor)
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from asct.errors import StoreError
 from asct.store.documents import store_error
-from asct.values.error import shown
+from asct.values.error import clip
 
 _LARGEST: Final = 1e30
 """A number that is larger than any measured value. Unlike the largest floating-point number, it can be converted to any
@@ -52,7 +52,7 @@ class ArmTable:
         """Return the number in a cell, or None if it has no value. Raises StoreError (E530) for anything else."""
         cell = self.columns.get(column, {}).get(row)
         if cell is not None and (isinstance(cell, bool) or not isinstance(cell, int | float)):
-            raise misfit(f"{self.place}: row `{shown(row)}`, column `{shown(column)}`: `{shown(cell)}` is not a number")
+            raise misfit(f"{self.place}: row `{clip(row)}`, column `{clip(column)}`: `{clip(cell)}` is not a number")
         try:
             value = math.nan if cell is None else float(cell)
         except OverflowError:
@@ -66,14 +66,14 @@ class ArmTable:
         """Return the number in a cell as an integer, or None if it has no value. Raises StoreError (E530)."""
         value = self.number(row, column)
         if value is not None and not value.is_integer():
-            raise misfit(f"{self.place}: row `{shown(row)}`, column `{shown(column)}`: {value} is not a whole number")
+            raise misfit(f"{self.place}: row `{clip(row)}`, column `{clip(column)}`: {value} is not a whole number")
         return None if value is None else int(value)
 
     def text(self, row: str, column: str) -> str | None:
         """Return the text in a cell, or None if it has no value. Raises StoreError (E530)."""
         cell = self.columns.get(column, {}).get(row)
         if cell is not None and not isinstance(cell, str):
-            raise misfit(f"{self.place}: row `{shown(row)}`, column `{shown(column)}`: `{shown(cell)}` is not text")
+            raise misfit(f"{self.place}: row `{clip(row)}`, column `{clip(column)}`: `{clip(cell)}` is not text")
         return cell
 
 

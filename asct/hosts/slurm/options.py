@@ -10,7 +10,7 @@ from typing import Final
 from asct.plan.names import MAX_HOSTS
 from asct.resources import data
 from asct.transports import Option, Transport
-from asct.values.error import BadValueError, shown
+from asct.values.error import BadValueError, clip
 
 _ITEM: Final = re.compile(r"(?:[A-Za-z0-9._-]|\[[0-9,-]+\])+", re.ASCII)
 _PART: Final = re.compile(r"\[([^\]]*)\]|([^\[]+)")
@@ -24,13 +24,13 @@ def nodes_of(text: str) -> list[str]:
     names: list[str] = []
     for item in re.split(r",(?![^\[]*\])", text.strip()):
         if not _ITEM.fullmatch(item):
-            raise BadValueError(f"`{shown(text)}` is not a list of nodes", "write `n1,n2` or `rack[01-16]`")
+            raise BadValueError(f"`{clip(text)}` is not a list of nodes", "write `n1,n2` or `rack[01-16]`")
         parts = [_numbers(text, inside) if inside else [plain] for inside, plain in _PART.findall(item)]
         names += ["".join(chosen) for chosen in itertools.islice(itertools.product(*parts), MAX_HOSTS + 1)]
     if len(names) > MAX_HOSTS:
-        raise BadValueError(f"`{shown(text)}` lists more than {MAX_HOSTS} nodes", "shorten the list")
+        raise BadValueError(f"`{clip(text)}` lists more than {MAX_HOSTS} nodes", "shorten the list")
     if len(set(names)) < len(names):
-        raise BadValueError(f"`{shown(text)}` lists a node twice", "list each node once")
+        raise BadValueError(f"`{clip(text)}` lists a node twice", "list each node once")
     return names
 
 
@@ -41,7 +41,7 @@ def _numbers(text: str, inside: str) -> list[str]:
         match = _NUMBERS.fullmatch(part)
         first, last = (match[1], match[2] or match[1]) if match else ("1", "0")
         if not 0 <= int(last) - int(first) <= MAX_HOSTS:
-            raise BadValueError(f"`{shown(text)}` has an invalid range", "write `rack[01-16]`")
+            raise BadValueError(f"`{clip(text)}` has an invalid range", "write `rack[01-16]`")
         found += [str(number).zfill(len(first)) for number in range(int(first), int(last) + 1)]
     return found
 
@@ -82,7 +82,7 @@ def split(values: Mapping[str, object]) -> list[tuple[str, Mapping[str, str]]]:
     """
     nodelist, nodes = values.get("nodelist"), values.get("nodes")
     if nodes is not None and (isinstance(nodes, bool) or not isinstance(nodes, int) or not 1 <= nodes <= MAX_HOSTS):
-        raise BadValueError(f"`nodes: {shown(nodes)}` is not a valid number of nodes", f"write 1 to {MAX_HOSTS}")
+        raise BadValueError(f"`nodes: {clip(nodes)}` is not a valid number of nodes", f"write 1 to {MAX_HOSTS}")
     if not isinstance(nodelist, str):
         chosen = [str(number) for number in range(1, int(nodes or 0) + 1)]
         return [(one, {}) for one in chosen] if len(chosen) > 1 else []
