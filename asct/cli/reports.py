@@ -84,7 +84,7 @@ def write_pictures(console: Console, view: RunView) -> None:
     """
     from asct.errors import AsctError
     from asct.export import write
-    from asct.store.folders import held
+    from asct.store.folders import hold_lock
     from asct.store.layout import RunLayout
     from asct.values.grouping import grouped
     from asct.values.text import counted
@@ -92,7 +92,7 @@ def write_pictures(console: Console, view: RunView) -> None:
     if not any(job.figures for job in view.jobs):
         return
     try:
-        with held(RunLayout(view.root).lock):
+        with hold_lock(RunLayout(view.root).lock):
             paths = write(view, "png", view.root)
     except AsctError as problem:
         console.diagnostics([replace(item, severity="warning") for item in problem.diagnostics])

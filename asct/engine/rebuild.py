@@ -26,7 +26,7 @@ from asct.sdk.step import Output, Step, Tool
 from asct.store.checksums import changed_file, content, read_sums, scan, sums_text, text_checksum
 from asct.store.documents import inside, read_text
 from asct.store.files import write_atomic
-from asct.store.folders import held
+from asct.store.folders import hold_lock
 from asct.store.layout import RepeatKey, repeat_key
 from asct.store.model import VALUED, CommandDocument, JobEntry, Status
 from asct.store.reader import StoredRun, parsed
@@ -282,7 +282,7 @@ def rebuild(stored: StoredRun, catalog: Catalog) -> RepeatSurvey:
     Raises StoreError if the journal cannot be read or is incomplete, or if the run cannot be written. Raises
     SafetyError if the run is locked.
     """
-    with held(stored.layout.lock):
+    with hold_lock(stored.layout.lock):
         _require_ends(stored)
         found = survey(stored, catalog)
         path, sums = stored.layout.records, stored.layout.sums

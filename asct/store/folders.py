@@ -255,7 +255,7 @@ def locked(root: Path, holder: str, hint: str = _WAIT) -> SafetyError:
 
 
 @contextmanager
-def held(path: Path, hint: str = _WAIT) -> Iterator[None]:
+def hold_lock(path: Path, hint: str = _WAIT) -> Iterator[None]:
     """Hold the lock of a completed run while it is changed. Raises SafetyError (E504, with `hint`) and StoreError."""
     lock = RunLock(path)
     lock.take(hint)

@@ -9,7 +9,7 @@ from typing import Final
 from asct.store.checksums import scan, text_checksum
 from asct.store.documents import load, read_text
 from asct.store.files import clear_unfinished, write_atomic
-from asct.store.folders import held, lock_holder, locked
+from asct.store.folders import hold_lock, lock_holder, locked
 from asct.store.reader import PARTS, StoredRun
 from asct.store.writer import by_line
 
@@ -33,7 +33,7 @@ def migrate(stored: StoredRun) -> int:
         raise locked(layout.root, holder)
     if not _migrated(stored):
         return 0
-    with held(layout.lock):
+    with hold_lock(layout.lock):
         clear_unfinished(layout.root)
         texts = _migrated(stored)
         for path, text in texts.items():

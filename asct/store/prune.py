@@ -15,7 +15,7 @@ from asct.store.checksums import scan
 from asct.store.documents import unreadable
 from asct.store.files import reason_of, sync_folder, write_error
 from asct.store.find import label_links, run_folders
-from asct.store.folders import held, link_latest
+from asct.store.folders import hold_lock, link_latest
 from asct.store.layout import RUN_ID, RunLayout
 from asct.store.outputs import log_names, occupant
 from asct.store.reader import StoredRun, read_run, real_folders
@@ -59,7 +59,7 @@ def clear_run(folder: Path, unwritten: Callable[[StoredRun], str]) -> None:
     except StoreError as error:
         why = f"contains a run that cannot be read ({error.diagnostics[0].code}), so its files are unknown"
         raise _irreplaceable(folder, why) from error
-    with held(stored.layout.lock):
+    with hold_lock(stored.layout.lock):
         if why := unwritten(stored):
             raise _irreplaceable(folder, why)
         logs = log_names(folder)
@@ -94,7 +94,7 @@ def _remove_run(root: Path) -> None:
     """Delete a run, and move the link `latest` to the newest remaining run. The folder is renamed first, so that the
     tree contains either the whole run or none of it if the process is killed."""
     gone = root.with_name(_DELETED.format(root.name))
-    with held(RunLayout(root).lock):
+    with hold_lock(RunLayout(root).lock):
         _check_unneeded(root)
         with _deleting(root):
             root.rename(gone)

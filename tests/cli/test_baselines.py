@@ -11,7 +11,7 @@ import pytest
 
 from asct.store.accepted import read_acceptances
 from asct.store.files import LineFile
-from asct.store.folders import held
+from asct.store.folders import hold_lock
 from asct.store.layout import RunLayout
 from tests.cli.conftest import Asct
 from tests.export.sample import Sample, write_sample
@@ -66,7 +66,7 @@ def test_values_that_cannot_be_accepted_say_what_to_do_instead(asct: Asct, run: 
 
 def test_a_run_that_another_process_changes_is_not_changed(asct: Asct, run: Path) -> None:
     accepting = ("accept", "latest", "latency-sweep.latency", "--because", "new firmware")
-    with held(RunLayout(run).lock):
+    with hold_lock(RunLayout(run).lock):
         for arguments in (("label", "latest", "golden"), accepting):
             ended = asct("results", *arguments)
             assert (ended.code, ended.out) == (4, "")

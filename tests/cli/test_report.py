@@ -13,7 +13,7 @@ from asct.analysis.compared import comparison_of, sources_of
 from asct.analysis.view import RunView
 from asct.cli.reports import published, view_of
 from asct.export import render
-from asct.store.folders import held
+from asct.store.folders import hold_lock
 from asct.store.layout import RunLayout
 from tests.analysis.test_report_sections import second_run
 from tests.cli.conftest import Asct
@@ -92,7 +92,7 @@ def test_a_redacted_report_says_why_there_is_no_comparison(asct: Asct, run: Path
 
 def test_reports_are_not_written_to_a_run_in_progress(asct: Asct, run: Path, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(run)
-    with held(RunLayout(run).lock):
+    with hold_lock(RunLayout(run).lock):
         for arguments in ((), ("-o", "link")):
             refused = asct("report", *arguments)
             text = " ".join(refused.err.split())

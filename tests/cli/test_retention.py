@@ -15,7 +15,7 @@ import pytest
 from asct.analysis import baseline, retention
 from asct.store import prune
 from asct.store.accepted import accept, acceptance
-from asct.store.folders import held, link_label
+from asct.store.folders import hold_lock, link_label
 from asct.store.layout import RunLayout
 from asct.store.model import HostEntry, JobEntry, Reused, Status
 from asct.store.ownership import record_reports
@@ -172,7 +172,7 @@ def test_a_run_may_refer_to_one_that_started_later(asct: Asct) -> None:
 def test_a_run_in_progress_is_kept(asct: Asct) -> None:
     old = run(50)
     run(40)
-    with held(RunLayout(old).lock):
+    with hold_lock(RunLayout(old).lock):
         assert fates(asct, "--keep", "1", "--yes") == {str(old): "in progress"}
     assert old.exists()
 
@@ -277,7 +277,7 @@ def test_a_run_that_is_in_use_when_it_is_to_be_deleted(asct: Asct, monkeypatch: 
     old = run(50)
     run(40)
     monkeypatch.setattr(retention, "lock_holder", lambda _: "")
-    with held(RunLayout(old).lock):
+    with hold_lock(RunLayout(old).lock):
         assert fates(asct, "--keep", "1", "--yes", code=4) == {str(old): "cannot be deleted"}
     assert old.exists()
 
@@ -416,7 +416,7 @@ def test_migrating_skips_runs_in_progress_and_names_what_is_missing(asct: Asct) 
     status = older / "jobs/h/a/p1/r1/status.json"
     old = {"schema": "asct.status/1", "status": "ok", "point_id": "p1", "repeat": 1, "started_at": "", "elapsed_s": 1}
     status.write_text(json.dumps(old))
-    with held(RunLayout(older).lock):
+    with hold_lock(RunLayout(older).lock):
         ended = asct("results", "migrate")
         assert ended.code == 4 and "E504" in ended.err and str(older) in ended.err
         assert ended.out == "0 runs migrated, 1 already in the current format, 1 skipped\n"

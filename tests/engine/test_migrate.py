@@ -15,7 +15,7 @@ from asct.store import documents
 from asct.store import migrate as migration
 from asct.store.checksums import evidence, sums_text
 from asct.store.files import write_atomic
-from asct.store.folders import held
+from asct.store.folders import hold_lock
 from asct.store.layout import RunLayout
 from asct.store.migrate import migrate
 from asct.store.reader import StoredRun, read_run
@@ -140,6 +140,6 @@ def test_a_run_that_cannot_be_migrated_stays_as_it_is(lab: Lab, name: str, text:
 def test_a_run_in_progress_is_not_touched(lab: Lab) -> None:
     stored = older_run(lab, sealed=True)
     before = texts(stored.layout.root)
-    with held(stored.layout.lock), pytest.raises(SafetyError, match="is writing to this run"):
+    with hold_lock(stored.layout.lock), pytest.raises(SafetyError, match="is writing to this run"):
         migrate(stored)
     assert texts(stored.layout.root) == before

@@ -17,7 +17,7 @@ import pytest
 from asct.analysis.retention import unwritten
 from asct.errors import AsctError, NoSuchRun, SafetyError, StoreError
 from asct.store.files import LineFile, write_atomic
-from asct.store.folders import RunLock, held
+from asct.store.folders import RunLock, hold_lock
 from asct.store.layout import RunLayout, run_id, safe_name
 from asct.store.model import CommandDocument, JobEntry, Status
 from asct.store.ownership import record_reports
@@ -143,7 +143,7 @@ def test_force_removes_nothing_without_a_run_that_can_be_read(tmp_path: Path, te
 def test_force_does_not_remove_a_run_in_progress(tmp_path: Path) -> None:
     folder = tmp_path / "data"
     written(folder)
-    with held(RunLayout(folder).lock):
+    with hold_lock(RunLayout(folder).lock):
         refused(folder, "E504")
 
 

@@ -50,7 +50,7 @@ def fio(options: GlobalOptions, files: tuple[str, ...], **values: Any) -> int:
     from asct.engine.imports import ImportTarget, import_results
     from asct.export import write_all
     from asct.registry import installed
-    from asct.store.folders import held
+    from asct.store.folders import hold_lock
     from asct.store.layout import RunLayout
 
     repeats, versions = _read(options, files)
@@ -69,7 +69,7 @@ def fio(options: GlobalOptions, files: tuple[str, ...], **values: Any) -> int:
     run = import_results(repeats, benchmark, target)
     root = RunLayout(results / run.plan / run.run).root
     view = view_of(root)
-    with held(RunLayout(root).lock):
+    with hold_lock(RunLayout(root).lock):
         paths_by_format = write_all(view, ("html", "markdown"), root)
     reports = {name: paths[0] for name, paths in paths_by_format.items()}
     stored = view.run

@@ -50,7 +50,7 @@ def command(options: GlobalOptions, runs: tuple[str, ...], names: tuple[str, ...
     from asct.cli.files import output_folder
     from asct.cli.reports import print_tables, published
     from asct.store.find import open_run
-    from asct.store.folders import held
+    from asct.store.folders import hold_lock
 
     bundle, redact, folder = values["bundle"], values["redact"], values["output_dir"]
     printed = names == ("stdout",) and folder is None and not options.json and not bundle
@@ -73,7 +73,7 @@ def command(options: GlobalOptions, runs: tuple[str, ...], names: tuple[str, ...
         if folder and len(runs) > 1:
             target /= stored.run.run if redact else root.name
         inside = not (printed or bundle) and target.resolve() == root.resolve()
-        lock = held(stored.layout.lock, _ELSEWHERE) if inside else nullcontext()
+        lock = hold_lock(stored.layout.lock, _ELSEWHERE) if inside else nullcontext()
         with lock, published(root, redact=redact) as view:
             if printed:
                 print_tables(options.console, view)

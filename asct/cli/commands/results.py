@@ -233,7 +233,7 @@ def label_(options: GlobalOptions, run: str, label: str, results: str) -> int:
     have a label.
     """
     from asct.analysis.baseline import unfit
-    from asct.store.folders import check_label, held, link_label
+    from asct.store.folders import check_label, hold_lock, link_label
 
     check_label(label)  # before the lock file is created
     stored = _open_for_baseline(results, run)
@@ -241,7 +241,7 @@ def label_(options: GlobalOptions, run: str, label: str, results: str) -> int:
     if fault:
         accepting = "label another run, or use `asct results accept` to make an intended change the baseline"
         raise _no_baseline(stored, f"it {fault}", _completing(stored) or accepting)
-    with held(stored.layout.lock):  # while the lock is held, `prune` cannot delete the run
+    with hold_lock(stored.layout.lock):  # while the lock is held, `prune` cannot delete the run
         link = link_label(stored.layout.root, label)
     document = {"schema": "asct.label/1", "label": label, "run": str(stored.layout.root)}
     _show(options, document, f"{link}: {stored.layout.root.name}")
@@ -261,7 +261,7 @@ def accept_(options: GlobalOptions, run: str, metric: str, because: str, results
     """
     from asct.analysis.baseline import acceptable
     from asct.store.accepted import accept, acceptance
-    from asct.store.folders import held
+    from asct.store.folders import hold_lock
 
     if not because.strip():
         raise click.BadParameter("the reason is empty", param_hint="--because")
@@ -276,7 +276,7 @@ def accept_(options: GlobalOptions, run: str, metric: str, because: str, results
             else did_you_mean(metric, map(".".join, known), f"`asct results show {run}` lists the metrics")
         )
         raise _no_baseline(stored, fault, _completing(stored) or hint)
-    with held(stored.layout.lock):  # while the lock is held, `prune` cannot delete the run (as in `label`)
+    with hold_lock(stored.layout.lock):  # while the lock is held, `prune` cannot delete the run (as in `label`)
         accept(stored.layout.root.parent, item)
     _show(options, item.model_dump(mode="json", by_alias=True), f"{metric}: accepted from {stored.layout.root}")
     return 0
@@ -350,8 +350,8 @@ def prune_(
     sizes = {old.root: disk_usage(old.root) for old in reversed(found)}
     failed: dict[Path, AsctError] = {old.root: StoreError(*old.item.findings) for old in found if old.item.run is None}
     if delete:
-        failed |= remove_runs(Path(results), [old.root for old in found if not old.kept])
-    reasons = {old.root: old.kept or "cannot be deleted" for old in found if old.kept or old.root in failed}
+        failed |= remove_runs(Path(results), [old.root for old in found if not old.why_kept])
+    reasons = {old.root: old.why_kept or "cannot be deleted" for old in found if old.why_kept or old.root in failed}
     freed = sum(size for root, size in sizes.items() if root not in reasons)
     if options.json:
         rows = [{"path": str(root), "bytes": size, "kept": reasons.get(root)} for root, size in sizes.items()]

@@ -111,11 +111,11 @@ def _print_results(options: GlobalOptions, view: RunView, form: str) -> None:
     """Print the tables, or write the files of the requested format."""
     from asct.cli.reports import print_tables
     from asct.export import write_all
-    from asct.store.folders import held
+    from asct.store.folders import hold_lock
     from asct.store.layout import RunLayout
 
     if form != "stdout":
-        with held(RunLayout(view.root).lock):
+        with hold_lock(RunLayout(view.root).lock):
             paths = write_all(view, (form,), view.root)
         for path in paths[form]:
             options.console.line(str(path))
