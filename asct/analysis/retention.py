@@ -33,7 +33,7 @@ _MENTIONED: Final = re.compile(r"\b\d{8}[0-9TZa-f-]*")
 
 @dataclass(frozen=True, slots=True)
 class OldRun:
-    """A run that is old enough to be deleted. `why_kept` is the reason why the run must be kept nevertheless, or an empty
+    """A run that is old enough to be deleted. `why_kept` is the reason to keep the run nevertheless, or an empty
     string if it may be deleted."""
 
     item: ListedRun
