@@ -144,7 +144,7 @@ def test_a_job_file_becomes_the_one_that_fio_reads(tmp_path: Path) -> None:
         ("[a]\nio_size=1g", "`io_size`, which applies to all sections"),
         (
             "[a]\nioengine=external:/tmp/x.so",
-            "line 2: `ioengine`: `external:/tmp/x.so` is not a valid value; write one of `auto`, ",
+            "line 2: `ioengine`: `external:/tmp/x.so` is not a valid value; write one of `auto`",
         ),
         ("[a]\nioengine=exec", "line 2: `ioengine`: `exec` is not a valid value"),
         ("[a]\nbs=many", "line 2: `bs`: `many` is not a size"),
