@@ -153,7 +153,7 @@ def find_baseline(name: str, current: Path, catalog: Catalog) -> Baseline:
         if name == LATEST:
             stored, why = newest_fit(before), NEWEST
         else:
-            stored, why = _named(name, current.parent, now.run.plan, current), f"named `{name}` in the plan"
+            stored, why = _run_by_name(name, current.parent, now.run.plan, current), f"named `{name}` in the plan"
         if stored is None:
             return Baseline(problem=f"{current.parent} contains no earlier run that can serve as the baseline")
         if stored.layout.root.resolve() == current.resolve():
@@ -194,7 +194,7 @@ def absent(name: str, results: Path, plan: str) -> str:
     always be used, because the first run of a plan has nothing to be compared with."""
     try:
         if name != LATEST:
-            _named(name, results / plan, plan)
+            _run_by_name(name, results / plan, plan)
     except StoreError as error:
         return _problem(name, error)
     return ""
@@ -207,7 +207,7 @@ def _problem(name: str, error: StoreError) -> str:
     )
 
 
-def _named(name: str, runs: Path, plan: str, current: Path | None = None) -> StoredRun:
+def _run_by_name(name: str, runs: Path, plan: str, current: Path | None = None) -> StoredRun:
     """Return the run with this label, id or path, for a plan whose runs are in the folder `runs`. Raises StoreError,
     with the code E522 if the run cannot be a baseline of the plan. The run in the folder `current` is exempt from this
     check."""

@@ -27,9 +27,9 @@ class CiJob:
         """Return the path of a file relative to the checkout, because CI servers link only to files in the
         repository. The path of a file outside the checkout is returned unchanged."""
         file = plain(file)
-        whole, root = Path(os.path.normpath(Path.cwd() / file)), os.path.realpath(self.checkout)
-        inside = self.checkout and file and whole.is_relative_to(root)
-        return whole.relative_to(root).as_posix() if inside else file
+        path, root = Path(os.path.normpath(Path.cwd() / file)), os.path.realpath(self.checkout)
+        inside = self.checkout and file and path.is_relative_to(root)
+        return path.relative_to(root).as_posix() if inside else file
 
 
 def ci_job(environ: Mapping[str, str] = os.environ) -> CiJob:

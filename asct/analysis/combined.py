@@ -95,8 +95,8 @@ def markers_of(charts: Sequence[tuple[str, Chart]]) -> tuple[Marker, ...]:
     """
     same: dict[tuple[str, str, int], list[Marker]] = {}
     for _, figure in charts:
-        named = grouped(figure.markers if isinstance(figure, Line) else (), lambda marker: (marker.name, marker.kind))
-        for (name, kind), markers in named.items():
+        groups = grouped(figure.markers if isinstance(figure, Line) else (), lambda marker: (marker.name, marker.kind))
+        for (name, kind), markers in groups.items():
             for occurrence, marker in enumerate(markers):
                 same.setdefault((name, kind, occurrence), []).append(marker)
     found = []
@@ -124,10 +124,10 @@ def rated_of(charts: Sequence[tuple[str, Chart]]) -> tuple[Rated, ...]:
 def _owned(figure: Figure, host: str, several: bool) -> Figure:
     """Add the name of the host to every series of `figure` and, if there are several hosts, to its title and slug."""
     if isinstance(figure, Heatmap):
-        owned: Figure = replace(figure, host=host)
+        result: Figure = replace(figure, host=host)
     else:
-        owned = replace(figure, series=tuple(replace(item, host=host) for item in figure.series))
-    return replace(owned, title=f"{figure.title}, {host}", slug=f"{figure.slug}-{slug(host)}") if several else owned
+        result = replace(figure, series=tuple(replace(item, host=host) for item in figure.series))
+    return replace(result, title=f"{figure.title}, {host}", slug=f"{figure.slug}-{slug(host)}") if several else result
 
 
 def figure_grid(figure: Figure) -> TextTable | None:

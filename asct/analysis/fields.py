@@ -168,7 +168,7 @@ def _of_entries(
     for names, side in zip(known, sides, strict=True):
         alone = [name for name in names if name not in both]
         if alone:
-            yield f"{start}{len(alone)} only in {side}: {_named(alone)}"
+            yield f"{start}{len(alone)} only in {side}: {_name_list(alone)}"
     either = {*known[0], *known[1]}
     placed = ((*_entry(one.field[len(path) + 1 :], either), one) for one in found)
     for leaf, group in grouped((item for item in placed if item[0] in both), lambda item: item[1]).items():
@@ -195,13 +195,13 @@ def _of_fields(found: Sequence[Difference], title: str, label: str, sides: tuple
     for some, folds, side in zip(only, many, sides, strict=True):
         if folds:
             names = [one.field.removeprefix(f"{title}.").removeprefix(f"{label}.") for one in some]
-            yield f"{label}: {len(some)} known only for {side}: {_named(names)}"
+            yield f"{label}: {len(some)} known only for {side}: {_name_list(names)}"
     for one in found:
         if not (many[0] and one.other is None) and not (many[1] and one.base is None):
             yield f"{one.field.removeprefix(f'{title}.')}: {_values(one)}"
 
 
-def _named(names: Sequence[str]) -> str:
+def _name_list(names: Sequence[str]) -> str:
     if all(name.isdecimal() and len(name) < 6 for name in names):
         return format_cpulist(int(name) for name in names)
     return shortened(names, _MOST_NAMED)
@@ -212,7 +212,7 @@ def _values(one: Difference) -> str:
     old, late = dict.fromkeys(before), dict.fromkeys(after)
     gone, new = [word for word in old if word not in late], [word for word in late if word not in old]
     if min(len(before), len(after)) > _MANY_WORDS and (gone or new):
-        return ", ".join(f"{word} {_named(words)}" for word, words in (("without", gone), ("with", new)) if words)
+        return ", ".join(f"{word} {_name_list(words)}" for word, words in (("without", gone), ("with", new)) if words)
     return f"{_value(one.base)} -> {_value(one.other)}"
 
 

@@ -40,10 +40,10 @@ class RunHardware:
     def _targets(self, place: MetricGroup) -> Sequence[str]:
         """Return the files and devices that a point measures, or the work folder if it uses a temporary file."""
         job = self._jobs.get((place.host, place.id), {"settings": {}})
-        named = {**job["settings"], **place.at}.get("file_names")
-        if not isinstance(named, list):
+        paths = {**job["settings"], **place.at}.get("file_names")
+        if not isinstance(paths, list):
             return ()
-        return [str(path) for path in named] or [self._work_folders.get(place.host, "")]
+        return [str(path) for path in paths] or [self._work_folders.get(place.host, "")]
 
     @cached_property
     def _jobs(self) -> dict[tuple[str, str], Mapping[str, Any]]:

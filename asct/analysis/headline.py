@@ -120,15 +120,15 @@ def headlines(job: JobView) -> list[HeadlineMetric]:
 def _of_metric(job: JobView, metric: Metric, places: Sequence[MetricGroup]) -> list[HeadlineMetric]:
     by_level = [place for place in places if "level" in place.record.coords]
     if 0 < len(by_level) <= _MOST_LEVELS:
-        named = _named(metric)
+        name = _metric_name(metric)
         return [
-            _headline(job, metric, place, f"{place.at['level']} {named}", _where(job, place, by_level, {"level"}))
+            _headline(job, metric, place, f"{place.at['level']} {name}", _at_text(job, place, by_level, {"level"}))
             for place in by_level
         ]
     if len(places) == 1:
-        return [_headline(job, metric, places[0], _named(metric).capitalize(), "")]
+        return [_headline(job, metric, places[0], _metric_name(metric).capitalize(), "")]
     word = "Lowest" if metric.better == "lower" else "Highest"
-    return [_of_best(job, metric, places, f"{word} {_named(metric)}")]
+    return [_of_best(job, metric, places, f"{word} {_metric_name(metric)}")]
 
 
 def _of_best(job: JobView, metric: Metric, places: Sequence[MetricGroup], label: str) -> HeadlineMetric:
@@ -139,10 +139,10 @@ def _of_best(job: JobView, metric: Metric, places: Sequence[MetricGroup], label:
         return HeadlineMetric(job.entry.host, job.entry.id, label, "none", "", detail, doubts=("invalid",), number=None)
     pick = min if metric.better == "lower" else max
     best = pick(valid or places, key=lambda place: place.value)
-    return _headline(job, metric, best, label, _where(job, best, places))
+    return _headline(job, metric, best, label, _at_text(job, best, places))
 
 
-def _where(job: JobView, chosen: MetricGroup, places: Sequence[MetricGroup], excluded: Collection[str] = ()) -> str:
+def _at_text(job: JobView, chosen: MetricGroup, places: Sequence[MetricGroup], excluded: Collection[str] = ()) -> str:
     """Return the coordinates that distinguish `chosen` from the other groups, excluding those whose names are in
     `excluded`."""
     coordinates = {
@@ -153,17 +153,17 @@ def _where(job: JobView, chosen: MetricGroup, places: Sequence[MetricGroup], exc
     return f"at {coordinates_text(coordinates, sizes_of(job.benchmark)).replace('_', ' ')}" if coordinates else ""
 
 
-def _named(metric: Metric) -> str:
+def _metric_name(metric: Metric) -> str:
     name = metric.name.replace("_", " ")
     return "IOPS" if name == "iops" else name
 
 
-def _headline(job: JobView, metric: Metric, place: MetricGroup, label: str, where: str) -> HeadlineMetric:
+def _headline(job: JobView, metric: Metric, place: MetricGroup, label: str, at: str) -> HeadlineMetric:
     number, unit = _number(place, metric.unit)
     flag_texts = [text for flag, text in _FLAG_TEXTS.items() if any(flag in record.flags for record in place.records)]
     doubts = [text for text in (_doubt(place), _host_doubt(job, place), *_disagreeing(place), *flag_texts) if text]
     return HeadlineMetric(
-        job.entry.host, job.entry.id, label, number, unit, where, _spread(place), _count(place, metric), tuple(doubts),
+        job.entry.host, job.entry.id, label, number, unit, at, _spread(place), _count(place, metric), tuple(doubts),
         place.value, place,
     )  # fmt: skip
 

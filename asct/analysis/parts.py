@@ -114,8 +114,8 @@ def _doubts(part: HostPart) -> list[str]:
 def _failures(part: HostPart) -> Iterable[str]:
     for failure in part.failures:
         message = f"{escape(failure.status)} ({escape(failure.label)}): {prose(failure.message)}"
-        where = f" ({code(failure.folder)})" if failure.folder else ""
-        yield f"- {SIGNS[failure.tone]} {message}{where}"
+        folder = f" ({code(failure.folder)})" if failure.folder else ""
+        yield f"- {SIGNS[failure.tone]} {message}{folder}"
     if part.failures_left:
         yield f"- and {part.failures_left} more"
     if part.failures:

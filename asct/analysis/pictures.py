@@ -29,16 +29,16 @@ def pictures(view: RunView) -> dict[str, Figure]:
     declared = {plain(job.entry.id): job.benchmark.pictures for job in view.jobs if job.benchmark is not None}
     entries = Counter(section.benchmark for section in sections)
     folders = distinct((section.slug for section in sections), _FOLDERS)
-    named = [
+    pairs = [
         (_name(figure, section, folder, declared.get(section.id, {}), entries[section.benchmark] > 1), figure)
         for section, folder in zip(sections, folders, strict=True)
         for figure in section.figures
     ]
-    if not named:
+    if not pairs:
         hint = "`asct results show` lists what was measured, and why the rest was not"
         raise UsageError(Diagnostic("E711", f"{view.root}: the run has no figures to draw", hint=hint))
-    names = distinct(name for name, _ in named)
-    return dict(zip(names, (figure for _, figure in named), strict=True))
+    names = distinct(name for name, _ in pairs)
+    return dict(zip(names, (figure for _, figure in pairs), strict=True))
 
 
 def source(view: RunView) -> str:

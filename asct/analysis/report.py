@@ -121,8 +121,8 @@ class ReportSection:
         """The host that is shown next to the median in more figures than any other host, or an empty string if no host
         is shown."""
         charts = (figure for figure in self.figures if not isinstance(figure, Heatmap))
-        named = Counter(host for figure in charts for host in {one.host for one in figure.series} - {MEDIAN})
-        return max(sorted(named), key=lambda host: named[host], default="")
+        counts = Counter(host for figure in charts for host in {one.host for one in figure.series} - {MEDIAN})
+        return max(sorted(counts), key=lambda host: counts[host], default="")
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,8 +261,8 @@ def _host_cards(view: RunView, findings: DisturbanceSummary) -> Iterable[HostCar
         facts, found = view.facts.get(host.name), view.disturbances.get(host.name)
         name = plain(host.name)
         picture = drawing(facts, latencies.get(host.name)) if facts is not None and facts.cpu.logical else ""
-        named = facts.system.hostname or facts.host if facts is not None else ""
-        original = first.setdefault(without_name(picture, named), (name, unique))
+        hostname = facts.system.hostname or facts.host if facts is not None else ""
+        original = first.setdefault(without_name(picture, hostname), (name, unique))
         same = bool(picture) and original != (name, unique)
         yield HostCard(
             name, unique, host.status, plain(host.reason), one_line(host, facts), tuple(host_rows(host, facts)),

@@ -205,7 +205,7 @@ def _regressed(view: RunView) -> Iterator[str]:
     If expectations compare all values that can regress, the runs are not compared again.
     """
     judged = {_identity(item) for item in view.run.verdicts if item.baseline}
-    if all(_identity(group) in judged for group in gather(_directed(view))):
+    if all(_identity(group) in judged for group in gather(_directed_records(view))):
         return
     try:
         found = diff_of(view)
@@ -219,12 +219,12 @@ def _regressed(view: RunView) -> Iterator[str]:
     ]
     if number := values.count("regressed"):
         others = " without an expectation" if judged else ""
-        named = {item.baseline.run for item in view.run.verdicts if item.baseline} == {diff.base.name}
-        base = "the baseline" if named else f"{diff.base.name} ({why})"
+        is_baseline = {item.baseline.run for item in view.run.verdicts if item.baseline} == {diff.base.name}
+        base = "the baseline" if is_baseline else f"{diff.base.name} ({why})"
         yield plain(f"{share(number, len(values), 'value')}{others} regressed relative to {base}")
 
 
-def _directed(view: RunView) -> Iterator[Record]:
+def _directed_records(view: RunView) -> Iterator[Record]:
     """Yield the records of the metrics that can regress."""
     ignored = ignored_metrics((record.benchmark for record in view.records), view.catalog) if view.catalog else ()
     for record in view.records:

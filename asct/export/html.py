@@ -259,9 +259,9 @@ def body_rows(grid: TextTable, rows: Sequence[Sequence[TableCell]], stack: bool)
     ]
     lines = []
     for first, *others in rows:
-        named = columns[0].name(first)
+        name_cell = columns[0].name(first)
         lines.append(
-            "".join(("<tr>", named, *(column.cell(one) for column, one in zip(columns[1:], others, strict=True))))
+            "".join(("<tr>", name_cell, *(column.cell(one) for column, one in zip(columns[1:], others, strict=True))))
         )
     return Markup("\n".join(lines))  # noqa: S704 - every part is escaped
 

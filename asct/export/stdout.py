@@ -226,8 +226,8 @@ def _parts(grid: TextTable, width: int) -> list[TextTable]:
 
     blocks: list[list[int]] = [[0]]
     for group in ([index for index in one.columns if index] for one in _groups(grid)):
-        whole, begun = fits([*blocks[-1], *group]), fits([*blocks[-1], *group[:_SEVERAL]])
-        if len(blocks[-1]) > 1 and not (whole or begun) and fits([0, *group]):
+        all_fit, some_fit = fits([*blocks[-1], *group]), fits([*blocks[-1], *group[:_SEVERAL]])
+        if len(blocks[-1]) > 1 and not (all_fit or some_fit) and fits([0, *group]):
             blocks.append([0])
         for index in group:
             if len(blocks[-1]) > 1 and not fits([*blocks[-1], index]):

@@ -75,8 +75,8 @@ def caption(figure: Figure) -> str:
     if isinstance(figure, Line) and not is_category(figure) and len(panels(figure)) > 1:
         lines = _unmentioned([marker.label for marker in sorted(figure.markers, key=lambda one: one.x)], figure.caption)
         bands = _unmentioned([band.label for band in figure.bands], figure.caption)
-        named = ("Vertical lines, from left to right" if len(lines) > 1 else "Vertical line", lines), ("Shaded", bands)
-        parts += [f"{what}: {', '.join(labels)}." for what, labels in named if labels]
+        groups = ("Vertical lines, from left to right" if len(lines) > 1 else "Vertical line", lines), ("Shaded", bands)
+        parts += [f"{what}: {', '.join(labels)}." for what, labels in groups if labels]
     return " ".join(parts)
 
 
@@ -178,8 +178,8 @@ def _vertical_labels(chart: Chart, x: AxisView) -> tuple[list[Json], int]:
 def _first_labels(chart: Chart, first: Panel, x: AxisView, y: AxisView) -> list[Json]:
     """Return the labels of rated values in the first panel. A label is shortened if it does not fit into the panel."""
     rated = tuple(replace(line, label=_fitting(line.label, PANEL_WIDTH)) for line in chart.rated)
-    named = replace(chart, rated=tuple(line for line in rated if line.label))
-    return _horizontal_labels(named, first.series, x, y, (PANEL_WIDTH, PANEL_HEIGHT))
+    labeled = replace(chart, rated=tuple(line for line in rated if line.label))
+    return _horizontal_labels(labeled, first.series, x, y, (PANEL_WIDTH, PANEL_HEIGHT))
 
 
 def _horizontal_labels(

@@ -47,8 +47,8 @@ def panels(chart: Chart) -> tuple[Panel, ...]:
         return (Panel("", series),)
     if all(item.panel for item in series):
         return _named_panels(series)
-    ordered, worded = tuple(Panel("", part) for part in _parts(series)), _by_words(series)
-    return worded if 0 < len(worded) <= _MOST_TIMES * len(ordered) else ordered
+    ordered, by_words = tuple(Panel("", part) for part in _parts(series)), _by_words(series)
+    return by_words if 0 < len(by_words) <= _MOST_TIMES * len(ordered) else ordered
 
 
 def _host_panels(series: Sequence[Series]) -> tuple[Panel, ...]:

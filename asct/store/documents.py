@@ -167,14 +167,14 @@ def current(document: Mapping[str, Any], kind: str, place: str) -> dict[str, Any
             f"{place}: has schema {name}; this version of asct supports formats up to asct.{kind}/{VERSIONS[kind]}"
         )
         raise store_error("E509", message, "use a newer asct version")
-    lifted = dict(document)
+    result = dict(document)
     while version < VERSIONS[kind]:
         migration = MIGRATIONS.get((kind, version))
         if migration is None:
             raise store_error("E507", f"{place}: schema asct.{kind}/{version} does not exist")
-        lifted = migration(lifted)
+        result = migration(result)
         version += 1
-    return lifted
+    return result
 
 
 def validated(model: type[M], document: Mapping[str, Any], place: str) -> M:

@@ -97,12 +97,12 @@ def open_run(results: Path, name: str = "latest") -> StoredRun:
 
 def _latest(results: Path, plan: str) -> StoredRun:
     runs = [item for item in list_runs(results) if plan in ("", item.layout.root.parent.name)]
-    whole = [item for item in runs if item.run is not None]
-    if not whole:
-        where = results / plan if plan else results
-        message = f"{where} does not contain a readable run" if runs else f"{where} contains no run"
+    readable = [item for item in runs if item.run is not None]
+    if not readable:
+        folder = results / plan if plan else results
+        message = f"{folder} does not contain a readable run" if runs else f"{folder} contains no run"
         raise _none(message, results, f"{plan}/latest" if plan else "latest", runs)
-    return read_run(whole[-1].layout.root)
+    return read_run(readable[-1].layout.root)
 
 
 def labels_of(root: Path) -> list[str]:

@@ -112,7 +112,7 @@ def _wrong_unit(text: str, number: str, suffix: str, unit: str) -> BadValueError
     if other is None and _is_size(number + suffix):
         other = "B"
     if other:
-        return BadValueError(f"`{text}` is in {_named(other)}, not in {_named(unit)}", fitting)
+        return BadValueError(f"`{text}` is in {_unit_name(other)}, not in {_unit_name(unit)}", fitting)
     return BadValueError(f"unknown unit `{clip(suffix)}` in `{text}`", fitting)
 
 
@@ -124,7 +124,7 @@ def _is_size(text: str) -> bool:
     return True
 
 
-def _named(unit: str) -> str:
+def _unit_name(unit: str) -> str:
     return {"s": "seconds", "B": "bytes", "1": "a plain ratio", "%": "percent"}.get(unit, unit)
 
 

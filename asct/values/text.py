@@ -34,10 +34,10 @@ def listed(words: Sequence[str]) -> str:
 def printable(text: str, most: int | None = None) -> str:
     """Replace each line break and each control, format or surrogate character with U+FFFD. Text of more than `most`
     characters is truncated."""
-    begun = text if most is None else text[:most]
-    if not begun.isprintable():
-        begun = "".join(mark if mark.isprintable() else _REPLACEMENT for mark in begun)
-    return begun if most is None or len(text) <= most else f"{begun}..."
+    start = text if most is None else text[:most]
+    if not start.isprintable():
+        start = "".join(mark if mark.isprintable() else _REPLACEMENT for mark in start)
+    return start if most is None or len(text) <= most else f"{start}..."
 
 
 def natural_order(text: str) -> list[tuple[int, str]]:

@@ -125,9 +125,9 @@ def _safe(value: Scalar) -> Scalar:
 def _settings(config: Mapping[str, Any], record: Record) -> dict[str, Any]:
     """Return the settings to show, excluding the swept setting and any that ASCT did not set (in sweeps, for example,
     `data_size` is 0)."""
-    named = {_SETTINGS[name]: value for name, value in config.items() if name in _SETTINGS}
-    unused = {*record.point, *(["data_size"] if named.get("data_size") == 0 else [])}
-    return {name: value for name, value in named.items() if name not in unused and _is_plain(value)}
+    settings = {_SETTINGS[name]: value for name, value in config.items() if name in _SETTINGS}
+    unused = {*record.point, *(["data_size"] if settings.get("data_size") == 0 else [])}
+    return {name: value for name, value in settings.items() if name not in unused and _is_plain(value)}
 
 
 def _is_plain(value: object) -> bool:

@@ -152,13 +152,13 @@ def _older(manifest: Mapping[str, Any], place: str) -> Iterator[tuple[str, ArmRe
     if not isinstance(raw, dict) or not isinstance(flat, dict):
         raise misfit(f"{place}: `{'diff' if isinstance(raw, dict) else 'raw'}` is not an object")
     for name, entry in raw.items():
-        where = f"{place}: raw.{clip(name)}"
-        whole = entry if isinstance(entry, dict) and "raw_result" in entry else {"raw_result": entry}
-        data, metadata = whole["raw_result"], whole.get("metadata")
+        location = f"{place}: raw.{clip(name)}"
+        item = entry if isinstance(entry, dict) and "raw_result" in entry else {"raw_result": entry}
+        data, metadata = item["raw_result"], item.get("metadata")
         if isinstance(data, str):
-            data = _parsed(data, where)
+            data = _parsed(data, location)
         if name in RECIPES and not isinstance(data, dict):
-            raise misfit(f"{where} is not an object")
+            raise misfit(f"{location} is not an object")
         known = metadata if isinstance(metadata, dict) else {}
         yield name, ArmResult(MANIFEST, data if isinstance(data, dict) else None, _flat_summary(name, flat), known)
 

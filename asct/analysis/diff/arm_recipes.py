@@ -112,14 +112,14 @@ def _latency_sweep(recipe: ArmRecipe) -> Iterator[ArmValue]:
     curve, levels = recipe.curve(), recipe.levels()
     measured: dict[int, float] = {}
     for row in curve.rows:
-        size, latency = curve.whole(row, "sizes"), curve.number(row, "average_latency_ns")
+        size, latency = curve.integer(row, "sizes"), curve.number(row, "average_latency_ns")
         if size is not None and latency is not None:
             measured[size] = latency
             yield _latency(latency, "ns", coords={"size": size})
     for row in levels.rows:
         at: dict[str, Scalar] = {"level": row}
         bounds = {"lower_bound": "Lower Bound", "upper_bound": "Upper Bound", "optimum_size": "Optimum Datasize"}
-        found = {metric: levels.whole(row, column) for metric, column in bounds.items()}
+        found = {metric: levels.integer(row, column) for metric, column in bounds.items()}
         yield from (ArmValue(metric, size, at) for metric, size in found.items() if size is not None)
         for column, value in levels.numbers(row, "Latency ["):
             yield _latency(value, _unit(column), coords=at)
@@ -131,7 +131,7 @@ def _latency_sweep(recipe: ArmRecipe) -> Iterator[ArmValue]:
 def _bandwidth_sweep(recipe: ArmRecipe) -> Iterator[ArmValue]:
     curve, levels = recipe.curve(), recipe.levels()
     for row in curve.rows:
-        size, rate = curve.whole(row, "sizes"), curve.number(row, "total_bandwidth_mbps")
+        size, rate = curve.integer(row, "sizes"), curve.number(row, "total_bandwidth_mbps")
         if size is not None and rate is not None:
             yield ArmValue("bandwidth", rate * 1e6, {"size": size, "traffic": "all-reads"}, unlike=_LINES)
     for row in levels.rows:
@@ -179,12 +179,12 @@ def _peak_bandwidth(recipe: ArmRecipe) -> Iterator[ArmValue]:
     """Yield the values as bus bandwidths, because ASCT also counts the cache line that a store reads before it
     writes."""
     table = recipe.table(recipe.data)
-    whole = "" if recipe.nodes == 1 else _UNKNOWN_NODES if recipe.nodes is None else _ONE_NODE
+    reason = "" if recipe.nodes == 1 else _UNKNOWN_NODES if recipe.nodes is None else _ONE_NODE
     for row in table.rows:
         title = table.text(row, "Traffic type") or ""
         at: dict[str, Scalar] = {"traffic": _TRAFFIC.get(title, title)}
         for column, value in table.numbers(row, "Peak BW ["):
-            yield _bandwidth("bus_bandwidth", value, _unit(column), coords=at, unlike=whole)
+            yield _bandwidth("bus_bandwidth", value, _unit(column), coords=at, unlike=reason)
         if (share := table.number(row, "% of Peak Theoretical")) is not None:
             yield ArmValue("share_of_theoretical", share, at, unlike=_DIMMS)
 
@@ -192,7 +192,7 @@ def _peak_bandwidth(recipe: ArmRecipe) -> Iterator[ArmValue]:
 def _loaded_latency(recipe: ArmRecipe) -> Iterator[ArmValue]:
     table = recipe.table(recipe.data)
     for row in table.rows:
-        delay = table.whole(row, "Injected NOPs")
+        delay = table.integer(row, "Injected NOPs")
         if delay is None:
             continue
         at: dict[str, Scalar] = {"delay": delay}
@@ -210,7 +210,7 @@ def _core_to_core(recipe: ArmRecipe) -> Iterator[ArmValue]:
     names = {"cpu_a": "CPUA", "cpu_b": "CPUB", "node_a": "CPUA_NODE", "memory_node": "MEMBIND_NODE"}
     found: list[tuple[dict[str, Scalar], float]] = []
     for row in table.rows:
-        cells = {name: table.whole(row, column) for name, column in names.items()}
+        cells = {name: table.integer(row, column) for name, column in names.items()}
         pair: dict[str, Scalar] = {name: cell for name, cell in cells.items() if cell is not None}
         latency = table.number(row, "LATENCY")
         if latency is not None and len(pair) == len(names):

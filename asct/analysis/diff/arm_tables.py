@@ -62,7 +62,7 @@ class ArmTable:
         self.blank += column in self.columns
         return None
 
-    def whole(self, row: str, column: str) -> int | None:
+    def integer(self, row: str, column: str) -> int | None:
         """Return the number in a cell as an integer, or None if it has no value. Raises StoreError (E530)."""
         value = self.number(row, column)
         if value is not None and not value.is_integer():

@@ -49,8 +49,8 @@ def _cpu(cpu: Cpu) -> Iterable[TextRow]:
 
 def _memory(facts: HostFacts) -> Iterable[TextRow]:
     memory: Memory = facts.memory
-    named = (f"L{one.level} {size_text(one.size_bytes)}" for one in facts.data_caches())
-    yield "Caches", ", ".join(dict.fromkeys(named))
+    caches = (f"L{one.level} {size_text(one.size_bytes)}" for one in facts.data_caches())
+    yield "Caches", ", ".join(dict.fromkeys(caches))
     yield "Memory", "" if memory.total_bytes is None else f"{memory.total_bytes / 2**30:.0f} GiB"
     yield "Memory modules", ", ".join(f"{one.slot} {one.part_number}" for one in memory.modules if one.part_number)
     yield "NUMA nodes", phrase("{}", len(facts.nodes) or None)

@@ -234,7 +234,7 @@ def _reasons(run: RunDiff) -> Iterator[str]:
     """Yield one sentence for each reason why values cannot be compared."""
     rows = [row for row in run.rows if row.change is not None and row.verdict == "not comparable"]
     for reason, same in grouped(rows, lambda row: row.change.reason if row.change else "").items():
-        yield f"not comparable: {_named(same)}: {reason}"
+        yield f"not comparable: {_row_names(same)}: {reason}"
 
 
 def _few(rows: Sequence[DiffRow]) -> Iterator[str]:
@@ -248,17 +248,17 @@ def _few(rows: Sequence[DiffRow]) -> Iterator[str]:
         )
     noisy = [row for row in rows if row.verdict == "noisy"]
     if noisy:
-        yield f"noisy, so the change may be due to other programs: {_named(noisy)}; measure again on a quiet host"
+        yield f"noisy, so the change may be due to other programs: {_row_names(noisy)}; measure again on a quiet host"
 
 
 def _one_sided(run: RunDiff) -> Iterator[str]:
-    for verdict, where in (("added", "this run"), ("removed", "the base")):
+    for verdict, side in (("added", "this run"), ("removed", "the base")):
         rows = [row for row in run.rows if row.verdict == verdict]
         if rows:
-            yield f"{verdict} (only in {where}): {_named(rows)}"
+            yield f"{verdict} (only in {side}): {_row_names(rows)}"
 
 
-def _named(rows: Sequence[DiffRow]) -> str:
+def _row_names(rows: Sequence[DiffRow]) -> str:
     """Return the names of values, or of their metrics if there are many."""
     if len(rows) <= _MOST_NAMED:
         return "; ".join(row.name for row in rows)

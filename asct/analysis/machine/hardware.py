@@ -97,8 +97,8 @@ def _core(kind: CoreKind) -> str:
 def _cpu(cpu: Cpu) -> Iterator[TextRow]:
     yield "Processor", processor(cpu)
     yield "Microarchitecture", cpu.microarchitecture or ""
-    named = (", ".join(f"{name} {value}" for name, value in kind.identity.items()) for kind in cpu.kinds)
-    yield "Identification", "; ".join(dict.fromkeys(filter(None, named)))
+    identities = (", ".join(f"{name} {value}" for name, value in kind.identity.items()) for kind in cpu.kinds)
+    yield "Identification", "; ".join(dict.fromkeys(filter(None, identities)))
     yield "Instruction set", cpu.instruction_set or ""
     if cpu.cpus is not None:
         several = [counted(count, word) for count, word in ((cpu.dies, "die"), (cpu.clusters, "cluster")) if count]
@@ -209,8 +209,8 @@ def cache_name(cache: Cache | CacheLevel) -> str:
 
 
 def _caches(facts: HostFacts) -> Iterator[TextRow]:
-    named = (f"{cache_name(one)} {size_text(one.size_bytes)}" for one in facts.data_caches())
-    yield "Caches", ", ".join(dict.fromkeys(named))
+    caches = (f"{cache_name(one)} {size_text(one.size_bytes)}" for one in facts.data_caches())
+    yield "Caches", ", ".join(dict.fromkeys(caches))
 
 
 def _level(level: CacheLevel) -> str:

@@ -142,7 +142,7 @@ def _sensor(celsius: float | None, critical: float | None) -> str:
 
 
 def _tools(facts: HostFacts) -> MachineSection:
-    named = [f"{name} {tool.version}" if tool.version else name for name, tool in sorted(facts.tools.items())]
+    tools = [f"{name} {tool.version}" if tool.version else name for name, tool in sorted(facts.tools.items())]
     limits = [f"{name} {'unlimited' if value is None else value}" for name, value in sorted(facts.limits.items())]
     paths = ((name, tool.path) for name, tool in sorted(facts.tools.items()))
-    return section("Tools", [("Tools", ", ".join(named))], [("Limits", ", ".join(limits)), *paths])
+    return section("Tools", [("Tools", ", ".join(tools))], [("Limits", ", ".join(limits)), *paths])

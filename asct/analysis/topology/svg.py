@@ -143,10 +143,10 @@ def _rows(inner: list[_Rectangle], widest: float) -> list[list[_Rectangle]]:
     width = max(box.width for box in inner) + _GAP
     height = max(box.height for box in inner) + _GAP
     fitting = max(1, min(len(inner), int((widest - _GAP) // width)))
-    wished = min(fitting, math.ceil(math.sqrt(2 * len(inner) * height / width)))
-    nearby = [*range(wished, min(fitting, 2 * wished) + 1), *([wished - 1] if wished > 2 else [])]
+    ideal = min(fitting, math.ceil(math.sqrt(2 * len(inner) * height / width)))
+    nearby = [*range(ideal, min(fitting, 2 * ideal) + 1), *([ideal - 1] if ideal > 2 else [])]
     even = [count for count in nearby if len(inner) % count == 0]
-    columns = even[0] if even else wished
+    columns = even[0] if even else ideal
     return [inner[start : start + columns] for start in range(0, len(inner), columns)]
 
 

@@ -115,12 +115,12 @@ def _fit(sheet: Sheet, plots: Sequence[_Plot], paper: Axes, bar: Axes | None, la
             separate_labels(axis, _axis_of(layout, name), layout.get("meta", {}).get("every", False))
     everything = [plot.axes for plot in plots] + [paper] + ([bar] if bar else [])
     boxes = [box for axes in everything if (box := axes.get_tightbbox()) is not None]
-    whole = Bbox.union(boxes)
+    extent = Bbox.union(boxes)
     area = Bbox.from_extents(
-        room.x0 + max(0.0, room.x0 - whole.x0),
-        room.y0 + max(0.0, room.y0 - whole.y0),
-        room.x1 - max(0.0, whole.x1 - room.x1),
-        room.y1 - max(0.0, whole.y1 - room.y1),
+        room.x0 + max(0.0, room.x0 - extent.x0),
+        room.y0 + max(0.0, room.y0 - extent.y0),
+        room.x1 - max(0.0, extent.x1 - room.x1),
+        room.y1 - max(0.0, extent.y1 - room.y1),
     )
     if sheet.square:
         side = min(area.width, area.height)

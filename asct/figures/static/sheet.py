@@ -49,8 +49,8 @@ class Sheet:
         self.width: float = _SQUARE_WIDTH if self.square else _WIDTH
         heading = _wrapped(self.title, self.width - 2 * _MARGIN, _TITLE * 1.12, 2)
         remarks = _wrapped(printable(caption), self.width - 2 * _MARGIN, SMALL, 4)
-        named = [trace for trace in spec["data"] if trace.get("showlegend")]
-        rows = _legend_rows(named, self.width - 2 * _MARGIN)
+        traces = [trace for trace in spec["data"] if trace.get("showlegend")]
+        rows = _legend_rows(traces, self.width - 2 * _MARGIN)
         above = _TITLE * len(heading) + SMALL * len(remarks) + SMALL * 1.1 * len(rows)
         self.height = (
             _MARGIN + _FOOT + _SMALLEST * 2 + 16 + above * _LEADING + _plot_height(spec, self.width, self.square)
