@@ -194,13 +194,14 @@ def _significant(value: float, digits: int) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def format_alike(values: Sequence[float], unit: str = "B") -> list[str]:
+def format_alike(values: Sequence[float], unit: str = "B", digits: int = 3) -> list[str]:
     """Format values for comparison, all in the unit that suits the smallest one above 0: `98.2 GiB`, `2,048 GiB`."""
     smallest = min((abs(value) for value in values if value), default=0.0)
     scales = _scales(unit)
     factor, suffix = next((scale for scale in scales if smallest >= scale[0]), scales[-1])
     scaled = [value / factor for value in values]
-    return [f"{number:,.0f}{suffix}" if abs(number) >= 100 else f"{number:.3g}{suffix}" for number in scaled]
+    whole = 10 ** (digits - 1)
+    return [f"{number:,.0f}{suffix}" if abs(number) >= whole else f"{number:.{digits}g}{suffix}" for number in scaled]
 
 
 def _scales(unit: str) -> tuple[tuple[float, str], ...]:

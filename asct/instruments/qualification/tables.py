@@ -13,7 +13,7 @@ from asct.sdk.figure import Column, Table
 from asct.sdk.record import Record, Scalar
 from asct.sdk.rows import FLAGS_COLUMN, Row, at, by_point, flags_of, middle, point_label
 from asct.values.duration import format_duration
-from asct.values.quantity import format_quantity
+from asct.values.quantity import format_alike
 from asct.values.size import about_size
 from asct.values.text import counted
 
@@ -285,19 +285,21 @@ def window_row(stage: str, reached: bool, window: Sequence[Record]) -> Row:
 
 def _steady_row(view: QualificationView, what: Variable) -> Row:
     values = [record.value for record in view.window(what).values()]
+    mean = [sum(values) / len(values)] if values else []
     unit, (size, reads) = UNITS[what.quantity], what.place
     change = {
         name: view.amount(f"window_{name}", phase=what.phase, block_size=size, rwmixread=reads, quantity=what.quantity)
         for name in ("excursion", "slope")
     }
+    texts = format_alike([*values, *mean], unit, 4)
     return {
         "point": view.label or None,
         "phase": phase_label(what.phase) or None,
         "variable": f"{what.quantity} {Workload(*what.place).label}",
         "reached": "reached" if view.steady(what.phase) else "NOT reached",
         "rounds": "{} to {}".format(*view.window_rounds(what.phase)),
-        "values": ", ".join(format_quantity(value, unit, 4) for value in values),
-        "average": format_quantity(sum(values) / len(values), unit, 4) if values else None,
+        "values": ", ".join(texts[: len(values)]),
+        "average": texts[-1] if values else None,
         **change,
         "written": view.amount("written_volume", phase=what.phase),
     }
