@@ -36,10 +36,10 @@ class SettingInfo(NamedTuple):
     pitfalls: str = ""
     resembles: Sequence[str] = ()
 
-    def written(self, value: Any) -> str:
+    def format_value(self, value: Any) -> str:
         """Format a value, given in base units, as a plan would contain it: sizes and durations with a unit, lists with
         commas."""
-        return _written(self.type, value)
+        return _format_value(self.type, value)
 
 
 class MetricInfo(NamedTuple):
@@ -235,17 +235,17 @@ def _settings(benchmark: Benchmark[Any]) -> list[SettingInfo]:
         own = schema["properties"][name]
         reference = str(own.get("$ref", "")).rpartition("/")[2]
         kind = _type_name(schema["$defs"][reference] if reference else own)
-        default, aliases = _written(kind, field.default), own.get("aliases", [])
+        default, aliases = _format_value(kind, field.default), own.get("aliases", [])
         more = own.get("pitfalls", ""), own.get("resembles", [])
         found.append(SettingInfo(name, kind, default, aliases, field.description or "", *more))
     return found
 
 
-def _written(kind: str, value: Any) -> str:
+def _format_value(kind: str, value: Any) -> str:
     if value is None or (isinstance(value, list | tuple) and not value):
         return "-"
     if isinstance(value, list | tuple):
-        return ",".join(_written(kind, item) for item in value)
+        return ",".join(_format_value(kind, item) for item in value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if "duration" in kind and isinstance(value, int | float):

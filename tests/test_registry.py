@@ -19,6 +19,6 @@ def test_values_are_written_as_in_a_plan() -> None:
     assert found is not None and found.name == "storage-io-depth-sweep"
     written = {name: found.setting(name) for name in ("bs", "runtime", "direct", "iodepth_sweep_steps", "file_names")}
     values = {"bs": 4096, "runtime": 90.0, "direct": True, "iodepth_sweep_steps": [1, 2], "file_names": []}
-    texts = {name: setting.written(values[name]) for name, setting in written.items() if setting is not None}
+    texts = {name: setting.format_value(values[name]) for name, setting in written.items() if setting is not None}
     assert texts == {"bs": "4K", "runtime": "1m30s", "direct": "true", "iodepth_sweep_steps": "1,2", "file_names": "-"}
     assert found.setting("nope") is None and installed().info("nope") is None

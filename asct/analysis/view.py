@@ -239,7 +239,7 @@ def _job(entry: JobEntry, own: tuple[Record, ...], repeats: Sequence[RepeatView]
     in_order = sorted(repeats, key=lambda item: (rank.get(item.point_id, len(rank)), item.point_id, item.repeat))
     ordered = tuple(replace(item, sizes=sizes) for item in in_order)
     if benchmark is not None and benchmark.version == entry.version:
-        display = benchmark.showing({item.point_id: item.command.settings for item in ordered if item.command})
+        display = benchmark.with_settings({item.point_id: item.command.settings for item in ordered if item.command})
         tables, figures = tuple(table for table in display.tables(own) if table.rows), tuple(display.figures(own))
         return JobView(entry, benchmark, own, ordered, tables, figures)
     note = f"`{entry.benchmark}` is not installed on this machine"

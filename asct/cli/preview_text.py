@@ -143,7 +143,7 @@ def _notation(benchmark: str, setting: str, value: object) -> str:
 
     found = installed().info(benchmark)
     known = found.setting(setting) if found is not None else None
-    return str(value) if known is None else known.written(value)
+    return str(value) if known is None else known.format_value(value)
 
 
 def _effects(host: HostPreview) -> list[str]:

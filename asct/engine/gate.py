@@ -84,7 +84,7 @@ class JobGuard:
 
     def expect(self, demand: JobNeeds) -> None:
         """Record the estimated number of bytes that the job will write to each target."""
-        for path in demand.written:
+        for path in demand.written_paths:
             target = self._target(path)
             target.planned_bytes = max(target.planned_bytes, demand.writes.get(path, 0))
 

@@ -218,7 +218,7 @@ class HostSession:
         problems = check_targets(needs, kinds, self.created, self.guard.consents, self.name, known)
         if refused := [item for item in problems if is_refusal(item)]:
             guard.note(occasion, GuardReport(refusals=refused))
-        devices = [path for path in needs.written if kinds.get(path) == "device" and path in self.guard.consents]
+        devices = [path for path in needs.written_paths if kinds.get(path) == "device" and path in self.guard.consents]
         return problems + self._inspect(guard, guard.targets(devices), occasion) if devices else problems
 
     def _inspect(self, guard: JobGuard, targets: Sequence[Target], occasion: Occasion) -> list[Diagnostic]:
@@ -240,7 +240,7 @@ class HostSession:
 
     def will_write(self, needs: JobNeeds) -> None:
         """Record the files that the job will create, because later jobs of this run may overwrite them."""
-        kinds = target_kinds(self.host, needs.written)
+        kinds = target_kinds(self.host, needs.written_paths)
         self.created.update(path for path, kind in kinds.items() if kind == "absent")
 
     def _kernel(self, name: str) -> tuple[Diagnostic, ...]:

@@ -186,7 +186,7 @@ class JobRunner:
             self._bind()
         elif self.needs.targets:
             self._give_up(self._session.assess_targets(self.needs, self._guard))
-        if not self._given_up and self.needs.written:
+        if not self._given_up and self.needs.written_paths:
             self._session.will_write(self.needs)
         return None if self._given_up else self._points
 
@@ -300,7 +300,7 @@ class JobRunner:
                 self._give_up([failure if is_refusal(failure) else failed])
             if failure is not None or self._run.stop.requested:
                 return None
-            if not self.needs.written:  # targets to be written are checked before each step
+            if not self.needs.written_paths:  # targets to be written are checked before each step
                 self._announce(self._repeats)
         return self._repeats
 

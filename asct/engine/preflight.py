@@ -127,7 +127,7 @@ def check_targets(
     """
     findings = []
     for path, careful in demand.targets.items():
-        kind, writes = kinds.get(path, "other"), path in demand.written
+        kind, writes = kinds.get(path, "other"), path in demand.written_paths
         finding = None
         if writes and not (kind == "device" and path in consented):
             finding = _not_writable(path, kind, careful and path not in created, host)

@@ -274,7 +274,7 @@ class RepeatRunner:
         context = replace(
             self._context,
             done=attempt.steps.outputs,
-            written=self._session.guard.begun,
+            written_paths=self._session.guard.begun,
             earlier=self._earlier_records(attempt.point.id),
         )
         while steps := self._more_steps(attempt.point, context):

@@ -124,7 +124,7 @@ def _writes(jobs: Sequence[Job], catalog: Catalog) -> Iterator[tuple[Job, str]]:
         benchmark = catalog.get(job.benchmark)
         if benchmark is None or not _names_device(job):
             continue
-        for path in needs_of(job, benchmark).written:
+        for path in needs_of(job, benchmark).written_paths:
             if is_device_path(path):
                 yield job, path
 

@@ -59,7 +59,7 @@ class Context:
     needs: Mapping[str, Scalar] = field(default_factory=dict)
     consents: Mapping[str, Consent] = field(default_factory=dict)
     """The consents to overwrite devices on this host, keyed by device path as written in the plan."""
-    written: frozenset[str] = frozenset()
+    written_paths: frozenset[str] = frozenset()
     """The paths that this run has already written to. Content without a known signature at such a path comes from the
     run itself."""
     earlier: Sequence[Record] = ()
@@ -109,7 +109,7 @@ class Benchmark(ABC, Generic[P]):
     """Whether `steps` depends on `Context.earlier`."""
     results: ClassVar[tuple[ResultField, ...]] = ()
     _points: Mapping[str, Mapping[str, Any]] = {}
-    """The settings of the points to show, by point id; see `showing`."""
+    """The settings of the points to show, by point id; see `with_settings`."""
 
     def check(self, params: P) -> Iterable[tuple[str, str]]:
         """Return the settings that contradict each other, as (setting, message) pairs. asct calls this method when it
@@ -177,14 +177,14 @@ class Benchmark(ABC, Generic[P]):
         for example because no level is clearly visible."""
         return {}
 
-    def showing(self, settings: Mapping[str, Mapping[str, Any]]) -> Self:
+    def with_settings(self, settings: Mapping[str, Mapping[str, Any]]) -> Self:
         """Return a copy of the benchmark that uses these settings, keyed by point id, to render tables and figures."""
-        shown = copy(self)
-        shown._points = settings
-        return shown
+        benchmark = copy(self)
+        benchmark._points = settings
+        return benchmark
 
-    def shown(self, point_id: str, name: str) -> Any:
-        """Return the value of a display setting for a point, or the default if `showing` did not include the point."""
+    def display_setting(self, point_id: str, name: str) -> Any:
+        """Return the value of a display setting for a point, or its default if `with_settings` omitted the point."""
         from pydantic import ValidationError
 
         try:

@@ -115,5 +115,5 @@ def subjects(benchmark: Benchmark[Any]) -> frozenset[str]:
     """Return the subjects of a benchmark in the form used in `touches`: its family, and the quantities of its
     metrics."""
     families = {_FAMILIES[word] for word in benchmark.keywords if word in _FAMILIES}
-    told = {_QUANTITIES[metric.unit] for metric in benchmark.metrics if metric.unit in _QUANTITIES}
-    return frozenset({EVERYTHING, *families, *(f"{family}.{what}" for family in families for what in told)})
+    quantities = {_QUANTITIES[metric.unit] for metric in benchmark.metrics if metric.unit in _QUANTITIES}
+    return frozenset({EVERYTHING, *families, *(f"{family}.{what}" for family in families for what in quantities)})

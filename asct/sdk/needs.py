@@ -91,10 +91,10 @@ class Needs:
     @property
     def rights(self) -> tuple[Privilege, ...]:
         """All operations that require root: those in `privileges`, and opening each target that is a device."""
-        written = {path for path, _ in self.writes_bytes} | set(self.purges)
-        devices = [path for path in dict.fromkeys((*self.targets, *written)) if is_device_path(path)]
+        writes = {path for path, _ in self.writes_bytes} | set(self.purges)
+        devices = [path for path in dict.fromkeys((*self.targets, *writes)) if is_device_path(path)]
         return self.privileges + tuple(
-            Privilege(f"{'writes to' if path in written else 'reads'} the device {path}", GUARD, path in written)
+            Privilege(f"{'writes to' if path in writes else 'reads'} the device {path}", GUARD, path in writes)
             for path in devices
         )
 
@@ -127,7 +127,7 @@ class JobNeeds:
     rights: dict[Privilege, None] = field(default_factory=dict)
 
     @property
-    def written(self) -> tuple[str, ...]:
+    def written_paths(self) -> tuple[str, ...]:
         """The targets named in the plan that a point writes or purges."""
         return tuple(path for path in dict.fromkeys((*self.writes, *self.purges)) if path)
 
@@ -158,7 +158,7 @@ class JobNeeds:
             for path, number in found:
                 total[path] = total.get(path, 0) + number * times
         self.purges.update(dict.fromkeys(one.purges))
-        written = {path for path, _ in one.writes_bytes if path} | set(one.purges)
-        for path in (*one.targets, *sorted(written)):
-            careful = path in written and not one.may_overwrite
+        writes = {path for path, _ in one.writes_bytes if path} | set(one.purges)
+        for path in (*one.targets, *sorted(writes)):
+            careful = path in writes and not one.may_overwrite
             self.targets[path] = self.targets.get(path, False) or careful

@@ -27,12 +27,12 @@ def compile_error(kernel: str, compiler: str, place: str, text: str, log: Path) 
     """Return the error for a failed compilation. Its notes are the first error lines in `text`, the compiler's
     output."""
     lines = [line.strip() for line in text.split("\n") if line.strip()]
-    shown = [line for line in lines if _ERROR.search(line)][:SHOWN_LINES] or lines[:SHOWN_LINES]
+    notes = [line for line in lines if _ERROR.search(line)][:SHOWN_LINES] or lines[:SHOWN_LINES]
     code, hint = "E404", f"the full output is in {log}"
     if re.search(r"cannot find .*-l(c|pthread)\b|cannot find .*lib(c|pthread)\.a", text):
         code, hint = "E406", "install the static C library (Debian: libc6-dev, Fedora: glibc-static, Alpine: musl-dev)"
     message = f"{place}: {compiler} failed to build the measurement kernel `{kernel}`"
-    return BuildFailed(Diagnostic(code, message, hint=hint, notes=tuple((line, None) for line in shown)))
+    return BuildFailed(Diagnostic(code, message, hint=hint, notes=tuple((line, None) for line in notes)))
 
 
 def no_compiler(host: str, arch: str, package: str) -> Diagnostic:

@@ -24,7 +24,7 @@ class Titled(plant.Probe):
     name = "titled"
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
-        rows = tuple({"index": self.shown(record.point_id, "index")} for record in records)
+        rows = tuple({"index": self.display_setting(record.point_id, "index")} for record in records)
         return (Table("t", "t", (Column("index", "index", format="integer"),), rows),)
 
 
@@ -39,10 +39,10 @@ def test_a_report_shows_each_point_by_its_settings(lab: Lab) -> None:
 
 def test_a_point_without_settings_is_shown_by_the_defaults() -> None:
     benchmark = plant.Probe()
-    assert benchmark.shown(POINT, "index") == 0
-    assert benchmark.showing({POINT: {"index": 4}}).shown(POINT, "index") == 4
-    assert benchmark.showing({POINT: {"index": "no number"}}).shown(POINT, "index") == 0
-    assert benchmark.shown(POINT, "index") == 0, "the benchmark itself stays as it is"
+    assert benchmark.display_setting(POINT, "index") == 0
+    assert benchmark.with_settings({POINT: {"index": 4}}).display_setting(POINT, "index") == 4
+    assert benchmark.with_settings({POINT: {"index": "no number"}}).display_setting(POINT, "index") == 0
+    assert benchmark.display_setting(POINT, "index") == 0, "the benchmark itself stays as it is"
 
 
 @pytest.mark.parametrize("name", Registry().names())

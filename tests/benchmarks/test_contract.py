@@ -77,7 +77,7 @@ POINT = "0123456789ab"
 
 def showing(benchmark: Benchmark[Any], **settings: Any) -> Benchmark[Any]:
     """Return the benchmark, prepared to show the records from `records_of` with these settings."""
-    return benchmark.showing({POINT: settings})
+    return benchmark.with_settings({POINT: settings})
 
 
 def records_of(benchmark: Benchmark[Any], measurements: Any, repeat: int = 1) -> list[Record]:

@@ -356,7 +356,7 @@ def test_points_with_and_without_cycles_are_shown_in_time() -> None:
         one.model_copy(update={"point": {"cycle_base": False}, "point_id": "f" * 12})
         for one in records_of(BENCHMARK, measured(TWO, methods=["cas"]))
     ]
-    shown = BENCHMARK.showing({POINT: {"cycle_base": True}})
+    shown = BENCHMARK.with_settings({POINT: {"cycle_base": True}})
     [matrix] = [table for table in shown.tables([*some, *other]) if table.slug == "nodes-local"]
     assert "(ns)" in matrix.title
     assert [row["node0"] for row in matrix.rows[::2]] == [pytest.approx(34e-9, rel=1e-3)] * 2

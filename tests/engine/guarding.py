@@ -115,7 +115,7 @@ class Writer(Benchmark[WriterParams]):
             return ()
         consent = context.consents[params.device]
         target = Target(
-            params.device, "write", consent.serial, consent.overwrite, dirty=params.device in context.written
+            params.device, "write", consent.serial, consent.overwrite, dirty=params.device in context.written_paths
         )
         step = Step("write", Tool("sh"), ("-c", "exit 9"))
         return (guarded(step, "/bin/sh", [target]),)

@@ -33,7 +33,7 @@ class Copier(Writer):
         if context.done:
             return ()
         consent = context.consents[params.device]
-        target = Target(params.device, "write", consent.serial, dirty=params.device in context.written)
+        target = Target(params.device, "write", consent.serial, dirty=params.device in context.written_paths)
         arguments = ("if=/dev/zero", f"of={handle_path(0)}", "bs=64K", "count=768", "oflag=direct")
         return (guarded(Step("copy", Tool("dd"), arguments), "/bin/dd", [target]),)
 

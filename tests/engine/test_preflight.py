@@ -77,7 +77,7 @@ def test_points_are_taken_together() -> None:
     )
     assert (demand.tools, demand.scratch) == ({"fio": "3.30"}, {"s": 7})
     assert (demand.targets, demand.writes) == ({"/a": True}, {"/a": 4, "": 9})
-    assert demand.written == ("/a",)
+    assert demand.written_paths == ("/a",)
 
 
 def test_a_point_without_room_fails_and_the_others_go_on(lab: Lab) -> None:

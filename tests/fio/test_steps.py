@@ -100,7 +100,7 @@ def test_a_device_is_written_by_its_consent_alone() -> None:
     first, second = step.files["targets"].splitlines()
     assert first == "write\t0\t0\tS1\t/dev/disk/by-id/x"
     assert second == "write\t1\t0\t-\t/dev/sdy"  # guard refuses a device without its serial
-    before = Context(ALL, "/var/tmp/job", consents=consents, written=frozenset({"/dev/disk/by-id/x"}))
+    before = Context(ALL, "/var/tmp/job", consents=consents, written_paths=frozenset({"/dev/disk/by-id/x"}))
     [step] = BENCHMARK.steps(params, before)
     assert step.files["targets"].splitlines()[0] == "write\t0\t1\tS1\t/dev/disk/by-id/x"
     assert "--readonly" not in step.arguments

@@ -55,7 +55,7 @@ def run(
     assert list(benchmark.check(params)) == []
     consents = {str(loop.path): Consent(str(loop.path), str(loop.backing))} if loop else {}
     own = frozenset(consents) if written else frozenset()
-    context, done = Context(facts(), str(work), consents=consents, written=own), list[Output]()
+    context, done = Context(facts(), str(work), consents=consents, written_paths=own), list[Output]()
     for step in benchmark.prepare([params], context):
         assert run_step(step, work / f"prepare-{step.name}").status == 0
     while steps := benchmark.steps(params, replace(context, done=tuple(done))):

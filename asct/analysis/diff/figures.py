@@ -34,7 +34,7 @@ def _figures(source: DiffSource, job: Job, records: Sequence[Record], catalog: C
         return ()
     fixed = source.settings.get(job, {})
     settings = {record.point_id: {**fixed, **record.point} for record in records}
-    return tuple(benchmark.showing(settings).figures(records))
+    return tuple(benchmark.with_settings(settings).figures(records))
 
 
 def overlaid(job_id: str, host: str, sides: Mapping[str, Sequence[Figure]]) -> list[Figure]:

@@ -138,11 +138,11 @@ class CoreToCoreLatency(VisitedBenchmark[CoreToCoreLatencyParams]):
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
         """Return the matrix, the statistics, the slowest and the most asymmetric pairs and, for exports, every pair."""
-        return all_tables(records, self.shown)
+        return all_tables(records, self.display_setting)
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
         """Return heat maps and histograms if there are at least three CPUs."""
-        return all_figures(records, self.shown)
+        return all_figures(records, self.display_setting)
 
 
 BENCHMARK = CoreToCoreLatency()

@@ -93,7 +93,7 @@ class StorageCompositeWorkload(Qualification[CompositeParams]):
     def _notes(self, records: Sequence[Record]) -> Iterator[str]:
         """Yield the workload of each point, and the request sizes that were skipped."""
         for point in dict.fromkeys(record.point_id for record in records):
-            sizes, ranges, reads = (self.shown(point, name) for name in _WORKLOAD)
+            sizes, ranges, reads = (self.display_setting(point, name) for name in _WORKLOAD)
             yield f"Requests: {sizes}; {ranges}; {reads} % reads"
         left_out = sorted({round(record.value) for record in at(records, "left_out")})
         if left_out:

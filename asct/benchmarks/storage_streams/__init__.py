@@ -111,7 +111,7 @@ class StorageStreams(Qualification[StorageStreamsParams]):
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
         """Return tables of each stream's rates and latencies, of the steady states, and of the drive."""
-        return stream_tables(records, self.name, lambda point_id: self.shown(point_id, "streams"))
+        return stream_tables(records, self.name, lambda point_id: self.display_setting(point_id, "streams"))
 
     def figures(self, records: Sequence[Record]) -> Sequence[Figure]:
         """Return figures that compare each stream alone with the same stream while all streams run, and figures of the

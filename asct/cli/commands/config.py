@@ -78,7 +78,7 @@ def _in_plan(setting: SettingInfo, value: Any) -> Any:
         return [_in_plan(setting, item) for item in value]
     number = isinstance(value, int | float) and not isinstance(value, bool)
     with_unit = number and any(kind in setting.type for kind in ("size", "duration"))
-    return setting.written(value) if with_unit else value
+    return setting.format_value(value) if with_unit else value
 
 
 @command.command("check", short_help="Check a settings file.")

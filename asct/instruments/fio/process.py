@@ -148,7 +148,9 @@ def targets_of(params: FioParams, context: Context, *, dirty: bool = False) -> t
     access: Access = "write" if writes(params) or params.raid_level is not None else "read"
     if params.makes_file:
         return (Target(scratch_path(context), access, dirty=True),)
-    return tuple(_target(name, access, params, context, dirty or name in context.written) for name in params.file_names)
+    return tuple(
+        _target(name, access, params, context, dirty or name in context.written_paths) for name in params.file_names
+    )
 
 
 def _target(name: str, access: Access, params: FioParams, context: Context, dirty: bool) -> Target:

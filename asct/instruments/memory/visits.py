@@ -118,7 +118,7 @@ class VisitedBenchmark(Benchmark[P]):
         """Return whether tables and figures show core cycles. They do if `cycle_base` is set for any point in the
         records."""
         points = dict.fromkeys(record.point_id for record in records)
-        return any(self.shown(point, "cycle_base") for point in points)
+        return any(self.display_setting(point, "cycle_base") for point in points)
 
     def parse(self, params: P, outputs: Sequence[Output], facts: HostFacts) -> Sequence[Measurement]:
         """Return the combined values from all visits. Raises ValueError for invalid output."""

@@ -167,7 +167,7 @@ class StepJournal:
     def dirty(self, context: Context) -> bool:
         """Return whether this run or repeat has already written to the target."""
         wrote = any(RESULT_FILE in output.step.collect for output in self.outputs.values())
-        return wrote or not context.written.isdisjoint(self.params.file_names)
+        return wrote or not context.written_paths.isdisjoint(self.params.file_names)
 
     def inspection(self, context: Context) -> Step:
         """Return the inspection of the target, which must be the first step, because it reads the target size, on which
