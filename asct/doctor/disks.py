@@ -55,9 +55,9 @@ def consents(host: Host, guard: str, folder: Path, items: Iterable[Destroys]) ->
 
 def _run(host: Host, guard: str, step: Step, folder: Path) -> tuple[int | None, str, str]:
     process = process_of(step, guard, f"{host.work}/{GUARD}")
-    done = host.run(Task(process, folder, step.files, timeout_s=_LIMIT_S))
-    found = texts(folder, done.fetched)
-    return done.status, found.get("stdout", ""), found.get("stderr", "")
+    result = host.run(Task(process, folder, step.files, timeout_s=_LIMIT_S))
+    found = texts(folder, result.fetched)
+    return result.status, found.get("stdout", ""), found.get("stderr", "")
 
 
 def _failed(host: Host, why: str) -> Diagnostic:
@@ -77,8 +77,8 @@ def disks_of(report: GuardReport) -> tuple[Disk, ...]:
 
 
 def _objection(check: TargetCheck) -> FailedCheck:
-    named = CHECKS.get(check.name, UNREADABLE) if check.ok is False else UNREADABLE
-    return FailedCheck(check.name, check.ok, one_line(check.detail), named.hint)
+    description = CHECKS.get(check.name, UNREADABLE) if check.ok is False else UNREADABLE
+    return FailedCheck(check.name, check.ok, one_line(check.detail), description.hint)
 
 
 def _disk(device: GuardTarget, failed: Sequence[TargetCheck]) -> Disk:

@@ -73,9 +73,9 @@ class HostKernels:
         sudo = self._programs.through_sudo(step)
         process = process_of(step, self._programs.path(step.program), f"{self._host.work}/{name}", sudo=sudo)
         into = self._folder / name
-        done = self._host.run(Task(process, into, step.files, timeout_s=timeout_s), on_line)
-        found = texts(into, done.fetched)
-        return KernelExit(done.status, found.get("stdout", ""), found.get("stderr", ""))
+        result = self._host.run(Task(process, into, step.files, timeout_s=timeout_s), on_line)
+        found = texts(into, result.fetched)
+        return KernelExit(result.status, found.get("stdout", ""), found.get("stderr", ""))
 
     def keep(self, name: str, text: str) -> None:
         """Write a file to the account's cache on the host. Raises HostError."""

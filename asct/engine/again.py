@@ -21,11 +21,11 @@ from asct.values.quantity import format_quantity
 
 def suspected(jobs: Sequence[Job], points: Collection[PointKey]) -> list[Job]:
     """Return the jobs, reduced to these points. Jobs that contain none of the points are omitted."""
-    left = [
+    reduced = [
         job._replace(points=tuple(point for point in job.points if (job.host, job.id, point.id) in points))
         for job in jobs
     ]
-    return [job for job in left if job.points]
+    return [job for job in reduced if job.points]
 
 
 def over_limits(run: RunContext, jobs: Sequence[Job], forks: int) -> dict[PointKey, str]:

@@ -132,9 +132,9 @@ class JobGuard:
         limit, paths = self._gate.limit, self._written_paths(step)
         if limit is None or not paths:
             return step
-        left = min(limit - self._gate.spent[path] for path in paths)
+        remaining = min(limit - self._gate.spent[path] for path in paths)
         at = step.arguments.index("--") if "--" in step.arguments else len(step.arguments)
-        own = ("--max-write-bytes", str(max(1, left)))
+        own = ("--max-write-bytes", str(max(1, remaining)))
         return replace(step, arguments=(*step.arguments[:at], *own, *step.arguments[at:]))
 
     def begin(self, step: Step) -> Diagnostic | None:

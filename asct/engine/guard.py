@@ -191,14 +191,14 @@ def one_line(text: str) -> str:
 
 def refused_check(host: str, check: TargetCheck) -> Diagnostic:
     """Return the refusal for a check that failed."""
-    named = CHECKS.get(check.name, UNCHECKED)
+    description = CHECKS.get(check.name, UNCHECKED)
     if check.ok is None:
-        named, outcome = UNREADABLE, "could not be completed"
+        description, outcome = UNREADABLE, "could not be completed"
     else:
         outcome = "failed"
     why = f": {one_line(check.detail)}" if check.detail else ""
     message = f"host {host}: refused to use {one_line(check.path)}: check `{check.name}` {outcome}{why}"
-    return Diagnostic(named.code, message, hint=named.hint)
+    return Diagnostic(description.code, message, hint=description.hint)
 
 
 def unchecked(host: str, why: str) -> Diagnostic:

@@ -53,7 +53,7 @@ class _BlockContext:
     @property
     def reason(self) -> str:
         """The reason to record for a missing value that udev could have reported."""
-        whole = "block_devices.udev" not in self.snapshot.left
+        whole = "block_devices.udev" not in self.snapshot.omitted
         return "reported by neither the Linux kernel nor udev" if whole else "only part of the udev database was read"
 
 

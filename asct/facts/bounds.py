@@ -32,18 +32,18 @@ def bounded(facts: HostFacts) -> HostFacts:
 def _any_long(facts: HostFacts) -> bool:
     """Return whether any string is too long. Long strings are rare, so the slower search for their fields can usually
     be skipped."""
-    left: list[Any] = [facts]
-    while left:
-        value = left.pop()
+    pending: list[Any] = [facts]
+    while pending:
+        value = pending.pop()
         if isinstance(value, str):
             if len(value) > LONGEST:
                 return True
         elif isinstance(value, list):
-            left += value
+            pending += value
         elif isinstance(value, dict):
-            left += value.values()
+            pending += value.values()
         elif isinstance(value, BaseModel):
-            left += vars(value).values()
+            pending += vars(value).values()
     return False
 
 

@@ -39,7 +39,7 @@ def processors(snapshot: Snapshot, gaps: UnknownFacts) -> Processors:
     cpus = Cpus(online, texts, info, gaps)
     every = caches.find(snapshot, cpus)
     policies = clocks.policies(snapshot, cpus, gaps)
-    where, what = places(snapshot, cpus, caches.shared(every), gaps), kinds(snapshot, cpus, policies)
+    topology, what = places(snapshot, cpus, caches.shared(every), gaps), kinds(snapshot, cpus, policies)
     present, names = _present(snapshot, online, gaps), _names(what, gaps)
     flags = next((text for name in ("flags", "Features", "features") if (text := info.common.get(name))), "").split()
     smt = snapshot.line(f"{CPU}/smt/control")
@@ -53,13 +53,13 @@ def processors(snapshot: Snapshot, gaps: UnknownFacts) -> Processors:
         model=names["model"],
         microarchitecture=names["microarchitecture"],
         instruction_set=names["instruction_set"],
-        sockets=_count(where.socket.values()),
-        dies=_count(where.die.values()),
-        clusters=_count(where.cluster.values()),
-        cores=_count(where.core.values()),
-        threads_per_core=where.threads_per_core,
-        kinds=core_kinds(what, where.core, cpus, policies),
-        logical=_logical(online, where, what),
+        sockets=_count(topology.socket.values()),
+        dies=_count(topology.die.values()),
+        clusters=_count(topology.cluster.values()),
+        cores=_count(topology.core.values()),
+        threads_per_core=topology.threads_per_core,
+        kinds=core_kinds(what, topology.core, cpus, policies),
+        logical=_logical(online, topology, what),
         flags=flags,
         bogomips=_bogomips(info.common, gaps),
         **_address_bits(info.common, gaps),
@@ -121,15 +121,15 @@ def _names(what: CoreKinds, gaps: UnknownFacts) -> dict[str, str | None]:
     return {name: gaps.known(f"cpu.{name}", value, why) for name, value in found.items()}
 
 
-def _logical(online: list[int], where: CpuTopology, what: CoreKinds) -> list[LogicalCpu]:
+def _logical(online: list[int], topology: CpuTopology, what: CoreKinds) -> list[LogicalCpu]:
     return [
         LogicalCpu(
             cpu=cpu,
-            core=where.core.get(cpu),
-            cluster=where.cluster.get(cpu),
-            die=where.die.get(cpu),
-            socket=where.socket.get(cpu),
-            node=where.node.get(cpu),
+            core=topology.core.get(cpu),
+            cluster=topology.cluster.get(cpu),
+            die=topology.die.get(cpu),
+            socket=topology.socket.get(cpu),
+            node=topology.node.get(cpu),
             kind=what.of.get(cpu),
         )
         for cpu in online

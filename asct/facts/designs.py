@@ -112,7 +112,7 @@ def s390(values: CpuInfoFields) -> Design:
 def loongarch(values: CpuInfoFields) -> Design:
     """Parse `Model Name : Loongson-3A5000`, `ISA : loongarch32 loongarch64` (arch/loongarch/kernel/proc.c)."""
     model = values.get("Model Name") or values.get("model name") or None
-    core = next((named for part, named in _TABLES["loongson"].items() if part in (model or "").upper()), None)
+    core = next((core_name for part, core_name in _TABLES["loongson"].items() if part in (model or "").upper()), None)
     widths = values.get("ISA", "").split()
     return Design(
         "Loongson" if (model or "").startswith("Loongson") else None,
@@ -153,11 +153,11 @@ def x86(values: CpuInfoFields) -> Design:
     family, model = whole(values.get("cpu family")), whole(values.get("model"))
     stepping = whole(values.get("stepping"))
     vendor = values.get("vendor_id") or None
-    named = None if family is None or model is None else microarchitecture(vendor or "", family, model, stepping)
+    microarch = None if family is None or model is None else microarchitecture(vendor or "", family, model, stepping)
     return Design(
         vendor,
         values.get("model name") or None,
-        named,
+        microarch,
         x86_level(values.get("flags", "").split()),
         numbers(family=family, model=model, stepping=stepping),
     )
@@ -188,11 +188,11 @@ def _intel(family: int, model: int, stepping: int | None) -> str | None:
     return "Diamond Rapids" if (family, model) == (19, 1) else None
 
 
-def hybrid_core(named: str | None, identity: Collection[tuple[str, int]], kind: str) -> str | None:
+def hybrid_core(microarch: str | None, identity: Collection[tuple[str, int]], kind: str) -> str | None:
     """Return the microarchitecture of the cores that the Linux kernel calls cpu_core, cpu_atom or cpu_lowpower."""
-    if dict(identity).get("model") == _ARROW_LAKE_U and named == "Arrow Lake":
-        named = "Meteor Lake"
-    core: str | None = _TABLES["hybrid"].get(named or "", {}).get(kind)
+    if dict(identity).get("model") == _ARROW_LAKE_U and microarch == "Arrow Lake":
+        microarch = "Meteor Lake"
+    core: str | None = _TABLES["hybrid"].get(microarch or "", {}).get(kind)
     return core
 
 

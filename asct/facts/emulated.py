@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from asct.facts.filetree import FileTree, Path_, paths, resolve, texts
 from asct.facts.kernel import masked
-from asct.facts.pci import named
+from asct.facts.pci import class_name
 from asct.facts.snapshot import CommandOutput
 from asct.facts.sources import CPU
 
@@ -42,12 +42,12 @@ _ARCHITECTURES = (
 match applies."""
 
 
-def emulated(tree: FileTree, left: dict[str, int]) -> dict[str, CommandOutput]:
-    """Return the output of the commands that asct would run, if it can be derived from the files in a dump. `left`
+def emulated(tree: FileTree, omitted: dict[str, int]) -> dict[str, CommandOutput]:
+    """Return the output of the commands that asct would run, if it can be derived from the files in a dump. `omitted`
     counts omitted items."""
     found = {
-        "devices": "\n".join(_devices(tree, left)),
-        "pci": "\n".join(_functions(tree, left)),
+        "devices": "\n".join(_devices(tree, omitted)),
+        "pci": "\n".join(_functions(tree, omitted)),
         "command-line": masked(text_of(tree, "/proc/cmdline")),
         "uname": _uname(tree),
         "memory-devices": "\n".join(_memory_devices(tree)),
@@ -73,8 +73,8 @@ def _uname(tree: FileTree) -> str:
     match = _VERSION.match(line)
     if match:
         release, version = release or match[1], version or (match[2] or "")
-    if not arch and (named := _RELEASES.search(release)):
-        arch = _DEBIAN.get(named[1], named[1])
+    if not arch and (match := _RELEASES.search(release)):
+        arch = _DEBIAN.get(match[1], match[1])
     return "\n".join((arch or _architecture(tree), host, release, version))
 
 
@@ -125,23 +125,23 @@ def _device_tree(tree: FileTree) -> Iterator[str]:
                 yield f"{name}={text.replace(chr(0), ' ')}"
 
 
-def _devices(tree: FileTree, left: dict[str, int]) -> Iterator[str]:
+def _devices(tree: FileTree, omitted: dict[str, int]) -> Iterator[str]:
     """Yield the lines that the command `devices` would print."""
     every = [path for pattern in _PLACES for path in paths(tree, pattern)]
     found = [path for path in every if resolve(tree, (*path, "device"))]
     if len(found) > _MOST:
-        left["block_devices.node"] = len(found) - _MOST
+        omitted["block_devices.node"] = len(found) - _MOST
     for at in found[:_MOST]:
         real = resolve(tree, at)
         if real is not None:
             yield "|".join([_absolute(at), _absolute(real), *_queues(tree, at), *_pci(tree, real)])
 
 
-def _functions(tree: FileTree, left: dict[str, int]) -> Iterator[str]:
+def _functions(tree: FileTree, omitted: dict[str, int]) -> Iterator[str]:
     """Yield the lines that the command `pci` would print."""
-    found = [path for path in paths(tree, "/sys/bus/pci/devices/*") if named(_line(tree, (*path, "class"))[2:])]
+    found = [path for path in paths(tree, "/sys/bus/pci/devices/*") if class_name(_line(tree, (*path, "class"))[2:])]
     if len(found) > _MOST:
-        left["pci"] = len(found) - _MOST
+        omitted["pci"] = len(found) - _MOST
     for at in found[:_MOST]:
         if real := resolve(tree, at):
             values = [_line(tree, (*real, name)) for name in ("class", "vendor", "device", *_OF_PCI)]

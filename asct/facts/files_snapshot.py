@@ -77,20 +77,20 @@ def _machine(place: Path, tree: FileTree, notes: list[str]) -> Snapshot:
     if not tops:
         raise _refused(place, "; ".join([*notes, "it contains neither proc/ nor sys/"]))
     if len(tops) > 1:
-        named = ", ".join("/".join(top) or "." for top in tops[:5])
-        raise _refused(place, f"it contains files from several machines: {named}")
+        names = ", ".join("/".join(top) or "." for top in tops[:5])
+        raise _refused(place, f"it contains files from several machines: {names}")
     machine = SubTree(tree, tops[0])
     if KEPT in machine.names(()) and (found := stored_snapshot("".join(texts(machine, [(KEPT,)]).values()))):
         return replace(found, notes=tuple(notes))
-    left: dict[str, int] = {}
-    commands = emulated(machine, left) | _commands(machine)
-    files = texts(machine, _needed_files(machine, left))
+    omitted: dict[str, int] = {}
+    commands = emulated(machine, omitted) | _commands(machine)
+    files = texts(machine, _needed_files(machine, omitted))
     if machine.exhausted:
         notes = [*notes, _EXHAUSTED]
-    return Snapshot(files, commands, left, tuple(notes), copied_at(machine), dump=True)
+    return Snapshot(files, commands, omitted, tuple(notes), copied_at(machine), dump=True)
 
 
-def _needed_files(tree: FileTree, left: dict[str, int]) -> Iterator[Path_]:
+def _needed_files(tree: FileTree, omitted: dict[str, int]) -> Iterator[Path_]:
     for pattern in FILES:
         yield from paths(tree, pattern)
     table = text_of(tree, "/proc/self/mounts") or text_of(tree, "/proc/mounts")
@@ -98,7 +98,7 @@ def _needed_files(tree: FileTree, left: dict[str, int]) -> Iterator[Path_]:
     outer = [top for top in tops if not any(top.startswith(f"{one}/") for one in tops)]
     below = tuple(f"{top}{pattern}" for top in outer[:_MOST_ROOTS] for pattern in GROUPS.patterns)
     for folders in (*FOLDERS, *DUMPED, replace(GROUPS, patterns=below)):
-        yield from _of_folders(tree, folders, left)
+        yield from _of_folders(tree, folders, omitted)
 
 
 def _tops(tree: FileTree) -> list[Path_]:
@@ -118,10 +118,10 @@ def _tops(tree: FileTree) -> list[Path_]:
     return found
 
 
-def _of_folders(tree: FileTree, folders: FolderSet, left: dict[str, int]) -> Iterator[Path_]:
+def _of_folders(tree: FileTree, folders: FolderSet, omitted: dict[str, int]) -> Iterator[Path_]:
     found = [path for pattern in folders.patterns for path in paths(tree, pattern)]
     if len(found) > folders.most:
-        left[folders.field] = len(found) - folders.most
+        omitted[folders.field] = len(found) - folders.most
         found = sorted(found, key=lambda path: resolve(tree, (*path, "device")) is None)[: folders.most]
     for folder in found:
         for name in folders.files:

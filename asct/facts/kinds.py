@@ -52,10 +52,10 @@ def kinds(snapshot: Snapshot, cpus: Cpus, policies: list[FrequencyPolicy]) -> Co
         keys[cpu] = (known[identity], group)
     of = numbered(keys)
     firsts = {kind: cpu for cpu, kind in reversed(of.items())}
-    return CoreKinds(of, [_named(keys[firsts[kind]][0], lists.get(firsts[kind])) for kind in sorted(firsts)])
+    return CoreKinds(of, [_core_design(keys[firsts[kind]][0], lists.get(firsts[kind])) for kind in sorted(firsts)])
 
 
-def _named(found: Design, kind: str | None) -> Design:
+def _core_design(found: Design, kind: str | None) -> Design:
     """Replace the processor's name with that of the core if the processor has several kinds of cores."""
     core = None if kind is None else hybrid_core(found.microarchitecture, found.numbers, kind)
     return replace(found, microarchitecture=core, family=found.microarchitecture) if core else found

@@ -110,7 +110,7 @@ def _sizes(snapshot: Snapshot) -> tuple[dict[str, tuple[int | None, int | None]]
     sizes = {row["target"]: (_bytes(row["size"]), _bytes(row["free"])) for row in rows}
     if snapshot.late("space"):
         return sizes, f"df {LATE}"
-    return sizes, _CUT if "mounts.size_bytes" in snapshot.left else _UNSIZED
+    return sizes, _CUT if "mounts.size_bytes" in snapshot.omitted else _UNSIZED
 
 
 def _bytes(kib: str) -> int | None:

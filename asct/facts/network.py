@@ -161,7 +161,7 @@ def _own(
         for one in addresses:
             if route.version == one.version == version and route.interface == one.interface and one.lasting:
                 return one.text.partition("/")[0]
-    cut = not snapshot.left.keys().isdisjoint(("network.addresses", "network.gateways"))
+    cut = not snapshot.omitted.keys().isdisjoint(("network.addresses", "network.gateways"))
     none = "there is no default route, or no source address for it"
     gaps.note(f"network.ipv{version}", "there are too many addresses or routes; only some were read" if cut else none)
     return None

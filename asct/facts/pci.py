@@ -20,7 +20,7 @@ _NUMBER = re.compile(r"0x([0-9a-f]{4,6})")
 _CELLS = 12
 
 
-def named(code: str) -> str | None:
+def class_name(code: str) -> str | None:
     """Return the name of a class code (`010802`), or None if asct does not read devices of this class."""
     return CLASSES.get(code[:4]) or CLASSES.get(code[:2])
 
@@ -47,7 +47,7 @@ def _function(cells: list[str], names: dict[str, list[str]]) -> PciDevice | None
     places = [part for part in path.split("/") if PCI_ADDRESS.fullmatch(part)]
     root = next((match[1] for part in path.split("/") if (match := _ROOT.fullmatch(part))), None)
     number = _NUMBER.fullmatch(code)
-    kind = named(number[1]) if number else None
+    kind = class_name(number[1]) if number else None
     if not places or number is None or kind is None:
         return None
     *bridges, address = places

@@ -108,10 +108,10 @@ _LOWEST = -273.15
 def thermal(snapshot: Snapshot, gaps: UnknownFacts) -> list[Thermal]:
     """Return the temperature sensors, with names such as `coretemp Core 0` or `acpitz`. A thermal zone that also
     appears in hwmon is listed only once."""
-    where = places(snapshot)
+    locations = places(snapshot)
     sensors = [_zone(files) for files in folders(snapshot, ZONES).values() if files.get("type")]
     for name, files in folders(snapshot, HWMON).items():
-        place = where.get(f"{HWMON}/{name}")
+        place = locations.get(f"{HWMON}/{name}")
         if place is None or "/thermal_zone" not in place.path:
             sensors += _chip(files)
     gaps.known("thermal", sensors, "the Linux kernel reports no temperature sensors")

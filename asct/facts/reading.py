@@ -69,14 +69,14 @@ def _pressure(snapshot: Snapshot, name: str) -> float | None:
     return real(match[1]) if match else None
 
 
-def reasons(left: Mapping[str, int]) -> dict[str, str]:
+def reasons(omitted: Mapping[str, int]) -> dict[str, str]:
     """Return the reasons why facts are incomplete, keyed by field.
 
-    `left` counts the omitted entries of a field, or the omitted lines of a file.
+    `omitted` counts the omitted entries of a field, or the omitted lines of a file.
     """
     files: dict[str, dict[str, int]] = {}
     by_field: dict[str, str] = {}
-    for name, count in left.items():
+    for name, count in omitted.items():
         if name.startswith("/"):
             field = next((field for start, field in FIELDS if name.startswith(start)), "system")
             files.setdefault(field, {})[name] = count
@@ -88,7 +88,7 @@ def reasons(left: Mapping[str, int]) -> dict[str, str]:
     return by_field
 
 
-def _reasons_of_dump(snapshot: Snapshot, reasons: Mapping[str, str]) -> dict[str, str]:
+def _dump_reasons(snapshot: Snapshot, reasons: Mapping[str, str]) -> dict[str, str]:
     """Return all reasons, replacing those that apply only because the dump lacks the files, which may exist on the
     machine."""
 
@@ -199,7 +199,7 @@ def facts_of(snapshot: Snapshot, host: str, when: datetime, *, dated_by_file: bo
         work_free_bytes=free,
         work_filesystem=filesystem,
         limits=limits(snapshot, gaps),
-        unknown=(_reasons_of_dump(snapshot, gaps.reasons) if snapshot.dump else gaps.reasons) | reasons(snapshot.left),
+        unknown=(_dump_reasons(snapshot, gaps.reasons) if snapshot.dump else gaps.reasons) | reasons(snapshot.omitted),
         not_applicable=gaps.absent,
         contradictions=gaps.contradictions,
         notes=list(snapshot.notes),

@@ -222,7 +222,7 @@ def peak_of(devices: Sequence[MemoryDevice]) -> float:
 
 def _module_rate(one: MemoryDevice) -> float:
     if one.speed_mts is None or one.width_bits is None:
-        raise ValueError(f"the firmware does not report the configured speed and width of module {_named(one)}")
+        raise ValueError(f"the firmware does not report the configured speed and width of module {_location(one)}")
     return one.speed_mts * 1e6 * one.width_bits / 8
 
 
@@ -239,7 +239,7 @@ def channel_of(one: MemoryDevice, devices: Sequence[MemoryDevice]) -> Channel:
     match = _LETTERED.search(names[1])
     if match and _letters_are_channels(match[1], devices):
         return (*_sockets(names[1], names[0]), match[1])
-    raise ValueError(f"the name of module {_named(one)} does not identify its channel")
+    raise ValueError(f"the name of module {_location(one)} does not identify its channel")
 
 
 def _sockets(name: str, other: str) -> tuple[str, ...]:
@@ -256,5 +256,5 @@ def _letters_are_channels(letter: str, devices: Sequence[MemoryDevice]) -> bool:
     return all(len(numbers) <= _MOST_SLOTS for numbers in slots.values())
 
 
-def _named(one: MemoryDevice) -> str:
+def _location(one: MemoryDevice) -> str:
     return f"`{one.locator or '?'}` (`{one.bank or '?'}`)"

@@ -39,7 +39,7 @@ class Snapshot:
     """The raw data of a host. `files` maps absolute paths to contents without trailing whitespace, and `commands` maps
     names to results.
 
-    `left` contains the numbers of items that were omitted to limit the output: folders for a fact (such as
+    `omitted` contains the numbers of items that were omitted to limit the output: folders for a fact (such as
     `block_devices`), or lines in a file. `notes` describe problems with the source. `taken_at` is the time when the
     data was read, or None if it is unknown. `dump` is true if the files were copied without asct; in that case, files
     that are missing here may exist on the machine.
@@ -47,7 +47,7 @@ class Snapshot:
 
     files: Mapping[str, str] = field(default_factory=dict)
     commands: Mapping[str, CommandOutput] = field(default_factory=dict)
-    left: Mapping[str, int] = field(default_factory=dict)
+    omitted: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     taken_at: datetime | None = None
     dump: bool = False
@@ -143,7 +143,7 @@ class _SnapshotReader:
     def __init__(self) -> None:
         self._files: dict[str, list[str]] = {}
         self._commands: dict[str, CommandOutput] = {}
-        self._left: dict[str, int] = {}
+        self._omitted: dict[str, int] = {}
         self._kind, self._name = "", ""
         self._body: list[str] = []
         self._copies = 0
@@ -153,7 +153,7 @@ class _SnapshotReader:
         if kind == "taken":  # `reading.collect` appends this line to a stored exchange
             self._taken_at = _moment(name)
         if kind == "left":
-            self._left[name] = self._left.get(name, 0) + (int(rest) if rest.isdecimal() and len(rest) < 20 else 1)
+            self._omitted[name] = self._omitted.get(name, 0) + (int(rest) if rest.isdecimal() and len(rest) < 20 else 1)
             return
         if kind == "end":
             self._commands[name] = CommandOutput(
@@ -175,7 +175,7 @@ class _SnapshotReader:
     def snapshot(self) -> Snapshot:
         self._close()
         files = {path: cleaned("\n".join(lines)) for path, lines in self._files.items()}
-        return Snapshot(files, self._commands, self._left, taken_at=self._taken_at)
+        return Snapshot(files, self._commands, self._omitted, taken_at=self._taken_at)
 
     def _close(self) -> None:
         if self._kind == "numbered":

@@ -263,16 +263,16 @@ def _container(snapshot: Snapshot, gaps: UnknownFacts) -> str | None:
     Files such as /.dockerenv remain if an image is booted as a machine, so a name is used only if the process is
     outside the initial namespaces.
     """
-    named = _detected(snapshot, "container") or snapshot.text("/run/systemd/container")
+    engine = _detected(snapshot, "container") or snapshot.text("/run/systemd/container")
     spaces = (snapshot.command_output("namespaces") or "").split()
     inside = None if len(spaces) != len(_FIRST_NAMESPACES) else set(spaces) != _FIRST_NAMESPACES
-    if named == "none" or (named is None and inside is False):
+    if engine == "none" or (engine is None and inside is False):
         return "none"
-    if named and inside is not False:
-        return named.strip()
-    if named:
+    if engine and inside is not False:
+        return engine.strip()
+    if engine:
         gaps.note(
-            "system.container", f"{named.strip()} identifiers were found, but the process is in the initial namespaces"
+            "system.container", f"{engine.strip()} identifiers were found, but the process is in the initial namespaces"
         )
     else:
         gaps.note("system.container", "systemd-detect-virt is missing, and no container manager reports a container")

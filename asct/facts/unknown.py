@@ -68,9 +68,9 @@ class UnknownFacts:
             return []
 
 
-def shortened(text: str, most: int) -> str:
-    """Truncate the text to `most` characters and append the number of omitted characters."""
-    return text if len(text) <= most else f"{text[:most]} ... ({len(text) - most} more characters)"
+def shortened(text: str, limit: int) -> str:
+    """Truncate the text to `limit` characters and append the number of omitted characters."""
+    return text if len(text) <= limit else f"{text[:limit]} ... ({len(text) - limit} more characters)"
 
 
 def whole(text: str | None) -> int | None:

@@ -39,9 +39,9 @@ def save(target: Path, blocks: Iterable[bytes]) -> None:
                     view = view[out.write(view) :]
 
 
-def first_blocks(read: Callable[[int], bytes], size: int, most: int) -> Iterator[bytes]:
-    """Yield the first `size` bytes of an open file that may still be growing, in blocks of at most `most` bytes."""
-    while size > 0 and (block := read(min(most, size))):
+def first_blocks(read: Callable[[int], bytes], size: int, limit: int) -> Iterator[bytes]:
+    """Yield the first `size` bytes of an open file that may still be growing, in blocks of at most `limit` bytes."""
+    while size > 0 and (block := read(min(limit, size))):
         size -= len(block)
         yield block
 
@@ -62,9 +62,9 @@ class LineSplitter:
         for line in lines:
             self._on_line(line.decode("utf-8", "replace"))
 
-    def finish(self, whole: bytes) -> None:
-        """Process the rest of the file. `whole` is the file's complete content."""
-        self.take(whole[self.offset :])
+    def finish(self, content: bytes) -> None:
+        """Process the rest of the file. `content` is that of the whole file."""
+        self.take(content[self.offset :])
         if self._rest:
             self._on_line(self._rest.decode("utf-8", "replace"))
             self._rest = b""

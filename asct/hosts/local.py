@@ -110,12 +110,12 @@ class LocalFiles:
         keep it open until it executes a program. Until then, attempts to run the file would fail ("Text file busy").
         """
         self.make_folder(os.path.dirname(target))  # noqa: PTH120 - a path on the host, as in other transports
-        done = subprocess.run(
+        result = subprocess.run(
             ["cp", "--", str(source), partial], check=False, capture_output=True, text=True, errors="replace"
         )
         try:
-            if done.returncode:
-                detail = done.stderr.strip().rpartition(": ")[2] or "cp failed"
+            if result.returncode:
+                detail = result.stderr.strip().rpartition(": ")[2] or "cp failed"
                 raise HostError(self._name, errors.problem("file_failed", self._name, path=target, detail=detail))
             with self._errors(target):
                 Path(partial).chmod(mode)

@@ -162,14 +162,14 @@ class RemoteHost(Host):
 
         def fetch() -> None:
             fetched.clear()
-            left = task.max_total_bytes
+            remaining = task.max_total_bytes
             for (path, name), flag in zip(files, flags, strict=True):
-                note = self._fetch(task, path, name, flag, min(task.max_bytes, left))
+                note = self._fetch(task, path, name, flag, min(task.max_bytes, remaining))
                 if note:
                     notes.append(note)
                 elif flag != "-":
                     fetched.append(name)
-                    left -= (task.into / name).stat().st_size
+                    remaining -= (task.into / name).stat().st_size
 
         self._session.retried(fetch)
         if feed is not None and task.main.stdout_file in fetched:
@@ -208,7 +208,7 @@ class RemoteHost(Host):
     def _unexpected(self, doing: str, text: str) -> HostError:
         return HostError(self.name, errors.strange_shell(self._link.label, doing, text))
 
-    def _fetch(self, task: Task, path: str, name: str, flag: str, most: int) -> str:
+    def _fetch(self, task: Task, path: str, name: str, flag: str, limit: int) -> str:
         """Copy one of a task's files from the host. Return a note if that fails, otherwise an empty string."""
         if flag == "-":
             return ""
@@ -221,10 +221,10 @@ class RemoteHost(Host):
             save(target, [])
             return ""
         source = path if path.startswith("/") else f"{task.main.cwd}/{path}"
-        with self._link.within(_transfer_s(most), "fetching results"):
-            if self._link.files.fetch_regular(source, target, most):
+        with self._link.within(_transfer_s(limit), "fetching results"):
+            if self._link.files.fetch_regular(source, target, limit):
                 return ""
-        return f"{name} is larger than {most} bytes and was not copied"
+        return f"{name} is larger than {limit} bytes and was not copied"
 
     def _flags(self, task: Task) -> str:
         """Determine the file flags of a task that could not report them because its shell was killed together with

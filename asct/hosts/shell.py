@@ -274,12 +274,12 @@ class ShellFiles:
 
     def _content(self, size: int) -> Iterator[bytes]:
         """Yield `size` bytes of content, then skip the line feed after the content."""
-        left = size + 1
-        while left:
+        remaining = size + 1
+        while remaining:
             self._rest = self._rest or self._received()
-            block, self._rest = self._rest[:left], self._rest[left:]
-            left -= len(block)
-            yield block if left else block[:-1]
+            block, self._rest = self._rest[:remaining], self._rest[remaining:]
+            remaining -= len(block)
+            yield block if remaining else block[:-1]
 
     def _received(self) -> bytes:
         """Wait for the next bytes and return them. When the link's time limit is reached, the channel is killed."""

@@ -140,12 +140,12 @@ def read_hosts(found: HostMaps, context: ParseContext) -> tuple[dict[str, HostSp
 def _section(name: str, node: Node, context: ParseContext) -> Section:
     """Return the map for a host. It may contain the keys of the host's transport, and its templates may read
     `host.name`."""
-    named = context._replace(scope=context.scope._replace(host=HostSpec(name)))
+    inner = context._replace(scope=context.scope._replace(host=HostSpec(name)))
     transport = node.value.get("transport")
     chosen = _implied(name, node.value.get("address")) if transport is None else transport.value
     kinds = [chosen] if isinstance(chosen, str) and chosen in sources() else sources()
     extra = [key for kind in kinds for key in transport_of(kind).options]
-    return Section(named, node, f"host `{clip(name)}`", (*HOST_KEYS, *extra), ("hosts", name))
+    return Section(inner, node, f"host `{clip(name)}`", (*HOST_KEYS, *extra), ("hosts", name))
 
 
 def _implied(name: str, address: Node | None) -> str:

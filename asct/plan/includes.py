@@ -42,7 +42,7 @@ def inherited(root: Node, path: str, sources: PlanFiles, findings: Findings) -> 
     return whole._replace(value={key: item for key, item in whole.value.items() if key != "extends"})
 
 
-def _base(source: tuple[str, str], named: Node, findings: Findings) -> Node | None:
+def _base(source: tuple[str, str], node: Node, findings: Findings) -> Node | None:
     """Return the content of a plan that another one extends, or None after an error."""
     name, text = source
     before = findings.errors
@@ -52,7 +52,7 @@ def _base(source: tuple[str, str], named: Node, findings: Findings) -> Node | No
         return body if safety is None else body._replace(value={**body.value, "safety": _limits(safety, findings)})
     if findings.errors == before:
         what = "empty" if body is None else f"{kind_of(body.value)}, not a map"
-        findings.error("E106", f"the extended plan {clip(name)} is {what}", named.span, "name a plan")
+        findings.error("E106", f"the extended plan {clip(name)} is {what}", node.span, "name a plan")
     return None
 
 

@@ -46,9 +46,9 @@ def read_inventory(
     try:
         document = DECODER.decode(text)
     except json.JSONDecodeError as problem:
-        where = Span(name, problem.lineno, problem.colno)
+        location = Span(name, problem.lineno, problem.colno)
         hint = "create it with `ansible-inventory --list > FILE`"
-        findings.error("E117", f"the inventory is not JSON: {problem.msg.lower()}", where, hint)
+        findings.error("E117", f"the inventory is not JSON: {problem.msg.lower()}", location, hint)
         return None
     except (RecursionError, ValueError) as problem:
         findings.error("E117", f"the inventory is not JSON: {clip(str(problem))}", Span(name, 1, 1))
@@ -104,14 +104,14 @@ class _Reader:
         if kind not in ("ssh", "local") and "transport" not in plan_keys:
             self._left_out.setdefault(kind, []).append(host)
             return
-        read = translated(variables, plan_keys)
-        for misfit in read.misfits:
-            where = f"{self._name}: _meta.hostvars.{clip(host)}.{misfit.name}"
+        translation = translated(variables, plan_keys)
+        for misfit in translation.misfits:
+            location = f"{self._name}: _meta.hostvars.{clip(host)}.{misfit.name}"
             hint = f"fix the inventory, or write `{clip(host)}: {{{misfit.key}: ...}}` next to `from`"
-            self._findings.error("E117", f"{where}: {misfit.what}", self._place, hint)
-        self._remarks.update(read.remarks)
-        members = {key: self._plain(value) for key, value in read.keys.items()}
-        own = {name: self._plain(value) for name, value in read.vars.items() if _shallow(value)}
+            self._findings.error("E117", f"{location}: {misfit.what}", self._place, hint)
+        self._remarks.update(translation.remarks)
+        members = {key: self._plain(value) for key, value in translation.keys.items()}
+        own = {name: self._plain(value) for name, value in translation.vars.items() if _shallow(value)}
         if own:
             members["vars"] = self._node(own)
         found.hosts[host] = self._node(members)
@@ -292,8 +292,8 @@ def _from_arguments(variables: Mapping[str, Any], found: TranslatedHost) -> Iter
 
 def _options(words: list[str]) -> Iterator[tuple[str, str]]:
     """Yield (letter, value) for each option in an ssh command line, and ("", word) for each other word."""
-    left = iter(words)
-    for word in left:
+    remaining = iter(words)
+    for word in remaining:
         if not word.startswith("-") or word == "-":
             yield "", word
             continue
@@ -301,7 +301,7 @@ def _options(words: list[str]) -> Iterator[tuple[str, str]]:
         while flags:
             letter, flags = flags[0], flags[1:]
             if letter in _WITH_VALUE:
-                yield letter, flags or next(left, "")
+                yield letter, flags or next(remaining, "")
                 break
             yield letter, ""
 

@@ -145,9 +145,9 @@ class _Loading:
 
     def _scope(self, section: Section) -> Scope:
         """Return the names that templates outside hosts and `config` may read."""
-        named = {key: str(node.value) for key in ("name", "description") if (node := section.members.get(key))}
+        fields = {key: str(node.value) for key in ("name", "description") if (node := section.members.get(key))}
         inputs, variables = read_inputs(section), section.mapping("vars")
-        scope = Scope(plan=named, inputs=inputs, environment=None, hidden=hidden_names(self._findings.gaps))
+        scope = Scope(plan=fields, inputs=inputs, environment=None, hidden=hidden_names(self._findings.gaps))
         return scope._replace(vars=resolved_vars(variables, scope, self._findings))
 
     def _read(self, section: Section, gathered: MergedFiles, profile: str | None, overrides: Overrides) -> Plan:
@@ -156,8 +156,8 @@ class _Loading:
         section = Section(context, section.node, "the plan", None)
         part = section.members.get
         local = {} if self._findings.hides("hosts") else {LOCAL: Node({}, section.node.span)}
-        named = gathered.hosts.maps or local
-        hosts = overrides.change_hosts(HostMaps(dict(named), {LOCAL: section.node.span, **gathered.hosts.spans}))
+        maps = gathered.hosts.maps or local
+        hosts = overrides.change_hosts(HostMaps(dict(maps), {LOCAL: section.node.span, **gathered.hosts.spans}))
         hosts, grouped = split_hosts(hosts, part("groups"), context)
         groups = read_groups(grouped, list(hosts.maps), context)
         specs, host_config = read_hosts(with_group_vars(hosts, groups, self._findings), context)

@@ -122,8 +122,8 @@ class Scope(NamedTuple):
 
 def scope_of(plan: Plan, host: HostSpec | None = None, needs: Collection[str] | None = None) -> Scope:
     """Return the scope of a loaded plan, for one host if `host` is set."""
-    named = {"name": plan.name, "description": plan.description}
-    return Scope(plan.vars, host, needs, named, plan.inputs, hidden=hidden_names(plan.gaps, host))
+    fields = {"name": plan.name, "description": plan.description}
+    return Scope(plan.vars, host, needs, fields, plan.inputs, hidden=hidden_names(plan.gaps, host))
 
 
 def hidden_names(gaps: Iterable[Gap], host: HostSpec | None = None) -> tuple[str, ...]:

@@ -280,18 +280,18 @@ def _inside(node: Node, at: int, length: int) -> Span:
 
 def resolved_vars(nodes: Mapping[str, Node], scope: Scope, findings: Findings, where: str = "vars") -> dict[str, Node]:
     """Return the variables with their templates evaluated. Plan variables (`where` is "vars") may read one another."""
-    named: dict[str, Node] = {}
+    nodes_by_name: dict[str, Node] = {}
     for name, node in nodes.items():
         if findings.parsed(partial(identifier, what="a variable"), name, node.location, "E111") is not None:
-            named[name] = node
+            nodes_by_name[name] = node
         elif start := IDENTIFIER.match(name):
-            named.setdefault(start.group(), node.rejected())  # `${vars.max-qd}` reads `vars.max`
-    if not any(has_template(node, "$") for node in named.values()):
-        return named
-    lazy = _Lazy(named, scope, findings)
+            nodes_by_name.setdefault(start.group(), node.rejected())  # `${vars.max-qd}` reads `vars.max`
+    if not any(has_template(node, "$") for node in nodes_by_name.values()):
+        return nodes_by_name
+    lazy = _Lazy(nodes_by_name, scope, findings)
     if where == "vars":
         lazy.scope = scope._replace(vars=lazy)
-    return {name: lazy[name] for name in named}
+    return {name: lazy[name] for name in nodes_by_name}
 
 
 class _Lazy(Mapping[str, Node]):

@@ -89,7 +89,7 @@ def _matched(context: ResolveContext, expectation: Expectation, drafts: Sequence
             return []
         context.findings.error("E230", f"no benchmark in the plan has the id `{job}`", span, did_you_mean(job, known))
         job = nearest(job, known, ALIKE) or ""
-    matching = _named(drafts, job)
+    matching = _jobs_matching(drafts, job)
     found = _metrics(matching, name)
     if matching and not found:
         names = {item.name for draft in matching for item in draft.benchmark.metrics if item.comparable}
@@ -101,10 +101,10 @@ def _matched(context: ResolveContext, expectation: Expectation, drafts: Sequence
 
 def _elsewhere(context: ResolveContext, job: str) -> list[ExpectedMetric]:
     """Return the metrics that a job would have without the profile, `--set` and the selection."""
-    return [item for _, drafts in context.wider() for item in _metrics(_named(drafts, job), "*")]
+    return [item for _, drafts in context.wider() for item in _metrics(_jobs_matching(drafts, job), "*")]
 
 
-def _named(drafts: Sequence[JobDraft], job: str) -> list[JobDraft]:
+def _jobs_matching(drafts: Sequence[JobDraft], job: str) -> list[JobDraft]:
     return [draft for draft in drafts if fnmatchcase(draft.job.id, job)]
 
 
@@ -370,7 +370,7 @@ def read_coordinates(
         return found, ""
     job, name = split_metric(str(expectation.metric.value)) or ("*", "*")
     for other, drafts in context.wider():
-        wide, mismatch = _read_at(other, expectation, _metrics(_named(drafts, job), name))
+        wide, mismatch = _read_at(other, expectation, _metrics(_jobs_matching(drafts, job), name))
         if mismatch is None and wide:
             return wide, worst.message.removeprefix(_NOTHING)
     context.findings.add(worst)

@@ -62,13 +62,13 @@ class DependencyResolver:
 
     def _needed(self, draft: JobDraft) -> dict[str, Entry]:
         """Return the entries that a job needs on its host, keyed by alias."""
-        found = {alias: self._named(draft, alias) for alias in draft.entry.needs}
+        found = {alias: self._entry_of(draft, alias) for alias in draft.entry.needs}
         for dependency in draft.benchmark.dependencies:
             if dependency.alias not in draft.entry.needs and _required(dependency, draft):
                 found[dependency.alias] = self._of_benchmark(dependency, draft)
         return {alias: entry for alias, entry in found.items() if entry is not None}
 
-    def _named(self, draft: JobDraft, alias: str) -> Entry | None:
+    def _entry_of(self, draft: JobDraft, alias: str) -> Entry | None:
         """Return the entry that an alias in `needs:` refers to, or None after an error."""
         node = draft.entry.needs[alias]
         target = self._entries.get(str(node.value))

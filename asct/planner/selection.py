@@ -45,12 +45,12 @@ def hosts_of(entry: Entry, plan: Plan, findings: Findings) -> list[str]:
     found: set[str] = set()
     for node in entry.hosts:
         word = str(node.value)
-        named = hosts_named(word, plan)
-        if not named and not findings.hides("hosts") and not findings.hides("groups", word):
+        matches = hosts_named(word, plan)
+        if not matches and not findings.hides("hosts") and not findings.hides("groups", word):
             message, hint = unknown_host(word, plan)
             findings.error("E206", message, node.span, hint)
             findings.gaps.add(("benchmarks", entry.id, "hosts"))
-        found.update(named)
+        found.update(matches)
     return [name for name in plan.hosts if name in found]
 
 
@@ -85,9 +85,9 @@ def select(plan: Plan, selection: Selection, where: dict[str, list[str]], findin
 def _hosts(plan: Plan, words: Sequence[str], findings: Findings) -> set[str]:
     found: set[str] = set() if words else {*plan.hosts, NOWHERE.name}
     for word in (part for text in words for part in text.split(",")):
-        named = hosts_named(word, plan)
-        found.update(named)
-        if not named and not findings.hides("hosts"):
+        matches = hosts_named(word, plan)
+        found.update(matches)
+        if not matches and not findings.hides("hosts"):
             message, hint = unknown_host(word, plan)
             findings.error("E207", f"`--host {word}` matches nothing: {message}", None, hint)
     return found
@@ -97,9 +97,9 @@ def _ids(plan: Plan, words: Sequence[str], findings: Findings) -> set[str]:
     known = [entry.id for entry in plan.benchmarks]
     found: set[str] = set() if words else set(known)
     for word in words:
-        named = [word] if word in known else matching(word, known) if is_pattern(word) else []
-        found.update(named)
-        if not named and not findings.hides("benchmarks"):
+        matches = [word] if word in known else matching(word, known) if is_pattern(word) else []
+        found.update(matches)
+        if not matches and not findings.hides("benchmarks"):
             message = f"`--benchmark {word}` matches nothing: the plan has no such id"
             findings.error("E207", message, None, did_you_mean(word, known))
     return found

@@ -161,7 +161,7 @@ def test_what_is_too_much_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     found = load(file)
     assert "/proc/cpuinfo" not in found.files
     assert any("too large" in note for note in found.notes)
-    assert found.left == {"network.interfaces": 7}
+    assert found.omitted == {"network.interfaces": 7}
     assert "/sys/class/net/eth0/mtu" in found.files
     assert "/proc/cpuinfo" not in load(top).files
     assert "omitted" in facts_of(found, "h", WHEN).unknown["network.interfaces"]

@@ -53,7 +53,7 @@ def test_this_machine_is_written_out_as_it_is(shell: list[str], tmp_path: Path) 
     for path in packed:
         if "freq" not in path and "time" not in path and "usage" not in path:
             assert found.files[path] == Path(path).read_text().rstrip(), path
-    assert found.left == {}
+    assert found.omitted == {}
 
 
 def test_hosts_without_awk_are_read_unpacked(shell: list[str], tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_thousands_of_devices(shell: list[str], tmp_path: Path, monkeypatch: pyt
     sizes = {path.split("/")[-2]: text for path, text in found.files.items() if path.startswith(f"{block}/")}
     assert len(sizes) == 100
     assert {name for name, text in sizes.items() if text == "9"} == {"a b", "sda", "zz"}
-    assert found.left == {"block_devices": 2903}
+    assert found.omitted == {"block_devices": 2903}
 
 
 def test_long_files(shell: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,10 +134,10 @@ def test_long_files(shell: list[str], tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(exchange, "FILES", tuple(f"{tmp_path}/{name}" for name in "abc"))
     found, printed = look(shell, script(), tmp_path)
     assert len(printed) < 1 << 20
-    assert found.left[f"{tmp_path}/a"] > 3000
+    assert found.omitted[f"{tmp_path}/a"] > 3000
     lines = found.files[f"{tmp_path}/a"].split("\n")
     assert set(lines) == {"x" * 200}
-    assert len(lines) + found.left[f"{tmp_path}/a"] == 5000
+    assert len(lines) + found.omitted[f"{tmp_path}/a"] == 5000
 
 
 MOUNTS = [
@@ -181,7 +181,7 @@ def test_long_answers_of_programs_are_cut_and_counted(shell: list[str], tmp_path
         (tools / name).write_text(f"#!/bin/sh\n{line}\n")
         (tools / name).chmod(0o755)
     found, _ = look(shell, script(), tmp_path, f"{tools}:/usr/sbin:/usr/bin:/sbin:/bin")
-    assert (found.left["network.addresses"], found.left["mounts.size_bytes"]) == (500, 200)
+    assert (found.omitted["network.addresses"], found.omitted["mounts.size_bytes"]) == (500, 200)
     printed = (found.command_output("addresses") or "").split("\n")
     assert sum(not line.startswith("hosts ") for line in printed) == 1000
     unknown = facts_of(found, "h", datetime.now(UTC)).unknown
@@ -195,7 +195,7 @@ def test_many_routes(shell: list[str], tmp_path: Path) -> None:
     rows = "".join(f"e{number}\t00000000\t01{number:06X}\t0003\t0\t0\t1\t00000000\t0\t0\t0\n" for number in range(55))
     (tmp_path / "route").write_text("Iface\tDestination\n" + rows)
     found, _ = look(shell, script().replace("/proc/net/route", f"{tmp_path}/route"), tmp_path)
-    assert found.left["network.gateways"] >= 15
+    assert found.omitted["network.gateways"] >= 15
     assert len((found.command_output("routes") or "").split("\n")) == 40
 
 

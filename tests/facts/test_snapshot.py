@@ -47,7 +47,7 @@ def test_the_parts_of_an_output() -> None:
     assert found.text("/proc/loadavg") == "1 2 3"
     assert found.text("/etc/os-release") == "NAME=x\n\nID=a:b"
     assert found.command_output("id") == "0"
-    assert found.left == {"block_devices": 12, "/proc/self/mounts": 7}
+    assert found.omitted == {"block_devices": 12, "/proc/self/mounts": 7}
     assert stored_snapshot(OUTPUT) == found
     assert stored_snapshot(OUTPUT[1:]) is None
 

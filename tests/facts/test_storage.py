@@ -263,6 +263,6 @@ def test_a_data_base_of_udev_that_was_cut_is_the_reason() -> None:
     files = {"/sys/block/sdz/size": "8"}
     gaps, cut = UnknownFacts(), UnknownFacts()
     block_devices(Snapshot(files), gaps)
-    block_devices(Snapshot(files, left={"block_devices.udev": 3}), cut)
+    block_devices(Snapshot(files, omitted={"block_devices.udev": 3}), cut)
     assert gaps.reasons["block_devices.sdz.serial"] == "reported by neither the Linux kernel nor udev"
     assert cut.reasons["block_devices.sdz.serial"] == "only part of the udev database was read"

@@ -109,11 +109,11 @@ def report(snapshot: Snapshot, host: str | None = None, collected_at: str | None
 def mesh_of(item: MeshSources) -> Mesh:
     """Build a mesh from its best source. If the kind, the revision or the base is missing, the other sources supply
     it."""
-    read = item.registers if item.registers is not None and item.registers.crosspoints else None
-    best = read or item.map or _bare(item)
-    if item.registers is not None and read is None:
+    dump = item.registers if item.registers is not None and item.registers.crosspoints else None
+    best = dump or item.map or _bare(item)
+    if item.registers is not None and dump is None:
         best = noted(best, item.registers.unknown)
-    elif read is None:
+    elif dump is None:
         best = noted(best, {"registers": item.unread or _FOR_ROOT})
     kinds = [best.kind, *(part.kind for part in (item.pmu, item.region) if part is not None)]
     kind = next((one for one in kinds if one), None)

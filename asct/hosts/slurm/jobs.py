@@ -60,9 +60,9 @@ def command(host: str, argv: Sequence[str], text: str = "") -> subprocess.Comple
         ) from error
 
 
-def message_of(done: subprocess.CompletedProcess[str]) -> str:
+def message_of(result: subprocess.CompletedProcess[str]) -> str:
     """Return the message from a failed command as one line."""
-    lines = [line.strip() for line in (done.stderr or done.stdout).splitlines() if line.strip()]
+    lines = [line.strip() for line in (result.stderr or result.stdout).splitlines() if line.strip()]
     words = [line.partition(": ")[2].removeprefix("error: ") or line for line in lines]
     return "; ".join(words)[:_LONGEST] or "no reason given"
 
@@ -166,10 +166,10 @@ def batch_text(token: str, patience_s: int = PATIENCE_S) -> str:
 def submit(host: str, argv: Sequence[str]) -> Allocation:
     """Submit a job. Raises HostError with Slurm's message if this fails."""
     token = secrets.token_hex(16)
-    done = command(host, argv, batch_text(token))
-    number = done.stdout.strip().partition(";")[0]
-    if done.returncode or not _NUMBER.fullmatch(number):
-        raise HostError(host, errors.problem("refused", host, text=message_of(done)))
+    result = command(host, argv, batch_text(token))
+    number = result.stdout.strip().partition(";")[0]
+    if result.returncode or not _NUMBER.fullmatch(number):
+        raise HostError(host, errors.problem("refused", host, text=message_of(result)))
     return Allocation(int(number), token)
 
 
@@ -177,9 +177,9 @@ def cancel(host: str, jobs: Sequence[int]) -> None:
     """Cancel the jobs, except those that have already ended. Raises HostError if Slurm fails to cancel them."""
     if not jobs:
         return
-    done = command(host, ["scancel", "--quiet", *map(str, jobs)])
-    if done.returncode and "Invalid job id" not in done.stderr:
-        raise HostError(host, errors.problem("silent", host, text=message_of(done), seconds=0.0))
+    result = command(host, ["scancel", "--quiet", *map(str, jobs)])
+    if result.returncode and "Invalid job id" not in result.stderr:
+        raise HostError(host, errors.problem("silent", host, text=message_of(result), seconds=0.0))
 
 
 def order(host: str, allocation: Allocation, words: str) -> None:
@@ -249,10 +249,10 @@ def query_jobs(jobs: Sequence[int], names: Sequence[str] = ()) -> dict[int, Queu
     ids = ",".join(map(str, jobs))
     argv = ["squeue", "--noheader", "--states=all", f"--jobs={ids}", "--format=%A|%T|%N|%r"]
     argv += [f"--name={','.join(names)}"] if names else []
-    done = command("slurm", argv)
-    if done.returncode and _UNKNOWN not in done.stderr:
-        raise HostError("slurm", errors.problem("silent", "slurm", text=message_of(done), seconds=0.0))
-    return {job: QueuedJob("GONE") for job in jobs} | read_rows(done.stdout)
+    result = command("slurm", argv)
+    if result.returncode and _UNKNOWN not in result.stderr:
+        raise HostError("slurm", errors.problem("silent", "slurm", text=message_of(result), seconds=0.0))
+    return {job: QueuedJob("GONE") for job in jobs} | read_rows(result.stdout)
 
 
 class JobQueue:
