@@ -374,15 +374,20 @@ end_group() {
     done
 }
 
-# An alarm expired. If it was set for an earlier task, set another one for the remaining time of this task.
+# An alarm expired. If it was set for an earlier task, set another one for the remaining time of this task. A task on a busy
+# host may exceed its limit before its process is recorded; look again until it is.
 look_at_limit() {
-    { read -r due key <"$root/.due"; } 2>/dev/null || return
+    [ -e "$root/.due" ] || return 0
+    due= finished=
+    { read -r due key <"$root/.due"; read -r finished rest <"$root/.done"; } 2>/dev/null
     now
-    if [ "$now" -lt "$due" ]; then
-        set_alarm $((due - now))
+    if [ -z "$due" ]; then set_alarm 20 # the file is being written
+    elif [ "$finished" = "$key" ]; then :
+    elif [ "$now" -lt "$due" ]; then set_alarm $((due - now))
     elif alive "$root/.task" && [ "${rest#* }" = "$key" ]; then
         say "late $key"
         end_task
+    else set_alarm 20
     fi
 }
 

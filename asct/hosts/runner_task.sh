@@ -68,6 +68,7 @@ settle_task() {
     { read -r finished recent <"$root/.done"; } 2>/dev/null
     [ "$finished" != "$key" ] || return 0
     if alive "$root/.task"; then kill -s KILL -- "-$pid"; fi
+    printf '%s\n' "$key" >"$root/.done"
     end_strays
     say "died $key"
 }

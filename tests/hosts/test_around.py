@@ -15,9 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asct.errors import HostError
-from asct.hosts.base import Process, SessionSpec, Task, TaskResult
+from asct.hosts.base import Process, ReadingSpec, SessionSpec, Task, TaskResult
 from asct.hosts.factory import make_host
 from asct.hosts.readings import MOST_BYTES, ReadingLog
+from asct.plan.model import HostSpec
 from asct.sdk.step import HostReadings
 from tests.awaiting import PATIENCE_S, until
 from tests.hosts.conftest import READING, SESSION, Bench
@@ -160,6 +161,28 @@ def test_a_task_that_is_too_late_or_missing_is_read_around_as_well(bench: Bench)
     assert late.status is None and uptimes(late)[1] - uptimes(late)[0] >= 0.2
     missing = bench.run("no-such-program")
     assert missing.status == 127 and bool(missing.readings.after) is not missing.readings.brief
+
+
+def test_a_limit_that_expires_before_the_program_starts_still_holds(tmp_path: Path) -> None:
+    """The reading before the task lasts longer than the limit, because it reads from a pipe that is open."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+
+    def delay() -> None:
+        with pipe.open("wb"):  # returns when the reading has begun
+            time.sleep(0.5)
+            pipe.unlink()
+
+    host = make_host(HostSpec("here", "local", workdir=str(tmp_path / "work")))
+    host.open(SessionSpec("r", "the tests", reading=ReadingSpec(f"echo {pipe}", ".*")))
+    try:
+        delayed = threading.Thread(target=delay)
+        delayed.start()
+        process = Process(("sleep", "30"), f"{host.work}/t")
+        assert host.run(Task(process, tmp_path / "into", timeout_s=0.01)).status is None
+        delayed.join()
+    finally:
+        host.close()
 
 
 @pytest.mark.ssh
