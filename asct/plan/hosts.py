@@ -157,6 +157,8 @@ def _implied(name: str, address: Node | None) -> str:
 def _host(name: str, section: Section, span: Span) -> HostSpec:
     transport = section.choice("transport", tuple(sources())) or _implied(name, section.members.get("address"))
     address = _checked(section, "address", _address_problem) or ""
+    if not address and transport != "local" and _FOUR_NUMBERS.fullmatch(name) and not _is_address(name):
+        section.findings.error("E112", f"`{name}` is not a valid `address`", span, _NUMBERS_HINT)
     spec = HostSpec(
         name=name,
         transport=transport,
@@ -201,7 +203,9 @@ def _path(section: Section, key: str) -> str | None:
 _NAME: Final = re.compile(r"[\w.-]+(%[\w.-]+)?")
 """Matches a host name, an IPv4 address, an alias from ~/.ssh/config or the name of a container, optionally followed by
 an IPv6 zone."""
-_FOUR_NUMBERS: Final = re.compile(r"\d+(\.\d+){3}")
+_FOUR_NUMBERS: Final = re.compile(r"[0-9]+(\.[0-9]+){3}")
+"""Matches what can only be an IPv4 address, valid or not."""
+_NUMBERS_HINT: Final = "write four numbers from 0 to 255 without leading zeros, such as `10.0.0.7`"
 _HOP: Final = re.compile(r"(?:[^@\s,]+@)?(?P<name>\[[^\]]*\]|[^@:\s,\[\]]+)(?::(?P<port>\d{1,5}))?")
 
 
@@ -218,13 +222,14 @@ def _address_problem(text: str) -> str:
     """Return a hint for an address that is neither a host name nor an IP address, or an empty string if it is valid."""
     if _is_address(text):
         return ""
-    if _FOUR_NUMBERS.fullmatch(text):
-        return "write four numbers from 0 to 255, such as `10.0.0.7`"
     user, at, rest = text.rpartition("@")
     name, colon, port = rest.rpartition(":")
-    if not _NAME.fullmatch(name if colon else rest) or (colon and not port.isdecimal()):
+    host = name if colon else rest
+    if _FOUR_NUMBERS.fullmatch(host) and not _is_address(host):
+        return _NUMBERS_HINT
+    if not _NAME.fullmatch(host) or (colon and not port.isdecimal()):
         return "write a host name or an IP address, such as `altra-01.lab` or `10.0.0.7`"
-    keys = {"user": user if at else "", "address": name if colon else rest, "port": port if colon else ""}
+    keys = {"user": user if at else "", "address": host, "port": port if colon else ""}
     return "write " + ", ".join(f"`{key}: {clip(value)}`" for key, value in keys.items() if value)
 
 
@@ -236,14 +241,15 @@ def _jump_problem(text: str) -> str:
         if found is None or not 0 < int(found["port"] or 22) < 65536:
             return "write `HOST`, `USER@HOST` or `USER@HOST:PORT`; separate several hosts with commas"
         name = found["name"]
-        if not _is_address(name[1:-1] if name.startswith("[") else name):
+        inner = name[1:-1] if name.startswith("[") else name
+        if not _is_address(inner) or (inner != name and ":" not in inner):
             return f"`{clip(name)}` is neither a host name nor an IP address"
     return ""
 
 
 def _is_address(text: str) -> bool:
-    if _NAME.fullmatch(text) and not _FOUR_NUMBERS.fullmatch(text):
-        return True
+    if ":" not in text and not _FOUR_NUMBERS.fullmatch(text):
+        return _NAME.fullmatch(text) is not None
     try:
         ipaddress.ip_address(text)
     except ValueError:
