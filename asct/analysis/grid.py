@@ -74,10 +74,10 @@ def cell(column: Column, value: Any) -> TableCell:
     if column.format in ("size", "text"):
         return size_cell(value) if column.format == "size" else TableCell(as_text(value), float(value))
     number = value / column.scale
-    digits = 0 if column.format == "integer" or abs(number) >= 10_000 else column.digits
+    digits = 0 if column.format == "integer" or abs(round(number, column.digits)) >= 10_000 else column.digits
     text = f"{number:.{digits}f}"
     if value and not float(text):  # a small value must not be shown as 0
-        text = f"{value / column.scale:.1g}"
+        text = f"{number:.1g}"
     return TableCell(text, float(value))
 
 

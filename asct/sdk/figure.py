@@ -190,8 +190,8 @@ Figure = Chart | Heatmap
 @dataclass(frozen=True, slots=True)
 class Column:
     """A table column. Use the same `title` as Arm's ASCT. Values are divided by `scale` and displayed with `digits`
-    decimals. With the `format` "size", bytes are shown as 32.06K; with "text", values are shown unchanged. A column
-    that contains no values is omitted unless `kept` is set.
+    decimals, from 10,000 on without decimals. With the `format` "size", bytes are shown as 32.06K; with "text", values
+    are shown unchanged. A column that contains no values is omitted unless `kept` is set.
     """
 
     key: str

@@ -199,9 +199,13 @@ def format_alike(values: Sequence[float], unit: str = "B", digits: int = 3) -> l
     smallest = min((abs(value) for value in values if value), default=0.0)
     scales = _scales(unit)
     factor, suffix = next((scale for scale in scales if smallest >= scale[0]), scales[-1])
-    scaled = [value / factor for value in values]
-    whole = 10 ** (digits - 1)
-    return [f"{number:,.0f}{suffix}" if abs(number) >= whole else f"{number:.{digits}g}{suffix}" for number in scaled]
+    return [_grouped(value / factor, digits) + suffix for value in values]
+
+
+def _grouped(value: float, digits: int) -> str:
+    """Format a number with `digits` significant digits, or as a whole number with commas if it has as many digits
+    before the decimal point."""
+    return f"{value:,.0f}" if float(f"{abs(value):.{digits}g}") >= 10 ** (digits - 1) else _significant(value, digits)
 
 
 def _scales(unit: str) -> tuple[tuple[float, str], ...]:

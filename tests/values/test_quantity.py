@@ -116,6 +116,8 @@ def test_compared_values_have_one_unit() -> None:
     assert format_alike((1.02e-3, 9.8e-4), "s") == ["1,020 \N{MICRO SIGN}s", "980 \N{MICRO SIGN}s"]
     assert format_alike((0, 2e9), "B/s") == ["0 GB/s", "2 GB/s"]
     assert format_alike((9.9961e5, 1.0021e6), "ops/s", 4) == ["999.6k ops/s", "1,002k ops/s"]
+    assert format_alike((9.9997e5, 1.0021e6), "ops/s", 4) == ["1,000k ops/s", "1,002k ops/s"]
+    assert format_alike((0.0000123, 0.0000456), "1") == ["0.0000123", "0.0000456"]
     assert format_alike((98.2 * 2**30, 2**41)) == ["98.2 GiB", "2,048 GiB"]
 
 
