@@ -151,7 +151,7 @@ def _params(job: Job, benchmark: Benchmark[Any], settings: Mapping[str, Any]) ->
     try:
         params: Params = benchmark.params_model.model_validate(dict(settings))
     except ValidationError as error:
-        problems = setting_errors(error.errors(), list(benchmark.params_model.model_fields))
+        problems = setting_errors(error.errors(), [*benchmark.params_model.model_fields, *settings])
         raise NotMeasured(*(_invalid(job, problem.setting, problem.text) for problem in problems)) from error
     contradictions = list(benchmark.check(params))
     if contradictions:
@@ -160,7 +160,8 @@ def _params(job: Job, benchmark: Benchmark[Any], settings: Mapping[str, Any]) ->
 
 
 def _invalid(job: Job, name: str, text: str) -> Diagnostic:
-    return Diagnostic("E614", f"{job.id} on {job.host}: {name}: {text}", hint=f"change `{name}` in the plan")
+    where, what = (f"{name}: ", f"`{name}`") if name else ("", "the settings")
+    return Diagnostic("E614", f"{job.id} on {job.host}: {where}{text}", hint=f"change {what} in the plan")
 
 
 def needed_values(

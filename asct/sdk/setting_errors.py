@@ -23,8 +23,9 @@ class SettingError(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The message and the hint in one line."""
-        return f"{self.message}; {self.hint}" if self.hint else self.message
+        """The item of a list, the message and the hint in one line."""
+        item = f"item {self.path[0] + 1}: " if self.path and isinstance(self.path[0], int) else ""
+        return f"{item}{self.message}; {self.hint}" if self.hint else f"{item}{self.message}"
 
 
 _TYPES = {

@@ -186,7 +186,7 @@ def _settings(section: _Section, params: FioParams, problems: list[str]) -> FioP
     except ValidationError as error:
         for one in setting_errors(error.errors(), list(FioParams.model_fields)):
             key, line = places.get(one.setting, (one.setting, section.line))
-            problems.append(f"line {line}: `{key}`: {one.text}")
+            problems.append(f"line {line}: `{key}`: {one.text}" if key else f"line {line}: {one.text}")
         return None
     return settings if len(problems) == before else None
 
