@@ -40,9 +40,10 @@ LEVELS: dict[Severity, Level] = {"error": "error", "warning": "warning", "note":
 def in_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     """Sort diagnostics by location; diagnostics without a location come first."""
 
-    def key(item: Diagnostic) -> tuple[str, int, int, int, str, Sequence[object]]:
+    def key(item: Diagnostic) -> tuple[str, int, int, int, str, Sequence[object], str]:
         span = item.span or Span("", 0, 0)
-        return span.file, span.line, span.column, _RANK[item.severity], item.code, natural_order(item.message)
+        place = span.file, span.line, span.column
+        return *place, _RANK[item.severity], item.code, natural_order(item.message), item.message
 
     return sorted(diagnostics, key=key)
 

@@ -42,7 +42,13 @@ def printable(text: str, most: int | None = None) -> str:
 
 def natural_order(text: str) -> list[tuple[int, str]]:
     """Return a sort key that compares numbers by value, so that loop2 precedes loop10."""
-    return [(int(part), "") if part.isdecimal() and len(part) < 20 else (0, part) for part in re.split(r"(\d+)", text)]
+    return [_order(part) for part in re.split(r"(\d+)", text)]
+
+
+def _order(part: str) -> tuple[int, str]:
+    if not part.isdecimal():
+        return 0, part
+    return (int(part), "") if len(part) < 20 else (10**20, part)  # Python limits the length of numbers that it parses
 
 
 def unbroken(text: str) -> str:
