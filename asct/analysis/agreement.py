@@ -247,8 +247,10 @@ def _agree(one: _Sighting, two: _Sighting) -> bool:
 
 
 def _side(one: _Sighting, two: _Sighting) -> Disagreement:
-    same = one.first.id == two.first.id
-    other = ("curve" if two.quantity.curve else "level") if same and one.quantity.curve != two.quantity.curve else ""
+    same_job = one.first.id == two.first.id
+    other = (
+        ("curve" if two.quantity.curve else "level") if same_job and one.quantity.curve != two.quantity.curve else ""
+    )
     return Disagreement(
         one.first.host, one.first.id, one.quantity.name, one.value, other or two.first.id, two.value,
         one.first.unit, one.places,

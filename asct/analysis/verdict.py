@@ -146,7 +146,7 @@ def _doubts(view: RunView) -> Iterator[_Problem]:
         yield _counted("doubt", noisy, planned(run.jobs), "measurement", f"{'is' if noisy == 1 else 'are'} noisy")
     for quantity, sides in grouped((s for job in view.jobs for s in job.disagreements), lambda s: s.quantity).items():
         names = ", ".join(dict.fromkeys(side.id for side in sides))
-        yield _Problem("doubt", plain(f"benchmarks disagree on the {quantity}: {names}"))
+        yield _Problem("doubt", plain(f"values of the {quantity} disagree: {names}"))
     mild = [item for item in run.verdicts if word_of(item) in ("warning", "unknown") and not is_blocking(item)]
     if mild:
         why = (

@@ -63,10 +63,10 @@ def read_meshes(
     and Interrupted if the user stops the command before there is a result.
     """
     with closing(ports.make_host(spec, folder)) as host, ThreadPoolExecutor(1) as pool:
-        probe = _MeshProbe(host, spec, ports, folder, query, progress, stop)
-        future = pool.submit(probe.run)
+        reader = _MeshProbe(host, spec, ports, folder, query, progress, stop)
+        future = pool.submit(reader.run)
         while not wait([future], _TURN_S).done:
-            if stop.requested and not probe.undisturbed:
+            if stop.requested and not reader.undisturbed:
                 host.interrupt()
         try:
             return future.result()

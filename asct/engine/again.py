@@ -43,14 +43,14 @@ def over_limits(run: RunContext, jobs: Sequence[Job], forks: int) -> dict[PointK
         late = end + needed > most
         heappush(ends, end if late else end + needed)
         for job in own:
-            reason = _over_write_limit(run, job)
+            reason = _write_limit_reason(run, job)
             if late:
                 reason = f"the run would exceed its limit of {format_duration(most)} (`limits.duration`)"
             found.update({(job.host, job.id, point.id): reason for point in job.points if reason})
     return found
 
 
-def _over_write_limit(run: RunContext, job: Job) -> str:
+def _write_limit_reason(run: RunContext, job: Job) -> str:
     """Return the reason if measuring the points again would exceed the plan's limit on bytes written, otherwise an
     empty string. The calculation assumes that all points of the job write the same number of bytes."""
     limit, path = run.plan.safety.max_written_bytes, run.writer.layout.audit(job.host, job.id)

@@ -118,13 +118,13 @@ def core_kinds(
     found: CoreKinds, cores: Mapping[int, int], cpus: Cpus, policies: list[FrequencyPolicy]
 ) -> list[CoreKind]:
     """Return the kinds of cores as facts. The clock range of a kind, in Hz, spans the policies of its CPUs."""
-    facts = []
+    kinds = []
     for number, one in enumerate(found.designs):
         members = [cpu for cpu, kind in found.of.items() if kind == number]
         threads = Counter(cores[cpu] for cpu in members if cpu in cores)
         own = [policy for policy in policies if set(policy.cpus) & set(members)]
         capacities = [value for cpu in members if (value := whole(cpus.of(cpu).get("cpu_capacity"))) is not None]
-        facts.append(
+        kinds.append(
             CoreKind(
                 microarchitecture=one.microarchitecture,
                 model=one.model,
@@ -138,4 +138,4 @@ def core_kinds(
                 capacity=max(capacities, default=None),
             )
         )
-    return facts
+    return kinds

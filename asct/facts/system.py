@@ -73,11 +73,11 @@ def device_tree(snapshot: Snapshot) -> dict[str, str]:
 def _of_device_tree(snapshot: Snapshot, container: str | None, gaps: UnknownFacts) -> Product:
     tree = device_tree(snapshot)
     maker, comma, _ = (tree.get("compatible") or "").split(" ")[0].partition(",")
-    product = Product(manufacturer=maker if comma else None, name=tree.get("model"), serial=tree.get("serial-number"))
+    result = Product(manufacturer=maker if comma else None, name=tree.get("model"), serial=tree.get("serial-number"))
     reason = "not reported by the device tree" if tree else _no_dmi(container)
     for field in Product.model_fields:
-        gaps.known(f"system.product.{field}", getattr(product, field), reason)
-    return product
+        gaps.known(f"system.product.{field}", getattr(result, field), reason)
+    return result
 
 
 def _no_dmi(container: str | None) -> str:
@@ -93,15 +93,15 @@ def firmware(snapshot: Snapshot, arch: str | None, container: str | None, gaps: 
         "description": "the Linux kernel has neither ACPI nor a device tree",
         "boot": "not reported in /sys/firmware",
     }
-    facts = Firmware(
+    result = Firmware(
         **{field: dmi(snapshot, name) for field, name in _FIRMWARE.items()},
         bmc_version=bmc,
         description=_description(snapshot),
         boot=_boot(snapshot, arch, container),
     )
     for field, reason in reasons.items():
-        gaps.known(f"system.firmware.{field}", getattr(facts, field), reason)
-    return facts
+        gaps.known(f"system.firmware.{field}", getattr(result, field), reason)
+    return result
 
 
 def _description(snapshot: Snapshot) -> Literal["acpi", "device-tree"] | None:
@@ -170,7 +170,7 @@ def system(snapshot: Snapshot, gaps: UnknownFacts) -> System:
     release = os_release(snapshot.text("/etc/os-release") or snapshot.text("/usr/lib/os-release"))
     container = _container(snapshot, gaps)
     provider, instance_type = cloud(snapshot, gaps)
-    facts = System(
+    result = System(
         hostname=hostname,
         arch=arch,
         byte_order=_byte_order(snapshot, arch),
@@ -189,8 +189,8 @@ def system(snapshot: Snapshot, gaps: UnknownFacts) -> System:
         **of_kernel(snapshot, container, gaps),
     )
     for field, source in _SOURCES.items():
-        gaps.known(f"system.{field}", getattr(facts, field), f"not reported by {source}")
-    return facts
+        gaps.known(f"system.{field}", getattr(result, field), f"not reported by {source}")
+    return result
 
 
 def _byte_order(snapshot: Snapshot, arch: str | None) -> Literal["little", "big"] | None:

@@ -63,7 +63,7 @@ class LineSplitter:
             self._on_line(line.decode("utf-8", "replace"))
 
     def finish(self, content: bytes) -> None:
-        """Process the rest of the file. `content` is that of the whole file."""
+        """Process the rest of the file. `content` is that of the whole file, including what has been processed."""
         self.take(content[self.offset :])
         if self._rest:
             self._on_line(self._rest.decode("utf-8", "replace"))

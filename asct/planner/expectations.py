@@ -148,10 +148,10 @@ def _checks(
     special = {host: limits[host] for host in limits if host is not None and host in running}
     general = limits[None]
     rest = tuple(host for host in running if host not in special)
-    checks = [_check(expectation, place, (host,), bounds) for host, bounds in special.items()]
+    found = [_check(expectation, place, (host,), bounds) for host, bounds in special.items()]
     if rest and general.nodes:
-        checks.insert(0, _check(expectation, place, rest if special else None, general))
-    return checks
+        found.insert(0, _check(expectation, place, rest if special else None, general))
+    return found
 
 
 def _check(

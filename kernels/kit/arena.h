@@ -243,8 +243,8 @@ static inline void arena_map_into(struct arena *filled, const char *kinds, size_
     node_require(node);
     for (size_t i = 0; i < sizeof order / sizeof *order && !arena.start; i++) {
         arena.kind = order[i];
-        bool tried = any ? arena_suits(order[i], bytes) : strcmp(kinds, arena_kind_name(order[i])) == 0;
-        if (tried && !arena_try(&arena, bytes, any, node, why, sizeof why))
+        bool eligible = any ? arena_suits(order[i], bytes) : strcmp(kinds, arena_kind_name(order[i])) == 0;
+        if (eligible && !arena_try(&arena, bytes, any, node, why, sizeof why))
             arena_note_lost(&arena, why);
     }
     if (!arena.start)

@@ -39,9 +39,9 @@ def test_a_run_shows_both_values_and_keeps_what_was_measured(asct: Asct, tmp_pat
     run = (tmp_path / "results/twice/latest").resolve()
     assert "disagrees" not in (run / "records.jsonl").read_text()
     summary = (run / "summary.md").read_text()
-    assert "Benchmarks disagree on the overhead: one, two" in summary and "disagrees with two" in summary
+    assert "Values of the overhead disagree: one, two" in summary and "disagrees with two" in summary
     assert "disagrees with two" in (run / "report.html").read_text()
-    assert "on the overhead: one, two" in asct("report", str(run), "--format", "stdout").out
+    assert "the overhead disagree: one, two" in asct("report", str(run), "--format", "stdout").out
     shown = asct("results", "show", str(run), "--json").document
     assert [record["flags"][-1] for record in shown["records"]] == ["disagrees:two", "disagrees:one"]
     assert asct("report", str(run), "--format", "jsonl", "-o", str(tmp_path / "out")).code == 0

@@ -122,7 +122,7 @@ def test_two_hosts_do_not_share_a_node_that_is_free_again(slurm: Slurm) -> None:
             opening = pool.submit(host_of("lab-2").open, SESSION)
             try:
                 until(lambda: len(slurm.jobs("PENDING")) == 1)
-                one._end_job()  # n1 is free: if Slurm gives it to the second host, that does not keep it
+                one._end_allocation()  # n1 is free: if Slurm gives it to the second host, that does not keep it
                 until(lambda: any("-lab-2-" in row[1] for row in slurm.jobs("PENDING")))
             finally:
                 slurm.command("scancel", blocker)

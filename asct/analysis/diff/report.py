@@ -194,15 +194,16 @@ def _cells(row: DiffRow) -> tuple[TableCell, ...]:
     verdict = row.verdict
     return (
         TableCell(row.label, row.label),
-        *_values(row),
+        *_value_cells(row),
         TableCell(change_text(row), row.percent or 0.0),
         _noise(row.change),
         TableCell(verdict, verdict, TONES[verdict], row.change.reason),
     )
 
 
-def _values(row: DiffRow) -> tuple[TableCell, TableCell]:
-    """Return both values, in one unit unless they differ by a factor of 1000 or more."""
+def _value_cells(row: DiffRow) -> tuple[TableCell, TableCell]:
+    """Return the cells of both values: in one unit, unless a value is missing or 0, the units differ, or the values
+    differ by a factor of 1000 or more."""
     unit = row.group.record.unit
     if not row.base or row.new is None or row.base_unit != unit or not 1e-3 < abs(row.new / row.base) < 1e3:
         return quantity_cell(row.base, row.base_unit, 3), quantity_cell(row.new, unit, 3)

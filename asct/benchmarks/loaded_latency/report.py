@@ -166,8 +166,8 @@ def _summary(records: Sequence[Record], units: TableUnits) -> Table:
         return [values | flags] if any(found.values()) else []
 
     flags = flags_of(record for record in records if record.metric in names)
-    body = point_rows(records, (*columns, FLAGS_COLUMN), rows)
-    return Table("summary", "Summary of the loaded latency curve", *body, flags=flags)
+    all_columns, found = point_rows(records, (*columns, FLAGS_COLUMN), rows)
+    return Table("summary", "Summary of the loaded latency curve", all_columns, found, flags=flags)
 
 
 def load_curve(records: Sequence[Record], cycles: bool) -> Line | None:

@@ -169,8 +169,8 @@ def _plan(options: GlobalOptions, request: _Request, findings: Findings) -> Reso
     chosen = {item.info.name: item for item in chosen_by(spans, catalog.infos, findings)}
     from_file = adhoc.file_settings(request.config, catalog, texts, findings) if request.config else {}
     assigned = adhoc.user_settings(request.assignments, catalog, findings, chosen)
-    settings = {name: {**from_file.get(name, {}), **assigned.get(name, {})} for name in {**from_file, **assigned}}
-    values = adhoc.plain(settings)
+    changes = {name: {**from_file.get(name, {}), **assigned.get(name, {})} for name in {**from_file, **assigned}}
+    values = adhoc.plain(changes)
     spec = _host(request.address, findings)
     destroys = _consents(request, values, spec, findings)
 
@@ -180,7 +180,7 @@ def _plan(options: GlobalOptions, request: _Request, findings: Findings) -> Reso
 
     def plan_of(names: Iterable[str], warn: bool) -> ResolvedPlan:
         text = adhoc.plan_text(names, values, as_plan(spec), destroys)
-        move = moving(settings, WITHOUT_PLAN, text)
+        move = moving(changes, WITHOUT_PLAN, text)
         found = load(options, WITHOUT_PLAN, PlanSelection(), text=text, warn=warn, move=move)
         reasons = {name: item.reason for name, item in chosen.items()}
         return found._replace(jobs=tuple(job._replace(reason=reasons.get(job.id, job.reason)) for job in found.jobs))
@@ -188,7 +188,7 @@ def _plan(options: GlobalOptions, request: _Request, findings: Findings) -> Reso
     require_selected()
     if findings.failed:  # settings are checked even if their benchmark is not selected
         with beside(findings):
-            if names := {**chosen, **settings}:
+            if names := {**chosen, **changes}:
                 plan_of(names, False)
     if "all" in request.words:
         chosen = _without_large(options, chosen, plan_of(chosen, False))

@@ -140,7 +140,7 @@ class SlurmHost(RemoteHost):
             if self._request.node or _claim(node, self.name):
                 self._hold(memory.id, allocation, node)
                 return
-            self._end_job()
+            self._end_allocation()
             memory.node = ""
 
     def _submit(self, what: str, seconds: float, after: JobOrder, exclude: Sequence[str] = ()) -> Allocation:
@@ -216,7 +216,7 @@ class SlurmHost(RemoteHost):
         if allocation is None:
             allocation = self._submit(job_id, self._memory.seconds.get(job_id, FIRST_JOB_S), JobOrder())
         self._steps.close()
-        self._end_job()
+        self._end_allocation()
         self._hold(job_id, allocation, self._await_or_cancel(allocation, self._over))
         self._session.reattach()
         self._memory.work = self.work
@@ -230,7 +230,7 @@ class SlurmHost(RemoteHost):
         elif job_id == self._memory.id:
             self._ok = ok
 
-    def _end_job(self) -> None:
+    def _end_allocation(self) -> None:
         """End the job that holds the node. If its benchmark was measured, the job ends successfully, so that jobs that
         depend on it may run."""
         allocation, self._memory.held = self._memory.held, None
@@ -293,7 +293,7 @@ class SlurmHost(RemoteHost):
         super().close()
         self._steps.close()
         with contextlib.suppress(AsctError):
-            self._end_job()
+            self._end_allocation()
         with _NODES_LOCK:
             for node in [node for node, host in _NODES.items() if host == self.name]:
                 del _NODES[node]

@@ -115,8 +115,8 @@ def pair_table(records: Sequence[Record], look: MatrixStyle) -> Table:
                     spread = spread_cells(repeats, look.scale, look.digits)
                     yield {"run_node": f"Node {run}", "memory_node": f"Node {node}", "value": middle(repeats), **spread}
 
-    body = point_rows(values, columns, rows)
-    return Table(f"{look.slug}-spread", f"{look.title}: spread", *body, flags=flags_of(values))
+    all_columns, found = point_rows(values, columns, rows)
+    return Table(f"{look.slug}-spread", f"{look.title}: spread", all_columns, found, flags=flags_of(values))
 
 
 def node_heatmaps(records: Sequence[Record], look: MatrixStyle, caption: str) -> tuple[Heatmap, ...]:
