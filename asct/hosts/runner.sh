@@ -382,8 +382,8 @@ look_at_limit() {
     { read -r due key <"$root/.due"; read -r finished rest <"$root/.done"; } 2>/dev/null
     now
     if [ -z "$due" ]; then set_alarm 20 # the file is being written
-    elif [ "$finished" = "$key" ]; then :
     elif [ "$now" -lt "$due" ]; then set_alarm $((due - now))
+    elif [ "$finished" = "$key" ]; then :
     elif alive "$root/.task" && [ "${rest#* }" = "$key" ]; then
         say "late $key"
         end_task

@@ -52,6 +52,7 @@ run_task() {
     [ "$((now - rested))" -le "$PAUSE" ] || recent=
     due=$((now + limit))
     printf '%s\n' "$due $key" >"$root/.due"
+    now # an alarm before this moment may have found the limit of the last task
     if [ "$now" -ge "$wakes" ] || [ "$wakes" -gt "$due" ]; then
         set_alarm "$limit" 7<&-
         wakes=$due
