@@ -22,6 +22,8 @@ from asct.hosts.script import TaskLine, below
 from asct.sdk.step import HostReadings
 
 _BEGUN = re.compile(r"^asct:begin (\d+)\n", re.MULTILINE)
+_START_S = 10.0
+"""Seconds by which a command may exceed its time limit until its process id is known."""
 
 
 class RemoteHost(Host):
@@ -286,14 +288,20 @@ class RemoteHost(Host):
         """Run `command` with `text` as its standard input. Return the exit status, standard output and standard error.
 
         If the command takes too long or prints too much, `end` is called with the standard output received so far.
-        `end` kills the command, which leads a separate session and would otherwise outlive its channel.
+        `end` kills the command, which leads a separate session and would otherwise outlive its channel. The output
+        begins with the process id of the command. If it has not arrived at the time limit, wait a little longer for it.
         """
         self._interrupted = False
         until = time.monotonic() + timeout_s
+
+        def over(out: bytearray) -> bool:
+            late_s = time.monotonic() - until
+            return self._interrupted or late_s > _START_S or (late_s > 0 and b"asct:begin " in out)
+
         try:
             with self._link.within(timeout_s + SHORT_S, f"running {program}"):
                 channel = self._start(command, text)
-                out, err = _drain(channel, lambda: self._interrupted or time.monotonic() > until)
+                out, err = _drain(channel, over)
                 if max(len(out), len(err)) <= ANSWER_LIMIT:
                     return channel.status(), out, err
         except TimeoutError as late:
@@ -354,9 +362,9 @@ def _transfer_s(size: int) -> float:
     return SHORT_S + size / 1e6
 
 
-def _drain(channel: Channel, enough: Callable[[], bool] = lambda: False) -> tuple[bytes, bytes]:
+def _drain(channel: Channel, enough: Callable[[bytearray], bool] = lambda _: False) -> tuple[bytes, bytes]:
     """Return a command's standard output and standard error, up to their end or a limit. Raises TimeoutError(output) as
-    soon as `enough` returns true."""
+    soon as `enough` returns true for the output received so far."""
     out, err = bytearray(), bytearray()
     while True:
         try:
@@ -367,5 +375,5 @@ def _drain(channel: Channel, enough: Callable[[], bool] = lambda: False) -> tupl
         err += channel.receive_error()
         if data == b"" or max(len(out), len(err)) > ANSWER_LIMIT + 4096:
             return bytes(out), bytes(err)
-        if enough():
+        if enough(out):
             raise TimeoutError(bytes(out))

@@ -298,6 +298,16 @@ def test_answer_that_takes_too_long(bench: Bench) -> None:
     assert bench.host.execute(["echo", "well"]).stdout == "well\n"
 
 
+def test_a_command_that_starts_after_its_time_limit_is_killed(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    link = bench.host._link  # type: ignore[attr-defined]
+    start = link.start
+    monkeypatch.setattr(link, "start", lambda command: start(f"sleep 1; {command}"))
+    with pytest.raises(HostTimeout):
+        bench.host.execute(["sh", "-c", f"cd {bench.host.work}; sleep 509"], timeout_s=0.1)
+    time.sleep(2)  # if nothing ended the command, it has started by now
+    assert gone(bench.host.work)
+
+
 def test_an_answer_that_is_interrupted(bench: Bench) -> None:
     over = threading.Event()
 
