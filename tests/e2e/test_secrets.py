@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.awaiting import until
 from tests.e2e.running import apply, asct, latest
 from tests.e2e.test_ssh import hosts
 from tests.hosts.forced import force, with_programs
@@ -38,9 +39,9 @@ def agent(own_sshd: Sshd, tmp_path: Path) -> Iterator[dict[str, str]]:
     socket = tmp_path / "agent"
     process = subprocess.Popen(["ssh-agent", "-D", "-a", str(socket)], stdout=subprocess.DEVNULL)
     try:
-        while not socket.exists():
-            assert process.poll() is None
-        subprocess.run(["ssh-add", "-q", str(key)], check=True, env={**os.environ, "SSH_AUTH_SOCK": str(socket)})
+        env = {**os.environ, "SSH_AUTH_SOCK": str(socket)}
+        until(lambda: subprocess.run(["ssh-add", "-l"], check=False, env=env, capture_output=True).returncode != 2)
+        subprocess.run(["ssh-add", "-q", str(key)], check=True, env=env)
         subprocess.run(["ssh-keygen", "-q", "-p", "-N", PASSPHRASE, "-f", str(key)], check=True, capture_output=True)
         yield {"SSH_AUTH_SOCK": str(socket)}
     finally:
