@@ -148,6 +148,9 @@ class Section:
         elif suggestion is not None:
             hint = f"did you mean `{suggestion}`?"
             self.members.setdefault(suggestion, item)
+        elif "uses" in keys:
+            example = f"`config: {{{clip(key)}: {clip(flow(item.plain()))}}}`"
+            hint = f"a setting belongs in `config`, as in {example}; {hint}"
         elif "config" not in keys:  # otherwise, the key may be a setting
             hint = _belongs(other or key) or hint
         self.findings.error("E104", f"unknown key `{clip(key)}` in {self.name}", item.location, hint)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asct.diagnostics.model import Span
 from asct.errors import PlanError
+from asct.plan.entries import ENTRY_KEYS
 from asct.plan.fields import ALIKE, flow
 from asct.plan.model import Entry, HostSpec, Node, PendingValue
 from asct.plan.ranges import axis_values
@@ -83,25 +84,23 @@ def _layer(
     return found
 
 
-def _resembling(settings: Settings, spelling: str) -> str:
-    """Return the names and help texts of settings that list `spelling` as a similar name."""
-    found = []
-    for name, declared in settings.benchmark.params_model.model_fields.items():
-        extra = declared.json_schema_extra
-        known = extra.get("resembles") if isinstance(extra, dict) else None
-        if isinstance(known, list) and spelling in known:
-            found.append(f"`{name}`: {declared.description}")
-    return "; ".join(found)
-
-
 def unknown_setting(context: ResolveContext, spelling: str, node: Node, settings: Settings) -> str | None:
     """Report a setting that the benchmark does not have, and return the one that was probably meant."""
-    name = settings.benchmark.name
-    similar = _resembling(settings, spelling)
-    hint = similar or did_you_mean(spelling, settings.spellings, f"`asct list settings {name}` lists them")
-    context.findings.error("E202", f"unknown setting `{spelling}` of `{name}`", node.location, hint)
-    suggestion = None if similar else nearest(spelling, settings.spellings, ALIKE)
-    return None if suggestion is None else settings.spellings[suggestion]
+    hint, meant = likely_setting(settings, spelling)
+    context.findings.error("E202", f"unknown setting `{spelling}` of `{settings.benchmark.name}`", node.location, hint)
+    return meant
+
+
+def likely_setting(settings: Settings, unknown: str) -> tuple[str, str | None]:
+    """Return a hint for an unknown setting, and the main name of the setting that was probably meant, or None."""
+    benchmark = settings.benchmark
+    if unknown in ENTRY_KEYS:
+        return f"`{unknown}` is a key of the entry, not a setting; write it next to `uses`", None
+    if hint := benchmark.params_model.hint_for_unknown(unknown):
+        return hint, None
+    hint = did_you_mean(unknown, settings.spellings, f"`asct list settings {benchmark.name}` lists them")
+    suggestion = nearest(unknown, settings.spellings, ALIKE)
+    return hint, None if suggestion is None else settings.spellings[suggestion]
 
 
 def _from_groups(context: ResolveContext, host: str, settings: Settings) -> dict[str, GivenSetting]:

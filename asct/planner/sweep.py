@@ -14,13 +14,12 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from asct.diagnostics.model import Span
-from asct.plan.fields import ALIKE
 from asct.plan.model import Entry, Node
 from asct.planner.context import ANY, ResolveContext
 from asct.planner.identity import frozen_key
-from asct.planner.layers import SET_RANK, SWEEP_RANK, SettingValue, ValueReader, unknown_setting
+from asct.planner.layers import SET_RANK, SWEEP_RANK, SettingValue, ValueReader, likely_setting, unknown_setting
 from asct.planner.model import Origin
-from asct.values.suggest import did_you_mean, nearest
+from asct.values.suggest import did_you_mean
 
 SweepRow = tuple[Any, ...]
 Where = Callable[[Mapping[str, Any]], bool]
@@ -164,11 +163,8 @@ def _axis_name(reader: ValueReader, key: str, node: Node) -> str | None:
     name = settings.spellings.get(key)
     place = node.location
     if name is None:
-        benchmark = settings.benchmark.name
-        hint = did_you_mean(key, settings.spellings, f"`asct list settings {benchmark}` lists them")
-        findings.error("E210", f"unknown axis `{key}`: `{benchmark}` has no such setting", place, hint)
-        suggestion = nearest(key, settings.spellings, ALIKE)
-        name = None if suggestion is None else settings.spellings[suggestion]
+        hint, name = likely_setting(settings, key)
+        findings.error("E210", f"unknown axis `{key}`: `{settings.benchmark.name}` has no such setting", place, hint)
     elif name in settings.steps:
         single = settings.steps[name]
         findings.error("E210", f"`{key}` is itself a list of values for `{single}`", place, f"sweep `{single}`")

@@ -80,3 +80,15 @@ class Params(BaseModel):
             if isinstance(others, list):
                 names.update({str(other): name for other in others})
         return MappingProxyType(names)
+
+    @classmethod
+    def hint_for_unknown(cls, name: str) -> str:
+        """Return a hint for a name that is not a setting of the benchmark but has a meaning in other tools, or an empty
+        string. This hint names the settings that declare `name` in `resembles`."""
+        similar = []
+        for own, info in cls.model_fields.items():
+            extra = info.json_schema_extra
+            known = extra.get("resembles") if isinstance(extra, dict) else None
+            if isinstance(known, list) and name in known:
+                similar.append(f"`{own}`: {info.description}")
+        return "; ".join(similar)

@@ -290,6 +290,24 @@ def test_a_name_from_elsewhere_leads_to_similar_settings(asct: Asct, tmp_path: P
 
 
 @pytest.mark.parametrize(
+    ("entry", "hint"),
+    [
+        ("config: {directory: /data}", "hint: `file_names`: Existing files or devices"),
+        ("sweep: {device: [/dev/sda, /dev/sdb]}", "hint: `file_names`: Existing files or devices"),
+        ("config: {buffered: true}", "hint: `direct`: Bypass the page cache"),
+        ("config: {thinktime_iotime: 1s}", "write `options: {thinktime_iotime: ...}`"),
+        ("config: {write_lat_log: x}", "it writes log files, but asct records the progress of each run itself"),
+    ],
+)
+def test_the_name_of_a_fio_option_leads_to_its_setting_or_to_a_reason(
+    asct: Asct, tmp_path: Path, entry: str, hint: str
+) -> None:
+    (tmp_path / "p.yaml").write_text(f"plan: 1\nname: t\nbenchmarks: [{{uses: storage-fio, {entry}}}]\n")
+    result = asct("check", "p.yaml")
+    assert result.code == 2 and hint in " ".join(result.err.split()), result.err
+
+
+@pytest.mark.parametrize(
     ("line", "offered"),
     [
         ("asct apply p.yaml --profile q", {"quick"}),

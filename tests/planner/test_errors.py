@@ -66,6 +66,8 @@ CASES = [
     Case("E208", "benchmarks: [{uses: peak, config: {data_size: bits}}]", "bits", "or `auto`"),
     Case("E209", "benchmarks: [{uses: disk, config: {rw: read, rwmixread: 50}}]", "50", ""),
     Case("E209", SWEEP + "      rw: [read, randrw]\n      rwmixread: [100, 77]", "77", ""),
+    Case("E202", "benchmarks: [{uses: disk, config: {repeats: 3}}]", "repeats", "write it next to `uses`"),
+    Case("E210", SWEEP + "      repeats: [1, 2]", "repeats", "write it next to `uses`"),
     Case("E210", SWEEP + "      iodeth: [1, 2]", "iodeth", "did you mean `iodepth`?"),
     Case("E210", SWEEP.replace("disk", "depth") + "      iodepth_sweep_steps: [1, 2]", "iodepth_s", "sweep `iodepth`"),
     Case("E211", SWEEP + "      bs: [4K]\n      block_size: [8K]", "block_size", "remove one"),

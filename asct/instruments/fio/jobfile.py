@@ -114,8 +114,8 @@ _REFUSED: Final[Mapping[str, frozenset[str]]] = {
     "the length of the run is set by `duration`, or by `io_size`; remove it":
         frozenset({"time_based", "loops", "steadystate", "ss", "fill_device"}),
     "it orders the sections of a job file; use it in a job file": frozenset(WAITS),
-    "it selects or creates files, but asct measures either `file_names` or a temporary file; set `file_names` next to "
-    "`job_file`, and remove the option": frozenset({
+    "it selects or creates files, but asct measures either `file_names` or a temporary file; remove it, and set "
+    "`file_names` (with a job file: set `file_names` next to `job_file`)": frozenset({
         "create_fsync", "create_on_open", "create_only", "create_serialize", "directory", "file_append",
         "filename_format", "nrfiles", "openfiles", "opendir", "pre_read", "unlink", "unlink_each_loop",
     }),
@@ -140,6 +140,14 @@ _UNKNOWN: Final = "asct does not know it, or it could access files or change the
 _VALUE: Final = re.compile(r"[A-Za-z0-9_.,:%+/-]*")
 _MEMORY: Final = frozenset({"malloc", "shm", "shmhuge", "mmap", "mmapshared", "mmaphuge"})
 _UNSAFE: Final = re.compile(r"^/|:/|\.\.")
+
+
+def option_hint(name: str) -> str:
+    """Return a hint for a setting that asct does not have but that has the name of a fio option, or an empty string if
+    asct does not know such an option."""
+    if name in HARMLESS:
+        return f"`{name}` is a fio option; write `options: {{{name}: ...}}`"
+    return next((f"do not set this fio option: {reason}" for reason, names in _REFUSED.items() if name in names), "")
 
 
 def option_problem(name: str, value: Scalar, settings: Mapping[str, str]) -> str:

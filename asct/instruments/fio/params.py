@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, StringConstraints
 
-from asct.instruments.fio.jobfile import option_text
+from asct.instruments.fio.jobfile import option_hint, option_text
 from asct.instruments.fio.raid import RaidParams
 from asct.sdk.params import Count, Duration, Params, Rate, Size, setting
 from asct.values.cpulist import parse_cpulist
@@ -209,6 +209,10 @@ AccessPattern = Annotated[Pattern, BeforeValidator(short_pattern)]
 """An access pattern. fio's long names are also accepted."""
 Paths = Annotated[tuple[str, ...], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)]
 """Paths of files or devices. A single path is also accepted; colons and commas in it are part of the name."""
+LIKE_FILE_NAMES: Final = (
+    "device", "devices", "directory", "disk", "disks", "drive", "drives", "file", "files", "path", "paths", "targets",
+)  # fmt: skip
+"""Names that other tools use for what asct calls `file_names`."""
 
 
 class PointParams(Params):
@@ -236,7 +240,8 @@ class PointParams(Params):
     file_names: Paths = setting(
         (),
         "Existing files or devices to measure, as absolute paths",
-        aliases=("filenames", "filename", "file_name"),
+        aliases=("filenames", "filename", "file_name", "target"),
+        resembles=LIKE_FILE_NAMES,
         pitfalls="Reads from a sparse file come from memory. Fill the file first.",
     )
     rw: AccessPattern = setting("randread", "Access pattern", aliases=("rw_pattern", "readwrite"))
@@ -274,6 +279,7 @@ class PointParams(Params):
         True,
         "Bypass the page cache (O_DIRECT)",
         pitfalls="Without `direct`, the benchmark measures memory instead of the drive.",
+        resembles=("buffered",),
     )
     create_temp_file: bool | None = setting(
         None, "Use a temporary file in the work folder; this is the default unless `file_names` is set"
@@ -294,6 +300,11 @@ class FioParams(HostParams, DataParams, RateParams, QueueParams, OffsetParams, R
         "stages separated by `stonewall`",
         max_length=20_000,
     )
+
+    @classmethod
+    def hint_for_unknown(cls, name: str) -> str:
+        """Return a hint that names similar settings, or that says how to set a fio option or why asct refuses it."""
+        return super().hint_for_unknown(name) or option_hint(name)
 
     @property
     def makes_file(self) -> bool:

@@ -9,7 +9,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BeforeValidator, StringConstraints
 
-from asct.instruments.fio.params import Engine, FioParams, Paths, Pattern
+from asct.instruments.fio.params import LIKE_FILE_NAMES, Engine, FioParams, Paths, Pattern
 from asct.instruments.fio.raid import RaidParams, member_bytes
 from asct.sdk.benchmark import Unsuitable
 from asct.sdk.params import Count, Counts, Duration, Size, Sizes, listed, setting
@@ -119,6 +119,7 @@ class QualificationParams(RaidParams):
         "Existing device or file to measure, as an absolute path, or the members of a RAID set; if unset, a temporary "
         "file is measured",
         aliases=("filenames", "filename", "file_name", "target"),
+        resembles=LIKE_FILE_NAMES,
         pitfalls="The whole device is purged and overwritten, which requires consent in `safety.destroys`.",
     )
     filesize: Size = setting(2**30, "Size of the temporary file", aliases=("size",), ge=MIB)
