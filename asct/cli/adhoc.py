@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from asct.cli.places import OPTION, WrittenSettings, option_node
 from asct.diagnostics.model import Span
-from asct.plan.fields import ALIKE
 from asct.plan.findings import Findings
 from asct.plan.model import REJECTED
 from asct.store.files import reason_of
 from asct.values.cpulist import parse_integers
 from asct.values.error import clip
-from asct.values.suggest import did_you_mean, nearest
+from asct.values.suggest import ALIKE, did_you_mean, nearest
 
 if TYPE_CHECKING:
     from asct.plan.model import Node

@@ -7,13 +7,13 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from asct.plan.fields import ALIKE, ParseContext, Section, flow, kind_of, merged
+from asct.plan.fields import ParseContext, Section, flow, kind_of, merged
 from asct.plan.findings import Findings
 from asct.plan.model import REJECTED, SWEEP_WORDS, Entry, Node, Sweep
 from asct.plan.names import case_conflict, cycle, folder_name, identifier
 from asct.plan.sections import EXECUTION_KEYS, read_execution
 from asct.values.error import clip
-from asct.values.suggest import did_you_mean, nearest
+from asct.values.suggest import ALIKE, did_you_mean, nearest
 
 ENTRY_KEYS = ("id", "uses", "extends", "hosts", "tags", "config", "sweep", "needs", *EXECUTION_KEYS)
 _DASHED = re.compile(r"(\w+) *(?:-|\.\.|:) *(\w+)")

@@ -13,12 +13,10 @@ from asct.resources import data
 from asct.values.duration import parse_duration, require_unit
 from asct.values.error import clip
 from asct.values.size import parse_size
-from asct.values.suggest import did_you_mean, nearest
+from asct.values.suggest import ALIKE, did_you_mean, nearest
 
 T = TypeVar("T")
 
-ALIKE: Final = 0.75
-"""An unknown name is treated as a misspelling of a known name if their similarity exceeds this value."""
 _PLACES_SHOWN: Final = 2
 
 

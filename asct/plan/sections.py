@@ -32,6 +32,7 @@ _BOUNDS: Final = Bound._fields
 CHANGEABLE_BOUNDS: Final = (*_BOUNDS, "of", "severity", "if_missing", "by")
 """The keys of an expectation that profiles and `--set` may change."""
 _EXPECT_KEYS: Final = ("id", "metric", "at", "versus", *CHANGEABLE_BOUNDS)
+_COMPARISON: Final = re.compile(r"(\S+)\s*([<>])=?\s*(\S.*)")
 _DEVICE: Final = re.compile(r"/dev/[A-Za-z0-9._:+@/-]+", re.ASCII)
 _MOST_POINTS: Final = 10_000_000
 
@@ -46,11 +47,24 @@ def read_expectations(node: Node | None, context: ParseContext) -> tuple[Expecta
             context.findings.error("E106", f"`expect` must be a list, not {kind_of(node.value)}", node.span, hint)
         return ()
     sections = [
-        Section(context, item, "an expectation", _EXPECT_KEYS, ("expect", str(index)))
+        Section(context, _as_map(item, context), "an expectation", _EXPECT_KEYS, ("expect", str(index)))
         for index, item in enumerate(node.value)
     ]
     _check_ids(sections)
     return tuple(_expectation(section) for section in sections if isinstance(section.node.value, dict))
+
+
+def _as_map(item: Node, context: ParseContext) -> Node:
+    """Return an expectation as a map. The form `ID.METRIC < 130 ns` is reported as an error and read as the map that
+    was probably meant."""
+    match = _COMPARISON.fullmatch(item.value) if isinstance(item.value, str) else None
+    if match is None:
+        return item
+    metric, sign, bound = match.groups()
+    key = "max" if sign == "<" else "min"
+    hint = f"write `{{metric: {metric}, {key}: {bound}}}`"
+    context.findings.error("E106", f"an expectation must be a map, not `{clip(item.value)}`", item.span, hint)
+    return Node({"metric": item._replace(value=metric), key: item._replace(value=bound)}, item.location)
 
 
 def _check_ids(sections: Sequence[Section]) -> None:

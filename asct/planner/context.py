@@ -9,14 +9,13 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from asct.diagnostics.model import Span
-from asct.plan.fields import ALIKE
 from asct.plan.findings import Findings
 from asct.plan.model import Entry, HostSpec, Node, Plan
 from asct.planner.keywords import selects, with_selected
 from asct.planner.model import Job, Point
 from asct.planner.settings import Settings
 from asct.sdk.benchmark import Benchmark, Catalog
-from asct.values.suggest import did_you_mean, nearest
+from asct.values.suggest import ALIKE, did_you_mean, nearest
 
 
 class Override(NamedTuple):

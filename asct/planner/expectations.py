@@ -9,7 +9,6 @@ from typing import Any, Final, NamedTuple
 
 from asct.diagnostics.model import Diagnostic, Span
 from asct.errors import PlanError
-from asct.plan.fields import ALIKE
 from asct.plan.findings import Note
 from asct.plan.model import Bound, Expectation, Node
 from asct.planner.context import ANY, JobDraft, ResolveContext
@@ -21,7 +20,7 @@ from asct.sdk.metric import Metric
 from asct.values.error import BadValueError, clip
 from asct.values.quantity import is_quantity, parse_quantity
 from asct.values.size import parse_size
-from asct.values.suggest import did_you_mean, nearest
+from asct.values.suggest import ALIKE, did_you_mean, nearest
 from asct.values.text import counted
 
 _NOTHING: Final = "`at` matches nothing: "

@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from asct.diagnostics.model import Span
-from asct.plan.fields import ALIKE
 from asct.plan.findings import Findings
 from asct.plan.model import Entry, Plan
-from asct.values.suggest import did_you_mean, nearest
+from asct.values.suggest import ALIKE, did_you_mean, nearest
 
 if TYPE_CHECKING:
     from asct.sdk.benchmark import Benchmark, Catalog

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from asct.diagnostics.model import Span
 from asct.errors import PlanError
 from asct.plan.entries import ENTRY_KEYS
-from asct.plan.fields import ALIKE, flow
+from asct.plan.fields import flow
 from asct.plan.model import Entry, HostSpec, Node, PendingValue
 from asct.plan.ranges import axis_values
 from asct.plan.scope import Scope, scope_of
@@ -24,7 +24,7 @@ from asct.planner.model import Origin
 from asct.planner.settings import InvalidSettings, Settings
 from asct.sdk.benchmark import Benchmark
 from asct.sdk.setting_errors import SettingError
-from asct.values.suggest import did_you_mean, nearest
+from asct.values.suggest import ALIKE, did_you_mean, nearest
 
 if TYPE_CHECKING:
     from asct.sdk.record import Scalar

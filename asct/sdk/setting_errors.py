@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from asct.values.error import BadValueError, clip
 from asct.values.grouping import grouped
-from asct.values.suggest import did_you_mean
+from asct.values.suggest import ALIKE, nearest
 
 _QUOTED = re.compile(r"'([^']*)'")
 
@@ -108,8 +108,8 @@ def _raised(cause: Any, message: str) -> tuple[str, str]:
 def _choice(value: Any, expected: str) -> tuple[str, str]:
     names = _QUOTED.findall(expected)
     listed = ", ".join(f"`{name}`" for name in names) or expected
-    hint = did_you_mean(str(value), names, f"write one of {listed}") if names else f"write one of {listed}"
-    return f"`{clip(value)}` is not a valid value", hint
+    meant = nearest(str(value), names, ALIKE)
+    return f"`{clip(value)}` is not a valid value", f"did you mean `{meant}`?" if meant else f"write one of {listed}"
 
 
 def _mistyped(kind: str, value: Any, message: str) -> tuple[str, str]:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
+ALIKE: Final = 0.75
+"""Similarity (Ratcliff/Obershelp, 0 to 1) from which an unknown name is treated as a misspelling of a known name."""
 _LONGEST = 64
 _LISTED = 12
 

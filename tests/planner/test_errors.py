@@ -55,6 +55,7 @@ CASES = [
     Case("E208", "benchmarks: [{uses: disk, config: {iodepth: 0}}]", "0", "write at least 1"),
     Case("E208", "benchmarks: [{uses: disk, config: {rwmixread: 101}}]", "101", "write at most 100"),
     Case("E208", "benchmarks: [{uses: disk, config: {rw: randread2}}]", "randread2", "did you mean `randread`?"),
+    Case("E208", "benchmarks: [{uses: disk, config: {rw: random}}]", "random", "write one of `read`"),
     Case("E208", "benchmarks: [{uses: disk, config: {rwmixread: half}}]", "half", "write a whole number"),
     Case("E208", "benchmarks: [{uses: disk, config: {rwmixread: true}}]", "true", "write a number"),
     Case("E208", "benchmarks: [{uses: disk, config: {direct: perhaps}}]", "perhaps", "`true` or `false`"),
