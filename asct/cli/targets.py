@@ -7,9 +7,12 @@ from typing import Any
 
 from asct.diagnostics.model import Diagnostic
 from asct.errors import UsageError
+from asct.plan.hosts import address_problem
 from asct.plan.model import HostSpec
 
-_ADDRESS = re.compile(r"(?:(?P<user>[^@\s]+)@)?(?P<address>\[[0-9A-Fa-f:.]+\]|[^@:\s/]+)(?::(?P<port>\d{1,5}))?")
+_ADDRESS = re.compile(
+    r"(?:(?P<user>[^@\s]+)@)?(?P<address>\[[0-9A-Fa-f:.]+(%[\w.-]+)?\]|[^@:\s/]+)(?::(?P<port>\d{1,5}))?"
+)
 
 
 def host_of(text: str | None) -> HostSpec:
@@ -19,9 +22,13 @@ def host_of(text: str | None) -> HostSpec:
         return HostSpec(name="local", transport="local")
     found = _ADDRESS.fullmatch(text)
     if found is None or not 0 < int(found["port"] or 22) < 65536:
-        hint = "write ADDRESS, USER@ADDRESS or USER@ADDRESS:PORT, with a port from 1 to 65535"
+        hint = (
+            "write ADDRESS, USER@ADDRESS or USER@ADDRESS:PORT, with a port from 1 to 65535 and an IPv6 address in [ ]"
+        )
         raise UsageError(Diagnostic("E910", f"`{text}` is not a host", hint=hint))
     address = found["address"].strip("[]")
+    if hint := address_problem(address):
+        raise UsageError(Diagnostic("E910", f"`{text}` is not a host", hint=hint))
     return HostSpec(
         name=re.sub(r"[^A-Za-z0-9._-]", "-", address),
         transport="ssh",

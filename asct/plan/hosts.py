@@ -156,7 +156,7 @@ def _implied(name: str, address: Node | None) -> str:
 
 def _host(name: str, section: Section, span: Span) -> HostSpec:
     transport = section.choice("transport", tuple(sources())) or _implied(name, section.members.get("address"))
-    address = _checked(section, "address", _address_problem) or ""
+    address = _checked(section, "address", address_problem) or ""
     if not address and transport != "local" and _FOUR_NUMBERS.fullmatch(name) and not _is_address(name):
         section.findings.error("E112", f"`{name}` is not a valid `address`", span, _NUMBERS_HINT)
     spec = HostSpec(
@@ -200,7 +200,7 @@ def _path(section: Section, key: str) -> str | None:
     return path
 
 
-_NAME: Final = re.compile(r"[\w.-]+(%[\w.-]+)?")
+_NAME: Final = re.compile(r"[\w-]+(\.[\w-]+)*\.?(%[\w.-]+)?")
 """Matches a host name, an IPv4 address, an alias from ~/.ssh/config or the name of a container, optionally followed by
 an IPv6 zone."""
 _FOUR_NUMBERS: Final = re.compile(r"[0-9]+(\.[0-9]+){3}")
@@ -218,7 +218,7 @@ def _checked(section: Section, key: str, problem: Callable[[str], str]) -> str |
     return text
 
 
-def _address_problem(text: str) -> str:
+def address_problem(text: str) -> str:
     """Return a hint for an address that is neither a host name nor an IP address, or an empty string if it is valid."""
     if _is_address(text):
         return ""

@@ -30,6 +30,7 @@ CASES = [
     (BODY + "expect: [a.b < 130 ns]", ["E106 p.yaml:4:10"], "must be a map", "write `{metric: a.b, max: 130 ns}`"),
     (BODY + "expect: ['a.b >= 3', 'a.b>3']", ["E106 p.yaml:4:10", "E106 p.yaml:4:22"], "", "{metric: a.b, min: 3}"),
     (BODY + "expect: [{metric: a.b, '>=': 3}]", ["E104 p.yaml:4:24"], "unknown key `>=`", "did you mean `min`?"),
+    (BODY + "hosts: {a: {address: bad..host}}", ["E112 p.yaml:4:22"], "valid `address`", "write a host name or"),
     (BODY + "hosts: {a: {adress: x}}", ["E104 p.yaml:4:13"], "in host `a`", "did you mean `address`?"),
     (BODY + "hosts: {a: {transport: ssh, partition: x}}", ["E104 p.yaml:4:29"], "in host `a`", "known: "),
     (BODY + "safety: {destroy: []}", ["E104 p.yaml:4:10"], "in `safety`", "did you mean `destroys`?"),
