@@ -205,7 +205,7 @@ def _usage(problem: click.ClickException, options: GlobalOptions) -> int:
         if problem.possibilities:
             hint = f"did you mean {' or '.join(f'`{name}`' for name in problem.possibilities)}?"
     if isinstance(problem, click.exceptions.NoSuchOption):
-        hint = ASCT_OPTIONS.get(problem.option_name, hint)
+        hint = ASCT_OPTIONS.get(problem.option_name) or _as_setting(problem) or hint
     if isinstance(problem, click.BadParameter):
         hint = _near(problem) or hint
     sentence, _, advice = message.partition("; ")
@@ -238,6 +238,18 @@ def _commands_with(option: str) -> list[str]:
     ctx = click.Context(root)
     commands = {name: root.get_command(ctx, name) for name in root.list_commands(ctx)}
     return [name for name, one in commands.items() if one and any(option in param.opts for param in one.params)]
+
+
+def _as_setting(problem: click.exceptions.NoSuchOption) -> str:
+    """Return a hint that shows how to change the setting with the name of this option, or an empty string if no setting
+    has this name or the command changes no settings."""
+    from asct.registry import installed
+
+    name = problem.option_name.lstrip("-").replace("-", "_")
+    known = {spelling for info in installed().infos for one in info.settings for spelling in (one.name, *one.aliases)}
+    own = [option for param in (problem.ctx.command.params if problem.ctx else ()) for option in param.opts]
+    option = next((option for option in own if option in ("--set", "--user-config")), None)
+    return f"to change a setting, write `{option} BENCHMARK.{name}=VALUE`" if option and name in known else ""
 
 
 def _variable(problem: click.BadParameter) -> str:

@@ -46,6 +46,8 @@ from tests.cli.conftest import Asct
             "write `4K` (binary, as in fio) or `4kB` (decimal)",
         ),
         (["run", "noop", "--config-file", "none.json"], "cannot read none.json", "check the path"),
+        (["run", "sids", "--iodepth=4"], "no such option `--iodepth`", "write `--user-config BENCHMARK.iodepth=VALUE`"),
+        (["apply", "p.yaml", "--block-size", "4K"], "no such option", "write `--set BENCHMARK.block_size=VALUE`"),
         (["system-info", "--host", "bad..host"], "`bad..host` is not a host", "write a host name or an IP address"),
         (["doctor", "--host", "1.2.3.400"], "`1.2.3.400` is not a host", "four numbers from 0 to 255"),
         (["init", "--host", "fe80::1"], "`fe80::1` is not a host", "an IPv6 address in [ ]"),
