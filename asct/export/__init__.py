@@ -29,7 +29,11 @@ def get(name: str) -> ModuleType:
     name or lists all names."""
     known = report_formats()
     if name not in known:
-        hint = did_you_mean(name, known) or f"choose one of {', '.join(known)}"
+        parts = [part.strip() for part in name.split(",")]
+        several = " ".join(f"--format {part}" for part in parts)
+        hint = (
+            f"write `{several}`" if len(parts) > 1 else did_you_mean(name, known) or f"choose one of {', '.join(known)}"
+        )
         raise UsageError(Diagnostic("E702", f"no report format `{name}`", hint=hint))
     module = importlib.import_module(f"{__name__}.{name}")
     if not (hasattr(module, "render") or hasattr(module, "documents")):

@@ -100,7 +100,7 @@ def _latest(results: Path, plan: str) -> StoredRun:
     readable = [item for item in runs if item.run is not None]
     if not readable:
         folder = results / plan if plan else results
-        message = f"{folder} does not contain a readable run" if runs else f"{folder} contains no run"
+        message = f"{folder}/ does not contain a readable run" if runs else f"{folder}/ contains no run"
         raise _none(message, results, f"{plan}/latest" if plan else "latest", runs)
     return read_run(readable[-1].layout.root)
 
@@ -176,7 +176,8 @@ def _title(item: ListedRun) -> str:
 
 
 def _none(message: str, results: Path, name: str, damaged: Sequence[ListedRun] = ()) -> StoreError:
-    hint = "`asct results list` lists the runs; `--results DIR` selects another results tree"
+    creating = "`asct results list` lists the runs" if list_runs(results) else "`asct apply PLAN` creates a run"
+    hint = f"{creating}; `--results DIRECTORY` selects another results tree"
     if not damaged:
         hint = did_you_mean(name, _names(results, with_plan="/" in name), hint)
     findings = tuple(finding for item in damaged for finding in item.findings)

@@ -387,7 +387,7 @@ def test_only_what_prune_left_is_removed(asct: Asct, tmp_path: Path) -> None:
         (("--older-than", "30"), "`30` needs a unit"),
         (("--older-than", "soon"), "`soon` is not a duration"),
         (("--keep", "0"), "0 is not in the range"),
-        (("--keep", "1"), "results contains no run"),
+        (("--keep", "1"), "results/ contains no run"),
     ],
 )
 def test_wrong_usage(asct: Asct, arguments: tuple[str, ...], message: str) -> None:

@@ -50,6 +50,9 @@ def test_an_unknown_format_is_refused_with_the_nearest(view: Viewer) -> None:
     [found] = caught.value.diagnostics
     assert (found.code, found.hint) == ("E702", "did you mean `markdown`?")
     with pytest.raises(UsageError) as caught:
+        get("html, json")
+    assert caught.value.diagnostics[0].hint == "write `--format html --format json`"
+    with pytest.raises(UsageError) as caught:
         get("x")
     assert all(name in caught.value.diagnostics[0].hint for name in report_formats())
     with pytest.raises(UsageError) as caught:
