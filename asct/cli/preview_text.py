@@ -90,7 +90,8 @@ def _print(console: Console, preview: Preview, resolved: ResolvedPlan) -> None:
 def _time(part: Preview | HostPreview | JobNeeds) -> str:
     """Return the estimated time and, if it differs, the maximum time: `about 4h43m, at most 47h39m`."""
     about, most = short_time(part.seconds), short_time(part.longest_s)
-    return f"about {about}" if most == about else f"about {about}, at most {most}"
+    usual = "less than 1s" if about == "0s" else f"about {about}"
+    return usual if most == about else f"{usual}, at most {most}"
 
 
 def _suspectable(resolved: ResolvedPlan) -> int:

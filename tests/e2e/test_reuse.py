@@ -64,7 +64,7 @@ def test_a_changed_plan_measures_what_changed(tmp_path: Path) -> None:
     (tmp_path / "plan.yaml").write_text(PLAN.replace("BLOCK", "16K"))
     shown = asct("plan", "plan.yaml", "--reuse", "2h", cwd=tmp_path)
     assert "at most 3 points can be reused from earlier runs" in shown.out
-    assert "noop: 3 points x 2 repeats, about 0s; named in the plan; at most 3 reusable" in shown.out
+    assert "noop: 3 points x 2 repeats, less than 1s; named in the plan; at most 3 reusable" in shown.out
     document = json.loads(asct("plan", "plan.yaml", "--reuse", "2h", "--json", cwd=tmp_path).out)
     assert [job["reusable"] for job in document["hosts"][0]["jobs"]] == [3, 0]
     assert json.loads(asct("plan", "plan.yaml", "--json", cwd=tmp_path).out)["reusable"] is None
