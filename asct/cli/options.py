@@ -242,6 +242,16 @@ class PlanSelection:
     profile: str | None = None
     sets: tuple[str, ...] = ()
 
+    @property
+    def arguments(self) -> list[str]:
+        """The options that make this selection on a command line."""
+        profiles = (self.profile,) if self.profile is not None else ()
+        options = {
+            "--host": self.hosts, "--benchmark": self.benchmarks, "--tag": self.tags,
+            "--profile": profiles, "--set": self.sets,
+        }  # fmt: skip
+        return [part for option, values in options.items() for value in values for part in (option, value)]
+
 
 plan_options: Callable[[F], F] = _gathered("selection", PlanSelection, (
     click.option(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -54,7 +55,7 @@ def command(
     if origin:
         print_origins(options.console, resolved)
     if output is None:
-        options.console.line(f"next: asct apply {plan}")
+        options.console.line(f"next: asct apply {shlex.join([plan, *selection.arguments])}")
     return 0
 
 
