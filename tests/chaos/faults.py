@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
-from tests.chaos.scene import Missed, Scene, SlurmScene, SshScene
+from tests.chaos.scene import HANG_S, Missed, Scene, SlurmScene, SshScene, until
 
 Undo = Callable[[], object]
 Fault = Callable[[Scene], Undo | None]
@@ -32,13 +33,24 @@ def pause_asct(scene: Scene) -> None:
     scene.part.send(signal.SIGCONT)
 
 
-def _runner(name: str, group: str = "") -> Fault:
-    """Return a fault that kills the process recorded by the runner as `name`, or its process group."""
+def _runner(name: str) -> Fault:
+    """Return a fault that kills the process recorded by the runner as `name`."""
+    return lambda scene: scene.session(f'read -r pid rest <{name} && kill -s KILL "$pid"')
 
-    def kill(scene: Scene) -> None:
-        scene.session(f'read -r pid rest <{name} && kill -s KILL -- "{group}$pid"')
 
-    return kill
+def kill_task(scene: Scene) -> None:
+    """Kill the process group of a task. Most tasks last only milliseconds, so the fault waits for one to kill."""
+
+    def killed() -> bool:
+        if not scene.part.running:
+            raise Missed
+        with suppress(Missed):
+            scene.session('read -r pid rest <.task && kill -s KILL -- "-$pid"')
+            return True
+        return False
+
+    if not until(killed, HANG_S):
+        raise Missed
 
 
 def _sessions(scene: Scene, name: str) -> SshScene:
@@ -193,7 +205,7 @@ FAULTS: dict[str, Fault] = {
     "runner SIGKILL": _runner(".pid"),
     "hearer SIGKILL": _runner(".hear"),
     "worker SIGKILL": _runner(".work"),
-    "task SIGKILL": _runner(".task", "-"),
+    "task SIGKILL": kill_task,
     "session SIGKILL": kill_session,
     "session SIGSTOP": pause_session,
     "session frozen": freeze_session,
