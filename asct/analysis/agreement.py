@@ -185,9 +185,10 @@ def _sightings(
     if quantity.curve is not None:
         yield from _of_curve(quantity, own, mine, {**conditions, **swept})
         return
+    summaries = [record for record in mine if record.metric in quantity.also and not record.coords]
     for group in grouped(own, lambda one: record_key(one)[-1]).values():
         keys = {name: group[0].coords[at] for name, at in quantity.keys.items()}
-        yield from _sighting(quantity, group, {**conditions, **swept, **quantity.fixed, **keys})
+        yield from _sighting(quantity, [*group, *summaries], {**conditions, **swept, **quantity.fixed, **keys})
 
 
 def _of_curve(
@@ -233,7 +234,11 @@ def _plain(value: Any) -> str:
 
 
 def _comparable(one: _Sighting, two: _Sighting) -> bool:
-    """Return whether two values can be compared. A curve is compared only with the levels of its own point."""
+    """Return whether two values can be compared. A lower bound is compared only with a value below it, and a curve only
+    with the levels of its own point."""
+    lower, higher = sorted((one, two), key=lambda side: side.value)
+    if lower.quantity.lower_bound or higher.quantity.lower_bound:
+        return not lower.quantity.lower_bound
     if one.quantity.curve is None and two.quantity.curve is None:
         return True
     here, there = ((side.first.id, side.first.point_id) for side in (one, two))

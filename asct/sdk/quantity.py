@@ -19,12 +19,14 @@ class Quantity(NamedTuple):
     """How a benchmark measures the quantity `name`: by the values of `metric` at the coordinates `at` (None matches any
     value of a coordinate). Two values in a run measure the same quantity if they agree in name, host and conditions, in
     the coordinates listed in `keys` (a mapping from common names to the value's own coordinates), and in `fixed`.
-    `also` lists metrics that express the same value in another unit.
+    `also` lists metrics that express the same value in another unit. Those without coordinates summarize the values of
+    `metric`, for example as a maximum.
 
     `curve` names two metrics: the smallest and the largest size at which a level was measured. All values at sizes in
     this range together measure the level.
 
     Two values agree if their intervals overlap, or if they differ by at most `tolerance` (a share of the smaller one).
+    A value that is only a `lower_bound` of the quantity is compared only with values below it.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Quantity(NamedTuple):
     conditions: Conditions | None = None
     curve: tuple[str, str] | None = None
     tolerance: float = 0.05
+    lower_bound: bool = False
 
 
 def settings(*names: str) -> Conditions:

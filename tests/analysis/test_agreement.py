@@ -201,6 +201,43 @@ def test_bandwidths_are_compared_at_the_same_traffic_and_width() -> None:
     assert read([peak, cross], nodes=2)[1] == ()
 
 
+def load_and_peak(loaded: float, peak: float = 28e9, delay: int = 0) -> list[Record]:
+    return [
+        value("loaded-latency", "bandwidth", {"delay": delay}, loaded, 1e9),
+        value("loaded-latency", "peak_bandwidth", {}, loaded, 1e9),
+        value("loaded-latency", "knee_bandwidth", {}, loaded, 1e9),
+        value("peak-bandwidth", "bandwidth", {"traffic": "all-reads"}, peak, 1e9),
+        value("peak-bandwidth", "bandwidth", {"traffic": "copy"}, 20e9, 1e9),
+    ]
+
+
+def test_all_cpus_are_not_slower_than_all_but_one() -> None:
+    here, there = ["disagrees:peak-bandwidth"], ["disagrees:loaded-latency"]
+    assert flags(read(load_and_peak(33e9))) == [here, here, [], there, []]
+    assert flags(read(load_and_peak(33e9), nodes=2)) == [here, here, [], there, []]
+    assert read(load_and_peak(16e9))[1] == (), "the other CPU adds bandwidth"
+    assert read(load_and_peak(29.5e9))[1] == (), "the intervals overlap"
+    assert read(load_and_peak(33e9, delay=10))[1] == (), "the load is not the heaviest"
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"traffic": "nt-write"}, {"width": "64"}, {"pages": "4k"}, {"load_size": 1 << 26}, {"load_cpus": [0]},
+        {"bw_cpu_blocklist": [1]}, {"memory_node": 1},
+    ],
+)  # fmt: skip
+def test_a_load_under_other_conditions_is_no_lower_bound(settings: dict[str, Any]) -> None:
+    assert read(load_and_peak(33e9), nodes=2, loaded_latency=settings)[1] == ()
+
+
+def test_two_lower_bounds_are_not_compared() -> None:
+    one, two = (
+        value(f"{name}=loaded-latency", "bandwidth", {"delay": 0}, rate) for name, rate in (("a", 9e9), ("b", 5e9))
+    )
+    assert read([one, two])[1] == ()
+
+
 def test_a_pair_of_cpus_measured_by_two_entries_is_compared() -> None:
     at = {"cpu_a": 0, "cpu_b": 1, "node_a": 0, "node_b": 0, "memory_node": 0}
     token, cas = at | {"method": "token"}, at | {"method": "cas"}

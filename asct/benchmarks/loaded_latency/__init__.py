@@ -10,7 +10,7 @@ from asct.benchmarks.loaded_latency.command import KERNEL, arguments, demanded_b
 from asct.benchmarks.loaded_latency.measure import FLAGS, ONE_VISIT, WORKLOAD, checked, is_slow, measurements
 from asct.benchmarks.loaded_latency.params import LoadedLatencyParams
 from asct.benchmarks.loaded_latency.report import all_tables, load_curve
-from asct.instruments.memory.quantities import IDLE_LATENCY
+from asct.instruments.memory.quantities import IDLE_LATENCY, LOAD_BANDWIDTH
 from asct.instruments.memory.settings import from_pools
 from asct.instruments.memory.sizes import CACHE, optimum_size, page_privileges
 from asct.instruments.memory.stream import CIRCUMSTANCES, THEORETICAL
@@ -51,7 +51,7 @@ class LoadedLatency(VisitedBenchmark[LoadedLatencyParams]):
         Highlight("knee_bandwidth", "Bandwidth at the knee"),
         Highlight("peak_bandwidth", "Peak bandwidth"),
     )
-    quantities = (IDLE_LATENCY,)
+    quantities = (IDLE_LATENCY, LOAD_BANDWIDTH)
     pictures: ClassVar[Mapping[str, str]] = {"loaded-latency": "loaded-latency"}
     metrics = (
         Metric("latency", "s", "lower", "Latency of one dependent load while other CPUs generate load", _AT),

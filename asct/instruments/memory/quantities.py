@@ -45,6 +45,16 @@ def _of_all_cpus(values: Mapping[str, Any], facts: HostFacts) -> Mapping[str, An
     return {**conditions, "width": widest, "run_node": only, "memory_node": only}
 
 
+def _of_load(values: Mapping[str, Any], facts: HostFacts) -> Mapping[str, Any]:
+    """Return the conditions of a load by all CPUs except the one that measures latency. If the settings exclude further
+    CPUs, `load_cpus` makes the conditions differ from those of a measurement with all CPUs."""
+    conditions = _of_all_cpus({**values, "data_size": values.get("load_size")}, facts)
+    chosen = values.get("memory_node")
+    cpus = values.get("load_cpus") or values.get("bw_cpu_blocklist") or None
+    node = conditions["memory_node"] if chosen is None else chosen
+    return {**conditions, "memory_node": node, **({"load_cpus": cpus} if cpus else {})}
+
+
 LEVEL_LATENCY: Final = Quantity(
     LATENCY, "latency", {"level": None}, {"level": "level"}, also=_CYCLES, conditions=_of_chain
 )
@@ -70,6 +80,12 @@ PAIR_BANDWIDTH: Final = Quantity(
     MEMORY_BANDWIDTH, "bandwidth", {"run_node": None, "memory_node": None},
     {"run_node": "run_node", "memory_node": "memory_node"}, {}, _BANDWIDTHS, _of_all_cpus,
 )  # fmt: skip
+LOAD_BANDWIDTH: Final = Quantity(
+    MEMORY_BANDWIDTH, "bandwidth", {"delay": 0}, {}, {}, (*_BANDWIDTHS, "peak_bandwidth"), _of_load, lower_bound=True
+)
+"""The bandwidth of the load threads without NOPs. All CPUs together cannot be slower than all CPUs but one. Only useful
+bytes are comparable, because the bytes on the bus depend on the variant of the loop. At other delays, fewer requests
+compete, so the bandwidth may be a few percent higher than with all CPUs at full speed."""
 _OF_SWEEP: Final = settings("pages", "width", "threads", "cpus", "memory_node")
 BANDWIDTH_OF_LEVEL: Final = Quantity(
     LEVEL_BANDWIDTH, "bandwidth", {"level": None, "traffic": None},
