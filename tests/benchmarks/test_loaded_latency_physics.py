@@ -24,9 +24,9 @@ def steps(done: Sequence[Output] = (), **settings: Any) -> Sequence[Step]:
     return BENCHMARK.steps(BENCHMARK.params_model(**settings), context)
 
 
-def latencies(ns: Mapping[int | None, float], visits: int = 6) -> dict[object, tuple[str, ...]]:
+def latencies(ns: Mapping[int | None, float], visits: int = 6, **changes: Any) -> dict[object, tuple[str, ...]]:
     """Return the flags of each level's latencies, which have the given medians. None stands for the latency without
-    load."""
+    load. `changes` replaces members of the last level's samples."""
     delays = [delay for delay in ns if delay is not None]
     settings: dict[str, Any] = {"visits": visits, "injected_nops": delays}
     done = []
@@ -35,6 +35,7 @@ def latencies(ns: Mapping[int | None, float], visits: int = 6) -> dict[object, t
             sample("idle" if delay is None else "level", delay, median_ps=round(value * 1000 * factor))
             for delay, value in ns.items()
         ]
+        samples[-1] |= changes
         done.append(output(step, samples))
     found = BENCHMARK.parse(BENCHMARK.params_model(**settings), done, bare_facts())
     for seconds in (item for item in found if item.metric in ("latency", "idle_latency")):
@@ -42,11 +43,12 @@ def latencies(ns: Mapping[int | None, float], visits: int = 6) -> dict[object, t
             item for item in found if item.metric == f"{seconds.metric}_cycles" and item.coords == seconds.coords
         ]
         assert ("disagrees" in cycles.flags) == ("disagrees" in seconds.flags)
-    return {item.coords.get("delay"): item.flags for item in found if item.metric in ("latency", "idle_latency")}
+    values = [item for item in found if item.metric in ("latency", "idle_latency")]
+    return {next(iter(item.coords.values()), None): item.flags for item in values}
 
 
-def disagreeing(ns: Mapping[int | None, float], visits: int = 6) -> set[object]:
-    return {delay for delay, flags in latencies(ns, visits).items() if "disagrees" in flags}
+def disagreeing(ns: Mapping[int | None, float], visits: int = 6, **changes: Any) -> set[object]:
+    return {delay for delay, flags in latencies(ns, visits, **changes).items() if "disagrees" in flags}
 
 
 def test_a_latency_that_rises_or_stays_within_the_intervals_is_fine() -> None:
@@ -57,6 +59,18 @@ def test_a_latency_below_that_of_less_load_is_flagged_with_the_highest_of_those(
     assert disagreeing({None: 100, 900: 101, 100: 160, 50: 130, 10: 165, 0: 170}) == {100, 50}
     assert disagreeing({None: 110, 900: 101, 100: 120}) == {None, 900}
     assert disagreeing({None: 100, 900: 130, 500: 140, 100: 120, 0: 125}) == {500, 100, 0}
+
+
+def test_a_target_is_compared_with_the_levels_by_its_nops() -> None:
+    target: dict[str, Any] = {"phase": "target", "target_bps": 20_000_000_000, "reached": True}
+    assert disagreeing({None: 100, 900: 101, 10: 150, 100: 120}, **target) == set()
+    assert disagreeing({None: 100, 900: 130, 10: 150, 100: 110}, **target) == {900, 20e9}
+    assert disagreeing({None: 100, 900: 101, 10: 150, 100: 170}, **target) == {10, 20e9}
+
+
+def test_a_level_without_load_contradicts_no_other() -> None:
+    assert disagreeing({None: 100, 100: 160, 0: 130}) == {100, 0}
+    assert disagreeing({None: 100, 100: 160, 0: 130}, disturbed=True) == set()
 
 
 def test_without_intervals_nothing_is_compared() -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -296,19 +297,20 @@ def checked(found: Sequence[Measurement]) -> list[Measurement]:
     If a latency is lower than one measured under a lighter load, it is flagged, and so is the highest latency measured
     under a lighter load.
     """
-    places = {item.coords.get("delay", _IDLE) for pair in _falls(_rising(found)) for item in pair}
+    places = {_place(item) for pair in _falls(_rising(found)) for item in pair}
     return [
         replace(item, flags=(*item.flags, DISAGREES)) if item.metric in _METRICS and _place(item) in places else item
         for item in found
     ]
 
 
-def _rising(found: Iterable[Measurement]) -> list[Measurement]:
-    """Return the latency without load, followed by the latencies of the levels, from the most NOPs to the fewest."""
-    known = [item for item in found if item.stats is not None and item.stats.ci95 is not None]
-    levels = [item for item in known if item.metric == "latency" and "delay" in item.coords]
-    levels.sort(key=lambda item: -int(item.coords["delay"]))
-    return [*(item for item in known if item.metric == _IDLE), *levels]
+def _rising(found: Sequence[Measurement]) -> list[Measurement]:
+    """Return the latency without load, followed by the latencies of the levels and targets, from the most NOPs to the
+    fewest. Latencies without an interval, and those whose load was never present, are omitted."""
+    nops = {_place(item): item.value for item in found if item.metric == "nops"}
+    latencies = [item for item in found if item.metric in (_IDLE, "latency") and NO_LOAD not in item.flags]
+    known = [item for item in latencies if item.stats is not None and item.stats.ci95 is not None]
+    return sorted(known, key=lambda item: -float(item.coords.get("delay", nops.get(_place(item), math.inf))))
 
 
 def _falls(rising: Sequence[Measurement]) -> list[tuple[Measurement, Measurement]]:
@@ -328,7 +330,6 @@ def _interval(item: Measurement) -> tuple[float, float]:
     return interval or (item.value, item.value)
 
 
-def _place(item: Measurement) -> object:
-    """Return the number of NOPs at which a latency (in seconds or in cycles) was measured, or `_IDLE` for the latency
-    without load."""
-    return _IDLE if item.metric.startswith(_IDLE) else item.coords.get("delay")
+def _place(item: Measurement) -> frozenset[tuple[str, Scalar]]:
+    """Return the level or target at which a value was measured. The latency without load has an empty place."""
+    return frozenset(item.coords.items())
