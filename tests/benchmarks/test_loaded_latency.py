@@ -384,6 +384,12 @@ def test_the_theoretical_peak_is_a_line_unless_it_is_far_away(theoretical: str, 
     assert [marker.label for marker in figure.markers if marker.kind == "hint"] == marks
 
 
+def test_every_bandwidth_above_the_theoretical_peak_is_flagged() -> None:
+    found = measured(levels([900, 100, 0]), theoretical_bandwidth="30 GB/s")
+    flagged = {(item.metric, item.coords.get("delay")) for item in found if "above-theoretical" in item.flags}
+    assert flagged == {*(("bandwidth", 0), ("bus_bandwidth", 0), ("share_of_theoretical", 0)), ("peak_bandwidth", None)}
+
+
 def test_flags_are_explained() -> None:
     readme = (FOLDER / "loaded_latency" / "README.md").read_text(encoding="utf-8")
     assert all(f"`{flag}`" in readme for flag in FLAGS)

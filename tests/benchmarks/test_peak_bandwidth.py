@@ -152,6 +152,10 @@ def test_the_share_of_the_theoretical_peak() -> None:
     given = measured(known, traffic="all-reads", theoretical_bandwidth="100 GB/s")
     share = value(given, "share_of_theoretical", traffic="all-reads")
     assert (share.value, share.flags) == (pytest.approx(200.0), ("above-theoretical",))
+    assert value(given, "bandwidth", traffic="all-reads").flags == ("above-theoretical",)
+    assumed = measured(known, traffic="1:1", theoretical_bandwidth="200 GB/s")
+    assert value(assumed, "bus_bandwidth", traffic="1:1").flags == ("above-theoretical",)
+    assert value(assumed, "bandwidth", traffic="1:1").flags == (), "only the assumed reads exceed the peak"
     unknown = measured(two_nodes(), traffic="all-reads", theoretical_bandwidth="auto")
     assert not any("theoretical" in item.metric for item in unknown)
 

@@ -10,10 +10,10 @@ from typing import Any, Final
 from asct.benchmarks.loaded_latency.command import layout
 from asct.benchmarks.loaded_latency.params import LoadedLatencyParams
 from asct.instruments.memory.kernel_flags import (
-    ABOVE_THEORETICAL,
     ABOVE_THEORETICAL_FLAGS,
     NOISE_FLAGS,
     PAGE_FLAGS,
+    above_theoretical,
     many_dropped,
     noise_flags,
     page_flags,
@@ -207,7 +207,7 @@ def measurements(params: LoadedLatencyParams, run: KernelRun, facts: HostFacts) 
         found += summary(curve, idle, extra["latency"])
     if theoretical is not None:
         found.append(Measurement("theoretical_bandwidth", theoretical))
-    return found + _circumstances(params, levels, run.meta)
+    return above_theoretical(found + _circumstances(params, levels, run.meta), theoretical)
 
 
 def _of_level(
@@ -250,8 +250,7 @@ def _bandwidths(
     found = [Measurement(name, stats.median, dict(at), stats, flags) for name, stats in spreads.items()]
     if theoretical is not None:
         share = 100.0 * bus.median / theoretical
-        words = (*flags, *((ABOVE_THEORETICAL,) if share > 100.0 else ()))
-        found.append(Measurement("share_of_theoretical", share, dict(at), flags=words))
+        found.append(Measurement("share_of_theoretical", share, dict(at), flags=flags))
     return found
 
 

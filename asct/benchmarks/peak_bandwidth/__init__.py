@@ -14,7 +14,7 @@ from asct.instruments.memory.bandwidth import (
     traffic_kinds,
     traffic_series,
 )
-from asct.instruments.memory.kernel_flags import ABOVE_THEORETICAL, ABOVE_THEORETICAL_FLAGS
+from asct.instruments.memory.kernel_flags import ABOVE_THEORETICAL_FLAGS, above_theoretical
 from asct.instruments.memory.quantities import PEAK_BANDWIDTH
 from asct.instruments.memory.settings import (
     AUTO,
@@ -170,7 +170,7 @@ class PeakBandwidth(BandwidthBenchmark[PeakBandwidthParams]):
             found.append(Measurement("theoretical_bandwidth", theoretical))
         found.append(Measurement("threads", float(best[0].threads)))
         found.append(Measurement("data_size", float(best[0].size)))
-        return found + circumstances(best, run.meta)
+        return above_theoretical(found + circumstances(best, run.meta), theoretical)
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
         """Return a table of medians over the repeats, with one row per access pattern and point."""
@@ -202,8 +202,7 @@ def _of_traffic(result: StreamResult, theoretical: float | None, flags: tuple[st
     found = bandwidths(result, coords, flags)
     if theoretical is not None:
         share = 100.0 * result.bus.median / theoretical
-        above = (ABOVE_THEORETICAL,) if share > 100.0 else ()
-        found.append(Measurement("share_of_theoretical", share, dict(coords), flags=(*result.flags, *flags, *above)))
+        found.append(Measurement("share_of_theoretical", share, dict(coords), flags=(*result.flags, *flags)))
     return found
 
 

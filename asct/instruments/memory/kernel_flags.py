@@ -7,8 +7,13 @@ questionable.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from asct.sdk.record import Measurement
 
 _REASONS: Final = {
     "steal": "the hypervisor withheld the CPUs for more than 2 % of the time",
@@ -30,6 +35,7 @@ MOVED: Final = "moved"
 """Flag for a value that was measured while a virtual CPU moved. If any visit has this flag, so does the combined
 value."""
 ABOVE_THEORETICAL: Final = "above-theoretical"
+_BANDWIDTHS: Final = ("bandwidth", "bus_bandwidth", "peak_bandwidth", "knee_bandwidth", "bandwidth_at_115")
 ABOVE_THEORETICAL_FLAGS: Final = {
     ABOVE_THEORETICAL: "the bandwidth exceeds the theoretical peak: the DIMM data or the setting is wrong, or the "
     "caches served part of the traffic",
@@ -110,6 +116,19 @@ def _waited(noise: Mapping[str, Any]) -> bool:
 def _clock_moved(noise: Mapping[str, Any]) -> bool:
     fastest, slowest = _count(noise, "cycle_fs_min"), _count(noise, "cycle_fs_max")
     return 0.0 < fastest * (1.0 + CLOCK_LIMIT) < slowest
+
+
+def above_theoretical(found: Sequence[Measurement], theoretical: float | None) -> list[Measurement]:
+    """Return the measurements, flagging bandwidths that exceed the theoretical peak of the memory, if it is known."""
+    if theoretical is None:
+        return list(found)
+    limits = {**dict.fromkeys(_BANDWIDTHS, theoretical), "share_of_theoretical": 100.0}
+    return [
+        replace(item, flags=(*item.flags, ABOVE_THEORETICAL))
+        if item.value > limits.get(item.metric, math.inf)
+        else item
+        for item in found
+    ]
 
 
 def page_flags(meta: Mapping[str, Any]) -> tuple[str, ...]:
