@@ -577,6 +577,17 @@ class HostFacts(Fact):
     """Notes about data missing from the snapshot that the facts were parsed from. Empty if the snapshot is complete or
     the facts were read on the host itself."""
 
+    def seen_from(self, cpu: int) -> HostFacts:
+        """Return the facts with the caches of this CPU, if they are known, instead of those of the first CPU. On hybrid
+        machines, their sizes differ."""
+        mine = [
+            Cache(**level.model_dump(exclude={"sets", "instances"}), shared_cpus=cpus)
+            for level in self.cache_levels
+            for cpus in level.instances
+            if cpu in cpus and level.size_bytes
+        ]
+        return self.model_copy(update={"caches": mine}) if len(mine) == len(self.caches) else self
+
     def data_caches(self) -> list[Cache]:
         """Return the data and unified caches, smallest level first."""
         return sorted((c for c in self.caches if c.type != "Instruction"), key=lambda c: c.level)

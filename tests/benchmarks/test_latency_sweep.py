@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from asct.benchmarks.latency_sweep import BENCHMARK
 from asct.benchmarks.latency_sweep.measure import NO_LEVELS_HINT, NOTES
 from asct.sdk.benchmark import Context
-from asct.sdk.facts import Cache, Cpu, HostFacts, Memory, NumaNode
+from asct.sdk.facts import Cache, CacheLevel, Cpu, HostFacts, Memory, NumaNode
 from asct.sdk.figure import Line
 from asct.sdk.record import Measurement, Record, doubtful
 from asct.sdk.step import Output
@@ -281,6 +281,26 @@ def test_wrong_or_missing_cache_sizes_change_no_level() -> None:
         latency = at_level(found, "latency")
         assert latency.pop("DRAM") == pytest.approx(right["DRAM"], rel=0.2), "of a smaller working set"
         assert latency.items() <= right.items()
+
+
+def test_caches_are_those_of_the_cpu_that_was_measured() -> None:
+    """The cores of a hybrid machine have different caches."""
+    settings, facts, outputs = recorded("default")
+    cpu = json.loads(outputs[0].stdout.splitlines()[0])["cpu"]
+
+    def reported(of_this: int, of_another: int) -> tuple[float, bool]:
+        levels = [
+            CacheLevel(level=2, type="Unified", size_bytes=size, instances=[[one]])
+            for one, size in ((cpu, of_this), (cpu + 1, of_another))
+        ]
+        first = [Cache(level=2, type="Unified", size_bytes=of_another)]
+        hybrid = facts.model_copy(update={"caches": first, "cache_levels": levels})
+        found = BENCHMARK.parse(settings, outputs, hybrid)
+        (end,) = [one for one in found if one.metric == "upper_bound" and one.coords["level"] == "L2"]
+        return at_level(found, "cache_size")["L2"], "unlike-reported" in end.flags
+
+    assert reported(2 << 20, 512 << 10) == (2 << 20, False)
+    assert reported(512 << 10, 2 << 20) == (512 << 10, True)
 
 
 def test_no_levels_are_said_and_nothing_is_exported() -> None:

@@ -262,7 +262,7 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
         """Return the combined values of all visits, with flags on implausible latencies in the first level."""
         from asct.benchmarks.latency_sweep.measure import checked
 
-        return checked(super().parse(params, outputs, facts), facts)
+        return checked(super().parse(params, outputs, facts))
 
     def export(self, measurements: Sequence[Measurement]) -> Mapping[str, Scalar]:
         """Return the bounds, optimum size and latency of each level found."""

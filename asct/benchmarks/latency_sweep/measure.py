@@ -169,7 +169,7 @@ _WELL_INSIDE: Final = 0.9
 _METRICS: Final = ("latency", "latency_cycles")
 
 
-def checked(found: Sequence[Measurement], facts: HostFacts) -> list[Measurement]:
+def checked(found: Sequence[Measurement]) -> list[Measurement]:
     """Return the measurements, with flags on latencies that are implausible for the first level, where every load takes
     the same whole number of core cycles.
 
@@ -181,19 +181,18 @@ def checked(found: Sequence[Measurement], facts: HostFacts) -> list[Measurement]
     inside = {
         place: value
         for place, value in cycles.items()
-        if place[0] == _FIRST or (0 < place[1] <= _WELL_INSIDE * _end_of_first(found, facts) and place[1] not in few)
+        if place[0] == _FIRST or (0 < place[1] <= _WELL_INSIDE * _end_of_first(found) and place[1] not in few)
     }
     middle = median([value for place, value in inside.items() if place[0] is None] or list(inside.values()) or [0.0])
     flags = {place: _cycle_flags(value, middle) for place, value in inside.items()}
     return [_flagged(item, flags) for item in found]
 
 
-def _end_of_first(found: Sequence[Measurement], facts: HostFacts) -> float:
+def _end_of_first(found: Sequence[Measurement]) -> float:
     """Return the end of the first level in bytes: the measured or the reported end, whichever is lower, or 0 if both
     are unknown."""
-    ends = [item.value for item in found if item.metric == "upper_bound" and item.coords.get("level") == _FIRST]
-    ends += [float(cache.size_bytes) for cache in facts.data_caches() if cache.level == 1]
-    return min(ends, default=0.0)
+    first = (item for item in found if item.coords.get("level") == _FIRST)
+    return min((item.value for item in first if item.metric in ("upper_bound", "cache_size")), default=0.0)
 
 
 def _place(item: Measurement) -> tuple[Scalar | None, int]:

@@ -90,11 +90,13 @@ def survey_of(runs: Iterable[tuple[Output, KernelRun]], facts: HostFacts) -> Lev
 
 def survey(runs: Sequence[KernelRun], local: KernelRun | None, facts: HostFacts) -> LevelSurvey:
     """Return the curve of `runs`, its levels, and the ends of the levels. `local` contains the runs of the local chain,
-    which makes it possible to distinguish the ends of the levels from the reach of the TLB."""
+    which makes it possible to distinguish the ends of the levels from the reach of the TLB. Reported caches are those
+    of the CPU that ran the chain."""
     points = size_latencies(runs)
     if not points:
         raise ValueError("the `chase` kernel reported no sizes")
-    search = search_levels(points, int(number(runs[0].meta, "stride")), facts)
+    meta, facts = runs[0].meta, facts.seen_from(int(number(runs[0].meta, "cpu")))
+    search = search_levels(points, int(number(meta, "stride")), facts)
     near = {size: point.chase for size, point in size_latencies([local] if local else []).items()}
     return LevelSurvey(tuple(runs), facts, points, search, _ends(search.levels, points, near), near)
 
