@@ -51,7 +51,8 @@ class Stats(BaseModel):
     contains the two groups into which the visits fall, if any, and `moved` is the number of visits in which a virtual
     CPU moved. `visit_values` contains the medians of the visits in chronological order; comparisons of runs use them in
     statistical tests. `runs` is the number of runs, including this one, whose spread `ci95` takes into account. If
-    `runs` is not set, `ci95` reflects only the spread of the visits.
+    `runs` is not set, `ci95` reflects only the spread of the visits. `dropped` is the number of samples that were
+    dropped because a thread was descheduled, in addition to the `n` samples; it is not set if there were none.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
@@ -68,27 +69,24 @@ class Stats(BaseModel):
     within: float | None = Field(None, exclude_if=_unknown)
     states: tuple[ValueState, ...] | None = Field(None, exclude_if=_unknown)
     moved: int | None = Field(None, exclude_if=_unknown)
+    dropped: int | None = Field(None, exclude_if=_unknown)
     runs: int | None = Field(None, exclude_if=_unknown)
 
     def scaled(self, factor: float) -> Stats:
         """Return the same statistics in a different unit; `factor` must be positive."""
-        return Stats(
-            n=self.n,
-            median=self.median * factor,
-            mad=self.mad * factor,
-            ci95=None if self.ci95 is None else (self.ci95[0] * factor, self.ci95[1] * factor),
-            min=self.min * factor,
-            max=self.max * factor,
-            visits=self.visits,
-            visit_values=None if self.visit_values is None else tuple(value * factor for value in self.visit_values),
-            between=None if self.between is None else self.between * factor**2,
-            within=None if self.within is None else self.within * factor**2,
-            states=None
-            if self.states is None
-            else tuple(ValueState(value=state.value * factor, share=state.share) for state in self.states),
-            moved=self.moved,
-            runs=self.runs,
-        )
+        changed = {
+            "median": self.median * factor,
+            "mad": self.mad * factor,
+            "ci95": self.ci95 and (self.ci95[0] * factor, self.ci95[1] * factor),
+            "min": self.min * factor,
+            "max": self.max * factor,
+            "visit_values": self.visit_values and tuple(value * factor for value in self.visit_values),
+            "between": None if self.between is None else self.between * factor**2,
+            "within": None if self.within is None else self.within * factor**2,
+            "states": self.states
+            and tuple(ValueState(value=state.value * factor, share=state.share) for state in self.states),
+        }
+        return Stats(**{**dict(self), **changed})
 
 
 def is_invalid(flags: Iterable[str]) -> bool:

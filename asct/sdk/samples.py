@@ -6,7 +6,7 @@ the engine ends a repeat at its first failed step and reports the cause.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -77,7 +77,7 @@ def interval(sample: Mapping[str, Any], low: str, high: str, unit: float) -> tup
 
 
 def sample_stats(sample: Mapping[str, Any], suffix: str, unit: float, n: int, listed: Sequence[float]) -> Stats:
-    """Return the statistics of `n` batches or windows.
+    """Return the statistics of `n` batches or windows, with the number of those that the kernel dropped.
 
     The kernel has already computed the median, interval and extremes of all of them (`median_<suffix>` and so on, in
     multiples of `unit`). The MAD is computed here from the values in `listed`.
@@ -89,10 +89,11 @@ def sample_stats(sample: Mapping[str, Any], suffix: str, unit: float, n: int, li
         ci95=interval(sample, f"ci_low_{suffix}", f"ci_high_{suffix}", unit),
         min=number(sample, f"min_{suffix}") * unit,
         max=number(sample, f"max_{suffix}") * unit,
+        dropped=int(number(sample, "dropped")) or None,
     )
 
 
-def stats_of(values: Sequence[float], *, independent: bool = True) -> Stats:
+def stats_of(values: Sequence[float], *, independent: bool = True, dropped: int | None = None) -> Stats:
     """Return the statistics of one or more values, in their unit. The result has no interval if there are fewer than 6
     values or if they are not independent."""
     return Stats(
@@ -102,7 +103,13 @@ def stats_of(values: Sequence[float], *, independent: bool = True) -> Stats:
         ci95=median_interval(values) if independent else None,
         min=float(min(values)),
         max=float(max(values)),
+        dropped=dropped,
     )
+
+
+def dropped_samples(parts: Iterable[Stats]) -> int | None:
+    """Return the number of samples that were dropped in all parts together, or None if there were none."""
+    return sum(part.dropped or 0 for part in parts) or None
 
 
 def rate_stats(amounts: Sequence[float], seconds: Sequence[float], least_s: float = 0.0) -> Stats:

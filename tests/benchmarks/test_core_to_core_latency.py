@@ -224,6 +224,13 @@ def test_one_pair_keeps_its_own_spread_and_flags() -> None:
     assert at(wide, "one_way", method="cas", data="local").flags == ("noisy",)
 
 
+def test_a_pair_whose_batches_were_mostly_dropped_says_so() -> None:
+    found = measured(Machine(node_ids=(0,), per_node=2), lambda line: {**line, "dropped": 12}, methods=["cas"])
+    item = at(found, "one_way", method="cas", data="local")
+    assert item.stats is not None and (item.stats.n, item.stats.dropped) == (11, 12)
+    assert item.flags == ("switched",)
+
+
 def test_several_pairs_are_noisy_when_most_of_them_are() -> None:
     def wide(cpus: int) -> Any:
         return lambda line: {**line, "capped": True} if max(line["cpu_a"], line["cpu_b"]) >= cpus else line

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -156,6 +157,22 @@ def test_the_value_is_the_median_of_the_visits_with_both_variances() -> None:
     assert stats.between == pytest.approx(2.0)
     assert stats.within == pytest.approx(1.4826**2, rel=0.01)
     assert found.flags == ()
+
+
+def test_dropped_samples_of_all_visits_are_counted() -> None:
+    def dropping(*counts: int | None) -> Stats:
+        visits = [
+            [replace(item, stats=item.stats and item.stats.model_copy(update={"dropped": count})) for item in visit]
+            for visit, count in zip(of_visits([100, 101, 99]), counts, strict=True)
+        ]
+        [found] = combined(visits, 0.1)
+        assert found.stats is not None
+        return found.stats
+
+    stats = dropping(2, None, 5)
+    assert (stats.n, stats.dropped) == (30, 7)
+    assert stats.scaled(2.0).dropped == 7
+    assert "dropped" not in dropping(None, None, None).model_dump()
 
 
 def test_a_wide_interval_is_noisy() -> None:

@@ -12,12 +12,13 @@ from asct.benchmarks.core_to_core_latency.pairs import (
     INTERFERENCE,
     MISSING,
     SIBLINGS,
+    SWITCHED,
     Order,
     PairLatency,
     both_ways,
 )
 from asct.benchmarks.core_to_core_latency.params import CoreToCoreLatencyParams
-from asct.instruments.memory.kernel_flags import MOVED, noise_flags, page_flags
+from asct.instruments.memory.kernel_flags import MOVED, many_dropped, noise_flags, page_flags
 from asct.sdk.facts import HostFacts
 from asct.sdk.record import Measurement, Scalar, Stats, doubtful
 from asct.sdk.samples import PS, KernelRun, number, sample_stats, stats_of
@@ -121,7 +122,8 @@ def _cell(sample: Mapping[str, Any], node: int, order: Order, noise: tuple[str, 
         return None
     value = number(sample, "median_ps") * PS
     a, b = int(number(sample, "cpu_a")), int(number(sample, "cpu_b"))
-    flags = noise or (("noisy",) if sample.get("capped") is True else ())
+    switched = (SWITCHED,) if many_dropped(number(sample, "batches"), number(sample, "dropped")) else ()
+    flags = (*(noise or (("noisy",) if sample.get("capped") is True else ())), *switched)
     return PairLatency(
         cpu_a=a,
         cpu_b=b,

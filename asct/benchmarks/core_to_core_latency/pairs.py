@@ -14,12 +14,14 @@ from asct.sdk.record import Scalar, Stats
 INTERFERENCE: Final = "noisy-interference"
 SIBLINGS: Final = "smt-siblings"
 MISSING: Final = "noisy-missing"
+SWITCHED: Final = "switched"
 
 FLAGS: Final = {
     **NOISE_FLAGS,
     **VISIT_FLAGS,
     INTERFERENCE: "pairs measured at the same time disturbed each other: they were more than 10 % faster when "
     "measured alone; set `parallel: false`",
+    SWITCHED: "more than a quarter of the batches were dropped because a thread was descheduled",
     SIBLINGS: "the two CPUs are threads of one core",
     MISSING: "some pairs have no value because every batch was disturbed; repeat the measurement on an idle machine",
     **PAGE_FLAGS,

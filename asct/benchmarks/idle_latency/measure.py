@@ -148,7 +148,7 @@ def _walked(pair: NodePair, run: KernelRun, params: IdleLatencyParams) -> ChaseR
     sample = chase_latency(run.samples[0])
     caches = number(run.meta, "llc_bytes")
     flags = {
-        "switched": many_dropped(sample.latency.n, sample.dropped),
+        "switched": many_dropped(sample.latency.n, sample.latency.dropped or 0),
         "small-working-set": sample.size < CACHES * caches,
         "smaller-memory": params.data_size is None and sample.size >= fitted(sample.size + 1, pair.memory, 1),
     }

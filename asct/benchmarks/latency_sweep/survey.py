@@ -197,7 +197,7 @@ def _point(sample: Mapping[str, Any], end: Mapping[str, Any]) -> SizeLatency:
     found = chase_latency(sample)
     marks = {
         "few-lines": found.lines <= FEW_LINES,
-        "switched": many_dropped(found.latency.n, found.dropped),
+        "switched": many_dropped(found.latency.n, found.latency.dropped or 0),
     }
     flags = (*chase_flags(found, end), *(flag for flag, holds in marks.items() if holds))
     return SizeLatency(found, flags)

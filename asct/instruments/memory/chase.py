@@ -15,8 +15,8 @@ _BATCHES_LEAST: Final = 21
 
 @dataclass(frozen=True, slots=True)
 class ChaseLatency:
-    """The latency at one size in seconds and in core cycles, the number of lines, and the number of dropped batches.
-    `settled` is true if all batches were measured within the time limit.
+    """The latency at one size in seconds and in core cycles, and the number of lines. `settled` is true if all batches
+    were measured within the time limit.
     """
 
     size: int
@@ -24,7 +24,6 @@ class ChaseLatency:
     cycles: Stats
     clock_hz: float
     lines: int
-    dropped: int
     settled: bool
 
     def values(
@@ -59,10 +58,10 @@ def chase_latency(sample: Mapping[str, Any]) -> ChaseLatency:
             ci95=interval(sample, "mcycles_low", "mcycles_high", 1e-3),
             min=min(latency.min * clock_hz, median_cycles),
             max=max(latency.max * clock_hz, median_cycles),
+            dropped=latency.dropped,
         ),
         clock_hz=clock_hz,
         lines=int(number(sample, "lines")),
-        dropped=int(number(sample, "dropped")),
         settled=sample.get("capped") is not True,
     )
 

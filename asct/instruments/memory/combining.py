@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from asct.instruments.memory.kernel_flags import MOVED
 from asct.sdk.record import Measurement, Stats, ValueState
-from asct.sdk.samples import KernelRun
+from asct.sdk.samples import KernelRun, dropped_samples
 from asct.statistics.robust import NORMAL_CONSISTENCY, mad
 from asct.statistics.visits import moved, summarise_visits
 from asct.values.grouping import grouped
@@ -99,6 +99,7 @@ def _combine(items: Sequence[Measurement], target: float) -> Measurement:
         within=sum((NORMAL_CONSISTENCY * stats.mad) ** 2 for stats in known) / len(known) if known else None,
         states=tuple(ValueState(value=state.value, share=state.share) for state in summary.states) or None,
         moved=visits_moved or None,
+        dropped=dropped_samples(known),
     )
     width = None if stats.ci95 is None or summary.median == 0.0 else stats.ci95[1] - stats.ci95[0]
     noisy = any(flag.startswith("noisy") for flag in flags)
