@@ -236,11 +236,8 @@ def _plain(value: Any) -> str:
 def _comparable(one: _Sighting, two: _Sighting) -> bool:
     """Return whether two values can be compared. A lower bound is compared only with a value below it, and a curve only
     with the levels of its own point."""
-    lower, higher = sorted((one, two), key=lambda side: side.value)
-    if lower.quantity.lower_bound or higher.quantity.lower_bound:
-        return not lower.quantity.lower_bound
     if one.quantity.curve is None and two.quantity.curve is None:
-        return True
+        return not min(one, two, key=lambda side: side.value).quantity.lower_bound
     here, there = ((side.first.id, side.first.point_id) for side in (one, two))
     return here == there and (one.quantity.curve is None) != (two.quantity.curve is None)
 

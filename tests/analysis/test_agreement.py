@@ -201,6 +201,19 @@ def test_bandwidths_are_compared_at_the_same_traffic_and_width() -> None:
     assert read([peak, cross], nodes=2)[1] == ()
 
 
+def test_memory_measured_by_all_threads_of_a_sweep_is_compared_with_the_peak() -> None:
+    at = {"level": "DRAM", "traffic": "all-reads"}
+    records = [
+        value("bandwidth-sweep", "bandwidth", at, 20e9, 1e8),
+        value("bandwidth-sweep", "bandwidth", at | {"level": "LLC"}, 60e9, 1e8),
+        value("peak-bandwidth", "bandwidth", {"traffic": "all-reads"}, 28e9, 1e8),
+    ]
+    expected = [["disagrees:peak-bandwidth"], [], ["disagrees:bandwidth-sweep"]]
+    assert flags(read(records, bandwidth_sweep={"threads": "all"})) == expected
+    assert read(records, bandwidth_sweep={"threads": "one"})[1] == ()
+    assert read(records, bandwidth_sweep={"threads": "all", "cpus": [0]})[1] == ()
+
+
 def load_and_peak(loaded: float, peak: float = 28e9, delay: int = 0) -> list[Record]:
     return [
         value("loaded-latency", "bandwidth", {"delay": delay}, loaded, 1e9),

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from asct.sdk.facts import HostFacts
 
 LATENCY: Final = "load-to-use latency"
-MEMORY_BANDWIDTH: Final = "memory bandwidth"
-LEVEL_BANDWIDTH: Final = "bandwidth of a level"
+BANDWIDTH: Final = "bandwidth"
+_DRAM: Final = {"level": "DRAM"}
 _LEVEL_END: Final = "end of a cache level"
 _CYCLES: Final = ("latency_cycles",)
 _BANDWIDTHS: Final = ("bus_bandwidth", "bandwidth_cycles", "bus_bandwidth_cycles")
@@ -35,24 +35,21 @@ def _of_chain(values: Mapping[str, Any], facts: HostFacts) -> Mapping[str, Any]:
     return {**conditions, "run_node": run_node, "memory_node": run_node if chosen is None else chosen}
 
 
-def _of_all_cpus(values: Mapping[str, Any], facts: HostFacts) -> Mapping[str, Any]:
-    """Return the conditions of a measurement with all CPUs at once. The nodes are None if there are several."""
+def _of_threads(values: Mapping[str, Any], facts: HostFacts) -> Mapping[str, Any]:
+    """Return the conditions of a bandwidth measurement. `threads` and `cpus` are None if all CPUs take part, and the
+    nodes are None if there are several."""
     nodes = [*cpu_nodes(facts), *memory_nodes(facts)]
     only = nodes[0].id if nodes and all(node.id == nodes[0].id for node in nodes) else None
-    width = values.get("width", "auto")
-    widest = widths_of(facts)[-1] if width == "auto" else width
-    conditions = settings("pages", "data_size", "traffic")(values, facts)
-    return {**conditions, "width": widest, "run_node": only, "memory_node": only}
-
-
-def _of_load(values: Mapping[str, Any], facts: HostFacts) -> Mapping[str, Any]:
-    """Return the conditions of a load by all CPUs except the one that measures latency. If the settings exclude further
-    CPUs, `load_cpus` makes the conditions differ from those of a measurement with all CPUs."""
-    conditions = _of_all_cpus({**values, "data_size": values.get("load_size")}, facts)
-    chosen = values.get("memory_node")
-    cpus = values.get("load_cpus") or values.get("bw_cpu_blocklist") or None
-    node = conditions["memory_node"] if chosen is None else chosen
-    return {**conditions, "memory_node": node, **({"load_cpus": cpus} if cpus else {})}
+    width, threads, chosen = (values.get(name) for name in ("width", "threads", "memory_node"))
+    return {
+        **settings("pages", "traffic")(values, facts),
+        "data_size": values.get("load_size" if "load_size" in values else "data_size"),
+        "width": widths_of(facts)[-1] if width in (None, "auto") else width,
+        "threads": None if threads == "all" else threads,
+        "cpus": values.get("cpus") or values.get("load_cpus") or values.get("bw_cpu_blocklist") or None,
+        "run_node": only,
+        "memory_node": only if chosen is None else chosen,
+    }
 
 
 LEVEL_LATENCY: Final = Quantity(
@@ -66,33 +63,32 @@ CURVE_LATENCY: Final = Quantity(
 """The latency of a level, as measured on the curve at sizes in the lower half of the level's range."""
 PAIR_LATENCY: Final = Quantity(
     LATENCY, "latency", {"run_node": None, "memory_node": None},
-    {"run_node": "run_node", "memory_node": "memory_node"}, {"level": "DRAM"}, _CYCLES, _of_chain,
+    {"run_node": "run_node", "memory_node": "memory_node"}, _DRAM, _CYCLES, _of_chain,
 )  # fmt: skip
-IDLE_LATENCY: Final = Quantity(LATENCY, "idle_latency", {}, {}, {"level": "DRAM"}, ("idle_latency_cycles",), _of_chain)
+IDLE_LATENCY: Final = Quantity(LATENCY, "idle_latency", {}, {}, _DRAM, ("idle_latency_cycles",), _of_chain)
 PEAK_BANDWIDTH: Final = Quantity(
-    MEMORY_BANDWIDTH, "bandwidth", {"traffic": None}, {"traffic": "traffic"}, {}, _BANDWIDTHS, _of_all_cpus
+    BANDWIDTH, "bandwidth", {"traffic": None}, {"traffic": "traffic"}, _DRAM, _BANDWIDTHS, _of_threads
 )
 WIDTH_BANDWIDTH: Final = Quantity(
-    MEMORY_BANDWIDTH, "bandwidth", {"traffic": None, "width": None},
-    {"traffic": "traffic", "width": "width"}, {}, _BANDWIDTHS, _of_all_cpus,
+    BANDWIDTH, "bandwidth", {"traffic": None, "width": None},
+    {"traffic": "traffic", "width": "width"}, _DRAM, _BANDWIDTHS, _of_threads,
 )  # fmt: skip
 PAIR_BANDWIDTH: Final = Quantity(
-    MEMORY_BANDWIDTH, "bandwidth", {"run_node": None, "memory_node": None},
-    {"run_node": "run_node", "memory_node": "memory_node"}, {}, _BANDWIDTHS, _of_all_cpus,
+    BANDWIDTH, "bandwidth", {"run_node": None, "memory_node": None},
+    {"run_node": "run_node", "memory_node": "memory_node"}, _DRAM, _BANDWIDTHS, _of_threads,
 )  # fmt: skip
 LOAD_BANDWIDTH: Final = Quantity(
-    MEMORY_BANDWIDTH, "bandwidth", {"delay": 0}, {}, {}, (*_BANDWIDTHS, "peak_bandwidth"), _of_load, lower_bound=True
+    BANDWIDTH, "bandwidth", {"delay": 0}, {}, _DRAM, (*_BANDWIDTHS, "peak_bandwidth"), _of_threads, lower_bound=True
 )
 """The bandwidth of the load threads without NOPs. All CPUs together cannot be slower than all CPUs but one. Only useful
 bytes are comparable, because the bytes on the bus depend on the variant of the loop. At other delays, fewer requests
 compete, so the bandwidth may be a few percent higher than with all CPUs at full speed."""
-_OF_SWEEP: Final = settings("pages", "width", "threads", "cpus", "memory_node")
 BANDWIDTH_OF_LEVEL: Final = Quantity(
-    LEVEL_BANDWIDTH, "bandwidth", {"level": None, "traffic": None},
-    {"level": "level", "traffic": "traffic"}, {}, _BANDWIDTHS, _OF_SWEEP,
+    BANDWIDTH, "bandwidth", {"level": None, "traffic": None},
+    {"level": "level", "traffic": "traffic"}, {}, _BANDWIDTHS, _of_threads,
 )  # fmt: skip
 CURVE_BANDWIDTH: Final = Quantity(
-    LEVEL_BANDWIDTH, "bandwidth", {"size": None, "traffic": None}, {"traffic": "traffic"}, {}, _BANDWIDTHS, _OF_SWEEP,
+    BANDWIDTH, "bandwidth", {"size": None, "traffic": None}, {"traffic": "traffic"}, {}, _BANDWIDTHS, _of_threads,
     ("data_size", "data_size"),
 )  # fmt: skip
 _OCTAVE: Final = 1.0
