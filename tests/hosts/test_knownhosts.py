@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,26 @@ def test_lines_are_kept_in_order_with_their_types(tmp_path: Path) -> None:
     file = tmp_path / "known_hosts"
     file.write_text(f"# remark\n\nn1\t{text(1)} comment\n  n1 {text(2, KINDS[1])}\nother {text(3)}\nn1 short\n")
     assert known_keys(file, "n1").keys == ((KINDS[0], blob(1)), (KINDS[1], blob(2)))
+
+
+def test_lines_with_names_and_with_patterns_are_kept_in_order(tmp_path: Path) -> None:
+    lines = f"n1,n1 {text(1)}\nn* {text(2)}\nn2,n1 {text(3)}\n*,!n2 {text(4)}\nn1 {text(5)}\n"
+    assert numbers(tmp_path, lines, "n1") == [1, 2, 3, 4, 5]
+    assert numbers(tmp_path, lines, "n2") == [2, 3]
+
+
+def test_the_other_hosts_of_a_fleet_are_not_searched(tmp_path: Path) -> None:
+    """Another search of the same file makes fewer calls than the file has lines."""
+    file = tmp_path / "known_hosts"
+    file.write_text("".join(f"n{number} {text(number)}\n" for number in range(1000)))
+    known_keys(file, "n1")
+    calls: list[str] = []
+    sys.setprofile(lambda _frame, event, _argument: calls.append(event))
+    try:
+        known_keys(file, "n2")
+    finally:
+        sys.setprofile(None)
+    assert len(calls) < 1000
 
 
 def test_markers(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Read a host's keys from known_hosts files (sshd(8), "SSH_KNOWN_HOSTS FILE FORMAT"), and format keys for messages.
 
-Only lines that match the host are decoded, because a fleet's file has at least one line per host and is searched once
-per host.
+A fleet's file has at least one line per host and is searched once per host. Therefore, lines are found by name, and
+only lines that match the host are decoded.
 """
 
 from __future__ import annotations
@@ -10,12 +10,15 @@ import base64
 import hashlib
 import hmac
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
+from typing import Final, NamedTuple
 
+_PATTERN: Final = re.compile(r"[*?!|]")
 DEFAULT_FILE = "~/.ssh/known_hosts"
 Key = tuple[str, bytes]
 """The key type, and the key itself as ssh encodes it."""
@@ -44,26 +47,46 @@ def known_keys(file: Path, name: str) -> KnownKeys:
     Raises OSError if the file cannot be read, and ValueError if it is not text or contains no keys.
     """
     status = file.stat()
+    by_name, searched = _lines(str(file), status.st_mtime_ns, status.st_size)
     found: list[Key] = []
     revoked: set[Key] = set()
-    for line in _lines(str(file), status.st_mtime_ns, status.st_size):
-        fields = line.split()
-        marker = fields.pop(0) if line.startswith("@") else ""
-        if len(fields) < 3 or marker not in ("", "@revoked") or not _concerns(fields[0].split(","), name):
-            continue
-        key = fields[1], base64.b64decode(fields[2], validate=True)
-        if marker:
+    for line in sorted([*by_name.get(name, ()), *(line for line in searched if _concerns(line.patterns, name))]):
+        key = line.key_type, base64.b64decode(line.encoded_key, validate=True)
+        if line.revoked:
             revoked.add(key)
         else:
             found.append(key)
     return KnownKeys(tuple(key for key in found if key not in revoked), frozenset(revoked))
 
 
+class _KeyLine(NamedTuple):
+    """A line with a trusted or revoked key. The key is encoded in Base64."""
+
+    number: int
+    revoked: bool
+    patterns: Sequence[str]
+    key_type: str
+    encoded_key: str
+
+
 @lru_cache(maxsize=16)
-def _lines(file: str, modified_ns: int, size: int) -> tuple[str, ...]:
-    """Return the lines in a file, without comments. The file is read again only if it has changed."""
-    lines = (line.strip() for line in Path(file).read_text(encoding="utf-8").splitlines())
-    return tuple(line for line in lines if line and not line.startswith("#"))
+def _lines(file: str, modified_ns: int, size: int) -> tuple[dict[str, list[_KeyLine]], list[_KeyLine]]:
+    """Return the lines without wildcards, negations and hashes, keyed by host name, and all other lines, which must be
+    searched. The file is read again only if it has changed."""
+    by_name: dict[str, list[_KeyLine]] = {}
+    searched: list[_KeyLine] = []
+    for number, text in enumerate(Path(file).read_text(encoding="utf-8").splitlines()):
+        fields = text.split()
+        marker = fields.pop(0) if fields and fields[0].startswith("@") else ""
+        if len(fields) < 3 or fields[0].startswith("#") or marker not in ("", "@revoked"):
+            continue
+        line = _KeyLine(number, bool(marker), fields[0].split(","), *fields[1:3])
+        if _PATTERN.search(fields[0]):
+            searched.append(line)
+        else:
+            for name in set(line.patterns):
+                by_name.setdefault(name, []).append(line)
+    return by_name, searched
 
 
 def _concerns(patterns: Sequence[str], name: str) -> bool:
