@@ -157,7 +157,7 @@ def _implied(name: str, address: Node | None) -> str:
 def _host(name: str, section: Section, span: Span) -> HostSpec:
     transport = section.choice("transport", tuple(sources())) or _implied(name, section.members.get("address"))
     address = _checked(section, "address", address_problem) or ""
-    if not address and transport != "local" and _FOUR_NUMBERS.fullmatch(name) and not _is_address(name):
+    if not address and transport != "local" and _is_malformed_ipv4(name):
         section.findings.error("E112", f"`{name}` is not a valid `address`", span, _NUMBERS_HINT)
     spec = HostSpec(
         name=name,
@@ -225,7 +225,7 @@ def address_problem(text: str) -> str:
     user, at, rest = text.rpartition("@")
     name, colon, port = rest.rpartition(":")
     host = name if colon else rest
-    if _FOUR_NUMBERS.fullmatch(host) and not _is_address(host):
+    if _is_malformed_ipv4(host):
         return _NUMBERS_HINT
     if not _NAME.fullmatch(host) or (colon and not port.isdecimal()):
         return "write a host name or an IP address, such as `altra-01.lab` or `10.0.0.7`"
@@ -245,6 +245,10 @@ def _jump_problem(text: str) -> str:
         if not _is_address(inner) or (inner != name and ":" not in inner):
             return f"`{clip(name)}` is neither a host name nor an IP address"
     return ""
+
+
+def _is_malformed_ipv4(text: str) -> bool:
+    return _FOUR_NUMBERS.fullmatch(text) is not None and not _is_address(text)
 
 
 def _is_address(text: str) -> bool:
