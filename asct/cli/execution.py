@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import shlex
 import sys
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -37,6 +38,7 @@ from asct.planner.freeze import thaw
 from asct.planner.model import ResolvedPlan
 from asct.registry import installed
 from asct.store.documents import store_error, way_out
+from asct.store.files import then_run
 from asct.store.find import open_run
 from asct.store.layout import RunLayout
 from asct.store.model import Verdict
@@ -83,7 +85,8 @@ def execute(
                 known = problem if isinstance(problem, AsctError) else exhausted(problem)
                 if known is None:
                     raise
-                options.console.diagnostics(known.diagnostics)
+                command = f"{PROGRAM} report {shlex.quote(str(layout.root))}"
+                options.console.diagnostics([then_run(item, command) for item in known.diagnostics])
             else:  # a run without values has no CSV files and no pictures
                 if paths:
                     reports[name] = paths[0]

@@ -168,6 +168,7 @@ def _write(
     repeats = [one for point in points for one in point.repeats]
     plan = "".join(f"# {line}\n" for line in (f"{target.description}, not measured by asct:", *_sources(repeats)))
     writer = RunWriter.create(target.results, run, plan, '{"schema": "asct.import/1"}', folder)
+    writer.resumable = False
     try:
         events = EventBus(writer, ())
         events.emit(

@@ -7,10 +7,14 @@ import errno
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 from asct.diagnostics.model import Diagnostic
 from asct.errors import StoreError
+
+_AGAIN: Final = "run the command again"
 
 
 def is_full(error: OSError) -> bool:
@@ -24,13 +28,18 @@ def reason_of(error: OSError) -> str:
 
 
 def write_error(path: Path, error: OSError) -> StoreError:
-    """Return the error for a failed attempt to write `path` in a results tree."""
+    """Return the error for a failed attempt to write `path`, which is part of a run or a report."""
     reason = reason_of(error)
     if is_full(error):
-        hint = f"free some space on the file system of {path.parent}, then run `asct resume`"
-        return StoreError(Diagnostic("E503", f"{path}: {reason}; the run cannot continue", hint=hint))
-    hint = f"make {path.parent} writable or select another folder with `--results DIR`, then run `asct resume`"
+        hint = f"free some space on the file system of {path.parent}, then {_AGAIN}"
+        return StoreError(Diagnostic("E503", f"{path}: {reason}", hint=hint))
+    hint = f"make {path.parent} writable, then {_AGAIN}"
     return StoreError(Diagnostic("E502", f"{path}: cannot be written: {reason}", hint=hint))
+
+
+def then_run(diagnostic: Diagnostic, command: str) -> Diagnostic:
+    """If the hint says to run the failed command again, let it name `command` instead."""
+    return replace(diagnostic, hint=diagnostic.hint.replace(_AGAIN, f"run `{command}`"))
 
 
 @contextmanager

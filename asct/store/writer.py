@@ -23,7 +23,7 @@ from asct.diagnostics.model import Diagnostic
 from asct.errors import StoreError
 from asct.sdk.record import Record
 from asct.store.checksums import evidence, raw_checksums, sums_text, text_checksum
-from asct.store.files import LineFile, clear_unfinished, sync_files, write_atomic, write_error, writing
+from asct.store.files import LineFile, clear_unfinished, sync_files, then_run, write_atomic, write_error, writing
 from asct.store.folders import RunLock, given_folder, link_files, link_latest, new_folder
 from asct.store.layout import RunLayout
 from asct.store.model import Run, Status, StepNote
@@ -42,6 +42,8 @@ class RunWriter:
     def __init__(self, layout: RunLayout, run: Run) -> None:
         self.layout = layout
         self.run = run
+        self.resumable = True
+        """Whether `asct resume` can continue the run after a failed write."""
         self.notes: list[Diagnostic] = []
         """Warnings about the results tree, such as a failure to create the link `latest`."""
         self.failure: StoreError | None = None
@@ -249,7 +251,10 @@ class RunWriter:
         with self._mutex:
             self._release_reserve()
             self.run = self.run.model_copy(update=changes)
-            write_atomic(self.layout.run, _document(self.run))
+            try:
+                write_atomic(self.layout.run, _document(self.run))
+            except StoreError as error:
+                raise self._with_way_out(error) from error
             return self.run
 
     def journal_last(self, event: Mapping[str, Any]) -> None:
@@ -294,10 +299,15 @@ class RunWriter:
         run."""
         return self._failed(write_error(path, error))
 
+    def _with_way_out(self, error: StoreError) -> StoreError:
+        if not self.resumable:
+            return error
+        return StoreError(*(then_run(item, "asct resume") for item in error.diagnostics))
+
     def _failed(self, error: StoreError) -> StoreError:
         with self._mutex:
             if self.failure is None:
-                self.failure = error
+                self.failure = self._with_way_out(error)
                 self._release_reserve()
             return self.failure
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
+import os
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ import pytest
 
 from asct.diagnostics.model import Diagnostic
 from asct.errors import StoreError
+from asct.store.files import write_atomic, write_error
 from asct.store.writer import RunWriter
 from tests.cli.conftest import Asct
 
@@ -160,6 +163,22 @@ def test_points_that_differ_in_no_setting_have_the_names_of_their_jobs(asct: Asc
     assert asct("import", "fio", "first.json", "second.json").code == 0
     points = [one["point"] for one in records(the_run()[0]) if one["metric"] == "iops"]
     assert points == [{"jobs": "first"}, {"jobs": "second"}]
+
+
+def test_on_a_full_disk_the_hint_says_to_import_again(
+    asct: Asct, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`asct resume` cannot continue an imported run."""
+    ran(tmp_path, "a.json")
+
+    def full(path: Path, content: str, *, sync: bool = True) -> None:
+        if path.parent.name == "facts":
+            raise write_error(path, OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
+        write_atomic(path, content, sync=sync)
+
+    monkeypatch.setattr("asct.store.writer.write_atomic", full)
+    ended = asct("import", "fio", "a.json")
+    assert ended.code == 3 and "then run the command again" in " ".join(ended.err.split())
 
 
 def test_a_failure_leaves_nothing_behind(asct: Asct, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

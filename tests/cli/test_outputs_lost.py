@@ -104,6 +104,14 @@ def test_without_memory_or_threads_a_run_is_not_measured_and_not_a_bug(
         assert asct(tmp_path, "resume", "--wait", "2m").returncode == 0
 
 
+def test_a_report_that_does_not_fit_on_the_disk_is_written_by_the_same_command(plan_file: Path, tmp_path: Path) -> None:
+    assert asct(tmp_path, "apply", str(plan_file), "--wait", "2m").returncode == 0
+    ended = asct(tmp_path, "report", "-o", "out", limit="ulimit -f 1;")
+    assert ended.returncode == 3 and list((tmp_path / "out").iterdir()) == []
+    assert "error[E503]: out/report.html: file too large" in ended.stderr
+    assert "free some space on the file system of out, then run the command again" in " ".join(ended.stderr.split())
+
+
 def test_a_file_that_cannot_be_written_completely_is_no_bug_and_is_removed(tmp_path: Path) -> None:
     ended = asct(tmp_path, "config", "save", "noop", "--config-file", "settings.json", limit="ulimit -f 0;")
     assert (ended.returncode, list(tmp_path.iterdir())) == (3, [])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import zipfile
@@ -13,6 +14,7 @@ from asct.analysis.compared import comparison_of, sources_of
 from asct.analysis.view import RunView
 from asct.cli.reports import published, view_of
 from asct.export import render
+from asct.store.files import write_error
 from asct.store.folders import hold_lock
 from asct.store.layout import RunLayout
 from tests.analysis.test_report_sections import second_run
@@ -122,6 +124,19 @@ def test_a_file_of_the_user_is_replaced_only_with_force(asct: Asct, run: Path) -
     assert asct("report", "--force").code == 0
     assert "# " in (run / "summary.md").read_text() != content
     assert asct("report").code == 0, "asct has now written both reports"
+
+
+def test_a_report_that_does_not_fit_into_its_run_is_written_by_another_command(
+    asct: Asct, plan_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path, _content: str) -> None:
+        raise write_error(path, OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
+
+    monkeypatch.setattr("asct.export.write_atomic", full)
+    ended = asct("apply", str(plan_file), "--wait", "2m")
+    [root] = (path.relative_to(tmp_path) for path in tmp_path.glob("results/small/*Z-*"))
+    assert ended.code == 0 and not (root / "report.html").exists()
+    assert f"then run `asct report {root}`" in " ".join(ended.err.split())
 
 
 def test_a_link_in_place_of_a_report_is_a_file_of_the_user(asct: Asct, run: Path, tmp_path: Path) -> None:
