@@ -124,10 +124,19 @@ def resume_run(
     options.console.line(f"{stored.layout.root}: {counted(number, 'measurement')} missing")
     complete = not (number or found.differs or stored.torn()) and stored.run.status == "complete"
     if complete and stored.run.exit_code is not None:
+        if options.json:
+            _repeat_last_event(options, stored)
         if ci:
             publish(options.console, view_of(stored.layout.root))
         return stored.run.exit_code
     return execute(options, resolved, how, ci=ci, resume=stored.layout).exit_code
+
+
+def _repeat_last_event(options: GlobalOptions, stored: StoredRun) -> None:
+    """Print the event that ended the run, as `JsonLines` did at that time. The journal adds the time to each event."""
+    ends = [event for event in stored.journal() if event.get("t") == events.RunEnded.t]
+    for event in ends[-1:]:
+        options.console.json_line({name: value for name, value in event.items() if name != "at"})
 
 
 def _plan_of(stored: StoredRun) -> ResolvedPlan:

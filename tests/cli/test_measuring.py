@@ -66,6 +66,13 @@ def test_a_whole_run_is_not_measured_again(measured: Asct) -> None:
     assert measured("results", "show", "--json").document == before
 
 
+def test_with_json_a_whole_run_ends_with_the_same_event_again(asct: Asct, plan_file: Path) -> None:
+    first = asct("apply", "small.yaml", "--label", "first", "--json")
+    for command in (("resume", "first"), ("apply", "small.yaml", "--resume")):
+        again = asct(*command, "--json")
+        assert (again.code, again.out) == (first.code, first.out.splitlines(keepends=True)[-1])
+
+
 def tear(tmp_path: Path) -> Path:
     """Remove the end of one point from the run."""
     run = (tmp_path / "results" / "small" / "latest").resolve()
