@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from asct.diagnostics.model import Span
@@ -31,7 +32,7 @@ from asct.planner.sweep import (
     read_excludes,
     report_unmatched,
 )
-from asct.sdk.benchmark import Benchmark, Refusal
+from asct.sdk.benchmark import Benchmark, LineError, Refusal
 from asct.sdk.params import Params
 
 CANDIDATES = 1_000_000
@@ -289,7 +290,26 @@ def _report(sweep: _EntrySweep, name: str, message: str, hint: str, varying: Map
         node = sweep.base[name].node
     text = f"`{name}`: {message}" if name and f"`{name}`" not in message else message
     code = "E252" if isinstance(message, Refusal) else "E209"
-    sweep.context.findings.error(code, text, node.span if node else sweep.entry.span, hint)
+    span = sweep.entry.span if node is None else _line_span(sweep, node, message) or node.span
+    sweep.context.findings.error(code, text, span, hint)
+
+
+def _line_span(sweep: _EntrySweep, node: Node, message: str) -> Span | None:
+    """Return the location of the line that a message is about, or None if the plan does not contain this line as it is,
+    for example because the value is quoted or the line contains a template."""
+    if not isinstance(message, LineError):
+        return None
+    file, number = node.span.file, node.span.line + message.line  # a literal block begins below its indicator (`|`)
+    written = _lines(sweep.context.plan.files.get(file, ""))[number - 1 : number]
+    lines = [line.strip() for line in _lines(node.value)[message.line - 1 : message.line]]
+    if not lines or [line.strip() for line in written] != lines:
+        return None
+    return Span(file, number, written[0].index(lines[0]) + 1, len(lines[0]))
+
+
+@lru_cache(maxsize=4)
+def _lines(text: str) -> list[str]:
+    return text.splitlines()
 
 
 def _origins(sweep: _EntrySweep) -> dict[str, Origin]:

@@ -72,6 +72,19 @@ class Refusal(str):
     __slots__ = ()
 
 
+class LineError(str):
+    """A message from `check` about one line of a setting. The number of the line is part of the message."""
+
+    line: int
+
+    @classmethod
+    def at(cls, line: int, message: str) -> LineError:
+        """Return the message about the line with this number. Lines are numbered from 1."""
+        error = cls(f"line {line}: {message}")
+        error.line = line
+        return error
+
+
 class Unsuitable(ValueError):
     """Raised if a step's output is valid but shows that the target does not suit the settings."""
 
@@ -115,7 +128,8 @@ class Benchmark(ABC, Generic[P]):
         """Return the settings that contradict each other, as (setting, message) pairs. asct calls this method when it
         checks a plan.
 
-        If the message is a Refusal, asct refuses the settings for safety reasons; any other message is an error.
+        If the message is a Refusal, asct refuses the settings for safety reasons; any other message is an error. A
+        LineError is reported at its line if the plan contains the setting as a block of lines.
         """
         return ()
 

@@ -22,6 +22,7 @@ from pydantic import ValidationError
 
 from asct.instruments.fio.jobfile import WAITS, WITHOUT_EFFECT, option_problem
 from asct.instruments.fio.params import SYNCHRONOUS, FioParams, option_of
+from asct.sdk.benchmark import LineError
 from asct.sdk.setting_errors import setting_errors
 from asct.values.cpulist import parse_cpulist
 from asct.values.grouping import split
@@ -118,9 +119,10 @@ def _unequal_times(part: Sequence[tuple[_Section, FioParams]]) -> str:
     other = next((section for (section, _), time in zip(part, times, strict=True) if time != times[0]), None)
     if other is None:
         return ""
-    return (
-        f"line {other.line}: [{other.name}] runs at the same time as [{part[0][0].name}], "
-        "but has a different `runtime` or `ramp_time`; give both the same times, or separate them with `stonewall`"
+    return LineError.at(
+        other.line,
+        f"[{other.name}] runs at the same time as [{part[0][0].name}], but has a different `runtime` or `ramp_time`; "
+        "give both the same times, or separate them with `stonewall`",
     )
 
 
@@ -142,16 +144,18 @@ def _read_sections(job_file: str, problems: list[str]) -> list[_Section]:
         name = _SECTION.fullmatch(text)
         if name is not None:
             if name[1] != "global" and any(one.name == name[1] for one in found):
-                problems.append(f"line {number}: duplicate section {text}; section names must be unique")
+                problems.append(LineError.at(number, f"duplicate section {text}; section names must be unique"))
             found.append(_Section(name[1], number, {} if name[1] == "global" else dict(shared)))
         elif text[0] == "[":
-            problems.append(f"line {number}: `{text}` is not a valid section name: use letters, digits and . _ -")
+            message = f"`{text}` is not a valid section name: use letters, digits and . _ -"
+            problems.append(LineError.at(number, message))
             found.append(_Section("", number, {}))
         elif not found:
-            problems.append(
-                f"line {number}: `{text}` is not in a section; write the lines of a job file, starting with a section "
-                "such as [readers]"
+            message = (
+                f"`{text}` is not in a section; write the lines of a job file, starting with a section such as "
+                "[readers]"
             )
+            problems.append(LineError.at(number, message))
         else:
             key, _, value = text.partition("=")
             for options in (found[-1].options, shared) if found[-1].name == "global" else (found[-1].options,):
@@ -174,7 +178,7 @@ def _settings(section: _Section, params: FioParams, problems: list[str]) -> FioP
     for key, (value, line) in section.options.items():
         setting = setting_of(key)
         if problem := _option_problem(key, setting, value, params):
-            problems.append(f"line {line}: `{key}` {problem}")
+            problems.append(LineError.at(line, f"`{key}` {problem}"))
         elif setting and (setting, value) != ("engine", "auto"):  # auto is resolved for the whole job
             changes[setting], places[setting] = fio_value(key, setting, value), (key, line)
         elif not setting and key not in WITHOUT_EFFECT:
@@ -186,7 +190,7 @@ def _settings(section: _Section, params: FioParams, problems: list[str]) -> FioP
     except ValidationError as error:
         for one in setting_errors(error.errors(), list(FioParams.model_fields)):
             key, line = places.get(one.setting, (one.setting, section.line))
-            problems.append(f"line {line}: `{key}`: {one.text}" if key else f"line {line}: {one.text}")
+            problems.append(LineError.at(line, f"`{key}`: {one.text}" if key else one.text))
         return None
     return settings if len(problems) == before else None
 
