@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from functools import lru_cache
 
 from asct.facts.snapshot import CommandOutput, Snapshot
 from asct.facts.sources import TOOLS
@@ -18,7 +20,7 @@ _FEATURES = {"fio": "fio-engines", "perf": "perf-features"}
 
 def tools(snapshot: Snapshot, gaps: UnknownFacts) -> dict[str, ToolFact]:
     """Return the programs on the host. The version of a program is None if it does not print one."""
-    listed: dict[str, dict[str, list[str]]] = {
+    listed: dict[str, dict[str, Sequence[str]]] = {
         "fio": {
             "features": engines(snapshot.command_output("fio-engines")),
             "options": options(snapshot.command_output("fio-options")),
@@ -60,8 +62,10 @@ def built_in(text: str | None) -> list[str]:
     return sorted(set(_BUILT_IN.findall(text or "")))
 
 
-def options(text: str | None) -> list[str]:
-    """Return the options that `fio --cmdhelp=all` lists; engine options are named `engine.option`."""
+@lru_cache(maxsize=8)
+def options(text: str | None) -> tuple[str, ...]:
+    """Return the options that `fio --cmdhelp=all` lists; engine options are named `engine.option`. The result is
+    cached, because the long list is usually the same on all hosts."""
     known: set[str] = set()
     engine = ""
     for line in (text or "").split("\n"):
@@ -69,7 +73,7 @@ def options(text: str | None) -> list[str]:
             engine = line.removeprefix("engine ").strip() + "."
         elif found := _OPTION.match(line):
             known.add(engine + found[1])
-    return sorted(known)
+    return tuple(sorted(known))
 
 
 def io_uring(snapshot: Snapshot, gaps: UnknownFacts) -> bool | None:

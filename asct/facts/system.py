@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Literal, cast
 
 from asct.facts.kernel import kernel as of_kernel
@@ -212,8 +213,10 @@ def libc(output: str | None, gaps: UnknownFacts) -> str | None:
     return None
 
 
-def os_release(text: str | None) -> dict[str, str]:
-    """Parse the assignments in os-release(5), including shell quotes. Malformed lines are skipped."""
+@lru_cache(maxsize=8)
+def os_release(text: str | None) -> Mapping[str, str]:
+    """Parse the assignments in os-release(5), including shell quotes. Malformed lines are skipped. The result is
+    cached, because the file is usually the same on all hosts."""
     found: dict[str, str] = {}
     for line in (text or "").split("\n"):
         name, equals, value = line.strip().partition("=")

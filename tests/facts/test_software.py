@@ -45,6 +45,11 @@ def test_tools() -> None:
     assert (made["numactl"].version, made["numactl"].options) == (None, [])
 
 
+def test_a_list_of_options_that_several_hosts_print_is_parsed_once() -> None:
+    texts = ["".join(("bs: size\n", "rw: pattern\n")) for _ in range(2)]
+    assert texts[0] is not texts[1] and software.options(texts[0]) is software.options(texts[1])
+
+
 @pytest.mark.parametrize(
     ("sysctl", "uid", "probe", "expected"),
     [("0", "5", None, True), ("1", "5", None, None), ("1", "0", None, True), ("2", "0", None, False),
