@@ -13,14 +13,19 @@ import gzip
 import hashlib
 import json
 import re
+import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from importlib.util import cache_from_source
 from itertools import takewhile, zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import quote
 
+from jinja2 import BytecodeCache, Environment, FileSystemLoader, StrictUndefined, compiler
+from jinja2.bccache import Bucket
 from markupsafe import Markup, escape
 
 from asct.analysis.combined import figure_grids
@@ -36,18 +41,17 @@ from asct.analysis.outcomes import name_ranges, outcome_grid, resumable
 from asct.analysis.provenance import checksums, versions_grid
 from asct.analysis.report import ReportSection, RunReport, build
 from asct.analysis.view import RunView
+from asct.errors import StoreError
 from asct.figures.heat import square
 from asct.figures.layout import caption
 from asct.figures.render import plotly_javascript, render_sections
 from asct.figures.theme import substitutions, templates
 from asct.resources import folder as resource
 from asct.sdk.figure import Figure
+from asct.store.files import write_atomic
 from asct.store.model import Run
 from asct.values.grouping import shortened
 from asct.values.text import counted, unbroken
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 NAME = "html"
 FILE = "report.html"
@@ -342,10 +346,35 @@ def _escaped(text: str) -> str:
     return str(escape(plain(text, keep_lines=True)))
 
 
+class _CompiledTemplates(BytecodeCache):
+    """Compiled templates, which are kept where Python keeps compiled modules, because compiling the templates takes
+    longer than rendering a small page. They are compiled again if a template, this module or Jinja has changed."""
+
+    def get_source_checksum(self, source: str) -> str:
+        """Return a checksum of everything on which the compiled template depends."""
+        changed = [Path(file).stat().st_mtime_ns for file in (__file__, compiler.__file__)]
+        return super().get_source_checksum(f"{source}{changed}")
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        """Load the compiled template, if there is one."""
+        with suppress(OSError), _compiled(bucket.key).open("rb") as file:
+            bucket.load_bytecode(file)
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        """Write the compiled template. Failures are ignored, because the folder of asct is often read-only."""
+        path = _compiled(bucket.key)
+        if not sys.dont_write_bytecode:
+            with suppress(OSError, StoreError):
+                path.parent.mkdir(parents=True, exist_ok=True)
+                write_atomic(path, bucket.bytecode_to_string(), sync=False)
+
+
+def _compiled(key: str) -> Path:
+    return Path(cache_from_source(str(resource("templates") / f"{key}.py")))
+
+
 @cache
 def _environment() -> Environment:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
     environment = Environment(
         loader=FileSystemLoader(resource("templates")),
         autoescape=True,
@@ -354,6 +383,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         optimized=False,  # folding constants takes longer than it saves, because a command renders few pages
+        bytecode_cache=_CompiledTemplates(),
     )
     environment.filters |= {"link": quote, "unbroken": _unbroken, "counted": counted, "caption": caption}
     return environment
