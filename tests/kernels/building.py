@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 KERNELS = Path(__file__).resolve().parents[2] / "kernels"
 CHECKED = ("-O2", "-std=c11", "-pthread", "-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE")
@@ -118,14 +118,31 @@ def compile_sources(
     return target
 
 
+def documented(kernel: str) -> dict[str, set[str]]:
+    """Return the keys of each line in the example in the kernel's README, so that the README stays up to date."""
+    text = (KERNELS / kernel / "README.md").read_text()
+    block = text.split("```json\n", 1)[1].split("```", 1)[0]
+    decoder, keys = json.JSONDecoder(), {}
+    while block := block.lstrip():
+        line, end = decoder.raw_decode(block)
+        keys[line["t"]] = set(line)
+        block = block[end:]
+    return keys
+
+
 def sources_of(name: str) -> list[Path]:
     return sorted((KERNELS / name).glob("*.c"))
 
 
 def run(program: Path | list[str], *arguments: str, timeout: float = 120, **options: Any) -> Ran:
-    """Run a kernel. Every line of its standard output must be JSON."""
+    """Run a kernel. Every line of its standard output must be JSON, and every number in it must be an integer."""
     prefix = [str(program)] if isinstance(program, Path) else program
     done = subprocess.run(
         [*prefix, *arguments], capture_output=True, text=True, timeout=timeout, check=False, **options
     )
-    return Ran(done.returncode, [json.loads(line) for line in done.stdout.splitlines()], done.stderr)
+    lines = [json.loads(line, parse_float=_no_integer) for line in done.stdout.splitlines()]
+    return Ran(done.returncode, lines, done.stderr)
+
+
+def _no_integer(number: str) -> NoReturn:
+    raise AssertionError(f"a kernel printed {number}, which is not an integer")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.kernels.building import Builds
+from tests.kernels.guarding import Guard
 
 
 @pytest.fixture(scope="session")
@@ -33,3 +34,34 @@ def _shared(factory: pytest.TempPathFactory, name: str) -> Path:
 @pytest.fixture(scope="session")
 def chase(built: Builds) -> Path:
     return built["chase"]
+
+
+@pytest.fixture(scope="session")
+def cmn(built: Builds) -> Path:
+    return built["cmn"]
+
+
+@pytest.fixture(scope="session")
+def load(built: Builds) -> Path:
+    return built["load"]
+
+
+@pytest.fixture(scope="session")
+def pingpong(built: Builds) -> Path:
+    return built["pingpong"]
+
+
+@pytest.fixture(scope="session")
+def stream(built: Builds) -> Path:
+    return built["stream"]
+
+
+@pytest.fixture(scope="session")
+def watch(built: Builds) -> Path:
+    return built["cmnwatch"]
+
+
+@pytest.fixture
+def guard(built: Builds, tmp_path: Path) -> Guard:
+    (tmp_path / "work").mkdir()
+    return Guard(built["guard"], tmp_path / "work")

@@ -10,27 +10,14 @@ import subprocess
 import time
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.kernels.building import KERNELS, Builds, Ran, run
+from tests.kernels.building import Builds, Ran, documented, run
 
 pytestmark = pytest.mark.kernels
 
 QUICK = ("--time-cap-ms", "5", "--patience-ms", "0")
-
-
-def documented() -> dict[str, set[str]]:
-    """Return the keys of each line in the example in the kernel's README, so that the README stays up to date."""
-    text = (KERNELS / "chase" / "README.md").read_text()
-    block = text.split("```json\n", 1)[1].split("```", 1)[0]
-    decoder, keys = json.JSONDecoder(), {}
-    while block := block.lstrip():
-        line, end = decoder.raw_decode(block)
-        keys[line["t"]] = set(line)
-        block = block[end:]
-    return keys
 
 
 @pytest.fixture(scope="module")
@@ -45,20 +32,9 @@ def test_the_order_of_the_lines_and_their_keys(swept: Ran) -> None:
     kinds = [line["t"] for line in swept.lines]
     assert kinds[:2] == ["meta", "ready"] and kinds[-1] == "end" and set(kinds[2:-1]) == {"sample", "probe"}
     assert [kinds[2], kinds[-2]] == ["probe", "probe"]
-    keys = documented()
+    keys = documented("chase")
     assert all(set(line) == keys[line["t"]] for line in swept.lines)
     assert swept.meta["seed"] == 7 and swept.meta["options"]["seed"] == 7
-
-
-def test_every_number_is_an_integer(swept: Ran) -> None:
-    def numbers(value: Any) -> list[Any]:
-        if isinstance(value, dict):
-            return [number for item in value.values() for number in numbers(item)]
-        if isinstance(value, list):
-            return [number for item in value for number in numbers(item)]
-        return [value] if isinstance(value, int | float) else []
-
-    assert all(isinstance(number, int) for line in swept.lines for number in numbers(line))
 
 
 def test_the_grid_has_its_points_in_each_octave_and_refining_lies_between_them(swept: Ran) -> None:

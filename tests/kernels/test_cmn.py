@@ -29,11 +29,6 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="becomes another account,
 TINY = Model(0x434, 0x1000, (0x08, 0x10), (0x900, 0x908), first=0x1000)
 
 
-@pytest.fixture
-def cmn(built: Builds) -> Path:
-    return built["cmn"]
-
-
 def arguments(hardware: Hardware, image: Path, registers: str | None = None) -> list[str]:
     root = ("--root", str(hardware.root.offset)) if hardware.root.offset else ()
     return ["--from", str(image), "--registers", register_list() if registers is None else registers, *root]

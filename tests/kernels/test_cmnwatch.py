@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.kernels.building import Builds, Ran, run
+from tests.kernels.building import Ran, run
 
 pytestmark = pytest.mark.kernels
 
@@ -21,11 +21,6 @@ NO_SUCH = "1 {on} 0xffff 0 0"
 CPUS = sorted(os.sched_getaffinity(0))[:2]
 
 root = pytest.mark.skipif(os.geteuid() != 0, reason="counting for the whole system is for root")
-
-
-@pytest.fixture(scope="module")
-def watch(built: Builds) -> Path:
-    return built["cmnwatch"]
 
 
 def events(folder: Path, *lines: str) -> str:

@@ -14,7 +14,6 @@ import pytest
 
 from asct.sdk.guard import RaidSet, Target
 from tests.disks.loop import Loop, attached, loop_device, unattached
-from tests.kernels.building import Builds
 from tests.kernels.guarding import Guard, owned
 
 pytestmark = [pytest.mark.kernels, pytest.mark.disks]
@@ -24,12 +23,6 @@ EVERY_CHECK = [
     *("holders", "raid", "open-elsewhere", "signature", "data", "namespaces", "multipath", "reserved"),
 ]
 WRITE = ("dd", "if=/dev/urandom", "of=/proc/self/fd/100", "bs=1M", "count=1", "oflag=direct", "conv=notrunc")
-
-
-@pytest.fixture
-def guard(built: Builds, tmp_path: Path) -> Guard:
-    (tmp_path / "work").mkdir()
-    return Guard(built["guard"], tmp_path / "work")
 
 
 @pytest.fixture

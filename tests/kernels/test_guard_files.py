@@ -28,12 +28,6 @@ FILE_CHECKS = [
 
 
 @pytest.fixture
-def guard(built: Builds, tmp_path: Path) -> Guard:
-    (tmp_path / "work").mkdir()
-    return Guard(built["guard"], tmp_path / "work")
-
-
-@pytest.fixture
 def file(tmp_path: Path) -> Path:
     made = tmp_path / "file"
     made.write_bytes(bytes(4 * MIB))

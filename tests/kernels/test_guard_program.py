@@ -14,16 +14,9 @@ import pytest
 from asct.instruments.guard_output import GuardOutput
 from asct.sdk.guard import Target
 from tests.disks.loop import loop_device, throttle
-from tests.kernels.building import Builds
 from tests.kernels.guarding import Guard, StopRule, owned
 
 pytestmark = pytest.mark.kernels
-
-
-@pytest.fixture
-def guard(built: Builds, tmp_path: Path) -> Guard:
-    (tmp_path / "work").mkdir()
-    return Guard(built["guard"], tmp_path / "work")
 
 
 @pytest.fixture

@@ -8,19 +8,13 @@ import statistics
 import subprocess
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.kernels.building import Builds, Ran, run
-from tests.kernels.load import BIND, ONE, OTHER, QUICK, SMALL_CHAIN, TINY, TRAFFIC, documented
+from tests.kernels.building import Ran, documented, run
+from tests.kernels.load import BIND, ONE, OTHER, QUICK, SMALL_CHAIN, TINY, TRAFFIC
 
 pytestmark = pytest.mark.kernels
-
-
-@pytest.fixture(scope="module")
-def load(built: Builds) -> Path:
-    return built["load"]
 
 
 @pytest.fixture(scope="module")
@@ -37,22 +31,11 @@ def curve(load: Path) -> Ran:
 
 def test_the_order_of_the_lines_and_their_keys(curve: Ran) -> None:
     assert [line["t"] for line in curve.lines] == ["meta", "ready", "probe", *["sample"] * 4, "probe", "end"]
-    keys = documented()
+    keys = documented("load")
     assert all(set(line) == keys[line["t"]] for line in curve.lines)
     assert [(line["phase"], line["delay"]) for line in curve.of("sample")] == [
         ("idle", None), ("level", 100000), ("level", 300), ("level", 0),
     ]  # fmt: skip
-
-
-def test_every_number_is_an_integer(curve: Ran) -> None:
-    def numbers(value: Any) -> list[Any]:
-        if isinstance(value, dict):
-            return [number for item in value.values() for number in numbers(item)]
-        if isinstance(value, list):
-            return [number for item in value for number in numbers(item)]
-        return [value] if isinstance(value, int | float) else []
-
-    assert all(isinstance(number, int) for line in curve.lines for number in numbers(line))
 
 
 def test_cpus_nodes_and_memory_are_reported(curve: Ran) -> None:

@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from tests.kernels.building import CHECKED, KERNELS, Builds, compile_sources, run, sources_of
+from tests.kernels.disassembly import instructions
 from tests.kernels.load import QUICK, TRAFFIC
 
 pytestmark = pytest.mark.kernels
 
 HERE = Path(__file__).parent
 X86, ARM = "x86_64", pytest.param("aarch64", marks=pytest.mark.arm)
-OBJDUMP = {"x86_64": "objdump", "aarch64": "aarch64-linux-gnu-objdump"}
 STORES = {
     "AVX512": ("vmovdqa64", "vmovntdq"), "AVX2": ("vmovdqa", "vmovntdq"), "SSE2": ("movdqa", "movntdq"),
     "NEON": ("stp", "stnp"), "SVE": ("st1d", "stnt1d"),
@@ -30,16 +30,6 @@ PER_LINE = {"SSE2": 4, "AVX2": 2, "AVX512": 1, "NEON": 2, "SVE": 1}
 @pytest.fixture(params=[X86, ARM])
 def program(request: pytest.FixtureRequest) -> tuple[str, Path]:
     return request.param, request.getfixturevalue("built" if request.param == "x86_64" else "built_arm")["load"]
-
-
-def instructions(program: tuple[str, Path], function: str) -> list[tuple[int, str]]:
-    """Return the address and the text of each instruction of a function."""
-    arch, path = program
-    command = [OBJDUMP[arch], "-d", "--no-show-raw-insn", f"--disassemble={function}", str(path)]
-    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    found = re.findall(r"^\s+([0-9a-f]+):\t(.+?)\s*(?:[#/].*)?$", text, re.MULTILINE)
-    assert found, function
-    return [(int(address, 16), re.sub(r"\s+", " ", line).strip()) for address, line in found]
 
 
 def sled(listing: list[tuple[int, str]]) -> list[int]:

@@ -6,15 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.kernels.building import Builds, run
+from tests.kernels.building import run
 from tests.kernels.load import BIND, ONE, OTHER, QUICK, TINY
 
 pytestmark = pytest.mark.kernels
-
-
-@pytest.fixture(scope="module")
-def load(built: Builds) -> Path:
-    return built["load"]
 
 
 WRONG_USE = {

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.kernels.building import KERNELS, Builds, Ran, compile_sources, run, sources_of
+from tests.kernels.building import Ran, compile_sources, documented, run, sources_of
 from tests.kernels.pingpong import BOTH, CPUS, HERE, QUICK, pretending
 
 pytestmark = pytest.mark.kernels
 
 SANITIZED = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 STATISTICS = ("median_ps", "ci_low_ps", "ci_high_ps", "min_ps", "max_ps", "p25_ps")
-
-
-@pytest.fixture(scope="module")
-def pingpong(built: Builds) -> Path:
-    return built["pingpong"]
 
 
 @pytest.fixture(scope="module")
@@ -32,31 +25,10 @@ def measured(pingpong: Path) -> Ran:
     return ran
 
 
-def documented() -> dict[str, set[str]]:
-    """Return the keys of each line in the example in the kernel's README, so that the README stays up to date."""
-    text = (KERNELS / "pingpong" / "README.md").read_text()
-    block = text.split("```json\n", 1)[1].split("```", 1)[0]
-    decoder, keys = json.JSONDecoder(), {}
-    while block := block.lstrip():
-        line, end = decoder.raw_decode(block)
-        keys[line["t"]] = set(line)
-        block = block[end:]
-    return keys
-
-
-def numbers(value: Any) -> list[Any]:
-    if isinstance(value, dict):
-        return [number for item in value.values() for number in numbers(item)]
-    if isinstance(value, list):
-        return [number for item in value for number in numbers(item)]
-    return [value] if isinstance(value, int | float) else []
-
-
 def test_the_order_of_the_lines_and_their_keys(measured: Ran) -> None:
     assert [line["t"] for line in measured.lines] == ["meta", "ready", *["probe"] * 2, *["sample"] * 4, "end"]
-    keys = documented()
+    keys = documented("pingpong")
     assert all(set(line) == keys[line["t"]] for line in measured.lines)
-    assert all(isinstance(number, int) for line in measured.lines for number in numbers(line))
 
 
 def test_the_chain_is_measured_in_both_directions(measured: Ran) -> None:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from tests.kernels.building import CLANG, compile_sources, run, sources_of
+from tests.kernels.disassembly import instructions
 from tests.kernels.pingpong import BOTH
 
 pytestmark = pytest.mark.kernels
 
-OBJDUMP = {"x86_64": "objdump", "aarch64": "aarch64-linux-gnu-objdump"}
 SMALL = ("--cpus", BOTH, "--turns", "5", "--batches", "8", "--addresses", "2", "--time-cap-ms", "400")
 ARM = pytest.param("aarch64", marks=pytest.mark.arm)
 
@@ -37,14 +36,8 @@ def program(
     return request.param, build(request.param, compiler, tmp_path_factory.mktemp(compiler))
 
 
-def instructions(program: tuple[str, Path], function: str) -> list[str]:
-    """Return the text of each instruction of a function."""
-    arch, path = program
-    command = [OBJDUMP[arch], "-d", "--no-show-raw-insn", f"--disassemble={function}", str(path)]
-    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    found = re.findall(r"^\s+[0-9a-f]+:\t(.+?)\s*(?:[#/].*)?$", text, re.MULTILINE)
-    assert found, function
-    return [re.sub(r"\s+", " ", line).strip() for line in found]
+def texts_of(program: tuple[str, Path], function: str) -> list[str]:
+    return [text for _, text in instructions(program, function)]
 
 
 def test_it_runs(program: tuple[str, Path]) -> None:
@@ -66,17 +59,17 @@ def test_cores_without_the_instruction_swap_by_exclusive_pairs(compiler: str, tm
 @pytest.mark.parametrize("side", ["lead", "follow"])
 @pytest.mark.parametrize("method", ["token", "cas"])
 def test_no_poll_pauses(method: str, side: str, program: tuple[str, Path]) -> None:
-    texts = instructions(program, f"exchange_{method}_{side}")
+    texts = texts_of(program, f"exchange_{method}_{side}")
     assert not [text for text in texts if re.match(r"(pause|yield|wfe|isb|[lm]fence|mfence|rdtsc|mrs)\b", text)]
 
 
 def test_messages_are_ordered_by_acquire_and_release_on_arm(program: tuple[str, Path]) -> None:
     if program[0] == "x86_64":  # where every load and store is
-        texts = instructions(program, "exchange_token_lead")
+        texts = texts_of(program, "exchange_token_lead")
         assert not [text for text in texts if re.match(r"(xchg %|lock)", text) and "(" in text]
         return
     for side in ("lead", "follow"):
-        texts = instructions(program, f"exchange_token_{side}")
+        texts = texts_of(program, f"exchange_token_{side}")
         assert [text for text in texts if text.startswith(("ldar ", "ldapr "))]
         assert [text for text in texts if text.startswith("stlr ")]
 
@@ -84,7 +77,7 @@ def test_messages_are_ordered_by_acquire_and_release_on_arm(program: tuple[str, 
 def test_a_poll_is_a_load_a_comparison_and_a_branch_eight_times(program: tuple[str, Path]) -> None:
     loads = {"x86_64": r"mov (0x0)?\(%\w+\),%\w+", "aarch64": r"(ldar|ldapr) x\d+, \[x\d+\]"}[program[0]]
     for side in ("lead", "follow"):
-        texts = instructions(program, f"exchange_token_{side}")
+        texts = texts_of(program, f"exchange_token_{side}")
         at = [i for i, text in enumerate(texts) if re.fullmatch(loads, text)]
         assert len(at) >= 8
         close = [b - a for a, b in pairwise(at)]
@@ -92,7 +85,7 @@ def test_a_poll_is_a_load_a_comparison_and_a_branch_eight_times(program: tuple[s
 
 
 def test_a_step_is_one_dependent_load_and_one_beside_it(program: tuple[str, Path]) -> None:
-    texts = instructions(program, "ring_walk")
+    texts = texts_of(program, "ring_walk")
     assert not [text for text in texts if re.match(r"(call|bl)\b", text)]
     pattern = {"x86_64": r"mov (0x0)?\(%(r\w+)\),%(r\w+)", "aarch64": r"ldr (x\d+), \[(x\d+)\]"}[program[0]]
     chained = [found for text in texts if (found := re.fullmatch(pattern, text))]

@@ -15,7 +15,6 @@ from typing import IO, Any
 
 import pytest
 
-from tests.kernels.building import Builds
 from tests.kernels.pingpong import BOTH, CPUS
 
 pytestmark = pytest.mark.kernels
@@ -23,11 +22,6 @@ pytestmark = pytest.mark.kernels
 LONG = ("--cpus", BOTH, "--pages", "4k", "--batches", "65536")
 PTRACE_SEIZE, PTRACE_INTERRUPT, WALL = 0x4206, 0x4207, 0x40000000
 LIBC = ctypes.CDLL(None, use_errno=True)
-
-
-@pytest.fixture(scope="module")
-def pingpong(built: Builds) -> Path:
-    return built["pingpong"]
 
 
 def out_of(process: subprocess.Popen[str]) -> IO[str]:

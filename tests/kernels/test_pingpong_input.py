@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.kernels.building import Builds, run
+from tests.kernels.building import run
 from tests.kernels.pingpong import BOTH, CPUS, QUICK, pretending
 
 pytestmark = pytest.mark.kernels
@@ -25,11 +25,6 @@ WRONG_USE = {
     "tiny chain": (["--chain-bytes", "64"], "--chain-bytes: 64 is not between 4096 and 16777216"),
     "unknown option": (["--turn", "9"], "unknown option --turn, did you mean --turns?"),
 }
-
-
-@pytest.fixture(scope="module")
-def pingpong(built: Builds) -> Path:
-    return built["pingpong"]
 
 
 @pytest.mark.parametrize("case", WRONG_USE)

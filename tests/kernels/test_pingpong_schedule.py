@@ -8,17 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.kernels.building import Builds, Ran, run
+from tests.kernels.building import Ran, run
 
 pytestmark = pytest.mark.kernels
 
 Round = list[tuple[int, int]]
 CAP_NS, ROUND_NS = 40_000_000, 1_000_000
-
-
-@pytest.fixture(scope="module")
-def pingpong(built: Builds) -> Path:
-    return built["pingpong"]
 
 
 def listed(pingpong: Path, cpus: list[int], cores: list[int] | None = None, *options: str) -> Ran:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import statistics
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.kernels.building import KERNELS, Builds, Ran, run
+from tests.kernels.building import Ran, documented, run
 
 pytestmark = pytest.mark.kernels
 
@@ -45,11 +43,6 @@ WRONG_USE = {
 
 
 @pytest.fixture(scope="module")
-def stream(built: Builds) -> Path:
-    return built["stream"]
-
-
-@pytest.fixture(scope="module")
 def measured(stream: Path) -> Ran:
     """Return the results of every access pattern at two sizes on all CPUs, with every variant measured in full."""
     traffic = ("--traffic", ",".join(WORDS), "--sizes", "24576,393216", "--variants", "all")
@@ -58,36 +51,14 @@ def measured(stream: Path) -> Ran:
     return ran
 
 
-def documented() -> dict[str, set[str]]:
-    """Return the keys of each line in the example in the kernel's README, so that the README stays up to date."""
-    block = (KERNELS / "stream" / "README.md").read_text().split("```json\n", 1)[1].split("```", 1)[0]
-    decoder, keys = json.JSONDecoder(), {}
-    while block := block.lstrip():
-        line, end = decoder.raw_decode(block)
-        keys[line["t"]] = set(line)
-        block = block[end:]
-    return keys
-
-
 def test_the_order_of_the_lines_and_their_keys(measured: Ran) -> None:
     kinds = [line["t"] for line in measured.lines]
     assert kinds[:2] == ["meta", "ready"] and kinds[-1] == "end" and set(kinds[2:-1]) == {"sample", "probe"}
     assert [kinds[2], kinds[-2]] == ["probe", "probe"]
-    keys = documented()
+    keys = documented("stream")
     assert all(set(line) == keys[line["t"]] for line in measured.lines)
     assert measured.end["samples"] == len(measured.of("sample"))
     assert measured.end["checks"] >= measured.end["samples"]
-
-
-def test_every_number_is_an_integer(measured: Ran) -> None:
-    def numbers(value: Any) -> list[Any]:
-        if isinstance(value, dict):
-            return [number for item in value.values() for number in numbers(item)]
-        if isinstance(value, list):
-            return [number for item in value for number in numbers(item)]
-        return [value] if isinstance(value, int | float) else []
-
-    assert all(isinstance(number, int) for line in measured.lines for number in numbers(line))
 
 
 def test_each_size_and_traffic_has_one_best_variant(measured: Ran) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.kernels.building import KERNELS, Builds, compile_sources, run, sources_of
+from tests.kernels.disassembly import instructions
 from tests.kernels.test_stream import BOTH, QUICK, WORDS
 
 pytestmark = pytest.mark.kernels
@@ -24,7 +25,6 @@ LENGTHS = [
     ("sve-max-vq=8,sve-default-vector-length=128", "sve", 128),
     ("sve-max-vq=16,sve-default-vector-length=256", "sve", 256),
 ]
-OBJDUMP = {"x86_64": "objdump", "aarch64": "aarch64-linux-gnu-objdump"}
 BODIES = {
     "READ": (1, 0), "FOLD": (1, 0), "READ_2_SET_1": (2, 1), "READ_1_SET_1": (1, 1), "READ_2_STREAM_1": (2, 1),
     "SET": (0, 1), "COPY": (1, 1), "SCALE": (1, 1), "ADD": (2, 1), "TRIAD": (2, 1), "NT_SET": (0, 1), "NT_COPY": (1, 1),
@@ -117,11 +117,7 @@ def test_every_loop_holds_at_every_vector_length(cpu: str, isa: str, vector: int
 
 def hot_loop(program: Path, arch: str, function: str) -> list[str]:
     """Return the instructions from the target of the first backward branch to the branch."""
-    command = [OBJDUMP[arch], "-d", "--no-show-raw-insn", f"--disassemble={function}", str(program)]
-    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    comment = r"(?:[#<].*)?$" if arch == "x86_64" else r"(?:(?://|<).*)?$"
-    listing = re.findall(rf"^\s+([0-9a-f]+):\t(.+?)\s*{comment}", text, re.MULTILINE)
-    found = [(int(address, 16), re.sub(r"\s+", " ", line).strip()) for address, line in listing]
+    found = instructions((arch, program), function)
     for address, line in found:
         branch = re.match(r"(?:jne|b\.ne|b\.any) ([0-9a-f]+)", line)
         if branch and int(branch.group(1), 16) < address:
