@@ -17,8 +17,9 @@ from asct.instruments.memory.visits import visit_number
 from asct.registry import Registry
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import Cpu, HostFacts, NumaNode
-from asct.sdk.step import Output, Step
+from asct.sdk.step import Output
 from tests.benchmarks.record import plain
+from tests.benchmarks.test_contract import option
 
 DATA = Path(__file__).parents[2] / "asct" / "benchmarks" / "core_to_core_latency" / "testdata"
 SYNTHETIC = "made up for tests of tables and figures; no machine measured this"
@@ -130,11 +131,6 @@ def stream(
     seen = probes(machine, cpus, node, moved)
     end = {"t": "end", "ok": True, "samples": len(body), "noise": noise}
     return "".join(f"{json.dumps(line, separators=(',', ':'))}\n" for line in (meta, {"t": "ready"}, *seen, *body, end))
-
-
-def option(step: Step, name: str) -> str | None:
-    arguments = step.arguments
-    return arguments[arguments.index(f"--{name}") + 1] if f"--{name}" in arguments else None
 
 
 def played(

@@ -9,16 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from asct.sdk.step import Output, Step
+from tests.benchmarks.test_contract import option
 
 ARRAYS = {"all-reads": (1, 0), "3:1": (2, 1), "1:1": (0, 1), "write": (0, 1), "nt-write": (0, 1), "2:1": (1, 1)}
 """Cache lines loaded and stored in one step. All other patterns load two lines and store one."""
 WINDOWS = 8
-
-
-def option(step: Step, name: str) -> str | None:
-    """Return the value of an option on the step's command line, or None if it is not given."""
-    arguments = step.arguments
-    return arguments[arguments.index(f"--{name}") + 1] if f"--{name}" in arguments else None
 
 
 def numbers(step: Step, name: str) -> list[int]:

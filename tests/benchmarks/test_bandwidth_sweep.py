@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from asct.benchmarks.bandwidth_sweep import BENCHMARK, FLAGS
+from asct.benchmarks.bandwidth_sweep import BENCHMARK
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import Cache, CoreKind, Cpu, HostFacts, Memory, NumaNode
 from asct.sdk.figure import Line
 from asct.sdk.record import Measurement
 from asct.sdk.step import Step
 from tests.benchmarks.kernels import facts_here, run_all
-from tests.benchmarks.streams import Place, numbers, option, outputs_of, places
-from tests.benchmarks.test_contract import FOLDER, bare_facts, records_of, showing
+from tests.benchmarks.streams import Place, numbers, outputs_of, places
+from tests.benchmarks.test_contract import bare_facts, option, records_of, showing
 
 GIB = 1 << 30
 LEVELS = {
@@ -315,11 +315,6 @@ def test_needs() -> None:
     assert many.memory_bytes >= 1 << 28
     assert BENCHMARK.needs(params(threads="all"), facts).memory_bytes >= 1 << 30
     assert BENCHMARK.needs(params(pages="4k"), facts).privileges == ()
-
-
-def test_flags_are_explained() -> None:
-    readme = (FOLDER / "bandwidth_sweep" / "README.md").read_text(encoding="utf-8")
-    assert all(f"`{flag}`" in readme for flag in FLAGS)
 
 
 def test_outputs_are_needed() -> None:

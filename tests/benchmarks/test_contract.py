@@ -7,6 +7,7 @@ import json
 import math
 import re
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, get_args
 
@@ -19,12 +20,14 @@ from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Heatmap
 from asct.sdk.metric import Better, Unit
 from asct.sdk.needs import Needs
-from asct.sdk.record import Record, Scalar
+from asct.sdk.record import Measurement, Record, Scalar
 from asct.sdk.step import Output, Step
 
 ALL = installed().all()
 BY_NAME = {benchmark.name: benchmark for benchmark in ALL}
 FOLDER = Path(__file__).parents[2] / "asct" / "benchmarks"
+MARKS = dict.fromkeys(("memory-profile", "peak-bandwidth"), ("best",))
+"""Flags that mark a value and do not describe a problem."""
 
 
 def bare_facts() -> HostFacts:
@@ -70,6 +73,18 @@ def replayed(benchmark: Benchmark[Any], document: dict[str, Any]) -> tuple[Any, 
         step = steps.pop(recorded["step"])
         done.append(Output(step, recorded["status"], recorded["files"], recorded.get("elapsed_ns", 0)))
     return params, facts, done
+
+
+def option(step: Step, name: str) -> str | None:
+    """Return the value of an option on the step's command line, or None if it is not given."""
+    arguments = step.arguments
+    return arguments[arguments.index(f"--{name}") + 1] if f"--{name}" in arguments else None
+
+
+def at(found: Iterable[Measurement], metric: str, **coords: Scalar) -> Measurement:
+    """Return the only measurement of a metric with these coordinates."""
+    [item] = [one for one in found if one.metric == metric and one.coords == coords]
+    return item
 
 
 POINT = "0123456789ab"
@@ -148,6 +163,13 @@ def test_highlights_and_flags_are_of_the_benchmark(benchmark: Benchmark[Any]) ->
             values = metrics[one.metric].coords[key]
             assert value is None or values is None or value in values
     assert all(text and not text.endswith(".") for text in benchmark.flags.values())
+
+
+@pytest.mark.parametrize("name", [name for name in BY_NAME if not name.startswith("storage-")])
+def test_the_readme_explains_every_flag(name: str) -> None:
+    """The READMEs of storage benchmarks refer to that of storage-io-depth-sweep (tests/fio/test_report.py)."""
+    readme = (folder_of(BY_NAME[name]) / "README.md").read_text(encoding="utf-8")
+    assert [flag for flag in (*BY_NAME[name].flags, *MARKS.get(name, ())) if f"`{flag}`" not in readme] == []
 
 
 @each()

@@ -20,8 +20,8 @@ from asct.sdk.figure import Table
 from asct.sdk.record import Measurement
 from asct.sdk.step import Output, Step
 from tests.benchmarks.kernels import facts_here, run_all, run_step
-from tests.benchmarks.pingpong_streams import Machine, option, played, sample, stream
-from tests.benchmarks.test_contract import POINT, bare_facts, folder_of, records_of, showing
+from tests.benchmarks.pingpong_streams import Machine, played, sample, stream
+from tests.benchmarks.test_contract import POINT, at, bare_facts, folder_of, option, records_of, showing
 
 TWO = Machine()
 
@@ -42,11 +42,6 @@ def measured(machine: Machine, change: Any = None, **settings: Any) -> Sequence[
 def tables(machine: Machine, change: Any = None, **settings: Any) -> dict[str, Table]:
     found = BENCHMARK.tables(records_of(BENCHMARK, measured(machine, change, **settings)))
     return {table.slug: table for table in found}
-
-
-def at(found: Sequence[Measurement], metric: str, **coords: Any) -> Measurement:
-    [item] = [one for one in found if one.metric == metric and one.coords == coords]
-    return item
 
 
 # ---- settings ----

@@ -9,11 +9,11 @@ import pytest
 
 from asct.analysis.combined import figure_grid
 from asct.benchmarks.core_to_core_latency import BENCHMARK
-from asct.benchmarks.core_to_core_latency.pairs import FLAGS, SIBLINGS, Order
+from asct.benchmarks.core_to_core_latency.pairs import SIBLINGS, Order
 from asct.sdk.figure import Bars, Heatmap
 from asct.sdk.record import Measurement
 from tests.benchmarks.pingpong_streams import Machine
-from tests.benchmarks.test_contract import folder_of, records_of, showing
+from tests.benchmarks.test_contract import records_of, showing
 from tests.benchmarks.test_core_to_core_latency import TWO, measured, tables
 
 
@@ -141,9 +141,6 @@ def test_two_cpus_need_no_figure() -> None:
     assert BENCHMARK.figures(records_of(BENCHMARK, measured(Machine(node_ids=(0,), per_node=2)))) == ()
 
 
-def test_every_flag_is_explained() -> None:
-    readme = (folder_of(BENCHMARK) / "README.md").read_text(encoding="utf-8")
-    for flag in FLAGS:
-        assert f"`{flag}`" in readme, flag
+def test_tables_name_the_flags_of_their_values() -> None:
     found = tables(Machine(node_ids=(0,), per_node=4, siblings=True), methods=["cas"])
     assert SIBLINGS in found["nodes-local"].flags

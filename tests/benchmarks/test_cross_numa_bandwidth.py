@@ -17,8 +17,8 @@ from asct.sdk.figure import Heatmap
 from asct.sdk.record import Measurement
 from asct.sdk.step import Output, Step
 from tests.benchmarks.kernels import facts_here, run_all
-from tests.benchmarks.streams import Place, numbers, option, output_of, outputs_of
-from tests.benchmarks.test_contract import FOLDER, bare_facts, needed, records_of, showing
+from tests.benchmarks.streams import Place, numbers, output_of, outputs_of
+from tests.benchmarks.test_contract import FOLDER, bare_facts, needed, option, records_of, showing
 
 GIB = 1 << 30
 DATA = FOLDER / "cross_numa_bandwidth" / "testdata"
@@ -209,11 +209,6 @@ def test_impossible_settings(wrong: dict[str, Any]) -> None:
 def test_iterations_and_duration_bound_the_time() -> None:
     assert option(steps(sparse(), iterations=500)[0], "windows") == "500"
     assert option(steps(sparse(), duration="250ms")[0], "time-cap-ms") == "250"
-
-
-def test_flags_are_explained() -> None:
-    readme = (FOLDER / "cross_numa_bandwidth" / "README.md").read_text(encoding="utf-8")
-    assert all(f"`{flag}`" in readme for flag in (*BENCHMARK.flags, *LEFT_OUT_FLAGS))
 
 
 def test_nothing_measured_is_refused() -> None:

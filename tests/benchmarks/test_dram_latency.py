@@ -12,11 +12,7 @@ from asct.benchmarks.idle_latency import BENCHMARK as IDLE
 from asct.benchmarks.latency_sweep import BENCHMARK as SWEEP
 from asct.benchmarks.loaded_latency import BENCHMARK as LOADED
 from asct.sdk.benchmark import Context
-from tests.benchmarks.test_contract import FOLDER, records_of, replayed
-
-
-def option(arguments: Any, name: str) -> str:
-    return str(arguments[arguments.index(f"--{name}") + 1])
+from tests.benchmarks.test_contract import FOLDER, option, records_of, replayed
 
 
 def test_every_benchmark_measures_the_size_of_latency_sweep_with_the_same_pages() -> None:
@@ -27,11 +23,11 @@ def test_every_benchmark_measures_the_size_of_latency_sweep_with_the_same_pages(
     needs = {f"cache.{path}": value for path, value in exported.items()}
     two = params.model_copy(update={"visits": 2})
     (again,) = SWEEP.steps(two, Context(facts, "/work", tuple(done)))
-    assert option(again.arguments, "sizes").split(",")[-1] == size
+    assert str(option(again, "sizes")).split(",")[-1] == size
     (idle,) = IDLE.steps(IDLE.params_model(visits=1), Context(facts, "/work", needs=needs))
     (loaded,) = LOADED.steps(LOADED.params_model(visits=1), Context(facts, "/work", needs=needs))
-    assert (option(idle.arguments, "sizes"), option(loaded.arguments, "size")) == (size, size)
-    assert {option(step.arguments, "pages") for step in (again, idle, loaded)} == {"auto"}
+    assert (option(idle, "sizes"), option(loaded, "size")) == (size, size)
+    assert {option(step, "pages") for step in (again, idle, loaded)} == {"auto"}
 
 
 @pytest.mark.parametrize(("benchmark", "latency"), [(SWEEP, "Latency of DRAM"), (IDLE, "Latency"), (LOADED, "Latency")])

@@ -9,7 +9,6 @@ import pytest
 from pydantic import ValidationError
 
 from asct.benchmarks.loaded_latency import BENCHMARK
-from asct.benchmarks.loaded_latency.measure import FLAGS
 from asct.benchmarks.loaded_latency.params import DELAYS
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import Cache, Cpu, HostFacts, Memory, NumaNode
@@ -18,7 +17,7 @@ from asct.sdk.record import Measurement, Record
 from asct.sdk.step import Step
 from tests.benchmarks.kernels import facts_here, run_all, run_step
 from tests.benchmarks.load_streams import IDLE_NS, PEAK, QUEUE_NS, bandwidth_of, latency_ns, levels, output, sample
-from tests.benchmarks.test_contract import FOLDER, bare_facts, needed, records_of
+from tests.benchmarks.test_contract import at, bare_facts, needed, option, records_of
 
 GIB = 1 << 30
 OPTIMUM = int(needed(BENCHMARK)["cache.dram.optimum_size"])
@@ -47,19 +46,9 @@ def step(facts: HostFacts = TWO, **settings: Any) -> Step:
     return found
 
 
-def option(found: Step, name: str) -> str | None:
-    given = found.arguments
-    return given[given.index(f"--{name}") + 1] if f"--{name}" in given else None
-
-
 def measured(samples: Sequence[dict[str, Any]], facts: HostFacts = TWO, **settings: Any) -> Sequence[Measurement]:
     meta = settings.pop("meta", None)
     return BENCHMARK.parse(params(**settings), [output(step(facts, **settings), samples, meta)], facts)
-
-
-def the(found: Sequence[Measurement], metric: str, **coords: Any) -> Measurement:
-    (item,) = [one for one in found if one.metric == metric and one.coords == coords]
-    return item
 
 
 def names(found: Sequence[Measurement]) -> set[str]:
@@ -188,9 +177,9 @@ def test_load_threads_take_what_the_chain_leaves_of_a_node() -> None:
     size = int(option(step(tight, data_size="1G"), "load-size") or 0)
     assert size * 3 + GIB <= 2 * GIB
     flagged = measured(levels([0]), tight, data_size="1G")
-    assert "invalid-working-set" not in the(flagged, "bandwidth", delay=0).flags
+    assert "invalid-working-set" not in at(flagged, "bandwidth", delay=0).flags
     flagged = measured(levels([0]), tight, data_size="1G", load_size="64M")
-    assert "invalid-working-set" in the(flagged, "bandwidth", delay=0).flags
+    assert "invalid-working-set" in at(flagged, "bandwidth", delay=0).flags
 
 
 def test_needs_two_cpus_unless_only_bandwidth_is_asked_for() -> None:
@@ -206,26 +195,26 @@ def test_needs_two_cpus_unless_only_bandwidth_is_asked_for() -> None:
 
 def test_levels_become_latency_and_bandwidth_of_the_same_delay() -> None:
     found = measured(levels([900, 100, 0]))
-    assert the(found, "idle_latency").value == pytest.approx(IDLE_NS * 1e-9)
+    assert at(found, "idle_latency").value == pytest.approx(IDLE_NS * 1e-9)
     for delay in (900, 100, 0):
         bandwidth = bandwidth_of(delay)
-        latency = the(found, "latency", delay=delay)
+        latency = at(found, "latency", delay=delay)
         assert latency.value == pytest.approx(latency_ns(bandwidth) * 1e-9, rel=1e-4)
         assert latency.stats is not None
         assert (latency.stats.n, latency.stats.visits, latency.stats.ci95) == (300, 1, None)
-        assert the(found, "bandwidth", delay=delay).value == pytest.approx(bandwidth)
-        cycles = the(found, "latency_cycles", delay=delay).value
+        assert at(found, "bandwidth", delay=delay).value == pytest.approx(bandwidth)
+        cycles = at(found, "latency_cycles", delay=delay).value
         assert cycles == pytest.approx(latency.value * 3e9, rel=1e-4)
-        assert the(found, "bandwidth_cycles", delay=delay).value == pytest.approx(bandwidth / 3e9, rel=1e-4)
-    assert the(found, "core_clock").value == pytest.approx(3e9, rel=1e-4)
+        assert at(found, "bandwidth_cycles", delay=delay).value == pytest.approx(bandwidth / 3e9, rel=1e-4)
+    assert at(found, "core_clock").value == pytest.approx(3e9, rel=1e-4)
 
 
 def test_bytes_on_the_bus_count_the_lines_read_for_ownership() -> None:
     found = measured(levels([0], bus_permille=1500), traffic="2:1", theoretical_bandwidth="120 GB/s")
-    useful, bus = the(found, "bandwidth", delay=0), the(found, "bus_bandwidth", delay=0)
+    useful, bus = at(found, "bandwidth", delay=0), at(found, "bus_bandwidth", delay=0)
     assert bus.value == pytest.approx(1.5 * useful.value)
-    assert the(found, "peak_bandwidth").value == pytest.approx(bus.value)
-    assert the(found, "share_of_theoretical", delay=0).value == pytest.approx(100 * bus.value / 120e9)
+    assert at(found, "peak_bandwidth").value == pytest.approx(bus.value)
+    assert at(found, "share_of_theoretical", delay=0).value == pytest.approx(100 * bus.value / 120e9)
 
 
 def test_the_curve_as_a_whole() -> None:
@@ -233,20 +222,20 @@ def test_the_curve_as_a_whole() -> None:
     delays = (3000, 900, 500, 180, 100, 80, 50, 40, 30, 25, 22, 20, 18, 15, 10, 5, 2, 1, 0)
     found = measured(levels(delays))
     odds = (IDLE_NS / QUEUE_NS) ** 0.5
-    assert the(found, "peak_bandwidth").value == pytest.approx(0.98 * PEAK)
-    assert the(found, "peak_bandwidth").flags == ()
-    assert the(found, "knee_bandwidth").value == pytest.approx(PEAK * odds / (1 + odds), rel=0.03)
-    assert the(found, "latency_at_80").value == pytest.approx(latency_ns(0.8 * 0.98 * PEAK) * 1e-9, rel=0.01)
+    assert at(found, "peak_bandwidth").value == pytest.approx(0.98 * PEAK)
+    assert at(found, "peak_bandwidth").flags == ()
+    assert at(found, "knee_bandwidth").value == pytest.approx(PEAK * odds / (1 + odds), rel=0.03)
+    assert at(found, "latency_at_80").value == pytest.approx(latency_ns(0.8 * 0.98 * PEAK) * 1e-9, rel=0.01)
     odds = 0.15 * IDLE_NS / QUEUE_NS
-    assert the(found, "bandwidth_at_115").value == pytest.approx(PEAK * odds / (1 + odds), rel=0.01)
+    assert at(found, "bandwidth_at_115").value == pytest.approx(PEAK * odds / (1 + odds), rel=0.01)
 
 
 def test_what_the_curve_does_not_show_is_left_out_and_said() -> None:
     found = measured([sample("idle", None), *(sample("level", delay) for delay in (2, 1, 0))])
     assert not names(found) & {"knee_bandwidth", "knee_latency", "latency_at_80", "bandwidth_at_115"}
-    assert the(found, "peak_bandwidth").flags == ("no-knee", "no-latency-at-80", "no-bandwidth-at-115")
+    assert at(found, "peak_bandwidth").flags == ("no-knee", "no-latency-at-80", "no-bandwidth-at-115")
     coarse = measured(levels([3000, 0]))
-    assert the(coarse, "latency_at_80").flags == ("coarse-levels",)
+    assert at(coarse, "latency_at_80").flags == ("coarse-levels",)
 
 
 def test_values_of_the_whole_curve_have_all_flags_of_its_levels() -> None:
@@ -254,17 +243,17 @@ def test_values_of_the_whole_curve_have_all_flags_of_its_levels() -> None:
     samples[3]["dropped"] = 10_000
     found = measured(samples)
     for metric in ("latency_at_80", "bandwidth_at_115", "knee_latency", "knee_bandwidth"):
-        assert "switched" in the(found, metric).flags, metric
+        assert "switched" in at(found, metric).flags, metric
 
 
 def test_a_noisy_level_puts_the_curve_in_doubt() -> None:
     samples = levels([900, 500, 180, 100, 50, 20, 10, 5, 0])
     samples[3]["windows"] = 9
     found = measured(samples)
-    assert the(found, "latency", delay=180).flags == ("noisy",)
-    assert the(found, "latency", delay=100).flags == ()
-    assert "noisy" in the(found, "latency_at_80").flags
-    assert the(found, "peak_bandwidth").flags == ()
+    assert at(found, "latency", delay=180).flags == ("noisy",)
+    assert at(found, "latency", delay=100).flags == ()
+    assert "noisy" in at(found, "latency_at_80").flags
+    assert at(found, "peak_bandwidth").flags == ()
 
 
 def test_phases_report_their_part() -> None:
@@ -276,7 +265,7 @@ def test_phases_report_their_part() -> None:
     found = measured(alone, phase="bandwidth", meta={"chain_arena": None})
     assert {"bandwidth", "bus_bandwidth", "peak_bandwidth"} <= names(found)
     assert not names(found) & {"latency", "latency_cycles", "idle_latency", "core_clock", "data_size", "knee_latency"}
-    assert the(found, "peak_bandwidth").flags == ()
+    assert at(found, "peak_bandwidth").flags == ()
 
 
 def test_a_workload_is_timed_under_each_level() -> None:
@@ -284,8 +273,8 @@ def test_a_workload_is_timed_under_each_level() -> None:
     samples = [sample("idle", None, **nothing, latency_ps=[], workload_ns=500_000_000),
                sample("level", 0, **nothing, latency_ps=[], workload_ns=900_000_000)]  # fmt: skip
     found = measured(samples, workload_cmd="true", meta={"chain_arena": None})
-    assert the(found, "idle_workload_time").value == 0.5
-    assert the(found, "workload_time", delay=0).value == pytest.approx(0.9)
+    assert at(found, "idle_workload_time").value == 0.5
+    assert at(found, "workload_time", delay=0).value == pytest.approx(0.9)
     (levels_table, *_) = BENCHMARK.tables(records_of(BENCHMARK, found))
     assert levels_table.rows[0]["workload"] == pytest.approx(0.9)
 
@@ -298,10 +287,10 @@ def test_targets_are_values_of_their_own() -> None:
         sample("target", 0, target_bps=60_000_000_000, reached=False),
     ]
     found = measured(samples, target_bandwidth=asked)
-    assert the(found, "nops", target_bandwidth=20e9).value == 95
-    assert the(found, "latency", target_bandwidth=20e9).flags == ()
-    assert the(found, "latency", target_bandwidth=60e9).flags == ("invalid-target",)
-    assert the(found, "latency", delay=0).flags == ()
+    assert at(found, "nops", target_bandwidth=20e9).value == 95
+    assert at(found, "latency", target_bandwidth=20e9).flags == ()
+    assert at(found, "latency", target_bandwidth=60e9).flags == ("invalid-target",)
+    assert at(found, "latency", delay=0).flags == ()
     targets = next(table for table in BENCHMARK.tables(records_of(BENCHMARK, found)) if table.slug == "targets")
     assert [(row["target"], row["nops"]) for row in targets.rows] == [(20e9, 95.0), (60e9, 0.0)]
     assert "invalid-target" in targets.flags
@@ -310,24 +299,24 @@ def test_targets_are_values_of_their_own() -> None:
 def test_a_level_without_load_is_invalid() -> None:
     stood_still = {"median_bps": 0, "ci_low_bps": 0, "ci_high_bps": 0, "min_bps": 0}
     found = measured([*levels([900, 500, 100, 10]), sample("level", 0, capped=True, **stood_still)])
-    assert "invalid-load" in the(found, "latency", delay=0).flags
-    assert "invalid-load" in the(found, "bandwidth", delay=0).flags
-    assert the(found, "peak_bandwidth").value == pytest.approx(bandwidth_of(10))
+    assert "invalid-load" in at(found, "latency", delay=0).flags
+    assert "invalid-load" in at(found, "bandwidth", delay=0).flags
+    assert at(found, "peak_bandwidth").value == pytest.approx(bandwidth_of(10))
     for metric in ("latency_at_80", "peak_bandwidth"):
-        assert "noisy-missing" in the(found, metric).flags and "invalid-load" not in the(found, metric).flags
+        assert "noisy-missing" in at(found, metric).flags and "invalid-load" not in at(found, metric).flags
     (curve,) = BENCHMARK.figures(records_of(BENCHMARK, found))
     assert isinstance(curve, Line)
     assert [len(line.x) for line in curve.series] == [4] and min(curve.series[0].x) > 0
-    assert the(found, "latency", delay=900).flags == ()
+    assert at(found, "latency", delay=900).flags == ()
     disturbed = measured([sample("idle", None, windows=9, disturbed=True), sample("level", 0)])
-    assert the(disturbed, "idle_latency").flags == ("noisy", "invalid-load")
-    assert the(disturbed, "latency", delay=0).flags == ()
+    assert at(disturbed, "idle_latency").flags == ("noisy", "invalid-load")
+    assert at(disturbed, "latency", delay=0).flags == ()
 
 
 def test_a_short_chain_is_flagged() -> None:
     found = measured(levels([0]), data_size="32M")
-    assert "small-working-set" in the(found, "latency", delay=0).flags
-    assert "small-working-set" not in the(found, "bandwidth", delay=0).flags
+    assert "small-working-set" in at(found, "latency", delay=0).flags
+    assert "small-working-set" not in at(found, "bandwidth", delay=0).flags
 
 
 def test_the_tables_have_the_columns_that_users_know() -> None:
@@ -370,7 +359,7 @@ def test_the_figure_is_latency_over_bandwidth_with_the_knee() -> None:
     (series,) = figure.series
     assert series.x == tuple(sorted(series.x))
     (knee,) = figure.markers
-    assert knee.x == the(found, "knee_bandwidth").value
+    assert knee.x == at(found, "knee_bandwidth").value
     assert knee.label.startswith("knee: ")
     assert series.labels == ("3000", "900", "500", "180", "100", "50", "30", "20", "10", "5", "2", "0")
     assert len(series.details) == 12
@@ -388,11 +377,6 @@ def test_every_bandwidth_above_the_theoretical_peak_is_flagged() -> None:
     found = measured(levels([900, 100, 0]), theoretical_bandwidth="30 GB/s")
     flagged = {(item.metric, item.coords.get("delay")) for item in found if "above-theoretical" in item.flags}
     assert flagged == {*(("bandwidth", 0), ("bus_bandwidth", 0), ("share_of_theoretical", 0)), ("peak_bandwidth", None)}
-
-
-def test_flags_are_explained() -> None:
-    readme = (FOLDER / "loaded_latency" / "README.md").read_text(encoding="utf-8")
-    assert all(f"`{flag}`" in readme for flag in FLAGS)
 
 
 @pytest.mark.parametrize(
@@ -417,7 +401,7 @@ def test_the_kernel_takes_the_arguments() -> None:
     outputs = run_all(BENCHMARK, settings, facts_here())
     assert [one.status for one in outputs] == [0], outputs[-1].stderr
     found = BENCHMARK.parse(settings, outputs, facts_here())
-    assert the(found, "threads").value == len(facts_here().cpu.allowed) - 1
+    assert at(found, "threads").value == len(facts_here().cpu.allowed) - 1
     assert {item.coords["delay"] for item in found if item.metric == "latency"} == {500, 0}
     assert all(1e-9 < item.value < 1e-4 for item in found if item.metric == "latency")
     assert all(item.value > 0 or "invalid-load" in item.flags for item in found if item.metric == "bandwidth")

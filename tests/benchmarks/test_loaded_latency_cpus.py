@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.benchmarks.test_loaded_latency import host, node, option, step
+from tests.benchmarks.test_contract import option
+from tests.benchmarks.test_loaded_latency import host, node, step
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import pytest
 from asct.benchmarks.loaded_latency import BENCHMARK
 from asct.sdk.figure import Table
 from tests.benchmarks.load_streams import levels
-from tests.benchmarks.test_contract import records_of, showing
-from tests.benchmarks.test_loaded_latency import measured, the
+from tests.benchmarks.test_contract import at, records_of, showing
+from tests.benchmarks.test_loaded_latency import measured
 
 
 def tables(cycle_base: bool) -> dict[str, Table]:
@@ -33,7 +33,7 @@ def test_both_tables_are_in_cycles() -> None:
 
 
 def test_the_curve_as_a_whole_is_converted_at_the_core_clock() -> None:
-    clock = the(measured(levels([0, 100, 900])), "core_clock").value
+    clock = at(measured(levels([0, 100, 900])), "core_clock").value
     plain, cycles = tables(False)["summary"], tables(True)["summary"]
     assert shown(cycles, "idle_latency") == pytest.approx(shown(plain, "idle_latency") * 1e-9 * clock)
     assert shown(cycles, "latency_at_80") == pytest.approx(shown(plain, "latency_at_80") * 1e-9 * clock)

@@ -17,8 +17,8 @@ from asct.sdk.figure import Bars
 from asct.sdk.record import Measurement
 from asct.sdk.step import Step
 from tests.benchmarks.kernels import facts_here, run_all
-from tests.benchmarks.streams import Place, option, output_of, places
-from tests.benchmarks.test_contract import FOLDER, bare_facts, records_of, showing
+from tests.benchmarks.streams import Place, output_of, places
+from tests.benchmarks.test_contract import bare_facts, option, records_of, showing
 
 GIB = 1 << 30
 LEVELS = {
@@ -183,11 +183,6 @@ def test_needs() -> None:
 def test_impossible_settings(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         params(**wrong)
-
-
-def test_flags_are_explained() -> None:
-    readme = (FOLDER / "memory_profile" / "README.md").read_text(encoding="utf-8")
-    assert all(f"`{flag}`" in readme for flag in (*BENCHMARK.flags, "best"))
 
 
 def test_memory_must_be_among_the_outputs() -> None:

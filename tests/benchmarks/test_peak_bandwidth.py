@@ -15,8 +15,8 @@ from asct.sdk.figure import Bars
 from asct.sdk.record import Measurement
 from asct.sdk.step import Output, Step
 from tests.benchmarks.kernels import facts_here, run_all, run_step
-from tests.benchmarks.streams import Place, numbers, option, output_of
-from tests.benchmarks.test_contract import FOLDER, bare_facts, needed, records_of, showing
+from tests.benchmarks.streams import Place, numbers, output_of
+from tests.benchmarks.test_contract import at, bare_facts, needed, option, records_of, showing
 
 GIB = 1 << 30
 
@@ -59,11 +59,6 @@ def measured(facts: HostFacts, **settings: Any) -> Sequence[Measurement]:
     return BENCHMARK.parse(given, [output_of(step(facts, **settings), gbps)], facts)
 
 
-def value(found: Sequence[Measurement], metric: str, **coords: str) -> Measurement:
-    (item,) = [item for item in found if item.metric == metric and item.coords == coords]
-    return item
-
-
 def test_all_usable_cpus_run_at_once_on_memory_of_their_own_nodes() -> None:
     facts = two_nodes()
     one = step(facts)
@@ -98,14 +93,12 @@ def test_iterations_and_duration_bound_the_time() -> None:
 
 def test_bus_and_useful_bytes_are_told_apart() -> None:
     found = measured(two_nodes(), traffic="all-reads, 1:1, 3:1, nt-write")
-    bus = {
-        traffic: value(found, "bus_bandwidth", traffic=traffic) for traffic in ("all-reads", "1:1", "3:1", "nt-write")
-    }
+    bus = {traffic: at(found, "bus_bandwidth", traffic=traffic) for traffic in ("all-reads", "1:1", "3:1", "nt-write")}
     assert {traffic: round(item.value / 1e9) for traffic, item in bus.items()} == {
         "all-reads": 200, "1:1": 240, "3:1": 160, "nt-write": 120,
     }  # fmt: skip
-    assert value(found, "bandwidth", traffic="1:1").value == 120e9
-    assert value(found, "bandwidth_cycles", traffic="1:1").value == pytest.approx(120 / 2.5)
+    assert at(found, "bandwidth", traffic="1:1").value == 120e9
+    assert at(found, "bandwidth_cycles", traffic="1:1").value == pytest.approx(120 / 2.5)
     stats = bus["1:1"].stats
     assert stats is not None and (stats.visits, stats.ci95) == (1, None)
     assert stats.min <= stats.median <= stats.max
@@ -147,15 +140,15 @@ def test_samples_that_are_none_are_refused(old: str, new: str, message: str) -> 
 def test_the_share_of_the_theoretical_peak() -> None:
     known = two_nodes(theoretical_bandwidth=400e9)
     found = measured(known, traffic="all-reads,1:1")
-    assert value(found, "share_of_theoretical", traffic="1:1").value == pytest.approx(60.0)
-    assert value(found, "theoretical_bandwidth").value == 400e9
+    assert at(found, "share_of_theoretical", traffic="1:1").value == pytest.approx(60.0)
+    assert at(found, "theoretical_bandwidth").value == 400e9
     given = measured(known, traffic="all-reads", theoretical_bandwidth="100 GB/s")
-    share = value(given, "share_of_theoretical", traffic="all-reads")
+    share = at(given, "share_of_theoretical", traffic="all-reads")
     assert (share.value, share.flags) == (pytest.approx(200.0), ("above-theoretical",))
-    assert value(given, "bandwidth", traffic="all-reads").flags == ("above-theoretical",)
+    assert at(given, "bandwidth", traffic="all-reads").flags == ("above-theoretical",)
     assumed = measured(known, traffic="1:1", theoretical_bandwidth="200 GB/s")
-    assert value(assumed, "bus_bandwidth", traffic="1:1").flags == ("above-theoretical",)
-    assert value(assumed, "bandwidth", traffic="1:1").flags == (), "only the assumed reads exceed the peak"
+    assert at(assumed, "bus_bandwidth", traffic="1:1").flags == ("above-theoretical",)
+    assert at(assumed, "bandwidth", traffic="1:1").flags == (), "only the assumed reads exceed the peak"
     unknown = measured(two_nodes(), traffic="all-reads", theoretical_bandwidth="auto")
     assert not any("theoretical" in item.metric for item in unknown)
 
@@ -215,7 +208,7 @@ def test_what_did_not_settle_or_was_disturbed_is_flagged() -> None:
     flags = []
     for changes in ({"capped": True}, {"dropped": 4}, {"dropped": 1}, {"windows": 5, "ci_low_bps": None}):
         found = BENCHMARK.parse(given, [output_of(step(facts, traffic="copy"), gbps, **changes)], facts)
-        flags.append(value(found, "bandwidth", traffic="copy").flags)
+        flags.append(at(found, "bandwidth", traffic="copy").flags)
     assert flags == [("noisy",), ("switched",), (), ()]
 
 
@@ -245,20 +238,15 @@ def test_impossible_settings(wrong: dict[str, Any]) -> None:
         params(**wrong)
 
 
-def test_flags_are_explained() -> None:
-    readme = (FOLDER / "peak_bandwidth" / "README.md").read_text(encoding="utf-8")
-    assert all(f"`{flag}`" in readme for flag in (*BENCHMARK.flags, "best"))
-
-
 @pytest.mark.kernels
 def test_the_real_kernel() -> None:
     given, facts = params(data_size="1M", duration="5ms", pages="4k", traffic="all-reads,1:1,nt-copy"), facts_here()
     outputs = run_all(BENCHMARK, given, facts)
     assert [output.status for output in outputs] == [0], outputs[-1].stderr
     found = BENCHMARK.parse(given, outputs, facts)
-    assert value(found, "threads").value == len(facts.cpu.allowed)
+    assert at(found, "threads").value == len(facts.cpu.allowed)
     for traffic, ratio in (("all-reads", 1.0), ("1:1", 2.0), ("nt-copy", 1.0)):
-        bus, useful = (value(found, metric, traffic=traffic).value for metric in ("bus_bandwidth", "bandwidth"))
+        bus, useful = (at(found, metric, traffic=traffic).value for metric in ("bus_bandwidth", "bandwidth"))
         assert bus == pytest.approx(ratio * useful, rel=0.01)
 
 

@@ -18,8 +18,8 @@ from asct.sdk.benchmark import Context
 from asct.sdk.record import Measurement, Scalar, Stats, doubtful
 from asct.sdk.step import Output, Step
 from tests.benchmarks.load_streams import PEAK, levels, output
-from tests.benchmarks.streams import Place, numbers, option, output_of
-from tests.benchmarks.test_contract import folder_of, needed, replayed
+from tests.benchmarks.streams import Place, numbers, output_of
+from tests.benchmarks.test_contract import folder_of, needed, option, replayed
 from tests.browser.machines import Shape, facts
 
 VISITS = 8
