@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import paramiko
 import pytest
 
 from asct.hosts.base import Host, Process, ReadingSpec, SessionSpec, Task, TaskResult
@@ -45,6 +47,30 @@ class Bench:
 
     def text(self, name: str = "stdout") -> str:
         return (self.into / name).read_bytes().decode("utf-8", "surrogateescape")
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Provide a home folder without keys, an agent or an ssh configuration."""
+    folder = tmp_path / "home"
+    (folder / ".ssh").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
+    return folder
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Provide the kinds of all ssh channels that the test opens."""
+    kinds: list[str] = []
+    real = paramiko.Transport.open_channel
+
+    def counted(self: paramiko.Transport, kind: str, *rest: Any, **more: Any) -> paramiko.Channel:
+        kinds.append(kind)
+        return real(self, kind, *rest, **more)
+
+    monkeypatch.setattr(paramiko.Transport, "open_channel", counted)
+    return kinds
 
 
 def spec_of(kind: str, request: pytest.FixtureRequest, folder: Path) -> HostSpec:

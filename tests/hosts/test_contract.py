@@ -137,19 +137,16 @@ def test_elapsed_is_about_right(bench: Bench) -> None:
     assert 300_000_000 - tick <= done.elapsed_ns <= time.monotonic_ns() - began + tick
 
 
-def test_timeout_ends_the_group(bench: Bench) -> None:
+@pytest.mark.parametrize(
+    "script",
+    ["sleep 501 & echo begun; sleep 502; echo never", "trap '' INT TERM; echo begun; while :; do sleep 1; done"],
+    ids=["obedient", "deaf"],
+)
+def test_timeout_ends_the_group(bench: Bench, script: str) -> None:
     folder = bench.folder()
-    done = late(bench, "sleep 501 & echo begun; sleep 502; echo never", "begun", folder)
+    done = late(bench, script, "begun", folder)
     assert done.status is None
     assert bench.text() == "begun\n"
-    assert gone(folder)
-
-
-def test_timeout_ends_a_group_that_ignores_everything(bench: Bench) -> None:
-    folder = bench.folder()
-    done = late(bench, "trap '' INT TERM; echo deaf; while :; do sleep 1; done", "deaf", folder)
-    assert done.status is None
-    assert bench.text() == "deaf\n"
     assert gone(folder)
 
 

@@ -7,7 +7,6 @@ import threading
 from pathlib import Path
 from typing import Any
 
-import paramiko
 import pytest
 
 from asct.errors import ConnectError, HostError, HostLost, HostTimeout
@@ -72,15 +71,7 @@ def test_interrupted_from_another_thread(kind: str, request: pytest.FixtureReque
 
 
 @pytest.mark.ssh
-def test_the_facts_take_one_connection_and_one_exchange(sshd: Sshd, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened: list[str] = []
-    real = paramiko.Transport.open_channel
-
-    def counted(self: paramiko.Transport, kind: str, *rest: Any, **more: Any) -> paramiko.Channel:
-        opened.append(kind)
-        return real(self, kind, *rest, **more)
-
-    monkeypatch.setattr(paramiko.Transport, "open_channel", counted)
+def test_the_facts_take_one_connection_and_one_exchange(sshd: Sshd, opened: list[str]) -> None:
     before = sshd.log.read_text().count("Accepted publickey")
     spec = sshd.spec()
     there = set(Path(spec.workdir).iterdir()) if Path(spec.workdir).exists() else set()

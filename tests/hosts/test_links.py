@@ -157,6 +157,24 @@ def status(run: Run) -> dict[str, str]:
     return {one["name"]: one["status"] for one in json.loads((run.tree / "run.json").read_text())["hosts"]}
 
 
+def succeeds(run: Run, net: Net) -> None:
+    """Assert that the run succeeds, and that each host measured each point once."""
+    ended = run.end()
+    assert ended.code == 0, ended.err
+    assert measured(run) == dict.fromkeys(net.hosts, POINTS)
+    ran_once(net)
+
+
+def fails_on_tb02(run: Run) -> tuple[str, dict[str, int]]:
+    """Assert that the run fails, and that the other two hosts measured every point. Return the messages of the run, and
+    the points that tb02 measured."""
+    ended = run.end()
+    assert ended.code == 3, ended.err
+    found = measured(run)
+    assert {name: found[name] for name in ("tb01", "tb03")} == dict.fromkeys(("tb01", "tb03"), POINTS)
+    return " ".join(ended.err.split()), found["tb02"]
+
+
 def test_sixteen_hosts_are_measured_side_by_side(start: Callable[..., Run]) -> None:
     with network(16) as net:
         run = start(net, NOOP)
@@ -176,10 +194,7 @@ def test_a_link_that_comes_back_costs_nothing(three: Net, start: Callable[..., R
     three.hosts["tb02"].link("down")
     time.sleep(3)
     three.hosts["tb02"].link("up")
-    ended = run.end()
-    assert ended.code == 0, ended.err
-    assert measured(run) == dict.fromkeys(three.hosts, POINTS)
-    ran_once(three)
+    succeeds(run, three)
     clean(three)
 
 
@@ -187,12 +202,9 @@ def test_a_link_that_stays_down_ends_its_host_alone(three: Net, start: Callable[
     run = start(three, LONGER, defaults=BRIEF)
     measuring(three.hosts["tb02"])
     three.hosts["tb02"].link("down")
-    ended = run.end()
-    assert ended.code == 3, ended.err
-    found = measured(run)
-    assert {name: found[name] for name in ("tb01", "tb03")} == dict.fromkeys(("tb01", "tb03"), POINTS)
-    assert found["tb02"].get("before") == 1 and "after" not in found["tb02"]
-    assert "tb02" in ended.err and "asct resume" in ended.err
+    messages, points = fails_on_tb02(run)
+    assert points.get("before") == 1 and "after" not in points
+    assert "tb02" in messages and "asct resume" in messages
     ran_once(three)
     clean(three, "tb01", "tb03")
     three.hosts["tb02"].link("up")
@@ -215,10 +227,7 @@ def resumed(run: Run, net: Net) -> None:
 def test_a_slow_link_is_waited_for(three: Net, start: Callable[..., Run]) -> None:
     three.hosts["tb02"].slow("1mbit")
     run = start(three, LONG)
-    ended = run.end()
-    assert ended.code == 0, ended.err
-    assert measured(run) == dict.fromkeys(three.hosts, POINTS)
-    ran_once(three)
+    succeeds(run, three)
     clean(three)
 
 
@@ -245,10 +254,7 @@ def test_an_ssh_server_that_is_killed_and_started_again_costs_nothing(three: Net
     three.hosts["tb02"].kill_servers()
     time.sleep(2)
     three.hosts["tb02"].serve()
-    ended = run.end()
-    assert ended.code == 0, ended.err
-    assert measured(run) == dict.fromkeys(three.hosts, POINTS)
-    ran_once(three)
+    succeeds(run, three)
     clean(three)
 
 
@@ -256,10 +262,7 @@ def test_a_session_that_is_stopped_is_noticed_and_left_for_another(three: Net, s
     run = start(three, LONG)
     measuring(three.hosts["tb02"])
     three.hosts["tb02"].signal_sessions("STOP")
-    ended = run.end()
-    assert ended.code == 0, ended.err
-    assert measured(run) == dict.fromkeys(three.hosts, POINTS)
-    ran_once(three)
+    succeeds(run, three)
     three.hosts["tb02"].signal_sessions("CONT")
     clean(three)
 
@@ -268,12 +271,9 @@ def test_a_frozen_host_is_given_up_and_the_others_are_measured(three: Net, start
     run = start(three, LONGER, defaults=BRIEF)
     measuring(three.hosts["tb02"])
     three.hosts["tb02"].freeze()
-    ended = run.end()
-    assert ended.code == 3, ended.err
-    found = measured(run)
-    assert {name: found[name] for name in ("tb01", "tb03")} == dict.fromkeys(("tb01", "tb03"), POINTS)
-    assert "after" not in found["tb02"]
-    assert "tb02" in ended.err and "asct resume" in ended.err
+    messages, points = fails_on_tb02(run)
+    assert "after" not in points
+    assert "tb02" in messages and "asct resume" in messages
     clean(three, "tb01", "tb03")
 
 
@@ -282,11 +282,8 @@ def test_a_host_that_was_switched_off_and_on_is_resumed(three: Net, start: Calla
     measuring(three.hosts["tb02"])
     three.hosts["tb02"].power_off()
     three.hosts["tb02"].boot()
-    ended = run.end()
-    assert ended.code == 3, ended.err
-    found = measured(run)
-    assert {name: found[name] for name in ("tb01", "tb03")} == dict.fromkeys(("tb01", "tb03"), POINTS)
-    assert "the host was restarted" in " ".join(ended.err.split())
+    messages, _ = fails_on_tb02(run)
+    assert "the host was restarted" in messages
     (lost,) = [one for one in lines(run.tree / "journal.jsonl") if one.get("status") == "host-lost"]
     assert lost["host"] == "tb02" and lost["diagnostic"]["hint"]
     resumed(run, three)

@@ -6,9 +6,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import paramiko
 import pytest
 
 from asct.errors import HostError, HostLocked, HostLost, HostTimeout
@@ -128,17 +126,7 @@ def test_a_resumed_session_does_not_run_it(own_sshd: Sshd, tmp_path: Path) -> No
 
 
 @pytest.mark.ssh
-def test_the_facts_of_a_session_take_no_exchange_of_their_own(
-    sshd: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    opened: list[str] = []
-    real = paramiko.Transport.open_channel
-
-    def counted(self: paramiko.Transport, kind: str, *rest: Any, **more: Any) -> paramiko.Channel:
-        opened.append(kind)
-        return real(self, kind, *rest, **more)
-
-    monkeypatch.setattr(paramiko.Transport, "open_channel", counted)
+def test_the_facts_of_a_session_take_no_exchange_of_their_own(sshd: Sshd, tmp_path: Path, opened: list[str]) -> None:
     host = make_host(sshd.spec())
     host.open(with_script(session_script()))
     try:

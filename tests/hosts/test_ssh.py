@@ -24,17 +24,7 @@ from asct.plan.model import HostSpec
 from tests.awaiting import PATIENCE_S, until
 from tests.sshd import Sshd, free_port, keygen
 
-pytestmark = pytest.mark.ssh
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Provide a home folder without keys, an agent or an ssh configuration."""
-    folder = tmp_path / "home"
-    (folder / ".ssh").mkdir(parents=True)
-    monkeypatch.setenv("HOME", str(folder))
-    monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
-    return folder
+pytestmark = [pytest.mark.ssh, pytest.mark.usefixtures("home")]
 
 
 def refused(spec: HostSpec) -> Diagnostic:

@@ -25,16 +25,6 @@ def three() -> Iterator[Fleet]:
         yield made
 
 
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Provide a home folder without keys, an agent or an ssh configuration."""
-    folder = tmp_path / "home"
-    (folder / ".ssh").mkdir(parents=True)
-    monkeypatch.setenv("HOME", str(folder))
-    monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
-    return folder
-
-
 def logins(made: Fleet) -> list[int]:
     return [server.log.read_text().count("Accepted publickey") for server in made.servers.values()]
 
