@@ -49,6 +49,14 @@ def run(days: int, plan: str = "gate", resolved: str = "{}", sources: Sequence[s
     return writer.layout.root
 
 
+@pytest.fixture
+def old(asct: Asct) -> Path:
+    """Return the older of two runs, which `--keep 1` deletes."""
+    root = run(50)
+    run(40)
+    return root
+
+
 def report(root: Path, path: str) -> None:
     """Write a report to the run folder."""
     record_reports(root, {path: "values"})
@@ -169,9 +177,7 @@ def test_a_run_may_refer_to_one_that_started_later(asct: Asct) -> None:
     }  # fmt: skip
 
 
-def test_a_run_in_progress_is_kept(asct: Asct) -> None:
-    old = run(50)
-    run(40)
+def test_a_run_in_progress_is_kept(asct: Asct, old: Path) -> None:
     with hold_lock(RunLayout(old).lock):
         assert fates(asct, "--keep", "1", "--yes") == {str(old): "in progress"}
     assert old.exists()
@@ -208,9 +214,7 @@ def test_files_of_the_user_are_kept(asct: Asct) -> None:
         ("summary.md", False),
     ],
 )
-def test_a_file_that_asct_did_not_write_keeps_its_run(asct: Asct, path: str, own: bool) -> None:
-    old = run(50)
-    run(40)
+def test_a_file_that_asct_did_not_write_keeps_its_run(asct: Asct, old: Path, path: str, own: bool) -> None:
     report(old, "b.csv")
     report(old, "a/curve.svg")
     (old / path).parent.mkdir(parents=True, exist_ok=True)
@@ -219,9 +223,7 @@ def test_a_file_that_asct_did_not_write_keeps_its_run(asct: Asct, path: str, own
     assert bool(kept) is old.exists() is own, kept
 
 
-def test_a_link_in_a_run_is_known_before_it_is_deleted(asct: Asct) -> None:
-    old = run(50)
-    run(40)
+def test_a_link_in_a_run_is_known_before_it_is_deleted(asct: Asct, old: Path) -> None:
     (old / "jobs/notes").symlink_to("..")
     for arguments in ((), ("--yes",)):
         kept = fates(asct, "--keep", "1", *arguments)[str(old)]
@@ -229,9 +231,7 @@ def test_a_link_in_a_run_is_known_before_it_is_deleted(asct: Asct) -> None:
     assert old.exists()
 
 
-def test_damaged_checksums_keep_a_run(asct: Asct) -> None:
-    old = run(50)
-    run(40)
+def test_damaged_checksums_keep_a_run(asct: Asct, old: Path) -> None:
     RunLayout(old).sums.unlink()
     assert "SHA256SUMS: the checksums of the run are missing" in str(fates(asct, "--keep", "1", "--yes")[str(old)])
 
@@ -256,10 +256,8 @@ def test_what_is_labeled_or_accepted_in_the_meantime_is_kept(asct: Asct, monkeyp
 
 @pytest.mark.parametrize("arguments", [("label", "golden"), ("accept", "a.latency", "--because", "a new compiler")])
 def test_nothing_refers_to_a_run_that_is_deleted_in_the_meantime(
-    asct: Asct, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+    asct: Asct, old: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
 ) -> None:
-    old = run(50)
-    run(40)
     command, *rest = arguments
 
     def slow(*_: Any) -> str:
@@ -273,18 +271,14 @@ def test_nothing_refers_to_a_run_that_is_deleted_in_the_meantime(
     assert not (old.parent / "golden").is_symlink() and not (old.parent / "accepted.jsonl").exists()
 
 
-def test_a_run_that_is_in_use_when_it_is_to_be_deleted(asct: Asct, monkeypatch: pytest.MonkeyPatch) -> None:
-    old = run(50)
-    run(40)
+def test_a_run_that_is_in_use_when_it_is_to_be_deleted(asct: Asct, old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retention, "lock_holder", lambda _: "")
     with hold_lock(RunLayout(old).lock):
         assert fates(asct, "--keep", "1", "--yes", code=4) == {str(old): "cannot be deleted"}
     assert old.exists()
 
 
-def test_two_prunes_at_once(asct: Asct, monkeypatch: pytest.MonkeyPatch) -> None:
-    old = run(50)
-    run(40)
+def test_two_prunes_at_once(asct: Asct, old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retention, "old_runs", other_prune(retention.old_runs, old))
     assert fates(asct, "--keep", "1", "--yes") == {str(old): None}
     rest = old.with_name(f".{old.name}.deleted")
@@ -319,9 +313,7 @@ def test_an_unreadable_run_is_reported_and_kept(asct: Asct, text: str, code: str
     assert asct("results", "migrate", str(damaged)).code == 3
 
 
-def test_damaged_acceptances_protect_everything(asct: Asct) -> None:
-    old = run(50)
-    run(40)
+def test_damaged_acceptances_protect_everything(asct: Asct, old: Path) -> None:
     (old.parent / "accepted.jsonl").write_text("{\n")
     ended = asct("results", "prune", "--keep", "1", "--yes")
     assert ended.code == 3 and f"{old.parent}/accepted.jsonl:1" in ended.err
@@ -341,9 +333,7 @@ def test_the_link_to_the_newest_run_follows(asct: Asct) -> None:
     assert not os.path.lexists(latest) and not older.exists()
 
 
-def test_an_interrupted_deletion_is_completed(asct: Asct, monkeypatch: pytest.MonkeyPatch) -> None:
-    old = run(50)
-    run(40)
+def test_an_interrupted_deletion_is_completed(asct: Asct, old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
 
         def refuse(path: Path) -> None:
@@ -366,9 +356,7 @@ def test_the_link_follows_after_an_interruption(asct: Asct) -> None:
     assert (newest.parent / "latest").resolve() == old.resolve()
 
 
-def test_only_what_prune_left_is_removed(asct: Asct, tmp_path: Path) -> None:
-    old = run(50)
-    run(40)
+def test_only_what_prune_left_is_removed(asct: Asct, old: Path, tmp_path: Path) -> None:
     rest = f".{old.name}.deleted"
     mine, linked = old.parent / ".mine.deleted", tmp_path / "elsewhere"
     file = old.parent / ".20261121T042813Z-3f9c2a.deleted"

@@ -34,6 +34,12 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return lab.run(*jobs).stored.layout.root
 
 
+@pytest.fixture
+def root(whole: Path, tmp_path: Path) -> Path:
+    """Return a copy of the run that a test may change."""
+    return shutil.copytree(whole, tmp_path / "copy")
+
+
 def errors(root: Path) -> list[str]:
     """Return the codes of the errors in a run."""
     try:
@@ -95,9 +101,7 @@ def test_any_changed_byte_and_any_cut_is_found(
     shutil.rmtree(root)
 
 
-def test_nothing_outside_is_followed_and_foreign_files_are_told(whole: Path, tmp_path: Path) -> None:
-    root = tmp_path / "copy"
-    shutil.copytree(whole, root)
+def test_nothing_outside_is_followed_and_foreign_files_are_told(root: Path) -> None:
     (root / "notes.txt").write_text("next to run.json anything may be kept")
     assert errors(root) == []
     point_folder = next(root.glob("jobs/local/a/*"))
@@ -110,9 +114,7 @@ def test_nothing_outside_is_followed_and_foreign_files_are_told(whole: Path, tmp
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
-def test_a_folder_that_cannot_be_read_is_told(whole: Path, tmp_path: Path) -> None:
-    root = tmp_path / "copy"
-    shutil.copytree(whole, root)
+def test_a_folder_that_cannot_be_read_is_told(root: Path) -> None:
     closed = next(root.glob("jobs/local/a/*/r1"))
     closed.chmod(0)
     try:
@@ -143,17 +145,13 @@ def test_files_are_no_strangers_if_their_list_is_lost(whole: Path, tmp_path: Pat
         ("jobs/local/c/*/r1/status.json", ["E512"]),
     ],
 )
-def test_a_missing_file_is_one_finding(whole: Path, tmp_path: Path, name: str, codes: list[str]) -> None:
-    root = tmp_path / "copy"
-    shutil.copytree(whole, root)
+def test_a_missing_file_is_one_finding(root: Path, name: str, codes: list[str]) -> None:
     next(root.glob(name)).unlink()
     findings = verify(read_run(root))
     assert [item.code for item in findings] == codes and all(item.hint for item in findings)
 
 
-def test_a_changed_record_is_found_without_the_checksums_of_the_run(whole: Path, tmp_path: Path) -> None:
-    root = tmp_path / "copy"
-    shutil.copytree(whole, root)
+def test_a_changed_record_is_found_without_the_checksums_of_the_run(root: Path) -> None:
     (root / "SHA256SUMS").unlink()
     records = root / "records.jsonl"
     text = records.read_text()
@@ -173,9 +171,7 @@ def test_no_checksum_is_read_through_a_link(tmp_path: Path) -> None:
         checksum(tmp_path / "link")
 
 
-def test_a_damaged_line_of_the_checksums_makes_no_file_a_stranger(whole: Path, tmp_path: Path) -> None:
-    root = tmp_path / "copy"
-    shutil.copytree(whole, root)
+def test_a_damaged_line_of_the_checksums_makes_no_file_a_stranger(root: Path) -> None:
     lines = (root / "SHA256SUMS").read_text().splitlines(keepends=True)
     (root / "SHA256SUMS").write_text("".join([f"zz{lines[0][2:]}", *lines[1:]]))
     [finding] = verify(read_run(root))
@@ -213,10 +209,8 @@ def test_lines_of_intact_files_are_not_compared_with_their_schema(whole: Path, m
     assert sorted(kinds) == ["disturbances", "facts", "run"]
 
 
-def test_files_beside_a_torn_status_are_listed(whole: Path, tmp_path: Path) -> None:
+def test_files_beside_a_torn_status_are_listed(root: Path) -> None:
     """A power failure may truncate a status. `asct resume` keeps the folder and measures the repeat again."""
-    root = tmp_path / "copy"
-    shutil.copytree(whole, root)
     status = next(root.glob("jobs/local/b/*/r1.try1/status.json"))
     raw = status.with_name("stdout").relative_to(root)
     assert str(raw) not in evidence(root), "the status lists it"
@@ -228,9 +222,7 @@ def test_files_beside_a_torn_status_are_listed(whole: Path, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("name", ["a\\u0000b", "../../../../../../run.json", "/etc/hostname"])
-def test_paths_that_lead_out_of_the_folder_are_damage(whole: Path, tmp_path: Path, name: str) -> None:
-    root = tmp_path / "copy"
-    shutil.copytree(whole, root)
+def test_paths_that_lead_out_of_the_folder_are_damage(root: Path, name: str) -> None:
     status = next(root.glob("jobs/local/a/*/r1/status.json"))
     status.write_text(status.read_text().replace('"stdout":', f'"{name}":', 1))
     assert "E508" in errors(root)
