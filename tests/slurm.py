@@ -214,7 +214,14 @@ def slurm_cluster() -> Iterator[Slurm]:
 
 
 @pytest.fixture
-def slurm(slurm_cluster: Slurm, monkeypatch: pytest.MonkeyPatch) -> Iterator[Slurm]:
+def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Keep the state of jobs in the test's own folder."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path / "state"
+
+
+@pytest.fixture
+def slurm(slurm_cluster: Slurm, own_state: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Slurm]:
     """Provide the cluster in the environment of the programs that the test starts, without jobs from earlier tests."""
     for name, value in slurm_cluster.environment.items():
         monkeypatch.setenv(name, value)

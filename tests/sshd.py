@@ -16,7 +16,7 @@ import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -178,48 +178,37 @@ def serve(folder: Path, subsystem: str = SFTP) -> Sshd:
     return server
 
 
-def _open_folder() -> Path:
-    """Return a folder below the temporary one that other accounts may traverse, unlike the folders of pytest."""
+@contextmanager
+def _served(subsystem: str = SFTP) -> Iterator[Sshd]:
+    """Provide a server, in a folder that other accounts may traverse, unlike the folders of pytest."""
     folder = Path(tempfile.mkdtemp(prefix="asct-sshd-"))
-    folder.chmod(0o755)
-    return folder
+    try:
+        folder.chmod(0o755)
+        server = serve(folder, subsystem)
+        try:
+            yield server
+        finally:
+            server.stop()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")
 def sshd() -> Iterator[Sshd]:
     """Provide one server for all tests of this process. Tests that break servers use `own_sshd`."""
-    folder = _open_folder()
-    try:
-        server = serve(folder)
+    with _served() as server:
         yield server
-        server.stop()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture
 def own_sshd() -> Iterator[Sshd]:
     """Provide a server for one test, which may stop or damage it."""
-    folder = _open_folder()
-    server = None
-    try:
-        server = serve(folder)
+    with _served() as server:
         yield server
-    finally:
-        if server is not None:
-            server.stop()
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture
 def sshd_without_sftp() -> Iterator[Sshd]:
     """Provide a server without sftp."""
-    folder = _open_folder()
-    server = None
-    try:
-        server = serve(folder, subsystem="")
+    with _served(subsystem="") as server:
         yield server
-    finally:
-        if server is not None:
-            server.stop()
-        shutil.rmtree(folder, ignore_errors=True)

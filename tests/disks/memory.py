@@ -35,6 +35,13 @@ def memory(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.fixture
+def folder() -> Iterator[Path]:
+    """Provide a folder on a real file system, because /tmp may be in memory."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
+        yield Path(name)
+
+
+@pytest.fixture
 def disk() -> Iterator[Path]:
     """Provide a folder on a file system of a disk, because files in memory have no drive. As root, this is ext4 on a
     loop device in memory; otherwise, it is the disk of this machine."""

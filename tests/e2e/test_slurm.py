@@ -22,13 +22,6 @@ pytestmark = [pytest.mark.e2e, pytest.mark.slurm]
 HEAD = "plan: 1\nname: quick\n"
 
 
-@pytest.fixture(autouse=True)
-def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Keep the state of jobs in the test's own folder."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    return tmp_path / "state"
-
-
 @contextmanager
 def started(plan: str, cwd: Path) -> Iterator[subprocess.Popen[str]]:
     """Provide a running `asct apply`."""

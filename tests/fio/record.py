@@ -12,7 +12,6 @@ import json
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from asct.sdk.facts import HostFacts
 from asct.sdk.guard import Consent
 from asct.sdk.record import Measurement
 from asct.sdk.step import Kernel, Output, Step
+from tests.benchmarks.record import plain
 from tests.disks.loop import loop_device, throttle
 from tests.fio.running import facts_here, run_points
 
@@ -43,13 +43,6 @@ CASES: dict[str, dict[str, dict[str, Any]]] = {
 ENGINES = {"psync-fallback": ["psync"]}
 LIMITS = {"depth-32": 600, "randrw": 2000}
 """Requests per second of the loop device on which these cases run. The other cases use the temporary file."""
-
-
-def plain(measurement: Measurement) -> dict[str, Any]:
-    """Return a measurement as JSON, with `detail` only if it is set."""
-    stats = measurement.stats.model_dump(mode="json") if measurement.stats else None
-    body = asdict(measurement) | {"stats": stats, "flags": list(measurement.flags)}
-    return {key: value for key, value in body.items() if key != "detail" or value}
 
 
 def compact(name: str, text: str) -> str:

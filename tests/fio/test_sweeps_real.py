@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -25,12 +24,6 @@ from tests.disks.loop import Loop, Throttle, loop_device, throttle
 from tests.fio.running import facts_here, records_of, run_points
 
 pytestmark = [pytest.mark.fio, pytest.mark.disks, pytest.mark.rates]
-
-
-@pytest.fixture
-def folder() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(dir="/var/tmp") as path:
-        yield Path(path)
 
 
 @pytest.fixture

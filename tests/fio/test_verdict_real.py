@@ -30,13 +30,6 @@ DOUBTS = {"host-limited", "foreign-cpu"}
 
 
 @pytest.fixture
-def folder() -> Iterator[Path]:
-    """Provide a folder on a real file system, because /tmp may be in memory."""
-    with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
-        yield Path(name)
-
-
-@pytest.fixture
 def loop(memory: Path) -> Iterator[Loop]:
     with loop_device(memory, 32) as found, throttle(found, riops=LIMIT, wiops=LIMIT):
         yield found

@@ -42,13 +42,6 @@ def opened(host: SlurmHost, session: SessionSpec | None = None) -> Iterator[Slur
         host.close()
 
 
-@pytest.fixture(autouse=True)
-def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Keep the state of jobs in the folder of the test."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    return tmp_path / "state"
-
-
 @pytest.fixture
 def into(tmp_path: Path) -> Into:
     return lambda name: tmp_path / "into" / name

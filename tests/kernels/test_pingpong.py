@@ -14,7 +14,6 @@ from tests.kernels.pingpong import BOTH, CPUS, HERE, QUICK, pretending
 pytestmark = pytest.mark.kernels
 
 SANITIZED = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
-STATISTICS = ("median_ps", "ci_low_ps", "ci_high_ps", "min_ps", "max_ps", "p25_ps")
 
 
 @pytest.fixture(scope="module")
@@ -110,16 +109,16 @@ def test_a_smaller_chain_has_smaller_batches(pingpong: Path) -> None:
     assert {sample["turns"] for sample in ran.of("sample")} == {min(256, ran.meta["chain_lines"])}
 
 
-def test_parts_by_property(tmp_path: Path) -> None:
-    parts = [path for path in sources_of("pingpong") if path.stem in ("exchange", "ring", "series", "slot")]
-    program = compile_sources([HERE / "pingpong_property.c", *parts], tmp_path / "property", flags=SANITIZED)
-    done = subprocess.run([str(program)], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", "")
-
-
-def test_methods_alternate_between_two_probes(tmp_path: Path) -> None:
-    parts = [path for path in sources_of("pingpong") if path.stem in ("play", "ring", "series", "slice", "slot")]
-    program = compile_sources([HERE / "pingpong_rounds.c", *parts], tmp_path / "rounds", flags=SANITIZED)
+@pytest.mark.parametrize(
+    ("source", "tested"),
+    [
+        ("pingpong_property.c", ("exchange", "ring", "series", "slot")),
+        ("pingpong_rounds.c", ("play", "ring", "series", "slice", "slot")),
+    ],
+)
+def test_parts_by_property(source: str, tested: tuple[str, ...], tmp_path: Path) -> None:
+    parts = [path for path in sources_of("pingpong") if path.stem in tested]
+    program = compile_sources([HERE / source, *parts], tmp_path / "property", flags=SANITIZED)
     done = subprocess.run([str(program)], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", "")
 

@@ -90,15 +90,12 @@ def test_a_loop_that_does_not_do_what_it_should_ends_with_4(fault: str, tmp_path
         assert not ran.of("end")
 
 
-def test_threads_do_not_race(tmp_path: Path) -> None:
-    flags = ("-g", "-fsanitize=thread")
-    program = compile_sources(sources_of("stream"), tmp_path / "stream", flags=flags)
-    ran = run(program, "--cpus", BOTH, *EVERYTHING)
-    assert (ran.status, ran.stderr) == (0, "")
-
-
-def test_all_loops_are_clean_under_address_and_undefined_sanitizers(tmp_path: Path) -> None:
-    flags = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+@pytest.mark.parametrize(
+    "flags",
+    [("-g", "-fsanitize=thread"), ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")],
+    ids=["threads", "memory"],
+)
+def test_all_loops_are_clean_under_sanitizers(flags: tuple[str, ...], tmp_path: Path) -> None:
     program = compile_sources(sources_of("stream"), tmp_path / "stream", flags=flags)
     ran = run(program, "--cpus", BOTH, *EVERYTHING)
     assert (ran.status, ran.stderr) == (0, "")

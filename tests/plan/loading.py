@@ -6,13 +6,22 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from asct.diagnostics.model import Diagnostic
+from asct.plan.findings import Findings
 from asct.plan.load import load_plan
-from asct.plan.model import Loaded, Plan
+from asct.plan.model import Loaded, Node, Plan
+from asct.plan.nodes import parse_yaml
 
 HEAD = "plan: 1\nname: t\n"
 """Two lines. What a test adds begins on line 3."""
 BODY = HEAD + "benchmarks: [noop]\n"
 """Three lines."""
+
+
+def node_of(text: str) -> Node:
+    """Return the node in a text, which must be valid YAML."""
+    node = parse_yaml(text, "f", Findings())
+    assert node is not None
+    return node
 
 
 def load(text: str, *, profile: str | None = None, sets: Sequence[str] = ()) -> Loaded:

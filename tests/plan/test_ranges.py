@@ -8,16 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asct.errors import PlanError
-from asct.plan.findings import Findings
 from asct.plan.model import Node
-from asct.plan.nodes import parse_yaml
 from asct.plan.ranges import Kind, axis_values
-
-
-def node_of(text: str) -> Node:
-    node = parse_yaml(text, "f", Findings())
-    assert node is not None
-    return node
+from tests.plan.loading import node_of
 
 
 def values(text: str, kind: Kind | None = None) -> list[Any]:

@@ -9,14 +9,12 @@ import pytest
 
 from asct.plan.changes import PROFILE_KEYS
 from asct.plan.entries import ENTRY_KEYS
-from asct.plan.findings import Findings
 from asct.plan.hosts import HOST_KEYS
 from asct.plan.load import PLAN_KEYS, load_plan
-from asct.plan.nodes import parse_yaml
 from asct.plan.schema import plan_schema
 from asct.plan.sections import EXECUTION_KEYS, RETRY_KEYS
 from asct.registry import installed
-from tests.plan.loading import BODY, HEAD
+from tests.plan.loading import BODY, HEAD, node_of
 
 ROOT = Path(__file__).parents[2]
 PARTS = {"base", "common"}
@@ -27,9 +25,7 @@ CONFIG = HEAD + "benchmarks: [{{uses: {}, config: {{{}}}}}]"
 
 
 def document(text: str) -> Any:
-    node = parse_yaml(text, "f", Findings())
-    assert node is not None
-    return node.plain()
+    return node_of(text).plain()
 
 
 def test_it_is_a_schema_and_plain_json() -> None:

@@ -10,19 +10,13 @@ from asct.diagnostics.model import Diagnostic, Span
 from asct.errors import PlanError
 from asct.plan.findings import Findings
 from asct.plan.model import HostSpec, Node, PendingValue
-from asct.plan.nodes import parse_yaml
 from asct.plan.scope import Scope
 from asct.plan.templates import compile_where, evaluate, evaluate_pending, has_template
+from tests.plan.loading import node_of
 
 HOST = HostSpec(
     "altra", "ssh", "10.0.0.7", vars={"disk": Node("/dev/sda", Span("f", 1, 1))}, labels={"arch": "aarch64"}
 )
-
-
-def node_of(text: str) -> Node:
-    node = parse_yaml(text, "f", Findings())
-    assert node is not None
-    return node
 
 
 VARS = node_of(

@@ -19,31 +19,33 @@ def named(text: str) -> list[tuple[str, str, dict[str, str]]]:
     return [(item.key, item.reason, dict(item.needs)) for item in resolved(text).jobs]
 
 
-def test_a_benchmarks_own_dependency_is_added_before_it_on_each_host() -> None:
-    text = "hosts: {a: {transport: local}, b: {transport: local}}\nbenchmarks: [disk, {uses: peak, hosts: [b]}]"
-    assert named(text) == [
-        ("a/disk", "named in the plan", {}),
-        ("b/disk", "named in the plan", {}),
-        ("b/levels", "needed by peak", {}),
-        ("b/peak", "named in the plan", {"cache": "levels"}),
-    ]
+PLANNED = "named in the plan"
+NEEDED = {
+    "a benchmark's own dependency is added before it on each host": (
+        "hosts: {a: {transport: local}, b: {transport: local}}\nbenchmarks: [disk, {uses: peak, hosts: [b]}]",
+        [("a/disk", PLANNED, {}), ("b/disk", PLANNED, {}), ("b/levels", "needed by peak", {}),
+         ("b/peak", PLANNED, {"cache": "levels"})],
+    ),
+    "an entry with default settings is reused": (
+        "benchmarks: [{id: p, uses: peak}, {id: curve, uses: levels}]",
+        [("local/curve", PLANNED, {}), ("local/p", PLANNED, {"cache": "curve"})],
+    ),
+    "an entry with other settings is not reused": (
+        "benchmarks: [{uses: levels, config: {stride: 128}}, peak]",
+        [("local/levels", PLANNED, {}), ("local/levels-default", "needed by peak", {}),
+         ("local/peak", PLANNED, {"cache": "levels-default"})],
+    ),
+    "the needs of the plan come first and replace the dependency": (
+        "benchmarks: [{uses: peak, needs: {cache: wide}}, {id: wide, uses: levels, config: {stride: 128}}]",
+        [("local/wide", PLANNED, {}), ("local/peak", PLANNED, {"cache": "wide"})],
+    ),
+}  # fmt: skip
 
 
-def test_an_entry_with_default_settings_is_reused() -> None:
-    text = "benchmarks: [{id: p, uses: peak}, {id: curve, uses: levels}]"
-    assert named(text) == [
-        ("local/curve", "named in the plan", {}),
-        ("local/p", "named in the plan", {"cache": "curve"}),
-    ]
-
-
-def test_an_entry_with_other_settings_is_not_reused() -> None:
-    text = "benchmarks: [{uses: levels, config: {stride: 128}}, peak]"
-    assert named(text) == [
-        ("local/levels", "named in the plan", {}),
-        ("local/levels-default", "needed by peak", {}),
-        ("local/peak", "named in the plan", {"cache": "levels-default"}),
-    ]
+@pytest.mark.parametrize("case", NEEDED)
+def test_what_a_job_needs_stands_before_it(case: str) -> None:
+    text, jobs = NEEDED[case]
+    assert named(text) == jobs
 
 
 def test_one_dependency_serves_all_who_need_it() -> None:
@@ -59,14 +61,6 @@ def test_an_explicit_setting_takes_the_dependency_away(given: str) -> None:
 def test_writing_out_the_default_does_not() -> None:
     text = "benchmarks: [{uses: peak, config: {data_size: auto}}]"
     assert [key for key, _, _ in named(text)] == ["local/levels", "local/peak"]
-
-
-def test_needs_of_the_plan_come_first_and_replace_the_dependency() -> None:
-    text = "benchmarks: [{uses: peak, needs: {cache: wide}}, {id: wide, uses: levels, config: {stride: 128}}]"
-    assert named(text) == [
-        ("local/wide", "named in the plan", {}),
-        ("local/peak", "named in the plan", {"cache": "wide"}),
-    ]
 
 
 def test_a_needed_job_runs_although_it_is_not_selected() -> None:

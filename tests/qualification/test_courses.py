@@ -4,8 +4,7 @@ run."""
 from __future__ import annotations
 
 import re
-import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +28,6 @@ MIB = 2**20
 SHORT: dict[str, Any] = {"round_time": 0.5, "window": 2, "numjobs": 1, "iodepth": 4, "purge": "none"}
 DEEP = {"iodepth": 32}
 """With this depth, the Linux kernel has requests left to let through while fio waits for a processor."""
-
-
-@pytest.fixture
-def folder() -> Iterator[Path]:
-    """Provide a folder on a real file system, because /tmp may be in memory."""
-    with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
-        yield Path(name)
 
 
 def value(measured: Sequence[Measurement], metric: str, **coords: Scalar) -> Measurement:

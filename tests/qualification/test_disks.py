@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,13 +25,6 @@ pytestmark = [pytest.mark.disks, pytest.mark.fio, pytest.mark.rates]
 MIB = 2**20
 ONE_CELL: dict[str, Any] = {"block_sizes": "4K", "mixes": "0", "dependent": "4K:0", "numjobs": 1, "iodepth": 8}
 Found = dict[tuple[str, Any, Any], Measurement]
-
-
-@pytest.fixture
-def folder() -> Iterator[Path]:
-    """Provide a folder on a real file system, because /tmp may be in memory."""
-    with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
-        yield Path(name)
 
 
 def facts() -> HostFacts:

@@ -42,10 +42,6 @@ def correlated(rng: random.Random, count: int) -> list[float]:
     return [100 + 3 * one for one in found]
 
 
-def two_states(rng: random.Random, count: int) -> list[float]:
-    return [rng.choice((55.0, 225.0)) * rng.gauss(1, 0.01) for _ in range(count)]
-
-
 @pytest.mark.parametrize("count", [6, 8, 12])
 @pytest.mark.parametrize("draw", [normal, skewed], ids=["normal", "skewed"])
 def test_the_next_run_lies_in_the_interval_as_often_as_theory_says(draw: Draw, count: int) -> None:
