@@ -5,12 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from tests.awaiting import until
 from tests.e2e.running import Ended, environment
 
 JOB = "job.fio"
@@ -59,15 +59,6 @@ def applying(plan: str, cwd: Path, env: Mapping[str, str] | None = None) -> Iter
         with suppress(ProcessLookupError):
             process.terminate()
         process.wait(60)
-
-
-def until(probe: Callable[[], Any], otherwise: str, seconds: float = 120) -> Any:
-    """Wait until the probe returns something, and return that."""
-    deadline = time.monotonic() + seconds
-    while not (found := probe()):
-        assert time.monotonic() < deadline, otherwise
-        time.sleep(0.02)
-    return found
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.awaiting import until
 from tests.disks.loop import Loop, loop_device, throttle
-from tests.disks.running import applying, until
+from tests.disks.running import applying
 from tests.e2e.running import ENOUGH_REPEATS, ENOUGH_RUNS, add_unchanged, apply, asct, latest, steady
 
 pytestmark = [pytest.mark.e2e, pytest.mark.disks, pytest.mark.fio, pytest.mark.rates,

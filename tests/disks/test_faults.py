@@ -18,8 +18,9 @@ from typing import Any
 
 import pytest
 
+from tests.awaiting import until
 from tests.disks.loop import Loop, loop_device
-from tests.disks.running import JOB, Applying, applying, left, until
+from tests.disks.running import JOB, Applying, applying, left
 from tests.e2e.running import PACE, Ended, apply, latest, lines
 
 pytestmark = [pytest.mark.disks, pytest.mark.fio, pytest.mark.e2e]

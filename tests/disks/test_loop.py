@@ -7,11 +7,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
+from tests.awaiting import until
 from tests.disks.loop import behind, kept, loop_device, throttle
 
 pytestmark = [pytest.mark.disks, pytest.mark.fio]
@@ -68,10 +68,7 @@ def test_a_device_goes_with_the_process_that_made_it(tmp_path: Path) -> None:
         path = Path(process.stdout.readline().strip())
         assert behind(path).startswith(str(tmp_path))
         process.send_signal(signal.SIGKILL)
-    deadline = time.monotonic() + 60
-    while behind(path).startswith(str(tmp_path)):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    until(lambda: not behind(path).startswith(str(tmp_path)))
 
 
 def test_nobody_is_seen_to_have_it_open(tmp_path: Path) -> None:

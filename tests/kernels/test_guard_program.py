@@ -6,13 +6,13 @@ import json
 import os
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
 
 from asct.instruments.guard_output import GuardOutput
 from asct.sdk.guard import Target
+from tests.awaiting import until
 from tests.disks.loop import loop_device, throttle
 from tests.kernels.guarding import Guard, StopRule, owned
 
@@ -27,12 +27,9 @@ def target(tmp_path: Path) -> Target:
     return Target(str(file), "write")
 
 
-def until(found: Path) -> str:
-    """Wait until the file exists, and return its text."""
-    deadline = time.monotonic() + 60
-    while not found.exists() or not found.read_text().endswith("\n"):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+def written(found: Path) -> str:
+    """Wait until the file contains a line, and return its text."""
+    until(lambda: found.exists() and found.read_text().endswith("\n"))
     return found.read_text()
 
 
@@ -44,11 +41,9 @@ def alive(pid: int) -> bool:
         return False
 
 
-def gone(pids: list[int]) -> bool:
-    deadline = time.monotonic() + 60
-    while any(map(alive, pids)) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    return not any(map(alive, pids))
+def wait_for_end(pids: list[int]) -> None:
+    """Wait until these processes have ended."""
+    until(lambda: not any(map(alive, pids)))
 
 
 def groups() -> set[str]:
@@ -100,7 +95,7 @@ def test_a_program_that_is_not_there_ends_with_3(guard: Guard, target: Target) -
 def test_signals_reach_the_program_and_its_last_words_are_kept(guard: Guard, target: Target, number: int) -> None:
     traps = "trap 'echo int; exit 5' INT; trap 'echo term; exit 6' TERM; echo $$ >started; while :; do sleep 0.05; done"
     started = guard.start([target], ["sh", "-c", traps])
-    until(guard.folder / "started")
+    written(guard.folder / "started")
     started.send_signal(number)
     out, _ = started.communicate(timeout=60)
     lines = [json.loads(line) for line in out.splitlines()]
@@ -113,21 +108,18 @@ def test_signals_reach_the_program_and_its_last_words_are_kept(guard: Guard, tar
 def test_a_killed_guard_takes_all_that_its_program_started_along(guard: Guard, target: Target) -> None:
     family = "setsid sleep 1000 & a=$!; sleep 1000 & echo $$ $a $! >started; wait"
     started = guard.start([target], ["sh", "-c", family])
-    pids = [int(word) for word in until(guard.folder / "started").split()]
+    pids = [int(word) for word in written(guard.folder / "started").split()]
     assert all(map(alive, pids))
     started.kill()
     started.communicate(timeout=60)
-    assert gone(pids if os.geteuid() == 0 else pids[::2])
-    deadline = time.monotonic() + 60
-    while f"asct-guard-{started.pid}" in {Path(group).name for group in groups()}:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_for_end(pids if os.geteuid() == 0 else pids[::2])
+    until(lambda: f"asct-guard-{started.pid}" not in {Path(group).name for group in groups()})
 
 
 def test_what_a_program_leaves_running_ends_with_it(guard: Guard, target: Target) -> None:
     ran = guard.run([target], "sh", "-c", "setsid sleep 1000 & echo $! >left; sleep 1000 & echo $! >>left")
     assert ran.watch.status == 0
-    assert gone([int(word) for word in (guard.folder / "left").read_text().split()])
+    wait_for_end([int(word) for word in (guard.folder / "left").read_text().split()])
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="makes a control group")
@@ -145,7 +137,7 @@ def test_the_cpu_time_of_all_that_the_program_starts_is_counted(guard: Guard, ta
 @pytest.mark.skipif(os.geteuid() != 0, reason="makes control groups")
 def test_empty_groups_of_guards_that_no_longer_exist_are_removed(guard: Guard, target: Target) -> None:
     started = guard.start([target], ["sh", "-c", "echo >started; until [ -e enough ]; do sleep 0.1; done"])
-    until(guard.folder / "started")
+    written(guard.folder / "started")
     (group,) = (Path(group) for group in groups() if group.endswith(f"asct-guard-{started.pid}"))
     (guard.folder / "enough").touch()
     started.communicate(timeout=60)
@@ -167,7 +159,7 @@ def ticks(pid: int) -> int:
 
 def test_samples_come_at_their_times_and_cost_little(guard: Guard, target: Target) -> None:
     started = guard.start([target], ["sh", "-c", "echo >started; until [ -e enough ]; do sleep 0.1; done"])
-    until(guard.folder / "started")
+    written(guard.folder / "started")
     assert started.stdout is not None
     samples = (line for line in started.stdout if line.startswith('{"t":"sample"'))
     before, lines = ticks(started.pid), [next(samples) for _ in range(25)]

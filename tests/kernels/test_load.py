@@ -6,11 +6,11 @@ import json
 import signal
 import statistics
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
 
+from tests.awaiting import until
 from tests.kernels.building import Ran, documented, run
 from tests.kernels.load import BIND, ONE, OTHER, QUICK, SMALL_CHAIN, TINY, TRAFFIC
 
@@ -149,17 +149,12 @@ def test_a_workload_dies_with_a_killed_kernel(number: signal.Signals, load: Path
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         lines = [process.stdout.readline() for _ in range(2)]
-        deadline = time.monotonic() + 120
-        while not (children := sleepers(process.pid)):
-            assert time.monotonic() < deadline, "no workload"
-            time.sleep(0.01)
+        children = until(lambda: sleepers(process.pid), "no workload")
         process.send_signal(number)
         lines += process.stdout.readlines()
         assert process.wait(timeout=60) == -number
     assert "end" not in [json.loads(line)["t"] for line in lines]
-    while any(alive(child) for child in children):
-        assert time.monotonic() < deadline, "the workload lives on"
-        time.sleep(0.01)
+    until(lambda: not any(map(alive, children)), "the workload lives on")
 
 
 DAEMON = '(setsid sleep 777 & echo $! >> "$0") & told=$!; setsid sleep 777 & echo $! >> "$0"; wait $told'

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.disks.running import until
+from tests.awaiting import until
 from tests.e2e.running import Ended, require_measured
 from tests.machines.guest import Guest
 from tests.machines.lab import (

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from tests.awaiting import until
 from tests.machines.guest import Guest
 from tests.machines.running import applied, measured, streams
 
@@ -20,14 +20,6 @@ CHASE = "for it in /proc/[0-9]*; do case $(readlink $it/exe) in *chase*) echo ${
 def pages_of_2m(guest: Guest) -> int:
     """Return the number of pages in the pools of 2 MiB pages of all nodes."""
     return int(guest.sh("cat /sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages"))
-
-
-def until(guest: Guest, true: bool, seconds: float = 300) -> None:
-    """Wait until the pool of 2 MiB pages contains some pages (or none)."""
-    deadline = time.monotonic() + seconds
-    while (pages_of_2m(guest) > 0) is not true:
-        assert time.monotonic() < deadline, guest.sh(POOLS)
-        time.sleep(0.1)
 
 
 @pytest.mark.parametrize("machine", ["pair", "arm"])
@@ -51,10 +43,10 @@ def test_pages_are_put_back_when_a_kernel_is_killed(pair: Guest, tmp_path: Path)
     plan = f"benchmarks:\n  - {{id: killed, uses: latency-sweep, config: {slow}}}\n  - noop\n"
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(measured, plan, [pair], tmp_path)
-        until(pair, true=True)
+        until(lambda: pages_of_2m(pair) > 0, "no page was reserved", 300)
         kernel = min(map(int, pair.sh(CHASE).split()))  # the later one is its child, which puts the pages back
         pair.sh(f"kill -KILL {kernel}")
-        until(pair, true=False)
+        until(lambda: pages_of_2m(pair) == 0, "pages are left", 300)
         ended, run = running.result(700)
     assert pair.sh(POOLS) == before
     assert ended.code == 3
