@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from pydantic import BaseModel
 
-from asct.facts.unknown import shortened
 from asct.sdk.facts import HostFacts
+from asct.values.text import truncated
 
 LONGEST: Final = 8192
 """Limit on the length of a string, in characters. The longest legitimate strings are the command line of the Linux
@@ -68,7 +68,7 @@ def _name(item: BaseModel) -> str:
 
 def _cut(value: Any) -> Any:
     if isinstance(value, str):
-        return shortened(value, LONGEST)
+        return truncated(value, LONGEST)
     if isinstance(value, dict):
         return {_cut(key): _cut(item) for key, item in value.items()}
     return [_cut(item) for item in value] if isinstance(value, list) else value

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from asct.facts.snapshot import Snapshot
 from asct.values.cpulist import MAX_CPU, parse_cpulist
+from asct.values.text import truncated
 
 NEEDS_ROOT = "needs root"
 """The reason for every field that only root can read. The wording is constant, so that reports can group the fields."""
@@ -39,7 +40,7 @@ class UnknownFacts:
 
     def note(self, field: str, reason: str) -> None:
         """Record that the field is unknown because of `reason`."""
-        self.reasons[field] = shortened(reason, _LONGEST_REASON)
+        self.reasons[field] = truncated(reason, _LONGEST_REASON)
 
     def known(self, field: str, value: _T, reason: str) -> _T:
         """Return the value. If it is None or empty, record the reason."""
@@ -49,12 +50,12 @@ class UnknownFacts:
 
     def not_applicable(self, field: str, reason: str) -> None:
         """Record that the field does not apply to the machine."""
-        self.absent[field] = shortened(reason, _LONGEST_REASON)
+        self.absent[field] = truncated(reason, _LONGEST_REASON)
 
     def contradiction(self, text: str) -> None:
         """Record that the Linux kernel or the firmware reports contradictory values."""
         if len(self.contradictions) < _MOST_CONTRADICTIONS:
-            self.contradictions.append(shortened(text, _LONGEST_REASON))
+            self.contradictions.append(truncated(text, _LONGEST_REASON))
 
     def cpus(self, field: str, text: str | None, source: str) -> list[int]:
         """Parse a CPU list. If it is missing or malformed, record the reason and return an empty list."""
@@ -66,11 +67,6 @@ class UnknownFacts:
         except ValueError as error:
             self.note(field, f"{source}: {error}")
             return []
-
-
-def shortened(text: str, limit: int) -> str:
-    """Truncate the text to `limit` characters and append the number of omitted characters."""
-    return text if len(text) <= limit else f"{text[:limit]} ... ({len(text) - limit} more characters)"
 
 
 def whole(text: str | None) -> int | None:

@@ -40,6 +40,11 @@ def printable(text: str, most: int | None = None) -> str:
     return start if most is None or len(text) <= most else f"{start}..."
 
 
+def truncated(text: str, most: int) -> str:
+    """Truncate a text to `most` characters and append the number of omitted characters."""
+    return text if len(text) <= most else f"{text[:most]} ... ({len(text) - most} more characters)"
+
+
 def natural_order(text: str) -> list[tuple[int, str]]:
     """Return a sort key that compares numbers by value, so that loop2 precedes loop10."""
     return [_order(part) for part in re.split(r"(\d+)", text)]

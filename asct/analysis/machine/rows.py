@@ -10,6 +10,7 @@ from asct.analysis.grid import plain
 from asct.sdk.facts import BlockDevice, PciDevice
 from asct.values.cpulist import format_cpulist
 from asct.values.quantity import format_quantity
+from asct.values.text import truncated
 
 TextRow = tuple[str, str]
 _LONGEST: Final = 8000
@@ -30,13 +31,11 @@ class MachineSection:
 
 def section(title: str, rows: Iterable[TextRow], details: Iterable[TextRow] = ()) -> MachineSection:
     """Return a section without empty rows, with long values truncated and all text safe to display."""
-    parts = (tuple((plain(label), plain(_begun(text))) for label, text in part if text) for part in (rows, details))
+    parts = (
+        tuple((plain(label), plain(truncated(text, _LONGEST))) for label, text in part if text)
+        for part in (rows, details)
+    )
     return MachineSection(title, *parts)
-
-
-def _begun(text: str) -> str:
-    more = len(text) - _LONGEST
-    return text if more <= 0 else f"{text[:_LONGEST]} ... ({more} more characters)"
 
 
 def listed(*parts: str | None, by: str = ", ") -> str:

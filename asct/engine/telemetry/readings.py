@@ -13,9 +13,6 @@ from asct.hosts.base import ReadingSpec
 from asct.resources import text
 from asct.store.model import Moment
 
-Sources = Mapping[tuple[str, str], int]
-"""Counters, keyed by name and file. Only files that were read both before and after the task are compared."""
-
 _TICKS: Final = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 _STAT: Final = {"ctxt": "context_switches", "intr": "interrupts", "softirq": "soft_interrupts"}
 _VMSTAT: Final = {
@@ -40,7 +37,8 @@ values."""
 
 @dataclass(slots=True)
 class CounterReading:
-    """A reading, and the counters in each file that it includes."""
+    """A reading, and the counters in each file that it includes, keyed by name and file. Only files that were read both
+    before and after a task are compared."""
 
     moment: Moment = field(default_factory=Moment)
     sources: dict[tuple[str, str], int] = field(default_factory=dict)
