@@ -16,6 +16,7 @@ from tests.figures.rendered import render_figure
 
 RATE = Axis("Rate", "B/s")
 PEAK = "reference 5 ops/s"
+AXIS = AxisView("x", "linear", (), (), 0.0, 400.0)
 
 
 def placed_in(view: AxisView, *series: Series, pixels: float = 400.0, **changes: Any) -> list[list[Placed]]:
@@ -38,23 +39,21 @@ def test_among_many_marks_only_the_ends_are_labelled() -> None:
 
 
 def test_in_a_panel_only_the_ends_and_the_knee_are_labelled() -> None:
-    axis = AxisView("x", "linear", (), (), 0.0, 400.0)
     xs, ys = (50.0, 150.0, 250.0, 270.0, 290.0), (50.0, 60.0, 70.0, 200.0, 350.0)
     bent = Series("s", xs, ys, labels=("1", "2", "4", "8", "16"))
     straight = replace(bent, name="t", y=xs)
     chart = Line("l", "t", "c", RATE, Axis("Latency", "s"), (bent, straight))
     for series, shown in ((bent, ["1", "4", "16"]), (straight, ["1", "16"])):
-        [found] = placed(chart, [series], axis, axis, [(400.0, 400.0)])
+        [found] = placed(chart, [series], AXIS, AXIS, [(400.0, 400.0)])
         assert [item.text for item in found if item.text] == shown
-    assert all(item.text for item in placed(replace(chart, series=(bent,)), [bent], axis, axis, [(400.0, 400.0)])[0])
+    assert all(item.text for item in placed(replace(chart, series=(bent,)), [bent], AXIS, AXIS, [(400.0, 400.0)])[0])
 
 
 def test_labels_of_close_marks_in_one_row_are_a_character_apart() -> None:
     """Otherwise the labels 30 and 20 read as 3020."""
-    axis = AxisView("x", "linear", (), (), 0.0, 400.0)
     for distance in range(1, 40):
         xs = (100.0, 100.0 + distance)
-        [found] = placed_in(axis, Series("s", xs, (200.0, 200.0), labels=("30", "20")))
+        [found] = placed_in(AXIS, Series("s", xs, (200.0, 200.0), labels=("30", "20")))
         first, second = (_across(at, item) for at, item in zip(xs, found, strict=True))
         if found[0].position.split()[0] == found[1].position.split()[0]:
             assert second[0] - first[1] >= CHARACTER or first[0] - second[1] >= CHARACTER, distance
@@ -69,18 +68,16 @@ def _across(mark: float, label: Placed) -> tuple[float, float]:
 
 def test_no_line_crosses_a_label() -> None:
     """On a curve of latency against bandwidth that rises steeply, the load is shown beside the line."""
-    axis = AxisView("x", "linear", (), (), 0.0, 400.0)
     series = Series("s", (200.0, 201.0, 202.0), (100.0, 200.0, 300.0), labels=("16", "32", "64"))
-    [found] = placed_in(axis, series)
+    [found] = placed_in(AXIS, series)
     assert [item.text for item in found] == ["16", "32", "64"]
     assert found[1].position.split()[1] != "center"
 
 
 def test_no_vertical_line_crosses_a_label() -> None:
     """The knee of a curve is at one of its marks."""
-    axis = AxisView("x", "linear", (), (), 0.0, 400.0)
     series = Series("s", (200.0,), (200.0,), labels=("20",))
-    [[found]] = placed_in(axis, series, markers=(Marker(200.0, "knee"),))
+    [[found]] = placed_in(AXIS, series, markers=(Marker(200.0, "knee"),))
     left, right = _across(200.0, found)
     assert found.text == "20"
     assert left > 200.0 or right < 200.0
@@ -92,18 +89,16 @@ def test_no_vertical_line_crosses_a_label() -> None:
     {"details": (Detail((200.0,), states=(150.0, 250.0)),)},
 ])  # fmt: skip
 def test_a_label_is_beside_the_interval_and_the_visits_of_its_mark(changes: dict[str, Any]) -> None:
-    axis = AxisView("x", "linear", (), (), 0.0, 400.0)
-    [[alone]] = placed_in(axis, Series("s", (200.0,), (200.0,), labels=("20",)))
-    [[found]] = placed_in(axis, Series("s", (200.0,), (200.0,), labels=("20",), **changes))
+    [[alone]] = placed_in(AXIS, Series("s", (200.0,), (200.0,), labels=("20",)))
+    [[found]] = placed_in(AXIS, Series("s", (200.0,), (200.0,), labels=("20",), **changes))
     assert (alone.text, alone.position) == ("20", "top center")
     assert (found.text, found.position) == ("20", "top right")
 
 
 def test_no_label_of_a_load_covers_a_rated_value_or_its_label() -> None:
-    axis = AxisView("x", "linear", (), (), 0.0, 400.0)
     series = Series("s", (350.0,), (200.0,), labels=("20",))
     reference = Rated(210.0, "reference")
-    [[found]] = placed_in(axis, series, rated=(reference,))
+    [[found]] = placed_in(AXIS, series, rated=(reference,))
     assert (found.text, found.position) == ("20", "bottom center")
 
 
@@ -135,22 +130,20 @@ def test_labels_avoid_the_knee_and_the_baseline() -> None:
 
 
 def test_a_label_covers_nothing_at_any_width_of_the_page() -> None:
-    axis = AxisView("x", "linear", (), (), 0.0, 400.0)
     series = Series("s", (200.0,), (200.0,), labels=("12 requests",))
     chart = Line("l", "t", "c", RATE, Axis("Latency", "s"), (series,), markers=(Marker(260.0, "knee"),))
     for sizes, position in (([(400.0, 400.0)], "top center"), ([(400.0, 400.0), (200.0, 400.0)], "top left")):
-        [[found]] = placed(chart, [series], axis, axis, sizes)
+        [[found]] = placed(chart, [series], AXIS, AXIS, sizes)
         assert (found.text, found.position) == ("12 requests", position)
 
 
 def test_labels_of_series_that_coincide_are_shown_once() -> None:
-    axis = AxisView("x", "linear", (), (), 0.0, 400.0)
     near, far = (Series("s", (x, x + 200.0), (200.0, 200.0), labels=("1", "2")) for x in (100.0, 105.0))
-    first, second = placed_in(axis, near, far)
+    first, second = placed_in(AXIS, near, far)
     assert [item.text for item in first] == ["1", "2"]
     assert [item.text for item in second] == ["", ""]
     apart = replace(far, y=(300.0, 300.0))
-    assert [item.text for item in placed_in(axis, near, apart)[1]] == ["1", "2"]
+    assert [item.text for item in placed_in(AXIS, near, apart)[1]] == ["1", "2"]
 
 
 def test_a_line_that_others_conceal_is_wider_than_they_are() -> None:
@@ -165,16 +158,15 @@ def test_a_line_that_others_conceal_is_wider_than_they_are() -> None:
 
 
 def test_curves_with_other_x_values_are_compared_between_their_marks() -> None:
-    axis = AxisView("x", "linear", (), (), 0.0, 400.0)
     one = Series("a", (0.0, 200.0, 400.0), (0.0, 200.0, 400.0))
     two = Series("b", (0.0, 100.0, 300.0, 400.0), (1.0, 101.0, 301.0, 401.0))
     steep = Series("c", (0.0, 100.0, 300.0, 400.0), (1.0, 201.0, 301.0, 401.0))
     back = Series("d", (0.0, 200.0, 100.0), (0.0, 200.0, 100.0))
     size = (400.0, 400.0)
-    assert concealing([one, two], RATE, axis, axis, size) == [1, 0]
-    assert concealing([one, steep], RATE, axis, axis, size) == [0, 0]
-    assert concealing([one, back], RATE, axis, axis, size) == [0, 0], "a curve over load that turns back"
-    assert concealing([back, Series("e", (), ())], RATE, axis, axis, size) == [0, 0]
+    assert concealing([one, two], RATE, AXIS, AXIS, size) == [1, 0]
+    assert concealing([one, steep], RATE, AXIS, AXIS, size) == [0, 0]
+    assert concealing([one, back], RATE, AXIS, AXIS, size) == [0, 0], "a curve over load that turns back"
+    assert concealing([back, Series("e", (), ())], RATE, AXIS, AXIS, size) == [0, 0]
 
 
 @pytest.mark.parametrize(
@@ -184,8 +176,7 @@ def test_curves_with_other_x_values_are_compared_between_their_marks() -> None:
 )  # fmt: skip
 def test_a_label_does_not_leave_the_figure(x: float, y: float, position: str) -> None:
     """The titles of panels are above the figure."""
-    axis = AxisView("x", "linear", (), (), 0.0, 400.0)
-    [[found]] = placed_in(axis, Series("s", (x,), (y,), labels=("a",)))
+    [[found]] = placed_in(AXIS, Series("s", (x,), (y,), labels=("a",)))
     assert found == Placed("a", position)
 
 
@@ -218,10 +209,9 @@ def test_labels_on_an_axis_of_categories_do_not_overlap_or_leave_the_figure() ->
 
 
 def test_there_is_no_line_across_a_missing_value() -> None:
-    axis = AxisView("x", "linear", (), (), 0.0, 400.0)
     series = Series("s", (100.0, 200.0, 300.0, 400.0), (100.0, None, 200.0, 300.0))
     chart = Line("l", "t", "c", Axis("Rate", "B/s"), Axis("Latency", "s"), (series,))
-    assert data_lines(chart, [series], axis, axis, (400.0, 400.0)) == [((300.0, 200.0), (400.0, 100.0))]
+    assert data_lines(chart, [series], AXIS, AXIS, (400.0, 400.0)) == [((300.0, 200.0), (400.0, 100.0))]
 
 
 def test_no_line_crosses_a_label_in_a_panel() -> None:

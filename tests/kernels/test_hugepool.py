@@ -12,14 +12,14 @@ import os
 import re
 import signal
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.awaiting import until
 from tests.kernels.building import Builds, Ran, compile_sources, run
 
 pytestmark = [
@@ -36,15 +36,6 @@ ENDLESS = ("--batches", "1024", "--time-cap-ms", "60000", "--patience-ms", "0")
 
 def pool() -> int:
     return int(POOL.read_text())
-
-
-def eventually(holds: Callable[[], bool]) -> bool:
-    until = time.monotonic() + 60
-    while not holds():
-        if time.monotonic() > until:
-            return False
-        time.sleep(0.02)
-    return True
 
 
 def lacking() -> int:
@@ -88,7 +79,7 @@ def test_what_the_pool_lacks_is_added_told_and_put_back(chase: Path) -> None:
     assert ran.meta["huge_bytes"] == ran.meta["arena_bytes"]
     assert ran.meta["pool_pages_added"] == 4 and ran.meta["pool_pages_before"] >= before
     assert ran.end["pool_restored"] is True
-    assert eventually(lambda: pool() == before)
+    until(lambda: pool() == before)
 
 
 def test_the_guardian_has_ended_with_the_kernel(chase: Path) -> None:
@@ -105,7 +96,7 @@ def test_pages_of_stream_are_put_back_before_its_last_line(built: Builds) -> Non
     assert ran.status == 0, ran.stderr
     assert ran.meta["pages"] == "2m" and ran.meta["pool_pages_added"] == 4
     assert ran.end["pool_restored"] is True
-    assert eventually(lambda: pool() == before)
+    until(lambda: pool() == before)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
@@ -115,7 +106,7 @@ def test_a_signal_puts_the_pool_back(number: signal.Signals, chase: Path) -> Non
         assert pool() >= before + 4
         process.send_signal(number)
         assert process.wait(timeout=60) == -number
-    assert eventually(lambda: pool() == before and not guardians(chase))
+    until(lambda: pool() == before and not guardians(chase))
 
 
 def test_the_host_stays_locked_until_the_pages_are_back(chase: Path, tmp_path: Path) -> None:
@@ -147,7 +138,7 @@ def test_a_kernel_ends_with_the_shell_that_started_it(chase: Path) -> None:
     with subprocess.Popen(["sh", "-c", line], stdout=subprocess.PIPE, text=True) as shell:
         assert shell.stdout is not None and '"pages":"2m"' in shell.stdout.readline()
         shell.kill()
-    assert eventually(lambda: pool() == before and not guardians(chase))
+    until(lambda: pool() == before and not guardians(chase))
 
 
 def test_a_failure_puts_the_pool_back(chase: Path) -> None:
@@ -155,7 +146,7 @@ def test_a_failure_puts_the_pool_back(chase: Path) -> None:
     with Path("/dev/full").open("w") as full:
         command = [str(chase), "--pages", "2m", "--sizes", str(lacking())]
         assert subprocess.run(command, stdout=full, stderr=subprocess.DEVNULL, check=False).returncode == 3
-    assert eventually(lambda: pool() == before and not guardians(chase))
+    until(lambda: pool() == before and not guardians(chase))
 
 
 def test_pages_that_others_add_meanwhile_stay(chase: Path) -> None:
@@ -164,7 +155,7 @@ def test_pages_that_others_add_meanwhile_stay(chase: Path) -> None:
         POOL.write_text(f"{pool() + 3}\n")
         process.send_signal(signal.SIGTERM)
     try:
-        assert eventually(lambda: pool() == before + 3)
+        until(lambda: pool() == before + 3)
     finally:
         POOL.write_text(f"{pool() - 3}\n")
 
@@ -175,9 +166,9 @@ def test_two_kernels_add_and_put_back_their_own(chase: Path) -> None:
         assert pool() >= before + 8
         first.kill()
         first.wait()
-        assert eventually(lambda: pool() == before + 4)
+        until(lambda: pool() == before + 4)
         assert second.poll() is None
-    assert eventually(lambda: pool() == before)
+    until(lambda: pool() == before)
 
 
 def test_pages_that_were_taken_out_while_in_use_are_not_left_behind(chase: Path) -> None:
@@ -190,7 +181,7 @@ def test_pages_that_were_taken_out_while_in_use_are_not_left_behind(chase: Path)
         assert pool() >= before + 4  # surplus
         with measuring(chase, "--sizes", str(lacking())):
             pass
-    assert eventually(lambda: pool() == before)
+    until(lambda: pool() == before)
 
 
 def test_no_other_maps_pages_between_their_count_and_their_use(chase: Path) -> None:
@@ -201,12 +192,13 @@ def test_no_other_maps_pages_between_their_count_and_their_use(chase: Path) -> N
         command = [str(chase), "--time-cap-ms", "5", "--pages", "2m", "--sizes", str(lacking() - 8 * MIB)]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         waits = re.compile(rf"-> FLOCK .* {process.pid} ")
-        waited = eventually(lambda: waits.search(Path("/proc/locks").read_text()) is not None)
-        POOL.write_text(f"{before}\n")
+        try:
+            until(lambda: waits.search(Path("/proc/locks").read_text()))
+        finally:
+            POOL.write_text(f"{before}\n")
     told, _ = process.communicate(timeout=60)
-    assert waited
     assert process.returncode == 0 and '"pages":"2m"' in told
-    assert eventually(lambda: pool() == before)
+    until(lambda: pool() == before)
 
 
 def test_threads_that_map_at_once_each_get_their_pages(tmp_path: Path) -> None:
@@ -214,7 +206,7 @@ def test_threads_that_map_at_once_each_get_their_pages(tmp_path: Path) -> None:
     program = compile_sources([Path(__file__).with_name("arenas.c")], tmp_path / "arenas")
     done = subprocess.run([str(program)], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", "")
-    assert eventually(lambda: pool() == before)
+    until(lambda: pool() == before)
 
 
 def test_a_range_of_less_than_a_page_leaves_the_pools_alone(chase: Path) -> None:
@@ -232,7 +224,7 @@ def test_an_eighth_of_the_free_memory_stays_free(chase: Path) -> None:
     assert ran.status == 3 and not ran.lines
     assert " 2m: the pool of 2097152 byte pages has " in ran.stderr
     assert "would leave less than an eighth of the " in ran.stderr and ran.stderr.count("\n") == 1
-    assert eventually(lambda: pool() == before)
+    until(lambda: pool() == before)
 
 
 def aside(chase: Path, tmp_path: Path, *arguments: str) -> Ran:
