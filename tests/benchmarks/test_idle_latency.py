@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from asct.benchmarks.idle_latency import BENCHMARK
-from asct.benchmarks.idle_latency.measure import FLAGS
+from asct.benchmarks.idle_latency import BENCHMARK, FLAGS
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import Cpu, HostFacts, Memory, NumaNode
 from asct.sdk.figure import Heatmap
