@@ -111,9 +111,9 @@ def lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def work_folders(base: str = "/var/tmp/asct") -> set[str]:
+def work_folders() -> set[str]:
     """Return what is in the work folder of this machine."""
-    folder = Path(base)
+    folder = Path("/var/tmp/asct")
     return {entry.name for entry in folder.iterdir()} if folder.is_dir() else set()
 
 
@@ -130,14 +130,14 @@ def hiding(*patterns: str) -> list[str]:
     return [*_own_mounts(), "sh", "-c", script, "sh", *sorted(targets), "--"]
 
 
-def with_small_disk(folder: Path, kept: Path, size: str = "1m") -> list[str]:
-    """Return a command prefix under which `folder` is a disk of this size. At the end, the content of the disk is
+def with_small_disk(folder: Path, kept: Path) -> list[str]:
+    """Return a command prefix under which `folder` is a disk of 1 MiB. At the end, the content of the disk is
     copied to `kept`."""
     script = (
-        'mount -t tmpfs -o "size=$1" tmpfs "$2" || exit 99; folder=$2 kept=$3; shift 3; "$@"; status=$?; '
+        'mount -t tmpfs -o size=1m tmpfs "$1" || exit 99; folder=$1 kept=$2; shift 2; "$@"; status=$?; '
         'cp -a "$folder" "$kept" || exit 98; exit "$status"'
     )
-    return [*_own_mounts(), "sh", "-c", script, "sh", size, str(folder), str(kept)]
+    return [*_own_mounts(), "sh", "-c", script, "sh", str(folder), str(kept)]
 
 
 def _own_mounts() -> list[str]:

@@ -91,14 +91,14 @@ def test_a_machine_without_slurm_is_told_so(monkeypatch: pytest.MonkeyPatch, tmp
     assert _code(caught.value) == "E350"
 
 
-def _fake(folder: Path, program: str, text: str) -> None:
-    (folder / program).write_text(f"#!/bin/sh\n{text}\n")
-    (folder / program).chmod(0o755)
+def _fake_sbatch(folder: Path, text: str) -> None:
+    (folder / "sbatch").write_text(f"#!/bin/sh\n{text}\n")
+    (folder / "sbatch").chmod(0o755)
 
 
 @pytest.mark.parametrize("answer", ["echo nonsense", "echo >&2 'sbatch: error: no such account'; exit 1", "exit 0"])
 def test_a_job_that_is_not_taken(answer: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    _fake(tmp_path, "sbatch", answer)
+    _fake_sbatch(tmp_path, answer)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     with pytest.raises(HostError) as caught:
         submit("lab", ["sbatch"])
@@ -106,7 +106,7 @@ def test_a_job_that_is_not_taken(answer: str, monkeypatch: pytest.MonkeyPatch, t
 
 
 def test_a_number_with_the_name_of_a_cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    _fake(tmp_path, "sbatch", f"cat >{shlex.quote(str(tmp_path / 'script'))}; echo '12;west'")
+    _fake_sbatch(tmp_path, f"cat >{shlex.quote(str(tmp_path / 'script'))}; echo '12;west'")
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     found = submit("lab", ["sbatch"])
     assert found.job == 12

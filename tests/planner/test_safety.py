@@ -115,9 +115,9 @@ def test_writing_to_a_device_needs_consent_on_that_host() -> None:
     assert len(resolved(TWO_HOSTS % "read").jobs) == 2
 
 
-def written_to(path: str, more: str = "") -> str:
+def written_to(path: str) -> str:
     return f"""
-benchmarks: [{{uses: disk, config: {{rw: write, filename: ['{path}']{more}}}}}]
+benchmarks: [{{uses: disk, config: {{rw: write, filename: ['{path}']}}}}]
 safety: {{destroys: [{{host: local, device: /dev/disk/by-id/nvme-X, serial: S1}}]}}
 """
 

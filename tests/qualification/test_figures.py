@@ -144,13 +144,12 @@ def test_without_rounds_of_the_quantity_there_are_no_courses() -> None:
     assert list(figures_of(records)) == ["measurement-iops", "matrix-iops"]
 
 
-def two_drives(metric: str = "iops") -> list[Record]:
-    """Return the same records twice, as points of two drives, the second of which reaches half of the values."""
+def two_drives() -> list[Record]:
+    """Return the same records twice, as points of two drives, the second of which reaches half of the IOPS."""
     first, second = ({"file_names": f"/dev/{name}"} for name in ("fast", "slow"))
-    factor = {metric: 0.5}
     return [
         one.model_copy(update={"point": point, "point_id": name, "value": one.value * share.get(one.metric, 1.0)})
-        for point, name, share in ((first, "1", {}), (second, "2", factor))
+        for point, name, share in ((first, "1", {}), (second, "2", {"iops": 0.5}))
         for one in qualified()
     ]
 

@@ -197,9 +197,9 @@ def test_other_clocks_are_no_other_state(after: list[float], slowdown: float, ex
     assert moved([60.0, 60, 61, 61] * 8, after, slowdown) is expected
 
 
-def variation(between: float, within: float = 0.0, *, samples: float = 63.0, middle: float = 100.0) -> Variation:
+def variation(between: float, within: float = 0.0, *, middle: float = 100.0) -> Variation:
     """Return the variation of six visits, given standard deviations."""
-    return Variation(middle, 6, samples, between**2, within**2)
+    return Variation(middle, 6, 63.0, between**2, within**2)
 
 
 def test_the_pilot_fixes_the_number_of_visits() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from asct.facts.snapshot import CommandOutput, Snapshot
-from tests.facts.cmn.maps import Places, drawn, server
+from tests.facts.cmn.maps import drawn, server
 
 FORMATS = {
     "bynodeid": "config:31",
@@ -42,11 +42,10 @@ def pmu(instance: int = 0, identifier: str = "43403", **changed: str | None) -> 
     return {f"{at}/{name}": text for name, text in files.items() if text is not None}
 
 
-def mesh_map(places: Places | None = None, width: int = 4, height: int = 4, instance: int = 0) -> dict[str, str]:
+def mesh_map(width: int = 4, height: int = 4, instance: int = 0) -> dict[str, str]:
     """Return the file that contains the driver's map."""
     name = f"map_{instance}" if instance else "map"
-    text = drawn(width, height, server(width, height) if places is None else places)
-    return {f"/sys/kernel/debug/arm-cmn/{name}": text.rstrip()}
+    return {f"/sys/kernel/debug/arm-cmn/{name}": drawn(width, height, server(width, height)).rstrip()}
 
 
 def machine(*files: Mapping[str, str], cpus: int = 8, commands: Mapping[str, CommandOutput] | None = None) -> Snapshot:

@@ -23,8 +23,8 @@ LINES = 150_000
 NS = 10_000_000
 
 
-def mesh_of(width: int = 4, height: int = 4, instance: int = 0, **changed: object) -> Mesh:
-    mesh = mesh_of_map(drawn(width, height, server(width, height)), instance)
+def mesh_of(width: int = 4, height: int = 4, **changed: object) -> Mesh:
+    mesh = mesh_of_map(drawn(width, height, server(width, height)), 0)
     assert mesh is not None
     return mesh.model_copy(update=changed)
 
