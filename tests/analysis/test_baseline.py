@@ -211,20 +211,20 @@ def test_runs_before_an_acceptance_do_not_count_even_if_the_baseline_is_newer(tm
     assert spread(baseline, "one_way") == (1e-7, 2e-7, 3e-7)
 
 
-def test_only_acceptances_between_the_baseline_and_the_judged_run_are_read(tmp_path: Path) -> None:
-    gone, old, now, later = (run(tmp_path, second, second * 1e-7) for second in (1, 2, 3, 4))
-    for stored in (gone, later):
-        accept(tmp_path / "gate", acceptance(stored.layout.root.name, "*.latency", "a new compiler"))
-    shutil.rmtree(gone.layout.root)
-    assert value(found(old.layout.root.name, now)) == 2e-7
-
-
-def test_an_acceptance_that_another_replaces_is_not_read(tmp_path: Path) -> None:
-    old, gone, newer, now = (run(tmp_path, second, second * 1e-7) for second in (1, 2, 3, 4))
-    for stored in (gone, newer):
-        accept(tmp_path / "gate", acceptance(stored.layout.root.name, "*.latency", "a new compiler"))
-    shutil.rmtree(gone.layout.root)
-    assert value(found(old.layout.root.name, now)) == 3e-7
+@pytest.mark.parametrize(
+    ("order", "expected"),
+    [(("gone", "old", "now", "later"), 2e-7), (("old", "gone", "later", "now"), 3e-7)],
+    ids=["outside", "replaced"],
+)
+def test_an_acceptance_outside_the_compared_runs_or_replaced_by_another_is_not_read(
+    tmp_path: Path, order: tuple[str, ...], expected: float
+) -> None:
+    """The runs that are compared are `old` and `now`."""
+    runs = {name: run(tmp_path, second, second * 1e-7) for second, name in enumerate(order, 1)}
+    for name in ("gone", "later"):
+        accept(tmp_path / "gate", acceptance(runs[name].layout.root.name, "*.latency", "a new compiler"))
+    shutil.rmtree(runs["gone"].layout.root)
+    assert value(found(runs["old"].layout.root.name, runs["now"])) == expected
 
 
 def test_the_last_line_that_covers_a_metric_counts(tmp_path: Path) -> None:

@@ -136,10 +136,7 @@ def test_a_device_that_is_not_there_is_never_made(tmp_path: Path, path: str) -> 
 
 
 def test_without_its_checks_nothing_is_written(tmp_path: Path) -> None:
-    def unbuilt(*_: object) -> plant.FakeBuilt:
-        raise plant.NotMeasured(plant.Diagnostic("E401", "no compiler", hint="install gcc"))
-
-    ports = plant.collaborators(catalog=plant.Shelf((Writer(),)), provide=unbuilt)
+    ports = plant.collaborators(catalog=plant.Shelf((Writer(),)))
     plan = plant.plan(writing(), workdir=tmp_path / "work")._replace(safety=consented())
     done = plant.run(tmp_path / "results", plan, ports)
     assert (done.code, done.stored.run.counts) == (3, {"skipped": 1})

@@ -65,26 +65,27 @@ LOG = """= a before
 """
 
 
-def test_the_log_tells_both_ends_of_each_task() -> None:
-    log = ReadingLog()
-    log.take(LOG.encode())
+@pytest.fixture
+def log() -> ReadingLog:
+    found = ReadingLog()
+    found.take(LOG.encode())
+    return found
+
+
+def test_the_log_tells_both_ends_of_each_task(log: ReadingLog) -> None:
     assert all(map(log.has, "abcdef")) and not log.has("g")
     assert log.of("a") == HostReadings("/proc/uptime:1.00 1.00", "/proc/uptime:2.00 1.50", 62_760_000_000)
     assert log.of("b") == HostReadings("/proc/uptime:2.00 1.50", "/proc/uptime:3.00 1.50", 15_000_000)
     assert log.of("g") == HostReadings() and log.offset == len(LOG)
 
 
-def test_brief_tasks_have_what_was_read_last_before_them() -> None:
-    log = ReadingLog()
-    log.take(LOG.encode())
+def test_brief_tasks_have_what_was_read_last_before_them(log: ReadingLog) -> None:
     assert log.of("c") == HostReadings("/proc/uptime:3.00 1.50", brief=True)
     assert log.of("d") == log.of("e") == HostReadings("/proc/uptime:4.00 1.50", brief=True)
 
 
-def test_the_time_of_brief_tasks_counts_in_the_window_they_share() -> None:
+def test_the_time_of_brief_tasks_counts_in_the_window_they_share(log: ReadingLog) -> None:
     """Otherwise, the window from before d to after f would attribute the time of d and e to other programs."""
-    log = ReadingLog()
-    log.take(LOG.encode())
     assert log.of("f") == HostReadings("/proc/uptime:4.00 1.50", "/proc/uptime:5.00 1.50", (202 + 10 + 11) * 1_000_000)
 
 

@@ -126,33 +126,32 @@ def test_cross_compiled_for_aarch64(local: Host, facts: HostFacts, kernels: Path
     assert local.execute(["qemu-aarch64", built.path]).stdout == "aarch64 42\n"
 
 
-def test_a_compiler_that_fails_there_is_replaced_by_one_here(
-    local: Host, facts: HostFacts, kernels: Path, tmp_path: Path
-) -> None:
-    """An example is a host without the static C library."""
+@pytest.fixture
+def no_library(tmp_path: Path) -> Path:
+    """Return the compiler of a host without the static C library."""
     fake = tmp_path / "gcc"
     fake.write_text(
         '#!/bin/sh\n[ "$1" = --version ] && { echo "gcc (Fake) 1.0"; exit 0; }\n'
         'echo "/usr/bin/ld: cannot find -lc: No such file or directory" >&2\nexit 1\n'
     )
     fake.chmod(0o755)
-    built = provide(local, "tiny", with_compiler(facts, str(fake)), tmp_path / "build", kernels)
+    return fake
+
+
+def test_a_compiler_that_fails_there_is_replaced_by_one_here(
+    local: Host, facts: HostFacts, no_library: Path, kernels: Path, tmp_path: Path
+) -> None:
+    built = provide(local, "tiny", with_compiler(facts, str(no_library)), tmp_path / "build", kernels)
     assert built.where == "here"
     assert "cannot find -lc" in built.log.read_text()
 
 
 def test_no_static_library_and_no_compiler_here(
-    local: Host, facts: HostFacts, kernels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    local: Host, facts: HostFacts, no_library: Path, kernels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fake = tmp_path / "gcc"
-    fake.write_text(
-        '#!/bin/sh\n[ "$1" = --version ] && { echo "gcc (Fake) 1.0"; exit 0; }\n'
-        'echo "/usr/bin/ld: cannot find -lc: No such file or directory" >&2\nexit 1\n'
-    )
-    fake.chmod(0o755)
     monkeypatch.setattr(compilers, "here", lambda arch: None)
     with pytest.raises(NotMeasured) as error:
-        provide(local, "tiny", with_compiler(facts, str(fake)), tmp_path / "build", kernels)
+        provide(local, "tiny", with_compiler(facts, str(no_library)), tmp_path / "build", kernels)
     code, message, hint = finding(error)
     assert code == "E406"
     assert "tiny" in message
