@@ -10,7 +10,7 @@ from rich.text import Text
 
 from asct.analysis.machine.rows import decimal_size
 from asct.cli.text import wrapped
-from asct.doctor import Disk, HostReport
+from asct.doctor.model import Disk, HostReport
 from asct.sdk.disturbance import Disturbance, Unseen
 from asct.values.grouping import grouped
 from asct.values.text import counted

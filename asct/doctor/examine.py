@@ -21,7 +21,7 @@ from asct.engine.points import bind_points, cautions, waits_for_results
 from asct.engine.preflight import check, find_tools, measured_scope
 from asct.engine.services import Services
 from asct.errors import ConnectError, HostError, HostLocked, HostLost, NotMeasured
-from asct.facts import describe
+from asct.facts.describe import describe
 from asct.hosts.base import Host, SessionSpec
 from asct.plan.model import Destroys, HostSpec
 from asct.planner.model import Job

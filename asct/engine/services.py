@@ -46,10 +46,10 @@ class Services:
 
 def default_services() -> Services:
     """Return the services of the installed asct. Their modules are imported here because they load slowly."""
-    from asct.facts import collect, session_script
+    from asct.facts.reading import collect, session_script
     from asct.hosts.factory import make_host
     from asct.registry import installed
-    from asct.toolchain import provide
+    from asct.toolchain.provide import provide
 
     return Services(installed(), lambda spec, folder: make_host(spec, folder=folder), collect, provide, session_script)
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asct.diagnostics.model import Diagnostic, Span
-from asct.doctor import examine
 from asct.doctor.disks import disks_of
+from asct.doctor.examine import examine
 from asct.engine.guard import CHECKS, GuardReport
 from asct.engine.services import Services
 from asct.errors import AsctError, ConnectError, HostLocked, NotMeasured

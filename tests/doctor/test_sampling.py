@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from asct.diagnostics.model import Diagnostic
-from asct.doctor import examine
-from asct.doctor.examine import read_activity
+from asct.doctor.examine import examine, read_activity
 from asct.errors import HostError, HostLost
 from asct.hosts.base import CommandResult
 from asct.hosts.factory import make_host

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from asct.facts import collect
+from asct.facts.reading import collect
 from asct.sdk.benchmark import Context
 from asct.sdk.guard import Target, guarded, handle_path
 from asct.sdk.step import Step, Tool
 from asct.store.documents import load
 from asct.store.model import Audit
-from asct.toolchain import provide
+from asct.toolchain.provide import provide
 from tests.disks.loop import loop_device, throttle
 from tests.engine import plant
 from tests.engine.guarding import Writer, WriterParams, consented

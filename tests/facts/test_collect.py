@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from asct.facts import collect
 from asct.facts.files_snapshot import load
-from asct.facts.reading import facts_of
+from asct.facts.reading import collect, facts_of
 from asct.hosts.factory import open_host
 from asct.plan.model import HostSpec
 from tests.facts.test_parsers import WHEN

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from asct.errors import HostError, HostLocked, HostLost, HostTimeout
-from asct.facts import collect, session_script
+from asct.facts.reading import collect, session_script
 from asct.hosts.base import Host, Process, SessionSpec, Task
 from asct.hosts.factory import make_host
 from tests.awaiting import PATIENCE_S, until

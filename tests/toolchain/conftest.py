@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from asct.facts import collect
+from asct.facts.reading import collect
 from asct.hosts.base import Host, SessionSpec
 from asct.hosts.factory import make_host
 from asct.plan.model import HostSpec

@@ -13,12 +13,13 @@ import pytest
 
 from asct import resources
 from asct.errors import NotMeasured
-from asct.facts import collect
+from asct.facts.reading import collect
 from asct.hosts.base import Host, SessionSpec
 from asct.hosts.factory import make_host
 from asct.sdk.facts import HostFacts
-from asct.toolchain import BuiltKernel, compilers, provide
+from asct.toolchain import compilers
 from asct.toolchain.hostcache import install
+from asct.toolchain.provide import BuiltKernel, provide
 from tests.sshd import Sshd
 from tests.toolchain.conftest import with_compiler, without_compiler
 

@@ -12,8 +12,9 @@ import pytest
 from asct.hosts.base import SessionSpec
 from asct.plan.model import HostSpec
 from asct.sdk.facts import HostFacts
-from asct.toolchain import BuiltKernel, hostcache, provide
+from asct.toolchain import hostcache
 from asct.toolchain.hostcache import build_lock
+from asct.toolchain.provide import BuiltKernel, provide
 from tests.apart import apart
 from tests.toolchain.conftest import without_compiler
 

@@ -15,7 +15,7 @@ from asct.engine.options import FORKS
 
 if TYPE_CHECKING:
     from asct.cli.console import Console
-    from asct.doctor import HostReport
+    from asct.doctor.model import HostReport
     from asct.plan.model import HostSpec
     from asct.planner.model import ResolvedPlan
 
@@ -96,7 +96,7 @@ def _check_usage(options: GlobalOptions, fix_script: bool, output_dir: str | Non
 
 def _examine(specs: Sequence[HostSpec], resolved: ResolvedPlan | None, folder: Path) -> list[HostReport]:
     """Check the hosts in parallel. Relative paths in a plan are resolved against `folder`."""
-    from asct.doctor import examine
+    from asct.doctor.examine import examine
     from asct.engine.services import default_services
 
     services = default_services()

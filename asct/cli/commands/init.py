@@ -55,7 +55,7 @@ def _plan_name(file: str, spec: HostSpec) -> str:
 
 
 def _facts(spec: HostSpec) -> HostFacts:
-    from asct.facts import collect
+    from asct.facts.reading import collect
     from asct.hosts.factory import open_host
 
     host = open_host(spec)
@@ -73,7 +73,7 @@ def plan_for(spec: HostSpec, facts: HostFacts, name: str) -> str:
     from jinja2 import StrictUndefined, Template
 
     from asct.cli.targets import as_plan
-    from asct.facts import describe
+    from asct.facts.describe import describe
     from asct.resources import folder
     from asct.values.size import format_size
 
