@@ -10,11 +10,9 @@ from typing import Final
 
 from asct.disturbances import cpus, load, memory, storage, tools
 from asct.disturbances.build import DisturbanceRule, MeasuredScope, RuleInput
-from asct.disturbances.sample import ActivitySample, sample_of
+from asct.disturbances.sample import ActivitySample
 from asct.sdk.disturbance import CERTAINTIES, Disturbance, Disturbances, Unseen
 from asct.sdk.facts import HostFacts
-
-__all__ = ["RULES", "ActivitySample", "MeasuredScope", "assess", "sample_of"]
 
 RULES: Final = tuple(
     rule

@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from asct.diagnostics.model import Diagnostic
-from asct.disturbances import ActivitySample, MeasuredScope, assess, sample_of
-from asct.disturbances.sample import SCRIPT
+from asct.disturbances import assess
+from asct.disturbances.build import MeasuredScope
+from asct.disturbances.sample import SCRIPT, ActivitySample, sample_of
 from asct.doctor.disks import consents, scan
 from asct.doctor.model import HostReport, Status
 from asct.engine.host import owner_of

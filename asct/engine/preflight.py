@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from typing import Final, Literal, get_args
 
 from asct.diagnostics.model import Diagnostic
-from asct.disturbances import MeasuredScope
+from asct.disturbances.build import MeasuredScope
 from asct.disturbances.tools import PACKAGES
 from asct.errors import HostError, HostLost
 from asct.hosts.base import Host

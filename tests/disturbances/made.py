@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from asct.disturbances import ActivitySample
+from asct.disturbances.sample import ActivitySample
 from asct.sdk.facts import (
     BlockDevice,
     Cpu,

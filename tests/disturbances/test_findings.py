@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asct.disturbances import RULES, ActivitySample, MeasuredScope, assess
-from asct.disturbances.build import descriptions
+from asct.disturbances import RULES, assess
+from asct.disturbances.build import MeasuredScope, descriptions
 from asct.disturbances.cpus import mask
-from asct.disturbances.sample import BusyProcess
+from asct.disturbances.sample import ActivitySample, BusyProcess
 from asct.registry import installed
 from asct.sdk.disturbance import CERTAINTIES, Disturbance, Disturbances, subjects
 from asct.sdk.facts import BlockDevice, CoreKind, HostFacts, HugePages, IdleState, Load, Perf, Thermal

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asct.disturbances import sample_of
-from asct.disturbances.sample import SCRIPT, BusyProcess
+from asct.disturbances.sample import SCRIPT, BusyProcess, sample_of
 
 FIRST = """\
 look 1

@@ -18,8 +18,8 @@ from tests.awaiting import until
 from tests.disks.loop import Loop, loop_device
 from tests.e2e.running import PACE, apply, asct, environment, latest, lines
 from tests.e2e.test_ssh import hosts, leftovers, running_from
-from tests.sshd import Sshd
-from tests.sudo import ACCOUNT, as_root, grant, of_root, sudoers
+from tests.sshd import ACCOUNT, Sshd
+from tests.sudo import as_root, grant, of_root, sudoers
 
 pytestmark = [pytest.mark.e2e, pytest.mark.ssh, pytest.mark.fio, pytest.mark.kernels, as_root]
 

@@ -16,7 +16,8 @@ import pytest
 from tests.awaiting import until
 from tests.kernels.building import Builds
 from tests.kernels.test_hugepool import ENDLESS, lacking, pool
-from tests.sudo import ACCOUNT, as_root, grant, of_root, sudoers
+from tests.sshd import ACCOUNT
+from tests.sudo import as_root, grant, of_root, sudoers
 
 pytestmark = [pytest.mark.kernels, as_root]
 

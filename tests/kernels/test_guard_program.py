@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from asct.instruments.guard_output import GuardOutput
-from asct.sdk.guard import Target
+from asct.sdk.guard import StopRule, Target
 from tests.awaiting import until
 from tests.disks.loop import loop_device, throttle
-from tests.kernels.guarding import Guard, StopRule, owned
+from tests.kernels.guarding import Guard, owned
 
 pytestmark = pytest.mark.kernels
 
