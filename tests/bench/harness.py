@@ -59,10 +59,11 @@ def check() -> None:
 
 
 def _noop_run(plan: str) -> Callable[[], Cost]:
-    return lambda: _applied(plan, scratch())
+    return lambda: applied(plan, scratch())
 
 
-def _applied(plan: str, folder: Path) -> Cost:
+def applied(plan: str, folder: Path) -> Cost:
+    """Measure `asct apply` on a plan in a folder, which then contains the results."""
     (folder / "plan.yaml").write_text(plan)
     return command(asct("apply", str(folder / "plan.yaml"), "--results", str(folder / "results"), "-q"))
 
@@ -129,7 +130,7 @@ def noop_ssh() -> None:
 def large_run() -> None:
     """Measure rendering, showing and verifying a run of 10,000 points, and comparing two of them."""
     folder = scratch()
-    _applied(_noop_plan(10_000), folder)
+    applied(_noop_plan(10_000), folder)
     (run,) = (folder / "results").glob("*/2*")
     base = run.with_name("20200101T000000Z-abcdef")
     shutil.copytree(run, base, ignore=shutil.ignore_patterns("jobs"))

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.bench.harness import asct, scratch
-from tests.bench.measure import command, least_and_middle, show
+from tests.bench.harness import applied, scratch
+from tests.bench.measure import least_and_middle, show
 
 RUNS = 10
 
@@ -22,8 +22,7 @@ def sweeps() -> None:
     cycles: dict[str, list[float]] = {}
     for _ in range(RUNS):
         folder = scratch()
-        (folder / "plan.yaml").write_text("plan: 1\nname: sweep\nbenchmarks: [latency-sweep]\n")
-        command(asct("apply", str(folder / "plan.yaml"), "--results", str(folder / "results"), "-q"))
+        applied("plan: 1\nname: sweep\nbenchmarks: [latency-sweep]\n", folder)
         for record in _records(folder / "results" / "sweep" / "latest"):
             level = record["coords"].get("level")
             if level and record["metric"] == "latency":

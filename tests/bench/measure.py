@@ -48,6 +48,13 @@ def rounds(number: int, *subjects: Callable[[], Cost]) -> list[list[Cost]]:
     return costs
 
 
+def timed(act: Callable[[], object]) -> float:
+    """Return the wall time of a call in seconds."""
+    started = time.perf_counter()
+    act()
+    return time.perf_counter() - started
+
+
 def least_and_middle(values: Sequence[float]) -> tuple[float, float]:
     """Return the minimum and the median."""
     return min(values), statistics.median(values)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import statistics
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,8 +13,8 @@ from asct.facts.reading import probe
 from asct.hosts.base import Host, SessionSpec
 from asct.hosts.factory import make_host
 from asct.plan.model import HostSpec
-from tests.bench.harness import asct, scratch
-from tests.bench.measure import Cost, command
+from tests.bench.harness import applied, asct, scratch
+from tests.bench.measure import Cost, command, timed
 from tests.bench.table import Goal, cpus, note, row
 from tests.fleet import fleet
 
@@ -53,7 +52,7 @@ def warm_command() -> None:
     """Measure a short command over an open connection, and a task of a session."""
     with _connected() as host:
         host.execute(["true"])
-        times = [_timed(lambda: host.execute(["true"])) * 1e3 for _ in range(COMMANDS)]
+        times = [timed(lambda: host.execute(["true"])) * 1e3 for _ in range(COMMANDS)]
     row("a warm command", "ms", *_middle_and_best(times), goal=_below(times, 6, "ms"))
     note(_load())
 
@@ -66,9 +65,9 @@ def facts_of_a_host() -> None:
         first, again, connected = [], [], []
         for _ in range(FACTS):
             make_host(spec).probe('rm -f -- "${XDG_CACHE_HOME:-$HOME/.cache}"/asct/facts-*', [])
-            first.append(_timed(lambda: probe(make_host(spec), spec.workdir)) * 1e3)
-            again.append(_timed(lambda: probe(make_host(spec), spec.workdir)) * 1e3)
-            connected.append(_timed(lambda: make_host(spec).probe("", [])) * 1e3)
+            first.append(timed(lambda: probe(make_host(spec), spec.workdir)) * 1e3)
+            again.append(timed(lambda: probe(make_host(spec), spec.workdir)) * 1e3)
+            connected.append(timed(lambda: make_host(spec).probe("", [])) * 1e3)
     row("facts of a host, first time", "ms", *_middle_and_best(first))
     row("facts of a host", "ms", *_middle_and_best(again), goal=_below(again, 150, "ms"))
     row("a connection that does nothing", "ms", *_middle_and_best(connected))
@@ -106,10 +105,8 @@ def _plan(hosts: object, benchmarks: str = "  - noop\n") -> str:
 def _applied(plan: str) -> tuple[Cost, float]:
     """Return the cost of asct, and the processor time that everything else on this machine used in the meantime,
     including the servers and the detached runners, which are not child processes of the tests."""
-    folder = scratch()
-    (folder / "plan.yaml").write_text(plan)
     before = _busy_s()
-    cost = command(asct("apply", str(folder / "plan.yaml"), "--results", str(folder / "results"), "-q"))
+    cost = applied(plan, scratch())
     return cost, _busy_s() - before - cost.cpu_s
 
 
@@ -146,12 +143,6 @@ def _connected() -> Iterator[Host]:
             yield host
         finally:
             host.close()
-
-
-def _timed(act: Callable[[], object]) -> float:
-    started = time.perf_counter()
-    act()
-    return time.perf_counter() - started
 
 
 def _middle_and_best(values: list[float]) -> tuple[float, float]:

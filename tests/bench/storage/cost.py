@@ -15,6 +15,7 @@ from typing import Any
 
 from asct.sdk.guard import FIRST_HANDLE
 from tests.bench.harness import scratch
+from tests.bench.measure import timed
 from tests.bench.storage.subjects import applied, by_hand, limited, show
 from tests.bench.table import note
 from tests.fleet import fleet
@@ -42,7 +43,7 @@ def point() -> None:
             "rw": "randread", "bs": "4096", "iodepth": "8", "direct": "1", "ioengine": "libaio", "runtime": "1",
             "time_based": "1",
         }  # fmt: skip
-        hand = [_timed(lambda: by_hand(loop.path, **options)) for _ in range(POINTS)]
+        hand = [timed(lambda: by_hand(loop.path, **options)) for _ in range(POINTS)]
     programs = [_program_s(path) for path in run.glob("jobs/local/bench/*/r1/stdout")]
     cost = (_span_s(run) - sum(programs)) / len(programs) * 1000
     show(f"harness cost of a point, {len(programs)} points", "under 150 ms", f"{cost:.0f} ms", cost < 150)
@@ -64,12 +65,6 @@ def _program_s(stdout: Path) -> float:
     return float(end["ended_ns"] - end["started_ns"]) / 1e9
 
 
-def _timed(act: Callable[[], object]) -> float:
-    started = time.perf_counter()
-    act()
-    return time.perf_counter() - started
-
-
 def matrix() -> None:
     """Measure 64 points of 1 s, including the start, the creation of the file and the report, on this machine and over
     ssh to it. Compare each with the same fio jobs in a shell script."""
@@ -86,7 +81,7 @@ def _ratio(name: str, entry: Mapping[str, Any], hosts: Mapping[str, Any] | None)
     """Return the duration of a run relative to that of its fio jobs alone, which are run right after it."""
     started = time.perf_counter()
     run = applied(entry, hosts=hosts)
-    ours, alone = time.perf_counter() - started, _timed(lambda: _fio_alone(run))
+    ours, alone = time.perf_counter() - started, timed(lambda: _fio_alone(run))
     note(f"{name}: asct {ours:.1f} s, the script {alone:.1f} s, ratio {ours / alone:.3f}; {_parts(run)}")
     return ours / alone
 
