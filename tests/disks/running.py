@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -11,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.awaiting import until
-from tests.e2e.running import Ended, environment
+from tests.e2e.running import Ended, begin
 
 JOB = "job.fio"
 CGROUPS = Path("/sys/fs/cgroup")
@@ -21,7 +20,7 @@ CGROUPS = Path("/sys/fs/cgroup")
 class Applying:
     """A running command, whose output goes to files in `cwd`."""
 
-    process: subprocess.Popen[bytes]
+    process: subprocess.Popen[str]
     cwd: Path
 
     def below(self, name: str, word: str = "") -> list[int]:
@@ -49,10 +48,7 @@ def applying(plan: str, cwd: Path, env: Mapping[str, str] | None = None) -> Iter
     """Run `asct apply` for a plan, and stop it at the end, so that it cleans up even after a failed test."""
     (cwd / "plan.yaml").write_text(plan)
     with (cwd / "out").open("wb") as out, (cwd / "err").open("wb") as err:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "asct", "apply", "plan.yaml"],
-            cwd=cwd, env=environment(env), stdin=subprocess.DEVNULL, stdout=out, stderr=err,
-        )  # fmt: skip
+        process = begin(cwd, env=env, stdout=out, stderr=err)
     try:
         yield Applying(process, cwd)
     finally:

@@ -58,6 +58,15 @@ def asct(
     return Ended(done.returncode, done.stdout, done.stderr)
 
 
+def begin(
+    cwd: Path, *options: str, env: Mapping[str, str] | None = None, prefix: Sequence[str] = (), **streams: Any
+) -> subprocess.Popen[str]:
+    """Start applying plan.yaml in `cwd`. Streams that are not given are empty or discarded."""
+    command = [*prefix, sys.executable, "-m", "asct", "apply", "plan.yaml", *options]
+    given = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL) | streams
+    return subprocess.Popen(command, cwd=cwd, env=environment(env), text=True, **given)
+
+
 def require_measured(ended: Ended, run: Path) -> None:
     """Check that every repeat has values. They may be invalid, because concurrent tests disturb them."""
     counts = json.loads((run / "run.json").read_text())["counts"]

@@ -6,15 +6,13 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.awaiting import until
-from tests.e2e.running import asct, environment, latest, lines
+from tests.e2e.running import asct, begin, latest, lines
 
 pytestmark = [pytest.mark.e2e, pytest.mark.fio, pytest.mark.kernels]
 
@@ -54,17 +52,12 @@ def test_a_killed_test_goes_on_at_its_round(tmp_path: Path) -> None:
     target = tmp_path / "target"
     target.write_bytes(os.urandom(16 * MIB))
     (tmp_path / "plan.yaml").write_text(plan_for(target))
-    process = subprocess.Popen(
-        [sys.executable, "-m", "asct", "apply", "plan.yaml", "-q"],
-        cwd=tmp_path,
-        env=environment(),
-        stderr=subprocess.PIPE,
-    )
+    process = begin(tmp_path, "-q")
     try:
         until(lambda: sum("round" in note["name"] for note in noted(tmp_path)) >= 2 and using(target))
     finally:
         process.send_signal(signal.SIGKILL)
-        process.communicate()
+        process.wait()
     until(lambda: not using(target))  # nothing continues to write
     before = noted(tmp_path)
     ended = asct("apply", "plan.yaml", "--resume", cwd=tmp_path)

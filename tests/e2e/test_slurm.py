@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.awaiting import until
-from tests.e2e.running import apply, asct, environment, latest, lines
+from tests.e2e.running import apply, asct, begin, latest, lines
 from tests.e2e.test_baseline import check_second_measurement
 from tests.slurm import Slurm
 
@@ -26,9 +25,7 @@ HEAD = "plan: 1\nname: quick\n"
 def started(plan: str, cwd: Path) -> Iterator[subprocess.Popen[str]]:
     """Provide a running `asct apply`."""
     (cwd / "plan.yaml").write_text(plan)
-    argv = [sys.executable, "-m", "asct", "apply", "plan.yaml"]
-    pipes: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(argv, cwd=cwd, env=environment(), text=True, **pipes) as process:
+    with begin(cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         try:
             yield process
         finally:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import pytest
 import yaml
 
 from tests.awaiting import PATIENCE_S, until
-from tests.e2e.running import COMPILERS, PACE, apply, asct, environment, hiding, latest, lines
+from tests.e2e.running import COMPILERS, PACE, apply, asct, begin, hiding, latest, lines
 from tests.e2e.test_baseline import check_second_measurement
 from tests.sshd import Sshd, keygen
 
@@ -127,10 +126,7 @@ def test_an_interrupt_leaves_nothing_on_either_side(own_sshd: Sshd, tmp_path: Pa
         "  - {uses: storage-fio, id: long, config: {duration: 10m, filesize: 16M, numjobs: 1}}\n"
     )
     (tmp_path / "plan.yaml").write_text(plan + hosts(own_sshd))
-    process = subprocess.Popen(
-        [sys.executable, "-m", "asct", "apply", "plan.yaml"],
-        cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+    process = begin(tmp_path, stderr=subprocess.PIPE)
     until(lambda: any("fio" in text and "job.fio" in text for text in running_from(own_sshd)), "fio was not started")
     time.sleep(1)
     process.send_signal(number)

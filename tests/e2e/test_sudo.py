@@ -8,7 +8,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +15,7 @@ import pytest
 
 from tests.awaiting import until
 from tests.disks.loop import Loop, loop_device
-from tests.e2e.running import PACE, apply, asct, environment, latest, lines
+from tests.e2e.running import PACE, apply, asct, begin, latest, lines
 from tests.e2e.test_ssh import hosts, leftovers, running_from
 from tests.sshd import ACCOUNT, Sshd
 from tests.sudo import as_root, grant, of_root, sudoers
@@ -105,10 +104,7 @@ def test_without_sudo_in_the_plan_nothing_is_asked(sshd: Sshd, loop: Loop, tmp_p
 def test_an_interrupt_ends_what_root_runs(own_sshd: Sshd, loop: Loop, tmp_path: Path, number: int, code: int) -> None:
     (tmp_path / "plan.yaml").write_text(writing(loop, 120) + hosts(own_sshd, sudo=True))
     with sudoers(f"{ACCOUNT} ALL=(root) NOPASSWD: ALL"):
-        process = subprocess.Popen(
-            [sys.executable, "-m", "asct", "apply", "plan.yaml"],
-            cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
+        process = begin(tmp_path, stderr=subprocess.PIPE)
         until(lambda: any("job.fio" in text for text in of_root(str(own_sshd.folder))))
         process.send_signal(number)
         _, err = process.communicate(timeout=120)
@@ -122,10 +118,7 @@ def test_what_root_runs_ends_by_itself_when_asct_is_killed(own_sshd: Sshd, loop:
     plan = writing(loop, 4, ", repeats: 2") + hosts(own_sshd, sudo=True)
     (tmp_path / "plan.yaml").write_text(plan)
     with sudoers(f"{ACCOUNT} ALL=(root) NOPASSWD: ALL"):
-        process = subprocess.Popen(
-            [sys.executable, "-m", "asct", "apply", "plan.yaml"],
-            cwd=tmp_path, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+        process = begin(tmp_path)
         until(lambda: any("job.fio" in text for text in of_root(str(own_sshd.folder))))
         process.kill()
         process.wait(120)
@@ -145,10 +138,7 @@ def sessions(server: Sshd) -> list[int]:
 def test_a_lost_connection_neither_ends_nor_doubles_what_root_runs(own_sshd: Sshd, loop: Loop, tmp_path: Path) -> None:
     (tmp_path / "plan.yaml").write_text(writing(loop, 8) + hosts(own_sshd, sudo=True))
     with sudoers(f"{ACCOUNT} ALL=(root) NOPASSWD: ALL"):
-        process = subprocess.Popen(
-            [sys.executable, "-m", "asct", "apply", "plan.yaml"],
-            cwd=tmp_path, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
+        process = begin(tmp_path, stderr=subprocess.PIPE)
         until(lambda: any("job.fio" in text for text in of_root(str(own_sshd.folder))))
         for pid in sessions(own_sshd):
             os.kill(pid, signal.SIGKILL)

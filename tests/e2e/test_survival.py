@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -19,7 +18,7 @@ import yaml
 from asct.hosts.base import SessionSpec
 from asct.hosts.factory import make_host
 from tests.awaiting import until
-from tests.e2e.running import PACE, apply, asct, environment, latest, lines
+from tests.e2e.running import PACE, apply, asct, begin, latest, lines
 from tests.e2e.test_ssh import hosts, leftovers, running_from
 from tests.sshd import Sshd
 
@@ -46,10 +45,7 @@ def points_of(folder: Path, job: str, told: str) -> int:
 def killed_after(folder: Path, points: int, ready: Callable[[], bool] = lambda: True) -> None:
     """Start `apply`, and kill it while the next point is being measured after this number of points of `read`, as soon
     as `ready` is true."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "asct", "apply", "plan.yaml", "--no-progress"],
-        cwd=folder, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+    process = begin(folder, "--no-progress")
     until(
         lambda: (points_of(folder, "read", "point-started") > points and ready()) or process.poll() is not None,
         "it did not get so far",
@@ -171,10 +167,7 @@ IGNORING = ["sh", "-c", "trap '' HUP INT QUIT; exec \"$@\"", "sh"]
 def test_ctrl_c_ends_what_runs_on_this_machine_at_once(here: str, tmp_path: Path, started_by: list[str]) -> None:
     plan = PLAN.replace("duration: 2s", "duration: 60s")
     (tmp_path / "plan.yaml").write_text(plan + here)
-    process = subprocess.Popen(
-        [*started_by, sys.executable, "-m", "asct", "apply", "plan.yaml", "--no-progress"],
-        cwd=tmp_path, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+    process = begin(tmp_path, "--no-progress", prefix=started_by)
     until(lambda: bool(list(tmp_path.glob("work/run-*/.task"))) and points_of(tmp_path, "read", "point-started") > 0)
     process.send_signal(signal.SIGINT)
     assert process.wait(30) == 130
@@ -187,10 +180,7 @@ def test_a_closed_terminal_ends_a_run_unless_it_was_started_by_nohup(
     here: str, tmp_path: Path, started_by: list[str], code: int
 ) -> None:
     (tmp_path / "plan.yaml").write_text(PLAN + here)
-    process = subprocess.Popen(
-        [*started_by, sys.executable, "-m", "asct", "apply", "plan.yaml", "--no-progress"], cwd=tmp_path,
-        env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+    process = begin(tmp_path, "--no-progress", prefix=started_by)
     until(lambda: points_of(tmp_path, "read", "point-started") > 0)
     process.send_signal(signal.SIGHUP)
     assert process.wait(60) == code
@@ -198,7 +188,7 @@ def test_a_closed_terminal_ends_a_run_unless_it_was_started_by_nohup(
 
 
 @pytest.fixture
-def reading(tmp_path: Path) -> Iterator[Callable[[], subprocess.Popen[bytes]]]:
+def reading(tmp_path: Path) -> Iterator[Callable[[], subprocess.Popen[str]]]:
     """Start a run that does not finish reading the facts of this machine as long as the file `gate` exists."""
     place, reached, gate = tmp_path / "bin" / "awk", tmp_path / "reached", tmp_path / "gate"
     place.parent.mkdir()
@@ -207,12 +197,8 @@ def reading(tmp_path: Path) -> Iterator[Callable[[], subprocess.Popen[bytes]]]:
     place.write_text(f'#!/bin/sh\n{wait}\nexec {shutil.which("awk")} "$@"\n')
     place.chmod(0o755)
 
-    def start() -> subprocess.Popen[bytes]:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "asct", "apply", "plan.yaml", "--no-progress"], cwd=tmp_path,
-            env=environment({"PATH": f"{place.parent}:{os.environ['PATH']}"}),
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+    def start() -> subprocess.Popen[str]:
+        process = begin(tmp_path, "--no-progress", env={"PATH": f"{place.parent}:{os.environ['PATH']}"})
         until(lambda: reached.exists() or process.poll() is not None)
         assert process.poll() is None
         return process
@@ -222,7 +208,7 @@ def reading(tmp_path: Path) -> Iterator[Callable[[], subprocess.Popen[bytes]]]:
 
 
 def test_a_run_that_is_ended_while_facts_are_read_leaves_nothing(
-    here: str, tmp_path: Path, reading: Callable[[], subprocess.Popen[bytes]]
+    here: str, tmp_path: Path, reading: Callable[[], subprocess.Popen[str]]
 ) -> None:
     (tmp_path / "plan.yaml").write_text(PLAN + here)
     process = reading()
@@ -233,7 +219,7 @@ def test_a_run_that_is_ended_while_facts_are_read_leaves_nothing(
 
 
 def test_a_death_while_facts_are_read_loses_no_session(
-    here: str, tmp_path: Path, reading: Callable[[], subprocess.Popen[bytes]]
+    here: str, tmp_path: Path, reading: Callable[[], subprocess.Popen[str]]
 ) -> None:
     """The journal contains the session before the host is opened."""
     (tmp_path / "plan.yaml").write_text(PLAN + here)

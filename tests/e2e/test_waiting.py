@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 from asct.errors import HostLocked
@@ -11,7 +10,7 @@ from asct.hosts.base import Host, SessionSpec
 from asct.hosts.local import make
 from asct.plan.model import HostSpec
 from tests.awaiting import until
-from tests.e2e.running import environment
+from tests.e2e.running import begin
 
 PLAN = "plan: 1\nname: short\nbenchmarks: [noop]\n"
 
@@ -29,8 +28,7 @@ def test_a_run_says_that_it_waits_and_measures_when_the_host_is_free(tmp_path: P
     (tmp_path / "plan.yaml").write_text(PLAN)
     holder = make(HostSpec("local", workdir=str(tmp_path / "work")), tmp_path)
     until(lambda: locked(holder))
-    command = [sys.executable, "-m", "asct", "apply", "plan.yaml", "--wait", "1h"]
-    with subprocess.Popen(command, cwd=tmp_path, env=environment(), stderr=subprocess.PIPE, text=True) as process:
+    with begin(tmp_path, "--wait", "1h", stderr=subprocess.PIPE) as process:
         assert process.stderr is not None
         told = ""
         try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -14,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.awaiting import PATIENCE_S, until
-from tests.e2e.running import asct, environment
+from tests.e2e.running import asct, begin
 from tests.mistakes.cases import corpus, judge
 from tests.sshd import Sshd
 
@@ -52,10 +51,7 @@ def _held(plan: str, folder: Path) -> Iterator[None]:
         yield
         return
     (folder / "plan.yaml").write_text(plan)
-    other = subprocess.Popen(
-        [sys.executable, "-m", "asct", "apply", "plan.yaml"],
-        cwd=folder, env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+    other = begin(folder)
     try:
         until(lambda: _measuring(folder) or other.poll() is not None)
         assert other.poll() is None
