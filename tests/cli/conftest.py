@@ -2,31 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from asct.cli.app import run
-
-
-@dataclass(frozen=True)
-class Ended:
-    """How a command ended."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def document(self) -> dict[str, Any]:
-        """The only JSON document on stdout."""
-        found: dict[str, Any] = json.loads(self.out)
-        return found
-
+from tests.e2e.running import Ended
 
 Asct = Callable[..., Ended]
 

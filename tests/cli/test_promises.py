@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 import asct as asct_package
-from tests.cli.conftest import Asct, Ended
+from tests.cli.conftest import Asct
+from tests.e2e.running import Ended
 
 ROOT = Path(__file__).parents[2]
 MEASURED = re.compile("local  noop: 1 (ok|noisy)")

@@ -40,6 +40,12 @@ class Ended:
     out: str
     err: str
 
+    @property
+    def document(self) -> dict[str, Any]:
+        """The only JSON document on stdout."""
+        found: dict[str, Any] = json.loads(self.out)
+        return found
+
 
 def asct(
     *arguments: str, cwd: Path, env: Mapping[str, str] | None = None, prefix: Sequence[str] = (), timeout: float = 280

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from asct.instruments.guard_output import GuardOutput, read_guard_output
-from asct.sdk.guard import StopRule, Target, guarded, inspection
+from asct.sdk.guard import Target, guarded, inspection
 from asct.sdk.step import Output, Step, Tool
 from tests.disks.loop import Loop
 
@@ -87,6 +87,3 @@ class Guarded:
 def owned(loop: Loop, **changes: Any) -> Target:
     """Return a loop device to be written, with consent for its current state."""
     return Target(**{"path": str(loop.path), "access": "write", "serial": str(loop.backing), **changes})
-
-
-__all__ = ["Guard", "Guarded", "StopRule", "owned"]

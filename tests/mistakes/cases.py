@@ -23,9 +23,11 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import yaml
+
+from tests.e2e.running import Ended
 
 WIDTH = 80
 GOOD = """\
@@ -94,21 +96,6 @@ class Case:
         return self.words
 
 
-class Ended(Protocol):
-    """How a command ended."""
-
-    @property
-    def code(self) -> int: ...
-    @property
-    def err(self) -> str: ...
-
-
-class Asct(Protocol):
-    """Runs a command of asct."""
-
-    def __call__(self, *arguments: str) -> Ended: ...
-
-
 @dataclass(frozen=True)
 class Score:
     """The score of a message about a mistake: one point each for the place, the cause and a fix."""
@@ -167,7 +154,7 @@ def contents(folder: Path, without: str = "") -> dict[str, tuple[int, bytes]]:
     return found
 
 
-def judge(case: Case, asct: Asct, folder: Path, meanwhile: Callable[[], object] = lambda: None) -> None:
+def judge(case: Case, asct: Callable[..., Ended], folder: Path, meanwhile: Callable[[], object] = lambda: None) -> None:
     """Make the mistake in `folder`, score the message, and make the correction. `asct` runs a command there, and
     `meanwhile` is what the user does elsewhere."""
     before = contents(folder)
