@@ -7,25 +7,19 @@ from pathlib import Path
 import pytest
 
 from asct.analysis.cause import Cause, first_cause
-from asct.analysis.view import RunView, open_view
 from asct.store.model import HostEntry
-from tests.export.fakes import Fakes
-from tests.export.sample import Sample, write_sample
-
-
-def view_of(folder: Path, **changes: object) -> RunView:
-    return open_view(write_sample(folder, Sample(**changes)), Fakes())  # type: ignore[arg-type]
+from tests.export.fakes import sample_view
 
 
 def test_a_failed_expectation_names_its_place_value_and_bound(tmp_path: Path) -> None:
-    assert first_cause(view_of(tmp_path)) == Cause(
+    assert first_cause(sample_view(tmp_path)) == Cause(
         "storage-io-depth-sweep.read_iops at iodepth 32 on local", "measured 57.9k ops/s, expected at least 60k ops/s",
         id="storage-io-depth-sweep",
     )  # fmt: skip
 
 
 def test_a_failed_repeat_names_its_cause_and_fix(tmp_path: Path) -> None:
-    view = view_of(tmp_path, verdicts=False, fail_depth=8)
+    view = sample_view(tmp_path, verdicts=False, fail_depth=8)
     cause = "E601 fio ended with exit status 1: no space left"
     failed = view.run.jobs[1].model_copy(update={"note": cause})
     object.__setattr__(view.jobs[1], "entry", failed)
@@ -38,14 +32,14 @@ def test_a_failed_repeat_names_its_cause_and_fix(tmp_path: Path) -> None:
 
 
 def test_a_refusal_comes_first_and_a_run_without_failures_has_no_cause(tmp_path: Path) -> None:
-    view = view_of(tmp_path)
+    view = sample_view(tmp_path)
     refused = view.run.jobs[0].model_copy(update={"counts": {}, "refused": True, "note": "E430 /dev/sdb is mounted"})
     view.run.jobs[0] = refused
     assert first_cause(view) == Cause("latency-sweep on local", "E430 /dev/sdb is mounted", id="latency-sweep")
 
 
 def test_a_cause_that_names_its_host_is_not_preceded_by_it_and_has_the_fix_of_its_finding(tmp_path: Path) -> None:
-    view = view_of(tmp_path, verdicts=False)
+    view = sample_view(tmp_path, verdicts=False)
     told = {"code": "E424", "message": "local: /dev/sdb is mounted", "hint": "unmount it", "severity": "error"}
     view.run.findings.append(told)
     note = "E424 local: /dev/sdb is mounted"
@@ -63,7 +57,7 @@ def test_a_cause_that_names_its_host_is_not_preceded_by_it_and_has_the_fix_of_it
 
 @pytest.mark.parametrize("code", [0, 3])
 def test_a_diagnostic_is_the_cause_of_a_run_that_failed_outside_its_points(tmp_path: Path, code: int) -> None:
-    view = view_of(tmp_path, verdicts=False)
+    view = sample_view(tmp_path, verdicts=False)
     view.run.exit_code = code
     view.run.findings.append({"severity": "error", "message": "no space left on device", "hint": "free some"})
     assert first_cause(view) == (Cause("", "no space left on device", "free some") if code else None)

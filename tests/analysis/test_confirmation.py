@@ -17,7 +17,6 @@ from asct.analysis.groups import MetricGroup
 from asct.analysis.hardware import RunHardware
 from asct.analysis.problems import problems_of
 from asct.analysis.verdict import change_grid, summarize, word_of
-from asct.analysis.view import open_view
 from asct.export.junit import render as junit
 from asct.export.markdown import render as markdown
 from asct.export.stdout import render as text
@@ -26,8 +25,7 @@ from asct.sdk.facts import HostFacts
 from asct.store.model import Verdict
 from tests.analysis.sampled import NOISES, Noise, draw, sampled
 from tests.analysis.test_expectations import run_of
-from tests.export.fakes import Fakes
-from tests.export.sample import Sample, write_sample
+from tests.export.fakes import sample_view
 
 CHECK = Check("job", "*", {}, None, versus="baseline", no_worse_than=0.05)
 POINT = ("a", "job", "p1")
@@ -201,7 +199,7 @@ def test_what_may_be_chance_far_beyond_the_limit_is_a_warning_everywhere(tmp_pat
     against = replace(baseline(base), unchanged=runs)
     [verdict] = judge([CHECK], [place], run_of(), {}, baseline=against)
     assert (verdict.outcome, word_of(verdict), is_blocking(verdict)) == ("pass", "inconclusive", False)
-    view = open_view(write_sample(tmp_path, Sample(verdicts=False, quiet=True)), Fakes())
+    view = sample_view(tmp_path, verdicts=False, quiet=True)
     found = replace(view, run=view.run.model_copy(update={"verdicts": [verdict]}))
     assert summarize(found).sentence == "1 value is worse than the limit allows, but this may be due to chance"
     assert summarize(found).tone == "doubt"
@@ -212,7 +210,7 @@ def test_what_may_be_chance_far_beyond_the_limit_is_a_warning_everywhere(tmp_pat
 
 
 def test_what_is_not_confirmed_is_a_warning_everywhere(tmp_path: Path) -> None:
-    view = open_view(write_sample(tmp_path, Sample(verdicts=False, quiet=True)), Fakes())
+    view = sample_view(tmp_path, verdicts=False, quiet=True)
     found = replace(view, run=view.run.model_copy(update={"verdicts": [second([sampled(around(100e-9, seed=3))])]}))
     assert summarize(found).sentence == "1 regression was not confirmed by a second measurement"
     assert summarize(found).tone == "doubt"

@@ -9,8 +9,7 @@ from asct.analysis.report import ReportSection, build
 from asct.analysis.view import open_view
 from asct.sdk.figure import Bars, Heatmap, Series
 from tests.analysis.test_report_sections import second_run
-from tests.export.fakes import Fakes
-from tests.export.sample import write_sample
+from tests.export.fakes import Fakes, sample_view
 
 
 def series_of(sections: list[ReportSection]) -> list[tuple[Series, bool]]:
@@ -40,6 +39,6 @@ def test_the_caption_names_the_earlier_run(tmp_path: Path) -> None:
 
 
 def test_without_an_earlier_run_nothing_changes(tmp_path: Path) -> None:
-    view = open_view(write_sample(tmp_path), Fakes())
+    view = sample_view(tmp_path)
     sections = list(build(view).sections)
     assert with_earlier_run(view, sections) == sections

@@ -9,20 +9,14 @@ from typing import Any
 import pytest
 
 from asct.analysis.report import build
-from asct.analysis.view import RunView, open_view
 from asct.export import html, markdown, stdout
-from tests.export.fakes import Fakes
-from tests.export.sample import Sample, write_sample
+from tests.export.fakes import sample_view
 
 DRIVES = {"SN720": {"NAND": "3D TLC", "TBW": "200"}, "X<1>": {"TBW": "80", "PLP": "no\x1b[31m"}}
 
 
-def view_of(folder: Path, features: Any) -> RunView:
-    return open_view(write_sample(folder, Sample(features=features)), Fakes())
-
-
 def test_features_of_several_drives_stand_side_by_side(tmp_path: Path) -> None:
-    grid = build(view_of(tmp_path, DRIVES)).features
+    grid = build(sample_view(tmp_path, features=DRIVES)).features
     assert grid is not None
     assert [head.title for head in grid.heads] == ["Feature", "SN720", "X<1>"]
     rows = [[cell.text for cell in row] for row in grid.rows]
@@ -31,7 +25,7 @@ def test_features_of_several_drives_stand_side_by_side(tmp_path: Path) -> None:
 
 
 def test_reports_show_them(tmp_path: Path) -> None:
-    view = view_of(tmp_path, DRIVES)
+    view = sample_view(tmp_path, features=DRIVES)
     assert "| TBW | 200 | 80 |" in markdown.render(view)
     assert [line.split() for line in stdout.render(view).splitlines() if line.strip().startswith("TBW")] == [
         ["TBW", "200", "80"]
@@ -42,6 +36,6 @@ def test_reports_show_them(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("features", [None, {}, [], "text", {"a": "b"}])
 def test_a_plan_without_features_or_with_damaged_ones_has_no_table(tmp_path: Path, features: Any) -> None:
-    view = view_of(tmp_path, features)
+    view = sample_view(tmp_path, features=features)
     assert build(view).features is None
     assert "As stated in the plan" not in markdown.render(view) + html.render(view)

@@ -14,13 +14,11 @@ from typing import Any
 from asct.analysis.combined import combined, combined_figures, markers_of
 from asct.analysis.fleet import FEW_HOSTS, MEDIAN, fleet_figures, host_figures, without_visits
 from asct.analysis.report import build
-from asct.analysis.view import open_view
 from asct.export import html
 from asct.figures.panels import panels
 from asct.figures.render import render_sections
 from asct.sdk.figure import Axis, Bars, Chart, Figure, Heatmap, Line, Marker, Series
-from tests.export.fakes import Fakes
-from tests.export.sample import Sample, write_sample
+from tests.export.fakes import sample_view
 from tests.figures.made import DEPTHS, bars, sweep
 
 NAMES = tuple(f"n{number:02}" for number in range(40))
@@ -207,7 +205,7 @@ def test_many_visits_are_counted_but_not_kept() -> None:
 
 def test_the_page_of_many_hosts_keeps_the_figures_of_each(tmp_path: Path) -> None:
     hosts = NAMES[: FEW_HOSTS + 1]
-    view = open_view(write_sample(tmp_path, Sample(hosts=hosts)), Fakes())
+    view = sample_view(tmp_path, hosts=hosts)
     body = html.render(view)
     packed = re.search(r'id="host-data-gzip">([^<]+)<', body)
     assert packed is not None
@@ -222,6 +220,6 @@ def test_the_page_of_many_hosts_keeps_the_figures_of_each(tmp_path: Path) -> Non
 
 
 def test_the_page_of_few_hosts_has_no_such_figures(tmp_path: Path) -> None:
-    view = open_view(write_sample(tmp_path, Sample(hosts=NAMES[:3])), Fakes())
+    view = sample_view(tmp_path, hosts=NAMES[:3])
     assert "host-data-gzip" not in html.render(view).partition("<script>")[0]
     assert all(not part.figures for section in build(view).sections for part in section.parts)

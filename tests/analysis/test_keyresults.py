@@ -14,8 +14,8 @@ from asct.analysis.headline import HeadlineMetric, _percent
 from asct.analysis.keyresults import MOST_RESULTS, KeyResults, key_results
 from asct.analysis.report import build
 from asct.analysis.view import open_view
-from tests.export.fakes import Fakes
-from tests.export.sample import Sample, write_sample
+from tests.export.fakes import Fakes, sample_view
+from tests.export.sample import write_sample
 
 
 def value(
@@ -76,7 +76,7 @@ def test_wide_spreads_have_no_exponent() -> None:
 
 
 def test_of_levels_the_outermost_comes_first(tmp_path: Path) -> None:
-    found = build(open_view(write_sample(tmp_path), Fakes())).headlines
+    found = build(sample_view(tmp_path)).headlines
     others = [value("memory latency", f"other {n}", f"value {n}") for n in range(6)]
     chosen = key_results([*found, *others])
     [latency] = [items for subject, items in chosen.groups if subject == "Memory latency"]
@@ -117,7 +117,7 @@ def test_a_doubt_that_all_values_share_is_said_once() -> None:
 
 
 def test_a_range_of_values_with_two_states_has_two_numbers(tmp_path: Path) -> None:
-    found = build(open_view(write_sample(tmp_path, Sample(hosts=("n1", "n2"))), Fakes())).headlines
+    found = build(sample_view(tmp_path, hosts=("n1", "n2"))).headlines
     both = [replace(item, value=f"{item.value} or 500") for item in found if item.label == "DRAM latency"]
     [[_, [item]]] = key_results(both).groups
     assert (item.value, item.unit) == ("98.1 to 110", "ns")
@@ -141,11 +141,11 @@ def test_no_valid_value_is_no_number() -> None:
 
 
 def test_the_tables_contain_every_value(tmp_path: Path) -> None:
-    report = build(open_view(write_sample(tmp_path / "one"), Fakes()))
+    report = build(sample_view(tmp_path / "one"))
     [grid] = report.headline_grids
     assert len(grid.rows) == len(report.headlines) > 4
     assert [head.title for head in grid.heads] == ["Result", "Benchmark", "Value", "Spread", "Based on", "At"]
-    several = build(open_view(write_sample(tmp_path / "two", Sample(hosts=("n1", "n2"))), Fakes()))
+    several = build(sample_view(tmp_path / "two", hosts=("n1", "n2")))
     side = several.headline_grids[0]
     assert "±0.4" in side.rows[0][1].text and "31 samples" in "".join(side.notes)
     assert not any("samples" in cell.text for row in side.rows for cell in row), "a note says it once for all hosts"

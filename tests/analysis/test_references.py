@@ -17,7 +17,7 @@ from asct.export.markdown import render as markdown
 from asct.export.stdout import render as text
 from asct.sdk.figure import Heatmap
 from tests.analysis.test_expectations import check, record, run_of
-from tests.export.fakes import Fakes
+from tests.export.fakes import Fakes, sample_view
 from tests.export.sample import Sample, write_sample
 
 DEPTH = "storage-io-depth-sweep"
@@ -29,7 +29,7 @@ def rated(metric: str, reference: object, **at: Any) -> dict[str, Any]:
 
 
 def report_on(folder: Path, *checks: dict[str, Any], hosts: tuple[str, ...] = ("local",)) -> RunReport:
-    return build(open_view(write_sample(folder, Sample(checks=checks, hosts=hosts)), Fakes()))
+    return build(sample_view(folder, checks=checks, hosts=hosts))
 
 
 def lines(report: RunReport) -> dict[str, list[float]]:
@@ -82,7 +82,7 @@ def test_text_and_markdown_list_references(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("damaged", [None, {}, {"reference": 3.0}, rated("a.b", "x"), rated("a.b", None), [1]])
 def test_damaged_references_are_skipped(tmp_path: Path, damaged: Any) -> None:
-    assert rated_values(open_view(write_sample(tmp_path, Sample(checks=(damaged,))), Fakes())) == []
+    assert rated_values(sample_view(tmp_path, checks=(damaged,))) == []
 
 
 def test_a_reference_is_not_judged() -> None:

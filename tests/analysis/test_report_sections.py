@@ -22,13 +22,13 @@ from asct.registry import installed
 from asct.sdk.record import Record
 from asct.store.model import BaselineValue, Verdict
 from tests.analysis.test_agreement import DEFAULTS, dram, facts
-from tests.export.fakes import Fakes
+from tests.export.fakes import Fakes, sample_view
 from tests.export.sample import RUN, Sample, write_sample
 
 
 def with_records(folder: Path, records: list[Record]) -> RunView:
     """Return a view whose jobs contain these records."""
-    view = open_view(write_sample(folder), Fakes())
+    view = sample_view(folder)
     settings = {"jobs": [{"host": "a", "id": one.id, "settings": DEFAULTS} for one in records]}
     object.__setattr__(view.jobs[0], "records", tuple(records))
     for name, own in (("resolved", settings), ("facts", {"a": facts()}), ("catalog", installed())):
@@ -63,7 +63,7 @@ def test_pairs_that_agree_are_listed_as_well(tmp_path: Path) -> None:
 
 
 def test_a_run_without_common_quantities_has_no_table(tmp_path: Path) -> None:
-    assert consistency_grid(open_view(write_sample(tmp_path), Fakes())) is None
+    assert consistency_grid(sample_view(tmp_path)) is None
 
 
 def second_run(results: Path, factor: float, hosts: tuple[str, ...] = ("local",)) -> Path:
@@ -163,7 +163,7 @@ def test_runs_are_not_compared_again_if_expectations_compare_all_values(
 
 @pytest.mark.parametrize("hosts", [("a",), ("a", "b")])
 def test_a_note_on_several_tables_of_a_section_is_shown_once(tmp_path: Path, hosts: tuple[str, ...]) -> None:
-    view = open_view(write_sample(tmp_path, Sample(hosts=hosts)), Fakes())
+    view = sample_view(tmp_path, hosts=hosts)
     table = view.jobs[0].tables[0]
     tables = (replace(table, notes=("all", "first")), replace(table, slug="other", notes=("second", "all")))
     section = build(replace(view, jobs=tuple(replace(job, tables=tables) for job in view.jobs))).sections[0]
@@ -173,7 +173,7 @@ def test_a_note_on_several_tables_of_a_section_is_shown_once(tmp_path: Path, hos
 
 
 def test_a_note_on_some_of_the_hosts_names_them(tmp_path: Path) -> None:
-    view = open_view(write_sample(tmp_path, Sample(hosts=("n1", "n2", "n3"))), Fakes())
+    view = sample_view(tmp_path, hosts=("n1", "n2", "n3"))
     table = view.jobs[0].tables[0]
     notes = {"n1": ("all", "first"), "n2": ("all", "first"), "n3": ("last", "all")}
     jobs = tuple(replace(job, tables=(replace(table, notes=notes[job.entry.host]),)) for job in view.jobs)
@@ -182,7 +182,7 @@ def test_a_note_on_some_of_the_hosts_names_them(tmp_path: Path) -> None:
 
 
 def test_the_first_run_of_a_plan_is_compared_with_nothing(tmp_path: Path) -> None:
-    assert comparison_of(open_view(write_sample(tmp_path), Fakes())) is None
+    assert comparison_of(sample_view(tmp_path)) is None
 
 
 def test_a_baseline_that_cannot_be_used_is_a_problem_and_no_failure(tmp_path: Path) -> None:
@@ -195,7 +195,7 @@ def test_a_baseline_that_cannot_be_used_is_a_problem_and_no_failure(tmp_path: Pa
 
 
 def test_versions_and_checksums(tmp_path: Path) -> None:
-    view = open_view(write_sample(tmp_path, Sample(hosts=("n1", "n2"))), Fakes())
+    view = sample_view(tmp_path, hosts=("n1", "n2"))
     rows = {row[0].text: [cell.text for cell in row[1:]] for row in versions_grid(view).rows}
     assert rows["asct"] == ["0.1.0", ""]
     assert rows["benchmark latency-sweep"][0] == "1"
@@ -206,17 +206,17 @@ def test_versions_and_checksums(tmp_path: Path) -> None:
 
 
 def test_several_hosts_stand_side_by_side(tmp_path: Path) -> None:
-    report = build(open_view(write_sample(tmp_path, Sample(hosts=("n1", "n2"))), Fakes()))
+    report = build(sample_view(tmp_path, hosts=("n1", "n2")))
     [levels] = report.sections[0].grids
     assert [head.title for head in levels.heads][:2] == ["Level", "Host"]
     assert [(row[0].text, row[1].text) for row in levels.rows][:3] == [("L1", "n1"), ("L1", "n2"), ("L2", "n1")]
     assert levels.slug == "latency-sweep-levels"
-    alone = build(open_view(write_sample(tmp_path / "one"), Fakes()))
+    alone = build(sample_view(tmp_path / "one"))
     assert [section.grids for section in alone.sections] == [(), ()]
 
 
 def test_hosts_with_other_rows_follow_one_another(tmp_path: Path) -> None:
-    jobs = open_view(write_sample(tmp_path, Sample(hosts=("n1", "n2"))), Fakes()).jobs[::2]
+    jobs = sample_view(tmp_path, hosts=("n1", "n2")).jobs[::2]
     [table] = jobs[1].tables
     object.__setattr__(jobs[1], "tables", (replace(table, rows=table.rows[1:]),))
     [grid] = side_by_side(jobs, "x")

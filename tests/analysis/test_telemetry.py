@@ -13,8 +13,8 @@ from asct.analysis.telemetry import host_remarks, hosts_line, mark_of, meanings,
 from asct.analysis.view import open_view
 from asct.export import render
 from asct.store.model import JobEntry, Reason
-from tests.export.fakes import Fakes
-from tests.export.sample import Sample, write_sample
+from tests.export.fakes import Fakes, sample_view
+from tests.export.sample import write_sample
 
 
 def entry(**states: int) -> JobEntry:
@@ -48,7 +48,7 @@ QUIET = {"schema": "asct.telemetry/1", "steps": 1, "elapsed_s": 1.0, "before": {
 
 
 def test_repeats_are_told_together_with_the_worst(tmp_path: Path) -> None:
-    latency, depths = open_view(write_sample(tmp_path), Fakes()).jobs
+    latency, depths = sample_view(tmp_path).jobs
     assert host_remarks(latency) == []
     assert host_remarks(depths) == ["2 repeats (worst: iodepth 4, repeat 2): noisy host (steal time: 3 %, limit 1 %)"]
     assert meanings([latency, depths]) == {"steal time": "the hypervisor ran other guests"}
@@ -85,7 +85,7 @@ def label(path: Path) -> str:
 
 @pytest.mark.parametrize("name", ["html", "markdown", "stdout"])
 def test_every_report_tells_it(tmp_path: Path, name: str) -> None:
-    text = render(open_view(write_sample(tmp_path), Fakes()), name)
+    text = render(sample_view(tmp_path), name)
     assert isinstance(text, str)
     words = " ".join(text.replace("\\", "").split())
     assert "worst: iodepth 4, repeat 2): noisy host (steal time: 3 %" in words
@@ -114,7 +114,7 @@ def test_an_older_run_tells_nothing_of_it(tmp_path: Path) -> None:
 
 
 def test_hostile_words_of_a_host_steer_nothing(tmp_path: Path) -> None:
-    view = open_view(write_sample(tmp_path, Sample(text="\x1b[31m<script>alert(1)</script>")), Fakes())
+    view = sample_view(tmp_path, text="\x1b[31m<script>alert(1)</script>")
     for name in ("html", "stdout", "markdown"):
         text = render(view, name)
         assert isinstance(text, str) and "\x1b" not in text
@@ -122,7 +122,7 @@ def test_hostile_words_of_a_host_steer_nothing(tmp_path: Path) -> None:
 
 
 def test_headlines_tell_that_the_host_was_noisy(tmp_path: Path) -> None:
-    report = build(open_view(write_sample(tmp_path), Fakes()))
+    report = build(sample_view(tmp_path))
     doubts = {item.label: item.doubt for item in report.headlines}
     assert (
         doubts["DRAM latency"] == ""

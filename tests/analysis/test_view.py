@@ -13,7 +13,7 @@ from asct.analysis.dataframe import compact, tidy_columns, tidy_rows
 from asct.analysis.report import Caution, build, duration_text, together
 from asct.analysis.view import open_view
 from asct.errors import StoreError
-from tests.export.fakes import Fakes
+from tests.export.fakes import Fakes, sample_view
 from tests.export.sample import DEPTHS, Sample, write_sample
 
 
@@ -28,7 +28,7 @@ class Empty:
 
 
 def test_the_view_joins_records_tables_and_repeats(tmp_path: Path) -> None:
-    view = open_view(write_sample(tmp_path), Fakes())
+    view = sample_view(tmp_path)
     assert view.ids() == ["latency-sweep", "storage-io-depth-sweep"]
     latency, depths = view.jobs
     assert [row["level"] for row in latency.tables[0].rows] == ["L1", "L2", "LLC", "DRAM"]
@@ -101,7 +101,7 @@ def test_no_run_is_an_error(tmp_path: Path) -> None:
 
 
 def test_the_report_says_first_what_went_wrong(tmp_path: Path) -> None:
-    report = build(open_view(write_sample(tmp_path, Sample(fail_depth=64)), Fakes()))
+    report = build(sample_view(tmp_path, fail_depth=64))
     assert report.summary.sentence == "1 of 3 expectations failed"
     assert report.summary.tone == "bad"
     assert "3 of 25 measurements failed and 1 is noisy" in report.summary.details
@@ -127,7 +127,7 @@ def test_the_sentence_without_expectations(tmp_path: Path, sample: Sample, sente
 
 
 def test_headlines_are_levels_and_best_places(tmp_path: Path) -> None:
-    found = build(open_view(write_sample(tmp_path), Fakes())).headlines
+    found = build(sample_view(tmp_path)).headlines
     texts = [(item.label, f"{item.value} {item.unit}") for item in found]
     assert ("L1 latency", "1.18 ns") in texts
     assert ("DRAM latency", "98.1 ns") in texts
@@ -139,7 +139,7 @@ def test_headlines_are_levels_and_best_places(tmp_path: Path) -> None:
 
 
 def test_hosts_share_figures(tmp_path: Path) -> None:
-    report = build(open_view(write_sample(tmp_path, Sample(hosts=("a", "b"))), Fakes()))
+    report = build(sample_view(tmp_path, hosts=("a", "b")))
     latency, depths = report.sections
     assert [series.name for series in latency.figures[0].series] == ["a", "b"]
     assert depths.figures[-1].title == "Processor time"
@@ -151,7 +151,7 @@ def test_hosts_share_figures(tmp_path: Path) -> None:
 
 
 def test_settings_tell_their_origin_and_what_was_swept(tmp_path: Path) -> None:
-    section = build(open_view(write_sample(tmp_path), Fakes())).sections[1]
+    section = build(sample_view(tmp_path)).sections[1]
     rows = {row[0].text: [cell.text for cell in row[1:]] for row in section.settings.rows}
     assert rows["iodepth"] == ["swept: 1, 2, 4, 8, 16, 32, 64, 128", "sweep, plans/quickstart.yaml:3"]
     assert rows["block_size"][0] == "4K (4096)"
@@ -164,7 +164,7 @@ def test_settings_tell_their_origin_and_what_was_swept(tmp_path: Path) -> None:
 
 
 def test_a_noisy_repeat_says_so_beside_its_job(tmp_path: Path) -> None:
-    part = build(open_view(write_sample(tmp_path), Fakes())).sections[1].parts[0]
+    part = build(sample_view(tmp_path)).sections[1].parts[0]
     assert "iodepth 64, repeat 2: noisy" in part.remarks
 
 
@@ -180,7 +180,7 @@ def test_links_out_of_the_run_are_not_followed(tmp_path: Path) -> None:
 
 
 def test_tidy_rows_have_one_value_each(tmp_path: Path) -> None:
-    view = open_view(write_sample(tmp_path), Fakes())
+    view = sample_view(tmp_path)
     columns = tidy_columns(view.records)
     rows = list(tidy_rows(view.records))
     assert len(rows) == len(view.records)
@@ -190,7 +190,7 @@ def test_tidy_rows_have_one_value_each(tmp_path: Path) -> None:
 
 
 def test_compact_data_hold_everything_once(tmp_path: Path) -> None:
-    view = open_view(write_sample(tmp_path), Fakes())
+    view = sample_view(tmp_path)
     body = compact(view.records)
     assert len(body["rows"]) == len(view.records)
     assert len(json.dumps(body)) < sum(len(r.model_dump_json()) for r in view.records) / 2

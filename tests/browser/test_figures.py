@@ -9,11 +9,9 @@ from typing import Any
 
 import pytest
 
-import asct.analysis.view as views
 from asct.export import write
 from asct.sdk.figure import Axis, Series
-from tests.export.fakes import Fakes
-from tests.export.sample import write_sample
+from tests.export.fakes import sample_view
 from tests.figures.heat import cores, nodes
 from tests.figures.made import DEPTHS, bars, loaded, steady, sweep
 
@@ -25,7 +23,7 @@ HOSTS = tuple(f"node-{number:02}" for number in range(20))
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    view = views.open_view(write_sample(tmp_path_factory.mktemp("results")), Fakes())
+    view = sample_view(tmp_path_factory.mktemp("results"))
     depths = tuple(f"iodepth {depth}" for depth in DEPTHS)
     same = sweep(("",), ("a", "b", "c"), slug="close")
     close = tuple(replace(one, y=tuple(1e4 + 10 * number for _ in one.y)) for number, one in enumerate(same.series))

@@ -9,11 +9,9 @@ from typing import Any
 
 import pytest
 
-import asct.analysis.view as views
 from asct.export import write
 from asct.sdk.figure import Figure
-from tests.export.fakes import Fakes
-from tests.export.sample import write_sample
+from tests.export.fakes import sample_view
 from tests.figures.heat import cores, nodes
 
 pytestmark = pytest.mark.browser
@@ -29,7 +27,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Reports:
     def make(*figures: Figure) -> Path:
         key = tuple(figure.slug for figure in figures)
         if key not in made:
-            view = views.open_view(write_sample(tmp_path_factory.mktemp("results")), Fakes())
+            view = sample_view(tmp_path_factory.mktemp("results"))
             object.__setattr__(view.jobs[0], "figures", figures)
             object.__setattr__(view.jobs[1], "figures", ())
             [made[key]] = write(view, "html", view.root)

@@ -9,13 +9,11 @@ from typing import Any
 
 import pytest
 
-from asct.analysis.view import open_view
 from asct.export import write
 from asct.sdk.figure import Column, Table
 from tests.browser.look import report_of
 from tests.browser.trees import write_tree
-from tests.export.fakes import Fakes
-from tests.export.sample import write_sample
+from tests.export.fakes import sample_view
 
 pytestmark = pytest.mark.browser
 
@@ -52,7 +50,7 @@ def words_of(pdf: Path) -> list[tuple[str, float, float, float]]:
 
 @pytest.fixture(scope="module")
 def wide(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    view = open_view(write_sample(tmp_path_factory.mktemp("results")), Fakes())
+    view = sample_view(tmp_path_factory.mktemp("results"))
     object.__setattr__(view.jobs[0], "tables", (WIDE,))
     [path] = write(view, "html", view.root)
     return path

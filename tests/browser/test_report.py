@@ -74,12 +74,10 @@ def test_words_of_others_are_shown_and_not_executed(reports: Reports, opened: An
 def test_hostile_names_in_figures_stay_text(tmp_path: Path, opened: Any) -> None:
     from dataclasses import replace
 
-    import asct.analysis.view as views
     from asct.export import write
-    from tests.export.fakes import Fakes
-    from tests.export.sample import write_sample
+    from tests.export.fakes import sample_view
 
-    view = views.open_view(write_sample(tmp_path), Fakes())
+    view = sample_view(tmp_path)
     job = view.jobs[0]
     figure = job.figures[0]
     series = replace(figure.series[0], name=HOSTILE)

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from asct.analysis.view import RunView, open_view
+from asct.analysis.view import RunView
 from asct.cli.console import Console, OutputStyle
 from asct.cli.summary import print_summary
 from asct.store.model import HostEntry
-from tests.export.fakes import Fakes
-from tests.export.sample import Sample, write_sample
+from tests.export.fakes import sample_view
 
 
 @pytest.fixture(autouse=True)
@@ -20,10 +19,6 @@ def columns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     for name in ("FORCE_COLOR", "NO_COLOR"):
         monkeypatch.delenv(name, raising=False)
-
-
-def viewed(folder: Path, **changes: object) -> RunView:
-    return open_view(write_sample(folder, Sample(**changes)), Fakes())  # type: ignore[arg-type]
 
 
 def ended(
@@ -37,14 +32,14 @@ def ended(
 
 def test_paths_are_unbroken_and_each_on_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     deep = tmp_path / ("a-folder-with-a-long-name-" * 4)
-    view = viewed(deep, verdicts=False, quiet=True)
+    view = sample_view(deep, verdicts=False, quiet=True)
     out, err = ended(view, capsys)
     assert out[-2:] == [f"html:     {view.root}/report.html", f"results:  {view.root}"]
     assert not any(str(tmp_path) in line for line in err)
 
 
 def test_counts_are_told_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    _, err = ended(viewed(tmp_path, verdicts=False, quiet=True), capsys)
+    _, err = ended(sample_view(tmp_path, verdicts=False, quiet=True), capsys)
     assert [line for line in err if line] == [
         "complete: All 25 measurements are complete",
         "  2 of 24 measurements ran while the host was noisy (steal time)",
@@ -54,7 +49,7 @@ def test_counts_are_told_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 
 def test_failures_are_told_by_benchmark(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    _, err = ended(viewed(tmp_path, fail_depth=8), capsys)
+    _, err = ended(sample_view(tmp_path, fail_depth=8), capsys)
     assert err[1:3] == ["host   latency-sweep  storage-io-depth-sweep", "local  ok             failed 3/24"]
     assert "exit code 3" in err
     assert max(len(line) for line in err if str(tmp_path) not in line) <= 80
@@ -64,7 +59,7 @@ def test_failures_are_told_by_benchmark(tmp_path: Path, capsys: pytest.CaptureFi
 def test_quiet_tells_why_the_exit_code_is_not_0(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], changes: dict[str, object]
 ) -> None:
-    view = viewed(tmp_path, **changes)
+    view = sample_view(tmp_path, **changes)
     assert view.run.exit_code
     _, err = ended(view, capsys, quiet=True)
     assert err[0] == f"{view.run.status}: 1 of 3 expectations failed"
@@ -73,7 +68,7 @@ def test_quiet_tells_why_the_exit_code_is_not_0(
 
 
 def test_quiet_tells_the_fix(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    view = viewed(tmp_path, fail_depth=8, verdicts=False)
+    view = sample_view(tmp_path, fail_depth=8, verdicts=False)
     entries = [job.entry.model_copy(update={"note": "E601 no space left"}) for job in view.jobs]
     jobs = tuple(replace(job, entry=entry) for job, entry in zip(view.jobs, entries, strict=True))
     _, err = ended(replace(view, jobs=jobs, run=view.run.model_copy(update={"jobs": entries})), capsys, quiet=True)
@@ -87,7 +82,7 @@ def test_quiet_tells_the_fix(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 def test_a_cause_that_names_its_host_is_told_without_another_name(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    view = viewed(tmp_path, verdicts=False)
+    view = sample_view(tmp_path, verdicts=False)
     reason = "E301 n2: connection refused"
     view.run.hosts.insert(0, HostEntry(name="n2", transport="ssh", status="unreachable", reason=reason))
     view.run.exit_code = 3
@@ -95,12 +90,12 @@ def test_a_cause_that_names_its_host_is_told_without_another_name(
 
 
 def test_quiet_is_silent_if_all_is_well(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out, err = ended(viewed(tmp_path, verdicts=False, quiet=True), capsys, quiet=True)
+    out, err = ended(sample_view(tmp_path, verdicts=False, quiet=True), capsys, quiet=True)
     assert (out, err) == ([], [])
 
 
 def test_json_prints_no_summary(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert ended(viewed(tmp_path), capsys, json=True) == ([], [])
+    assert ended(sample_view(tmp_path), capsys, json=True) == ([], [])
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
@@ -108,16 +103,16 @@ def test_sweeps_are_sparklines(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
-    out, _ = ended(viewed(tmp_path, verdicts=False, quiet=True), capsys)
+    out, _ = ended(sample_view(tmp_path, verdicts=False, quiet=True), capsys)
     shown = [line for line in out if "█" in line]
     assert len(shown) == 2
     assert max(map(len, out[:-2])) <= width
     assert all(" to " in line for line in shown)
-    assert not any("█" in line for line in ended(viewed(tmp_path / "b"), capsys, results=False)[0])
+    assert not any("█" in line for line in ended(sample_view(tmp_path / "b"), capsys, results=False)[0])
 
 
 def test_key_results_have_value_spread_count_and_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out, _ = ended(viewed(tmp_path, verdicts=False, quiet=True), capsys)
+    out, _ = ended(sample_view(tmp_path, verdicts=False, quiet=True), capsys)
     assert out[:9] == [
         "Memory latency (latency-sweep)",
         "  L1 latency                 1.18 ns  ±0.4\N{NO-BREAK SPACE}%, 31 samples over several sizes",
@@ -138,7 +133,7 @@ def test_key_results_of_several_hosts_keep_values_and_places(
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
     names = tuple(f"n{number:02}" for number in range(1, hosts + 1))
-    out, _ = ended(viewed(tmp_path, hosts=names, verdicts=False), capsys)
+    out, _ = ended(sample_view(tmp_path, hosts=names, verdicts=False), capsys)
     assert max(len(line) for line in out if str(tmp_path) not in line) <= width
     said = " ".join(" ".join(out).split())
     named = "n01: 98.1 ±0.4 %" if hosts == 2 else "min on n01 ±0.4 %"
@@ -147,7 +142,7 @@ def test_key_results_of_several_hosts_keep_values_and_places(
 
 
 def test_a_run_without_values_has_no_key_results(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    view = viewed(tmp_path)
+    view = sample_view(tmp_path)
     empty = replace(view, jobs=tuple(replace(job, records=(), figures=()) for job in view.jobs))
     out, _ = ended(empty, capsys)
     assert [line.partition(":")[0] for line in out] == ["html", "results"]
@@ -164,7 +159,7 @@ def test_every_judged_expectation_counts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], severities: tuple[str, ...], sentence: str
 ) -> None:
     """Expectations whose failure is only a warning count as well, so that all counts of a run have the same total."""
-    view = viewed(tmp_path, quiet=True)
+    view = sample_view(tmp_path, quiet=True)
     outcomes = ("pass", "fail", "fail")
     verdicts = [
         view.run.verdicts[0].model_copy(update={"outcome": outcome, "severity": severity})
@@ -184,7 +179,7 @@ def test_every_judged_expectation_counts(
 def test_a_warning_names_the_key_that_prevents_a_failure(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], value: float | None, severity: str, reason: str
 ) -> None:
-    view = viewed(tmp_path, quiet=True)
+    view = sample_view(tmp_path, quiet=True)
     change = {"outcome": "unknown", "severity": severity, "if_missing": "warn", "value": value}
     run = view.run.model_copy(update={"verdicts": [view.run.verdicts[0].model_copy(update=change)], "exit_code": 0})
     _, err = ended(replace(view, run=run), capsys)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from asct.analysis.view import RunView, open_view
-from tests.export.fakes import Fakes
-from tests.export.sample import Sample, write_sample
+from asct.analysis.view import RunView
+from tests.export.fakes import sample_view
 
 Viewer = Callable[..., RunView]
 
@@ -18,7 +18,4 @@ Viewer = Callable[..., RunView]
 def view(tmp_path: Path) -> Viewer:
     """`view(hosts=(...), ...)` writes a sample run and opens it."""
 
-    def make(**changes: object) -> RunView:
-        return open_view(write_sample(tmp_path, Sample(**changes)), Fakes())  # type: ignore[arg-type]
-
-    return make
+    return partial(sample_view, tmp_path)

@@ -4,9 +4,11 @@ given."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from statistics import median
 from typing import Any, ClassVar
 
+from asct.analysis.view import RunView, open_view
 from asct.sdk.benchmark import Benchmark, Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Axis, Bars, Column, Figure, Line, Marker, Series, Table
@@ -15,6 +17,7 @@ from asct.sdk.needs import Needs
 from asct.sdk.params import Params, Size, setting
 from asct.sdk.record import Measurement, Record
 from asct.sdk.step import Output, Step
+from tests.export.sample import Sample, write_sample
 
 
 class LatencyParams(Params):
@@ -196,3 +199,8 @@ class Fakes:
 
     def get(self, name: str) -> Benchmark[Any] | None:
         return self._all.get(name)
+
+
+def sample_view(folder: Path, **changes: Any) -> RunView:
+    """Write a run with these properties of `Sample` below `folder`, and open it with the fake benchmarks."""
+    return open_view(write_sample(folder, Sample(**changes)), Fakes())

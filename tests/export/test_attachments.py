@@ -31,7 +31,7 @@ from asct.store.copies import readable, redacted_copy, write_bundle
 from asct.store.model import Run, Status
 from asct.store.reader import read_run
 from asct.store.verify import verify
-from tests.export.fakes import Fakes
+from tests.export.fakes import Fakes, sample_view
 from tests.export.sample import Sample, write_sample
 
 HOSTS = ("zeus-lab7", "juno-22")
@@ -301,7 +301,7 @@ def test_documents_remain_documents() -> None:
 
 
 def test_the_page_contains_the_run_compressed(tmp_path: Path) -> None:
-    view = open_view(write_sample(tmp_path, Sample(hosts=("a", "b"))), Fakes())
+    view = sample_view(tmp_path, hosts=("a", "b"))
     body = str(render(view, "html"))
     parts = dict(PACKED.findall(body))
     run_data = gzip.decompress(base64.b64decode(parts["run-data-gzip"])).decode()
@@ -311,7 +311,7 @@ def test_the_page_contains_the_run_compressed(tmp_path: Path) -> None:
 
 
 def test_only_a_page_in_the_folder_of_its_run_can_link_to_raw_files(tmp_path: Path) -> None:
-    view = open_view(write_sample(tmp_path, Sample()), Fakes())
+    view = sample_view(tmp_path)
     html = get("html")
     inside, outside = (html.documents(view, folder)["report.html"] for folder in (view.root, tmp_path / "out"))
     assert 'data-raw="records.jsonl"' in inside and f'data-run="{view.run.run}"' in inside
@@ -321,7 +321,7 @@ def test_only_a_page_in_the_folder_of_its_run_can_link_to_raw_files(tmp_path: Pa
 
 
 def test_a_page_of_many_records_contains_values_and_intervals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    view = open_view(write_sample(tmp_path, Sample()), Fakes())
+    view = sample_view(tmp_path)
     exact = json.loads(str(render(view, "json")))
     monkeypatch.setattr("asct.export.html._MOST_EXACT", len(view.records) - 1)
     body = str(render(view, "html"))
