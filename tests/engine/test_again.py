@@ -36,7 +36,7 @@ from tests.engine.test_gate import writing
 
 def measured(
     lab: Lab, plan: ResolvedPlan, points: Sequence[PointKey], stop_at: int = 0, **options: Any
-) -> tuple[RunContext, dict[PointKey, str], list[Event]]:
+) -> tuple[StoredRun, dict[PointKey, str], list[Event]]:
     """Measure a plan, and then measure these points again. A signal arrives when repeat `stop_at` ends."""
     events: list[Event] = []
     known: list[RunContext] = []
@@ -52,7 +52,7 @@ def measured(
     known.append(run)
     problems = measure_again(run, points, how)
     finish_run(run)
-    return run, problems, events
+    return read_run(run.writer.layout.root), problems, events
 
 
 def key(chosen: Job, number: int = 0) -> PointKey:
@@ -65,8 +65,7 @@ def repeats(stored: StoredRun) -> list[tuple[str, int]]:
 
 def test_only_suspects_are_measured_and_numbered_after_the_plan(lab: Lab) -> None:
     both = job(point(index=1), point(index=2), repeats=2, warmup=1)
-    run, problems, events = measured(lab, lab.plan(both), [key(both, 1)])
-    stored = read_run(run.writer.layout.root)
+    stored, problems, events = measured(lab, lab.plan(both), [key(both, 1)])
     first, second = (one.id for one in both.points)
     assert problems == {}
     assert repeats(stored) == sorted([(first, 1), (first, 2), (second, 1), (second, 2), (second, 3), (second, 4)])
@@ -79,8 +78,7 @@ def test_only_suspects_are_measured_and_numbered_after_the_plan(lab: Lab) -> Non
 
 def test_records_of_both_measurements_can_be_rebuilt(lab: Lab) -> None:
     one = job(repeats=2)
-    run, _, _ = measured(lab, lab.plan(one), [key(one)])
-    stored = read_run(run.writer.layout.root)
+    stored, _, _ = measured(lab, lab.plan(one), [key(one)])
     before = stored.layout.records.read_text()
     stored.layout.records.unlink()
     assert survey(stored, Shelf()).text == before
@@ -89,21 +87,19 @@ def test_records_of_both_measurements_can_be_rebuilt(lab: Lab) -> None:
 def test_a_suspect_receives_the_results_that_it_needs(lab: Lab) -> None:
     source = job(point(script="echo 7"), name="source")
     user = job(point(index=3), name="user", needs={"one": "source"})
-    run, problems, _ = measured(lab, lab.plan(source, user), [key(user)])
+    stored, problems, _ = measured(lab, lab.plan(source, user), [key(user)])
     assert problems == {}
-    ids = [(record.id, record.repeat) for record in read_run(run.writer.layout.root).records()]
+    ids = [(record.id, record.repeat) for record in stored.records()]
     assert ids == [("source", 1), ("user", 1), ("user", 2)]
 
 
 def test_an_interrupted_second_measurement_is_completed_by_resume(lab: Lab) -> None:
     one = job(repeats=3)
     plan = lab.plan(one)
-    run, _, _ = measured(lab, plan, [key(one)], stop_at=4)
-    cut = read_run(run.writer.layout.root)
+    cut, _, _ = measured(lab, plan, [key(one)], stop_at=4)
     assert cut.run.status == "interrupted" and repeats(cut) == [(key(one)[2], number) for number in (1, 2, 3, 4)]
     assert verify(cut) == []
-    run, problems, events = measured(lab, plan, [key(one)], resume=cut.layout)
-    whole = read_run(run.writer.layout.root)
+    whole, problems, events = measured(lab, plan, [key(one)], resume=cut.layout)
     assert problems == {} and [event.repeat for event in events if isinstance(event, PointEnded)] == [5, 6]
     assert repeats(whole) == [(key(one)[2], number) for number in range(1, 7)]
     assert verify(whole) == [] and survey(whole, Shelf()).text == whole.layout.records.read_text()
@@ -124,9 +120,8 @@ def test_a_host_that_cannot_be_opened_again_is_the_reason(lab: Lab) -> None:
         return host
 
     one = job()
-    run, problems, _ = measured(lab, lab.plan(one), [key(one)], ports=collaborators(make_host=once))
+    stored, problems, _ = measured(lab, lab.plan(one), [key(one)], ports=collaborators(make_host=once))
     assert problems == {key(one): "E301 no route to host"}
-    stored = read_run(run.writer.layout.root)
     assert stored.run.counts == {"ok": 1} and stored.run.hosts[0].status == "ok" and verify(stored) == []
 
 
@@ -142,9 +137,9 @@ def test_a_stopped_run_measures_nothing_again(lab: Lab) -> None:
 def test_the_limit_on_the_duration_holds(lab: Lab) -> None:
     one = job()
     plan = lab.plan(one)._replace(limit_s=0.1)
-    run, problems, _ = measured(lab, plan, [key(one)])
+    stored, problems, _ = measured(lab, plan, [key(one)])
     assert problems == {key(one): "the run would exceed its limit of 100ms (`limits.duration`)"}
-    assert len(read_run(run.writer.layout.root).records()) == 1
+    assert len(stored.records()) == 1
 
 
 @pytest.mark.parametrize(("forks", "late"), [(1, ["b"]), (2, []), (0, ["b"])])
@@ -167,19 +162,17 @@ def test_the_limit_on_bytes_written_holds(lab: Lab, tmp_path: Path, limit: int, 
     guard = Guard(tmp_path, takes=400)
     both = writing({}, {})
     ports = collaborators(catalog=Shelf((Probe(), Writer())), provide=guard.provide)
-    run, problems, _ = measured(lab, lab.plan(both)._replace(safety=consented(limit)), [key(both)], ports=ports)
+    stored, problems, _ = measured(lab, lab.plan(both)._replace(safety=consented(limit)), [key(both)], ports=ports)
     assert guard.programs == programs
     assert (f"would receive more than {limit} B" in problems.get(key(both), "")) is (programs == 2)
-    stored = read_run(run.writer.layout.root)
     assert stored.run.counts == {"ok": 2} and verify(stored) == []
 
 
 def test_a_repeat_that_fails_is_the_reason(lab: Lab, tmp_path: Path) -> None:
     once = f"test ! -e {tmp_path}/done && touch {tmp_path}/done && echo 1"
     one, other = job(point(script=once), name="one"), job(point(index=5), name="other")
-    run, problems, _ = measured(lab, lab.plan(one, other), [key(one), key(other)])
+    stored, problems, _ = measured(lab, lab.plan(one, other), [key(one), key(other)])
     assert list(problems) == [key(one)] and problems[key(one)].startswith("E6")
-    stored = read_run(run.writer.layout.root)
     assert stored.run.counts == {"ok": 2} and verify(stored) == []
     assert [(record.id, record.repeat) for record in stored.records()] == [("one", 1), ("other", 1), ("other", 2)]
 
@@ -202,10 +195,9 @@ def test_resume_is_not_advised_for_points_to_measure_again(
 def test_other_jobs_receive_the_results_of_the_first_measurement_only(lab: Lab, tmp_path: Path) -> None:
     source = job(point(script=f"echo x >> {tmp_path}/times; wc -l < {tmp_path}/times"), name="source")
     plan = lab.plan(source, job(point(index=3), name="user", needs={"one": "source"}))
-    run, problems, _ = measured(lab, plan, [key(source)])
-    layout = run.writer.layout
-    assert problems == {} and [one.value for one in read_run(layout.root).records() if one.id == "source"] == [1, 2]
-    writer, earlier = reopen(plan, layout, collaborators())
+    stored, problems, _ = measured(lab, plan, [key(source)])
+    assert problems == {} and [one.value for one in stored.records() if one.id == "source"] == [1, 2]
+    writer, earlier = reopen(plan, stored.layout, collaborators())
     writer.close()
     assert earlier.exports == {key(source)[:2]: {"best": 1.0}}
 

@@ -15,17 +15,24 @@ import pytest
 
 from asct.errors import ConnectError, HostLocked
 from asct.hosts import script
-from asct.hosts.base import SessionSpec
+from asct.hosts.base import Host, SessionSpec
 from asct.hosts.factory import make_host
 from asct.plan.model import HostSpec
 from tests.awaiting import until
 from tests.hosts.conftest import Bench
 
+SESSION = SessionSpec("tests", "the tests")
+
 
 @pytest.fixture
-def here(tmp_path: Path) -> Iterator[Bench]:
-    host = make_host(HostSpec("here", "local", workdir=str(tmp_path / "work")))
-    host.open(SessionSpec("tests", "the tests"))
+def host(tmp_path: Path) -> Host:
+    """Return this machine, which has not been opened yet."""
+    return make_host(HostSpec("here", "local", workdir=str(tmp_path / "work")))
+
+
+@pytest.fixture
+def here(host: Host, tmp_path: Path) -> Iterator[Bench]:
+    host.open(SESSION)
     try:
         yield Bench(host, tmp_path / "into")
     finally:
@@ -88,7 +95,7 @@ def stand_in(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, script: s
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
 
 
-def test_a_lock_without_a_card_is_awaited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lock_without_a_card_is_awaited(host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """While a session begins or ends, it briefly holds the lock without a card; in this test, until the fourth
     attempt."""
     LOCK.touch()
@@ -100,20 +107,20 @@ def test_a_lock_without_a_card_is_awaited(tmp_path: Path, monkeypatch: pytest.Mo
     released = f"rm {held}; flock {LOCK} true"
     count = f'[ "$2" != 9 ] || {{ echo >>{attempts}; [ "$(wc -l <{attempts})" != 4 ] || {{ {released}; }}; }}'
     stand_in(tmp_path / "bin", monkeypatch, "flock", count.replace("flock /", f"{shutil.which('flock')} /"))
-    host = make_host(HostSpec("here", "local", workdir=str(tmp_path / "work")))
-    host.open(SessionSpec("tests", "the tests"))
+    host.open(SESSION)
     host.close()
     assert holder.wait() == 0
     assert len(attempts.read_text().splitlines()) == 4 + 1  # the last one is of `flock -u 9`
 
 
-def test_the_card_goes_between_the_folder_and_the_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_card_goes_between_the_folder_and_the_lock(
+    host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Processes that find the host locked can see who holds the lock until the folder has been removed."""
     log = tmp_path / "log"
-    host = make_host(HostSpec("here", "local", workdir=str(tmp_path / "work")))
     for name in ("rm", "flock"):
         stand_in(tmp_path / "bin", monkeypatch, name, f'echo "{name} $*" >>{log}')
-    host.open(SessionSpec("tests", "the tests"))
+    host.open(SESSION)
     work = host.work
     card = f"{LOCK}.{Path(work, '.pid').read_text().split()[0]}"
     host.close()
@@ -121,9 +128,8 @@ def test_the_card_goes_between_the_folder_and_the_lock(tmp_path: Path, monkeypat
     assert not os.path.lexists(card)
 
 
-def test_the_card_of_a_killed_runner_is_removed_by_the_next_connection(tmp_path: Path) -> None:
-    host = make_host(HostSpec("here", "local", workdir=str(tmp_path / "work")))
-    host.open(SessionSpec("tests", "the tests"))
+def test_the_card_of_a_killed_runner_is_removed_by_the_next_connection(host: Host) -> None:
+    host.open(SESSION)
     runner = int(Path(host.work, ".pid").read_text().split()[0])
     assert os.path.lexists(f"{LOCK}.{runner}")
     os.killpg(runner, signal.SIGKILL)
@@ -151,11 +157,10 @@ def lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("kind", ["FIFO", "link", "folder"])
-def test_what_others_planted_in_place_of_the_lock_is_not_opened(tmp_path: Path, lock: Path, kind: str) -> None:
+def test_what_others_planted_in_place_of_the_lock_is_not_opened(host: Host, lock: Path, kind: str) -> None:
     plant(kind, lock)
-    host = make_host(HostSpec("here", "local", workdir=str(tmp_path / "work")))
     with pytest.raises(ConnectError) as error:
-        host.open(SessionSpec("tests", "the tests"))
+        host.open(SESSION)
     found = error.value.diagnostics[0]
     assert found.code == "E322" and f"{lock} is not a readable file" in found.message
     assert found.hint is not None and found.hint.startswith("remove the lock file"), "another `workdir` would not help"
@@ -167,7 +172,7 @@ def test_what_others_planted_in_place_of_cards_is_not_opened(tmp_path: Path, loc
     for number in range(3):
         plant(kind, Path(f"{lock}.{number}"))
     first, second = (make_host(HostSpec("here", "local", workdir=str(tmp_path / "work"))) for _ in range(2))
-    first.open(SessionSpec("tests", "the tests"))
+    first.open(SESSION)
     try:
         with pytest.raises(HostLocked) as error:
             second.open(SessionSpec("others", "somebody else"))
@@ -178,7 +183,7 @@ def test_what_others_planted_in_place_of_cards_is_not_opened(tmp_path: Path, loc
 
 
 @pytest.mark.parametrize("card", ["1 08 x", "1 a[$(>{mark})] x", "1 99999999999999999999 x", "", "1", "1 -5 x"])
-def test_hostile_cards_are_only_text(tmp_path: Path, lock: Path, card: str) -> None:
+def test_hostile_cards_are_only_text(host: Host, tmp_path: Path, lock: Path, card: str) -> None:
     """Another account holds the host's lock, and the card of its process may contain anything."""
     lock.touch()
     with lock.open() as held:
@@ -187,6 +192,6 @@ def test_hostile_cards_are_only_text(tmp_path: Path, lock: Path, card: str) -> N
         text = card.replace("1", started, 1).format(mark=tmp_path / "mark") or "x"
         Path(f"{lock}.{os.getpid()}").symlink_to(text + "\nasct:failed no")
         with pytest.raises(HostLocked) as error:
-            make_host(HostSpec("here", "local", workdir=str(tmp_path / "work"))).open(SessionSpec("tests", "the tests"))
+            host.open(SESSION)
     assert error.value.owner in ("x", "unknown", started)
     assert not (tmp_path / "mark").exists()
