@@ -7,6 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from asct.facts.cmn.debugfs import mesh_of_map
+from asct.facts.cmn.model import Mesh
+
 Style = Literal["old", "new"]
 STYLES: tuple[Style, ...] = ("old", "new")
 
@@ -89,6 +92,17 @@ def server(
                 ports[0] = Hung(requester)
             places[x, y] = ports
     return places
+
+
+def read(text: str, instance: int = 0) -> Mesh:
+    """Return the mesh of a map that can be read."""
+    mesh = mesh_of_map(text, instance)
+    assert mesh is not None
+    return mesh
+
+
+def server_mesh(width: int = 4, height: int = 4, **changed: object) -> Mesh:
+    return read(drawn(width, height, server(width, height))).model_copy(update=changed)
 
 
 def numbered(places: Places, kinds: Sequence[str]) -> int:

@@ -10,13 +10,7 @@ from hypothesis import strategies as st
 
 from asct.facts.cmn.debugfs import mesh_of_map
 from asct.facts.cmn.model import Mesh, Port
-from tests.facts.cmn.maps import STYLES, Hung, Style, drawn, server
-
-
-def read(text: str, instance: int = 0) -> Mesh:
-    mesh = mesh_of_map(text, instance)
-    assert mesh is not None
-    return mesh
+from tests.facts.cmn.maps import STYLES, Hung, Style, drawn, read, server, server_mesh
 
 
 @pytest.mark.parametrize("style", STYLES)
@@ -50,7 +44,7 @@ def test_counts_of_a_server(style: Style) -> None:
 def test_requesters_behind_one_port_are_counted_once_the_registers_report_them() -> None:
     """The map does not contain the number of devices without a node, so ports are counted instead."""
     ports = [Port(port=0, kind="RN-F", devices=2), Port(port=1, kind="RN-F", devices=None)]
-    mesh = read(drawn(4, 4, server(4, 4)))
+    mesh = server_mesh()
     one = mesh.model_copy(update={"crosspoints": [mesh.crosspoints[0].model_copy(update={"ports": ports[:1]})]})
     both = mesh.model_copy(update={"crosspoints": [mesh.crosspoints[0].model_copy(update={"ports": ports})]})
     assert one.counts()["RN-F"] == 2 and "RN-F ports" not in one.counts()
@@ -111,9 +105,7 @@ def test_domains_for_debug_and_trace() -> None:
 def test_a_driver_before_domains_were_shown() -> None:
     lines = [line for line in drawn(3, 2, server(3, 2)).split("\n") if "DTC" not in line]
     mesh = read("\n".join(lines))
-    assert {xp.dtc for xp in mesh.crosspoints} == {None} and len(mesh.nodes) == len(
-        read(drawn(3, 2, server(3, 2))).nodes
-    )
+    assert {xp.dtc for xp in mesh.crosspoints} == {None} and len(mesh.nodes) == len(server_mesh(3, 2).nodes)
 
 
 def test_what_the_map_lacks_is_said() -> None:

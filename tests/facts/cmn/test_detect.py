@@ -11,22 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asct.facts.cmn.cpumap import CachedCpuMap, cached_text, file_name, holds_for, with_cached
-from asct.facts.cmn.debugfs import mesh_of_map
 from asct.facts.cmn.detect import RequestCounts, WatchedPort, counted, decide, places, watches
 from asct.facts.cmn.model import CpuPort, Mesh
 from asct.facts.cmn.sysfs import Pmu, pmus
 from asct.facts.snapshot import CommandOutput, Snapshot
 from tests.facts.cmn.machine import machine, pmu
-from tests.facts.cmn.maps import Hung, drawn, server
+from tests.facts.cmn.maps import Hung, drawn, read, server_mesh
 
 LINES = 150_000
 NS = 10_000_000
-
-
-def mesh_of(width: int = 4, height: int = 4, **changed: object) -> Mesh:
-    mesh = mesh_of_map(drawn(width, height, server(width, height)), 0)
-    assert mesh is not None
-    return mesh.model_copy(update=changed)
+CHANGED = "the meshes, CPUs or firmware have changed"
 
 
 def the_pmu(**changed: str | None) -> Pmu:
@@ -129,7 +123,7 @@ def test_places_by_mesh() -> None:
 
 
 def test_every_port_of_a_requester_is_watched() -> None:
-    mesh = mesh_of()
+    mesh = server_mesh()
     made = watches(mesh, the_pmu(type="20", cpumask="3"))
     assert [(one.x, one.y, one.port) for one in made] == [(x, y, 0) for y in (0, 1, 2) for x in (1, 2)]
     assert {one.device for one in made} == {None}, "the map does not tell how many devices share a port"
@@ -137,7 +131,7 @@ def test_every_port_of_a_requester_is_watched() -> None:
 
 def test_the_words_of_a_watchpoint() -> None:
     """type 0x7770, eventid 0 (up), bynodeid, nodeid of (1,0) in a mesh of 2 bits an axis, port 0, channel REQ."""
-    first, *_ = watches(mesh_of(), the_pmu(type="20", cpumask="3"))
+    first, *_ = watches(server_mesh(), the_pmu(type="20", cpumask="3"))
     kind, on, config, val, mask = first.line.split()
     assert (kind, on) == ("20", "3")
     assert int(config, 16) == 0x7770 | 1 << 31 | (1 << 5) << 32
@@ -146,8 +140,7 @@ def test_the_words_of_a_watchpoint() -> None:
 
 def test_the_port_goes_into_wp_dev_sel_and_a_known_node_id_is_taken() -> None:
     places_ = {(0, 0): {3: Hung("RN-F_E")}}
-    mesh = mesh_of_map(drawn(2, 2, places_), 0)
-    assert mesh is not None
+    mesh = read(drawn(2, 2, places_))
     xps = [xp.model_copy(update={"node_id": 0x128}) for xp in mesh.crosspoints]
     (one,) = watches(mesh.model_copy(update={"crosspoints": xps}), the_pmu())
     assert int(one.line.split()[2], 16) == 0x7770 | 1 << 31 | 0x128 << 32 | 3 << 48
@@ -156,8 +149,7 @@ def test_the_port_goes_into_wp_dev_sel_and_a_known_node_id_is_taken() -> None:
 def test_the_ports_of_a_crosspoint_are_not_watched_at_the_same_time() -> None:
     """A crosspoint has two watchpoints for the traffic that its ports send to the mesh."""
     ports = {port: Hung("RN-F_E") for port in range(4)}
-    mesh = mesh_of_map(drawn(2, 2, {(x, y): ports for x in range(2) for y in range(2)}), 0)
-    assert mesh is not None
+    mesh = read(drawn(2, 2, {(x, y): ports for x in range(2) for y in range(2)}))
     made = watches(mesh, the_pmu())
     assert len(made) == 16
     assert all(len({(one.x, one.y) for one in made[at : at + 4]}) == 4 for at in range(0, 16, 4))
@@ -175,7 +167,7 @@ UNWATCHABLE = {
 def test_a_pmu_that_cannot_watch_is_refused_with_the_reason(case: str) -> None:
     changed, why = UNWATCHABLE[case]
     with pytest.raises(ValueError, match=why):
-        watches(mesh_of(), the_pmu(**changed))
+        watches(server_mesh(), the_pmu(**changed))
 
 
 def test_a_mesh_without_known_requesters_cannot_be_watched() -> None:
@@ -229,7 +221,7 @@ def server_that_keeps(text: str | None) -> Snapshot:
 
 
 def test_what_was_detected_is_shown_again() -> None:
-    mesh = mesh_of()
+    mesh = server_mesh()
     (again,) = with_cached(server_that_keeps(kept([mesh], machine(FIRMWARE))), [mesh])
     assert (again.cpus, again.detected_at) == ({0: PLACE, 1: None}, "2026-01-01T00:00:00Z")
     assert again.unknown["cpus.1"] == "no port followed its load" and "cpus" not in again.unknown
@@ -239,17 +231,17 @@ FORGOTTEN = {
     "never detected": (None, "have not been detected yet"),
     "torn": ('{"schema": "asct.cmn-cpus/1", "detec', "are unreadable"),
     "of a later version": (json.dumps({"schema": "asct.cmn-cpus/2"}), "are unreadable"),
-    "of another mesh": (kept([mesh_of(5, 5)], machine(FIRMWARE)), "the meshes, CPUs or firmware have changed"),
-    "of two meshes": (kept([mesh_of(), mesh_of()], machine(FIRMWARE)), "the meshes, CPUs or firmware have changed"),
-    "of other CPUs": (kept([mesh_of()], machine(FIRMWARE, cpus=9)), "the meshes, CPUs or firmware have changed"),
-    "of other firmware": (kept([mesh_of()], machine()), "the meshes, CPUs or firmware have changed"),
+    "of another mesh": (kept([server_mesh(5, 5)], machine(FIRMWARE)), CHANGED),
+    "of two meshes": (kept([server_mesh(), server_mesh()], machine(FIRMWARE)), CHANGED),
+    "of other CPUs": (kept([server_mesh()], machine(FIRMWARE, cpus=9)), CHANGED),
+    "of other firmware": (kept([server_mesh()], machine()), CHANGED),
 }
 
 
 @pytest.mark.parametrize("case", FORGOTTEN)
 def test_what_does_not_fit_is_not_shown_and_says_why(case: str) -> None:
     text, why = FORGOTTEN[case]
-    (mesh,) = with_cached(server_that_keeps(text), [mesh_of()])
+    (mesh,) = with_cached(server_that_keeps(text), [server_mesh()])
     assert mesh.cpus == {} and why in mesh.unknown["cpus"] and "--detect" in mesh.unknown["cpus"]
 
 

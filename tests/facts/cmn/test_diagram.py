@@ -6,19 +6,12 @@ import re
 
 import pytest
 
-from asct.facts.cmn.debugfs import mesh_of_map
 from asct.facts.cmn.diagram import diagram, grid
 from asct.facts.cmn.kernel_output import register_list
 from asct.facts.cmn.mesh import mesh_of_dump
 from asct.facts.cmn.model import CpuPort, Mesh
-from tests.facts.cmn.maps import Hung, drawn, server
+from tests.facts.cmn.maps import Hung, drawn, read, server_mesh
 from tests.facts.cmn.shapes import SHAPES
-
-
-def read(width: int, height: int, **changed: object) -> Mesh:
-    mesh = mesh_of_map(drawn(width, height, server(width, height)), 0)
-    assert mesh is not None
-    return mesh.model_copy(update=changed)
 
 
 def test_a_small_mesh() -> None:
@@ -27,8 +20,7 @@ def test_a_small_mesh() -> None:
         (1, 0): {0: Hung("HN-F", {0: 0, 1: 1})},
         (0, 1): {1: Hung("SBSX", {0: 0})},
     }
-    mesh = mesh_of_map(drawn(2, 2, places), 0)
-    assert mesh is not None
+    mesh = read(drawn(2, 2, places))
     cpus = {0: CpuPort(x=0, y=0, port=0), 1: CpuPort(x=0, y=0, port=0), 2: None}
     assert diagram(mesh.model_copy(update={"cpus": cpus}), 80) == [
         "     0        1",
@@ -71,7 +63,7 @@ def test_the_drawing_of_registers_has_the_id_of_each_port_once_and_fits(name: st
 @pytest.mark.parametrize("size", [(1, 1), (8, 8), (12, 12), (16, 3)])
 @pytest.mark.parametrize("width", [40, 80, 200])
 def test_every_crosspoint_and_port_is_drawn_once_within_the_width(size: tuple[int, int], width: int) -> None:
-    mesh = read(*size)
+    mesh = server_mesh(*size)
     lines = diagram(mesh, width)
     assert max(map(len, lines)) <= width
     assert all(line == line.rstrip() for line in lines)
@@ -82,18 +74,18 @@ def test_every_crosspoint_and_port_is_drawn_once_within_the_width(size: tuple[in
 
 
 def test_eight_columns_fit_into_80() -> None:
-    assert diagram(read(8, 8), 80)[0].split() == [str(x) for x in range(8)]
+    assert diagram(server_mesh(8, 8), 80)[0].split() == [str(x) for x in range(8)]
 
 
 def test_a_wide_mesh_is_drawn_in_panels_that_say_they_go_on() -> None:
-    lines = diagram(read(10, 1), 80)
+    lines = diagram(server_mesh(10, 1), 80)
     heads = [line for line in lines if re.fullmatch(r" +\d+( +\d+)*", line)]
     assert " ".join(heads).split() == [str(x) for x in range(10)] and len(heads) == 2
     assert lines[1].endswith("-") and lines[-3].endswith("]")
 
 
 def test_a_crosspoint_that_is_not_known_leaves_a_gap() -> None:
-    mesh = read(3, 1)
+    mesh = server_mesh(3, 1)
     lines = diagram(mesh.model_copy(update={"crosspoints": [mesh.crosspoints[0], mesh.crosspoints[2]]}), 80)
     assert "[0]" in lines[1] and "[2]" in lines[1] and "[1]" not in lines[1]
 
@@ -104,7 +96,7 @@ def test_a_mesh_without_crosspoints_is_empty() -> None:
 
 def test_the_grid_has_the_cpus_of_each_crosspoint_in_parentheses() -> None:
     cpus = {cpu: CpuPort(x=1, y=cpu % 2, port=0) for cpu in range(4)} | {9: None}
-    assert grid(read(3, 2, cpus=cpus), 80) == [
+    assert grid(server_mesh(3, 2, cpus=cpus), 80) == [
         "     0     1     2",
         " 1  ()    (1,3) ()",
         " 0  ()    (0,2) ()",
@@ -112,12 +104,12 @@ def test_the_grid_has_the_cpus_of_each_crosspoint_in_parentheses() -> None:
 
 
 def test_no_grid_without_cpus() -> None:
-    assert grid(read(3, 2), 80) == [] and grid(read(3, 2, cpus={1: None}), 80) == []
+    assert grid(server_mesh(3, 2), 80) == [] and grid(server_mesh(3, 2, cpus={1: None}), 80) == []
 
 
 def test_a_wide_grid_is_folded() -> None:
     cpus = {cpu: CpuPort(x=cpu % 12, y=cpu % 5, port=0) for cpu in range(576)}
-    lines = grid(read(12, 5, cpus=cpus), 80)
+    lines = grid(server_mesh(12, 5, cpus=cpus), 80)
     text = "\n".join(lines)
     assert max(map(len, lines)) <= 80 or all("," in line for line in lines if len(line) > 80)
     assert len(re.findall(r"\([^)]*\)", text)) == 60

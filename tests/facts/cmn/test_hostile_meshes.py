@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from asct.facts.cmn.cpumap import CachedCpuMap, holds_for, with_cached
-from asct.facts.cmn.debugfs import mesh_of_map
 from asct.facts.cmn.detect import counted
 from asct.facts.cmn.kernel_output import KernelOutput, PrintedNode
 from asct.facts.cmn.model import CpuPort
 from asct.facts.cmn.sysfs import regions
 from asct.facts.exchange import COMMANDS
 from asct.facts.snapshot import CommandOutput, Snapshot
+from tests.facts.cmn.maps import read
 from tests.facts.shells import SHELLS
 
 MAP = "     X 0   1\n0  |XP #0 |XP #1 |\n  0  |RN-F_A|HN-F|\n"
@@ -65,8 +65,7 @@ def test_counts_beyond_64_bits_are_none_of_the_kernel() -> None:
 
 @pytest.mark.parametrize("places", [{1: (2, 0)}, {1: (0, -1)}, {1: (0, 10**9)}, {65_536: (0, 0)}, {-1: (0, 0)}])
 def test_places_outside_of_the_mesh_are_not_shown(places: dict[int, tuple[int, int]]) -> None:
-    mesh = mesh_of_map(MAP, 0)
-    assert mesh is not None
+    mesh = read(MAP)
     good = CachedCpuMap(
         detected_at="2026-01-01T00:00:00Z",
         holds_for=holds_for(Snapshot(), [mesh]),
