@@ -8,11 +8,13 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 
+from asct.engine import values
 from asct.engine.failures import judged
 from asct.registry import installed
 from asct.sdk.benchmark import Benchmark, Context
@@ -96,30 +98,12 @@ def showing(benchmark: Benchmark[Any], **settings: Any) -> Benchmark[Any]:
 
 
 def records_of(benchmark: Benchmark[Any], measurements: Any, repeat: int = 1) -> list[Record]:
-    metrics = {metric.name: metric for metric in benchmark.metrics}
-    return [
-        Record(
-            schema="asct.record/1",
-            run="20261121T000000Z-000000",
-            plan="p",
-            host="h",
-            benchmark=benchmark.name,
-            id=benchmark.name,
-            version=benchmark.version,
-            point={},
-            coords=item.coords,
-            point_id=POINT,
-            repeat=repeat,
-            metric=item.metric,
-            value=item.value,
-            unit=metrics[item.metric].unit,
-            better=metrics[item.metric].better,
-            stats=item.stats,
-            flags=list(item.flags),
-            raw=f"jobs/h/x/{POINT}/r1",
-        )
-        for item in measurements
-    ]
+    record_of = partial(
+        Record, schema="asct.record/1", run="20261121T000000Z-000000", plan="p", host="h", benchmark=benchmark.name,
+        id=benchmark.name, version=benchmark.version, point={}, point_id=POINT, repeat=repeat,
+        raw=f"jobs/h/x/{POINT}/r1",
+    )  # fmt: skip
+    return values.records_of(measurements, benchmark, record_of)
 
 
 def test_some_benchmarks_are_installed() -> None:
@@ -160,8 +144,8 @@ def test_highlights_and_flags_are_of_the_benchmark(benchmark: Benchmark[Any]) ->
     for one in benchmark.highlights:
         assert one.label
         for key, value in one.at.items():
-            values = metrics[one.metric].coords[key]
-            assert value is None or values is None or value in values
+            declared = metrics[one.metric].coords[key]
+            assert value is None or declared is None or value in declared
     assert all(text and not text.endswith(".") for text in benchmark.flags.values())
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from asct.analysis.combined import combined_figures, figure_grid
 from asct.analysis.grid import from_table
 from asct.analysis.headline import headlines
 from asct.analysis.view import JobView
+from asct.engine import values
 from asct.registry import installed
 from asct.sdk.benchmark import Benchmark
 from asct.sdk.facts import HostFacts
@@ -26,16 +28,11 @@ CASES = sorted(FOLDER.glob("*/testdata/*.json"))
 
 
 def records_of(benchmark: Benchmark[Any], found: Sequence[Measurement], host: str) -> list[Record]:
-    metrics = {metric.name: metric for metric in benchmark.metrics}
-    return [
-        Record(
-            run="r", plan="p", host=host, benchmark=benchmark.name, id=benchmark.name, version=benchmark.version,
-            point={}, coords=dict(item.coords), point_id="0" * 12, repeat=1, metric=item.metric, value=item.value,
-            unit=metrics[item.metric].unit, better=metrics[item.metric].better, stats=item.stats,
-            flags=list(item.flags), raw=f"jobs/{host}/{benchmark.name}/000000000000/r1",
-        )
-        for item in found
-    ]  # fmt: skip
+    record_of = partial(
+        Record, run="r", plan="p", host=host, benchmark=benchmark.name, id=benchmark.name, version=benchmark.version,
+        point={}, point_id="0" * 12, repeat=1, raw=f"jobs/{host}/{benchmark.name}/000000000000/r1",
+    )  # fmt: skip
+    return values.records_of(found, benchmark, record_of)
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: f"{path.parts[-3]}/{path.stem}")

@@ -9,10 +9,11 @@ import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+from asct.engine import values
 from asct.sdk.benchmark import Benchmark, Context
 from asct.sdk.facts import Cpu, HostFacts, ToolFact
 from asct.sdk.guard import Consent
@@ -105,14 +106,12 @@ def records_of(
     benchmark: Benchmark[Any], measured: Sequence[tuple[dict[str, Any], Sequence[Measurement]]]
 ) -> list[Record]:
     """Return records as the engine creates them: the swept settings of each point together with its measurements."""
-    metrics = {metric.name: metric for metric in benchmark.metrics}
+    record_of = partial(
+        Record, run="r", plan="p", host="local", benchmark=benchmark.name, id=benchmark.name,
+        version=benchmark.version, repeat=1, raw="jobs/x",
+    )  # fmt: skip
     return [
-        Record(
-            run="r", plan="p", host="local", benchmark=benchmark.name, id=benchmark.name, version=benchmark.version,
-            point=point, coords=one.coords, point_id=f"{index:012x}", repeat=1, metric=one.metric, value=one.value,
-            unit=metrics[one.metric].unit, better=metrics[one.metric].better, stats=one.stats, flags=list(one.flags),
-            raw="jobs/x",
-        )
-        for index, (point, measurements) in enumerate(measured)
-        for one in measurements
-    ]  # fmt: skip
+        record
+        for index, (point, found) in enumerate(measured)
+        for record in values.records_of(found, benchmark, partial(record_of, point=point, point_id=f"{index:012x}"))
+    ]
