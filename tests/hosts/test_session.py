@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from asct.errors import HostError, HostLocked, HostLost
-from asct.hosts import runner_session
+from asct.hosts import runner_session, script
 from asct.hosts.base import Host, Process, SessionSpec, Task
 from asct.hosts.factory import make_host
 from asct.hosts.remote import RemoteHost
@@ -49,6 +49,13 @@ def host(own_sshd: Sshd) -> Iterator[RemoteHost]:
         yield found
     finally:
         found.close()
+
+
+@pytest.fixture
+def brief_linger(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let idle runners without a connection end after one second."""
+    text = script.runner().replace("LINGER_S=30", "LINGER_S=1")
+    monkeypatch.setattr(script, "runner", lambda: text)
 
 
 def counting(host: Host, into: Path, number: int, seconds: float = 0.0, after: Path | None = None) -> Task:
@@ -344,11 +351,7 @@ def test_a_task_that_the_runner_passes_over_is_refused(
 
 
 @pytest.mark.parametrize("how", ["left", "lingered"])
-def test_the_card_goes_with_the_runner(own_sshd: Sshd, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
-    from asct.hosts import script
-
-    text = script.runner().replace("LINGER_S=30", "LINGER_S=1")
-    monkeypatch.setattr(script, "runner", lambda: text)
+def test_the_card_goes_with_the_runner(brief_linger: None, own_sshd: Sshd, how: str) -> None:
     host = opened(own_sshd)
     runner = noted(host, ".pid")
     card = Path(f"/var/tmp/asct.lock.{runner}")
@@ -462,13 +465,9 @@ def test_cancel_ends_what_runs_and_forgets_the_rest(host: RemoteHost, tmp_path: 
 
 @pytest.mark.parametrize("used", [True, False])
 def test_an_idle_runner_without_a_connection_lets_the_host_go(
-    own_sshd: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, used: bool
+    brief_linger: None, own_sshd: Sshd, tmp_path: Path, used: bool
 ) -> None:
     """The folder remains for `asct resume` if it contains results."""
-    from asct.hosts import script
-
-    text = script.runner().replace("LINGER_S=30", "LINGER_S=1")
-    monkeypatch.setattr(script, "runner", lambda: text)
     host = opened(own_sshd)
     work, runner = host.work, noted(host, ".pid")
     if used:
