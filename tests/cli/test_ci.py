@@ -34,6 +34,12 @@ def github(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.fixture
+def gitlab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("GITLAB_CI", "true")
+    monkeypatch.setenv("CI_PROJECT_DIR", str(tmp_path.parent))
+
+
 def failing(plan: Path) -> None:
     plan.write_text(plan.read_text() + "expect:\n  - {metric: idle.elapsed, max: 1 ns}\n", encoding="utf-8")
 
@@ -131,22 +137,16 @@ def critical(folder: Path) -> list[dict[str, Any]]:
 
 
 def test_each_server_gets_what_it_asks_for(
-    asct: Asct, plan_file: Path, tmp_path: Path, github: Path, monkeypatch: pytest.MonkeyPatch
+    asct: Asct, plan_file: Path, tmp_path: Path, github: Path, gitlab: None
 ) -> None:
     failing(plan_file)
-    monkeypatch.setenv("GITLAB_CI", "true")
-    monkeypatch.setenv("CI_PROJECT_DIR", str(tmp_path.parent))
     ended = asct("apply", "small.yaml", "--ci")
     assert ended.code == 1 and "::error file=small.yaml,line=8" in ended.out
     assert {item["location"]["path"] for item in critical(tmp_path)} == {f"{tmp_path.name}/small.yaml"}
 
 
-def test_gitlab_gets_a_code_quality_report(
-    asct: Asct, plan_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_gitlab_gets_a_code_quality_report(asct: Asct, plan_file: Path, tmp_path: Path, gitlab: None) -> None:
     failing(plan_file)
-    monkeypatch.setenv("GITLAB_CI", "true")
-    monkeypatch.setenv("CI_PROJECT_DIR", str(tmp_path.parent))
     ended = asct("apply", "small.yaml", "--ci")
     assert (ended.code, "::error" in ended.out + ended.err) == (1, False)
     items = critical(tmp_path)
