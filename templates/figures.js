@@ -48,8 +48,8 @@
       add("rect", { x: -10, y: -6, width: 20, height: 12, fill: colour });
       add("path", { d: hatches[pattern] || "", stroke: "#fff", "stroke-opacity": 0.7, "stroke-width": 1.5, fill: "none" });
     } else {
-      const line = { d: "M-14 0h28", stroke: colour, "stroke-width": width, "stroke-dasharray": dashes[trace.line.dash] || "none" };
-      add("path", line);
+      const line = () => ({ d: "M-14 0h28", stroke: colour, "stroke-width": width, "stroke-dasharray": dashes[trace.line.dash] || "none" });
+      if (trace.mode !== "markers") add("path", line());
       if (trace.mode !== "lines") add("path", { d: shapes[trace.marker.symbol], fill: colour });
     }
     return svg;
@@ -182,7 +182,7 @@
   }
   function fitMarks(layout, data, inside) {
     // Keeps the marks across bars no wider than the bars; a mark is 1.4 times as long as its size.
-    const groups = new Set(data.filter((one) => one.type === "bar").map((one) => one.offsetgroup)).size;
+    const groups = new Set(data.filter((one) => "offsetgroup" in one).map((one) => one.offsetgroup)).size;
     if (!groups) return;
     const [from, to] = layout.xaxis.domain || [0, 1];
     const bar = ((to - from) * inside * (1 - layout.bargap)) / layout.xaxis.categoryarray.length / groups;

@@ -65,7 +65,7 @@ def _ends(lines: Sequence[Series], unit: str) -> str:
 def _row(series: Series, figure: Line) -> tuple[str, str, str]:
     known = [value for value in series.y if value is not None]
     low, high = (format_quantity(end, figure.y.unit) for end in (min(known), max(known)))
-    line = sparkline(series.y, logarithmic=figure.y.scale in ("log2", "log10"))
+    line = sparkline(series.y, logarithmic=figure.y.logarithmic)
     return plain(series.name), line, low if low == high else f"{low} to {high}"
 
 

@@ -43,7 +43,6 @@ _RATED_SHARE: Final = 0.92
 _LEAST_SHARE, _MOST_SHARE = 0.01, 10_000.0
 """Limits for the numbers on an axis that shares its prefix with other axes. If the shared prefix would move numbers
 outside these limits, so that they have many zeros or digits, the axis gets its own prefix."""
-_LOGARITHMIC: Final = ("log2", "log10")
 DIRECTIONS: Final[dict[Better, str]] = {"lower": ", lower is better", "higher": ", higher is better", "neither": ""}
 
 Scales = Mapping[tuple[str, str], AxisScale]
@@ -91,10 +90,10 @@ def _guides(figure: Figure) -> Iterable[tuple[tuple[str, str], float | None]]:
     if isinstance(figure, Heatmap):
         yield (figure.unit, MATRIX), guide([value for row in figure.values for value in row], figure.logarithmic)
         return
-    yield (figure.y.unit, figure.y.title), guide(y_values(figure), figure.y.scale in _LOGARITHMIC)
+    yield (figure.y.unit, figure.y.title), guide(y_values(figure), figure.y.logarithmic)
     if _has_prefix(figure):
         xs = [float(x) for series in figure.series for x in series.x]
-        yield (figure.x.unit, figure.x.title), guide(xs, figure.x.scale in _LOGARITHMIC)
+        yield (figure.x.unit, figure.x.title), guide(xs, figure.x.logarithmic)
 
 
 def scale_of(scales: Scales, unit: str, title: str) -> AxisScale:
@@ -137,7 +136,7 @@ def y_view(chart: Chart, scales: Scales) -> AxisView:
     values = [value / scale.factor for value in y_values(chart)]
     positive = [value for value in values if value > 0]
     padding = _LABEL_PADDING if any(series.labels for series in chart.series) else _PADDING
-    if axis.scale in _LOGARITHMIC and positive:
+    if axis.logarithmic and positive:
         low, high = _wide(min(positive), max(positive))
         pad = (high / low) ** padding
         low, high = low / pad, high * pad
@@ -171,9 +170,9 @@ def x_view(chart: Chart, scales: Scales) -> AxisView:
         labels = tuple(category_labels(chart))
         return AxisView(title, "category", tuple(map(float, range(len(labels)))), labels)
     xs = sorted({float(x) / scale.factor for series in chart.series for x in series.x})
-    xs = [x for x in xs if x > 0] if axis.scale in _LOGARITHMIC and xs[-1] > 0 else xs
-    drawn = [*xs, *_extra_x(chart, scale.factor, axis.scale in _LOGARITHMIC)]
-    if axis.scale in _LOGARITHMIC and xs[0] > 0:
+    xs = [x for x in xs if x > 0] if axis.logarithmic and xs[-1] > 0 else xs
+    drawn = [*xs, *_extra_x(chart, scale.factor, axis.logarithmic)]
+    if axis.logarithmic and xs[0] > 0:
         return _log_x(axis, title, xs, drawn, scale)
     few = _settings(axis, xs)
     low, high = _linear_ends(min(drawn), max(drawn), axis.counts)

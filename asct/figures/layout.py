@@ -70,8 +70,8 @@ def caption(figure: Figure) -> str:
     mention."""
     parts = [figure.caption]
     if not isinstance(figure, Heatmap) and _has_states(figure):
-        marks = "dashes across a bar" if isinstance(figure, Bars) else "open marks at one position"
-        parts.append(f"Two {marks} are the two states of a value.")
+        marks = "dashes" if isinstance(figure, Bars) else "open marks"
+        parts.append(f"Two {marks} at one position are the two states of a value.")
     if isinstance(figure, Line) and not is_category(figure) and len(panels(figure)) > 1:
         lines = _unmentioned([marker.label for marker in sorted(figure.markers, key=lambda one: one.x)], figure.caption)
         bands = _unmentioned([band.label for band in figure.bands], figure.caption)

@@ -33,6 +33,8 @@ _WIDER: Final = 2.0
 """Extra width, in pixels, of a line and its marks for each following line that would conceal it."""
 _WIDEST: Final = 6.0
 """Maximum extra width, in pixels. Panels get half of it."""
+_POINT: Final = 9
+"""Size, in pixels, of a point that replaces a bar."""
 _PALE: Final = 0.3
 """Opacity of the comparison values of a series."""
 _MOST_POINTS: Final = 2000
@@ -105,7 +107,7 @@ class _Drawn:
     names: frozenset[str]
 
     def traces(self, panel: Panel, styles: Sequence[Style]) -> list[dict[str, Any]]:
-        """Return the traces of one panel: intervals, visits, lines or bars, and states."""
+        """Return the traces of one panel: intervals, visits, lines or bars (or points in their place), and states."""
         if isinstance(self.chart, Bars):
             pairs = enumerate(zip(panel.series, styles, strict=True))
             return [trace for number, (series, style) in pairs for trace in self._bars(series, style, number)]
@@ -181,16 +183,12 @@ class _Drawn:
         trace: dict[str, Any] = {
             **self._common(series),
             **group,
-            "type": "bar",
+            **(_point(style) if self.chart.y.logarithmic else _bar(style)),
             "x": xs,
             "y": ys,
-            "marker": {"color": style.colour, "line": {"width": 0}},
             "showlegend": True,
             **self._hover(series),
         }
-        if style.pattern:
-            pattern = {"shape": style.pattern, "fillmode": "overlay", "fgopacity": 0.25, "solidity": 0.2, "size": 6}
-            trace["marker"]["pattern"] = pattern
         if isinstance(self.chart, Bars) and self.chart.stacked:
             del trace["offsetgroup"]
             return [trace]
@@ -254,6 +252,22 @@ class _Drawn:
             "x": [x for x, _ in pairs], "y": self._ys([value for _, value in pairs]), "marker": marker,
         }  # fmt: skip
         return [trace] if pairs else []
+
+
+def _bar(style: Style) -> dict[str, Any]:
+    """Return the type of a trace of bars, and their color and pattern."""
+    marker: dict[str, Any] = {"color": style.colour, "line": {"width": 0}}
+    if style.pattern:
+        marker["pattern"] = {
+            "shape": style.pattern, "fillmode": "overlay", "fgopacity": 0.25, "solidity": 0.2, "size": 6
+        }  # fmt: skip
+    return {"type": "bar", "marker": marker}
+
+
+def _point(style: Style) -> dict[str, Any]:
+    """Return the type of a trace of points that replace bars, and their color and symbol."""
+    marker = {"symbol": style.marker, "size": _POINT, "color": style.colour}
+    return {"type": "scatter", "mode": "markers", "marker": marker}
 
 
 def _texts(places: Sequence[Sequence[Placed]]) -> dict[str, Any]:

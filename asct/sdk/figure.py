@@ -29,6 +29,11 @@ class Axis:
     counts: bool = False
     """Whether the axis shows counts, such as numbers of rounds, so that all ticks are whole numbers."""
 
+    @property
+    def logarithmic(self) -> bool:
+        """Whether the scale is logarithmic."""
+        return self.scale in ("log2", "log10")
+
 
 @dataclass(frozen=True, slots=True)
 class Detail:
@@ -147,11 +152,20 @@ class Line(_Chart):
 
 @dataclass(frozen=True, slots=True)
 class Bars(_Chart):
-    """A bar chart. The bars at the same x are stacked if `stacked` is set; otherwise, they are side by side."""
+    """A bar chart. The bars at the same x are stacked if `stacked` is set; otherwise, they are side by side.
+
+    A logarithmic y axis has no zero at which a bar could begin. On such an axis, points replace the bars, and stacked
+    bars are an error.
+    """
 
     stacked: bool = False
     better: Better = "neither"
     rated: tuple[Rated, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for stacked bars on a logarithmic y axis."""
+        if self.stacked and self.y.logarithmic:
+            raise ValueError(f"{self.slug}: stacked bars need a linear y axis")
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,6 +48,11 @@ window.rules = (() => {
       .map(([where, names]) => `${names.size} series in ${where}`);
   }
   const legendOf = (plot) => (plot.previousElementSibling?.matches(".legend") ? plot.previousElementSibling : null);
+  // A bar begins at zero, which a logarithmic axis does not have.
+  function barsOnLog(plot) {
+    const log = (one) => plot._fullLayout[one.yaxis.replace(/^y/, "yaxis")].type === "log";
+    return tracesOf(plot).filter((one) => one.type === "bar" && log(one)).map((one) => `the bars of ${one.name} have no zero`);
+  }
   function tallLegend(plot) {
     const [legend, height] = [legendOf(plot)?.offsetHeight || 0, plot.offsetHeight];
     return legend > 0.2 * (legend + height) + 1 ? [`the legend takes ${legend} of ${legend + height} pixels`] : [];
@@ -246,7 +251,7 @@ window.rules = (() => {
     return found;
   }
   const figures = () => ({
-    fewTicks: each(fewTicks), unlabelledX: each(unlabelledX), manySeries: each(manySeries), tallLegend: each(tallLegend),
+    fewTicks: each(fewTicks), unlabelledX: each(unlabelledX), manySeries: each(manySeries), tallLegend: each(tallLegend), barsOnLog: each(barsOnLog),
     overlaps: each(overlaps), outside: each(outside), mixedColours: mixedColours(), untitledAxes: each(untitledAxes),
     longNumbers: each(longNumbers), undrawn: undrawn(), crossedLabels: each(crossedLabels), strayLabels: each(strayLabels), slantedTicks: each(slantedTicks),
     brokenCounts: each(brokenCounts), paleCells: each(paleCells), loneFigures: loneFigures(), uneven: uneven(),

@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from asct.sdk.figure import Axis, Band, Bars, Detail, Line, Marker, Rated, Series
+from asct.sdk.figure import Axis, Band, Bars, Detail, Line, Marker, Rated, Scale, Series
 
 DEPTHS = (1, 2, 4, 8, 16, 32, 64, 128)
 
@@ -66,7 +66,7 @@ def steady() -> Line:
     )  # fmt: skip
 
 
-def bars(stacked: bool = False) -> Bars:
+def bars(stacked: bool = False, scale: Scale = "linear") -> Bars:
     """Return the bandwidth by access pattern, useful and on the bus. The first value has two states."""
     kinds = ("All Reads", "3:1 Reads-Writes", "2:1 Reads-Writes", "1:1 Reads-Writes", "2:1 Rd-Wr (Non-Temporal)")
     series = []
@@ -78,7 +78,7 @@ def bars(stacked: bool = False) -> Bars:
         )
         series.append(Series(name, kinds, y, tuple(v * 0.97 for v in y), tuple(v * 1.02 for v in y), "", details))
     return Bars(
-        "peak", "Peak memory bandwidth", "c", Axis("Traffic", scale="category"), Axis("Bandwidth", "B/s"),
+        "peak", "Peak memory bandwidth", "c", Axis("Traffic", scale="category"), Axis("Bandwidth", "B/s", scale),
         tuple(series), stacked, better="higher",
     )  # fmt: skip
 
@@ -103,5 +103,5 @@ def charts(draw: st.DrawFn) -> Line | Bars:
     x = Axis("Size", draw(st.sampled_from(["", "B", "s", "B/s"])), draw(st.sampled_from(["linear", "log2", "log10"])))
     y = Axis("Value", draw(units), draw(st.sampled_from(["linear", "log10"])), draw(st.booleans()))
     if draw(st.booleans()):
-        return Bars("b", "t", "c", x, y, tuple(series), draw(st.booleans()))
+        return Bars("b", "t", "c", x, y, tuple(series), not y.logarithmic and draw(st.booleans()))
     return Line("l", "t", "c", x, y, tuple(series))

@@ -49,6 +49,8 @@ def test_every_chart_follows_the_rules(chart: Line | Bars) -> None:
         assert len(set(labels)) == len(labels)
         low, high = axis["range"]
         assert low < high
+    kinds = {trace["type"] for trace in rendered["data"]}
+    assert "bar" not in kinds or rendered["layout"]["yaxis"]["type"] == "linear"
     named = [trace["name"] for trace in rendered["data"] if trace["showlegend"]]
     assert len(named) == len(set(named)) <= 8 or isinstance(chart, Bars)
     panels: dict[str, set[str]] = {}
@@ -141,7 +143,7 @@ def test_the_caption_of_panels_names_the_lines_that_have_no_labels() -> None:
 
 
 def test_the_caption_explains_marks_of_two_states() -> None:
-    assert caption(bars()) == "c Two dashes across a bar are the two states of a value."
+    assert caption(bars()) == "c Two dashes at one position are the two states of a value."
     line = sweep(("read",))
     states = replace(line.series[0], details=(detail(1e3, states=(900.0, 1e3)), *line.series[0].details[1:]))
     assert caption(replace(line, series=(states,))).endswith(
@@ -304,6 +306,20 @@ def test_many_categories_have_labels_that_the_page_can_thin() -> None:
     chart = Bars("b", "t", "c", Axis("From", "", "category"), Axis("Share", "%"), (Series("s", names, (1.0,) * 20),))
     axis = render_figure(chart)["layout"]["xaxis"]
     assert axis["tickvals"] == axis["ticktext"] == list(names)
+
+
+def test_points_with_intervals_replace_bars_on_a_logarithmic_axis() -> None:
+    figure = render_figure(bars(scale="log10"))
+    accepted(figure)
+    assert {trace["type"] for trace in figure["data"]} == {"scatter"}
+    points = [trace for trace in figure["data"] if "customdata" in trace]
+    assert [trace["mode"] for trace in points] == ["markers", "markers"]
+    assert [trace["offsetgroup"] for trace in points] == ["0", "1"], "side by side, as bars would be"
+    assert len({trace["marker"]["symbol"] for trace in points}) == 2
+    beside = render_figure(bars())["data"]
+    assert [trace["error_y"] for trace in points] == [trace["error_y"] for trace in beside if "customdata" in trace]
+    with pytest.raises(ValueError, match="stacked bars need a linear y axis"):
+        bars(stacked=True, scale="log10")
 
 
 def test_the_label_of_a_rated_value_avoids_the_bars() -> None:

@@ -75,6 +75,7 @@ FIGURES: Mapping[str, Figure] = {
     "stacked": shares(True),
     "panels": many(24),
     "two states": bars(),
+    "points in place of bars": bars(scale="log10"),
     "intervals of parts": bars(stacked=True),
     "load": loaded(),
     "steady": steady(),

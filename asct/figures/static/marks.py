@@ -102,29 +102,37 @@ def _texts(axes: Axes, trace: Mapping[str, Any], xs: Sequence[float], ys: Sequen
         )  # fmt: skip
 
 
-def draw_bars(
-    axes: Axes, traces: Sequence[Mapping[str, Any]], place: tuple[Projection, Projection], layout: Mapping[str, Any]
-) -> dict[str, float]:
-    """Draw all bar traces of a plot, beside one another or stacked.
+def group_shifts(traces: Sequence[Mapping[str, Any]], layout: Mapping[str, Any]) -> dict[str, float]:
+    """Return the shift along the x axis of each `offsetgroup` of bars and marks, so that groups are side by side."""
+    groups = dict.fromkeys(trace["offsetgroup"] for trace in traces if "offsetgroup" in trace)
+    room = _bar_room(layout)
+    return {group: room * ((number + 0.5) / len(groups) - 0.5) for number, group in enumerate(groups)}
 
-    Return the shift of the bars of each `offsetgroup`. Marks in the same group are shifted by the same amount.
-    """
-    stacked = layout.get("barmode") == "stack"
-    room = 1 - layout.get("bargap", 0.2)
-    width = room if stacked else room / max(1, len(traces))
-    shifts: dict[str, float] = {}
+
+def _bar_room(layout: Mapping[str, Any]) -> float:
+    """Return the width of a group of bars, relative to the distance between two groups."""
+    return float(1 - layout.get("bargap", 0.2))
+
+
+def draw_bars(
+    axes: Axes,
+    traces: Sequence[Mapping[str, Any]],
+    place: tuple[Projection, Projection],
+    layout: Mapping[str, Any],
+    shifts: Mapping[str, float],
+) -> None:
+    """Draw all bar traces of a plot, stacked or shifted by the shift of their group."""
+    width = _bar_room(layout) / max(1, len(shifts))
     floors: dict[float, float] = {}
-    for number, trace in enumerate(traces):
-        shift = 0.0 if stacked else width * (number + 0.5) - room / 2
-        shifts[trace.get("offsetgroup", "")] = shift
+    for trace in traces:
+        shift = shifts.get(trace.get("offsetgroup", ""), 0.0)
         xs, ys = ([at(value) for value in trace[name]] for name, at in zip("xy", place, strict=True))
         heights = [y if math.isfinite(y) else 0.0 for y in ys]
-        floor = [floors.get(x, 0.0) if stacked else 0.0 for x in xs]
+        floor = [0.0 if shifts else floors.get(x, 0.0) for x in xs]
         axes.bar([x + shift for x in xs], heights, width, floor, **bar_style(trace))
         floors.update({x: low + height for x, low, height in zip(xs, floor, heights, strict=True)})
         if "error_y" in trace:
             _intervals(axes, [x + shift for x in xs], ys, trace["error_y"])
-    return shifts
 
 
 def bar_style(trace: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from asct.figures.layout import ROW
 from asct.figures.static.axes import draw_beside, finish_axis, place_on, separate_labels, style_axes
 from asct.figures.static.heat import draw_heatmap
 from asct.figures.static.labels import plain
-from asct.figures.static.marks import draw_bars, draw_scatter
+from asct.figures.static.marks import draw_bars, draw_scatter, group_shifts
 from asct.figures.static.sheet import Sheet, layout_for
 
 _BAR_WIDTH: Final = 14
@@ -73,7 +73,8 @@ def _draw_traces(plot: _Plot, traces: Sequence[Mapping[str, Any]], layout: Mappi
     for axis, set_scale in ((x, axes.set_xscale), (y, axes.set_yscale)):
         if axis.get("type") == "log":
             set_scale("log")
-    shifts = draw_bars(axes, [trace for trace in traces if trace["type"] == "bar"], places, layout)
+    shifts = group_shifts(traces, layout)
+    draw_bars(axes, [trace for trace in traces if trace["type"] == "bar"], places, layout, shifts)
     for trace in traces:
         if trace["type"] == "scatter":
             draw_scatter(axes, trace, places, shifts.get(trace.get("offsetgroup", ""), 0.0))
