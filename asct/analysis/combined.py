@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from asct.analysis.grid import ColumnHead, TableCell, TextTable, as_text, quantity_cell, size_cell, slug
+from asct.analysis.grid import NO_VALUE, ColumnHead, TableCell, TextTable, as_text, size_cell, slug
 from asct.sdk.figure import Axis, Bars, Chart, Figure, Heatmap, Line, Marker, Rated
 from asct.sdk.record import Scalar
 from asct.values.grouping import grouped, shortened, split
@@ -23,6 +23,9 @@ _MOST_CELLS = 4096
 _MOST_IN_ALL = 40_000
 """Maximum total number of table cells for all figures in a report. A figure whose table would bring the total above
 this number is shown without a table."""
+
+ValueText = Callable[[float, str, str], str]
+"""Formats a value, given its unit and the title of its axis, as the axis shows it. Values of matrices have no title."""
 
 
 def combined_figures(by_host: Mapping[str, tuple[Figure, ...]]) -> list[Figure]:
@@ -130,17 +133,19 @@ def _owned(figure: Figure, host: str, several: bool) -> Figure:
     return replace(result, title=f"{figure.title}, {host}", slug=f"{figure.slug}-{slug(host)}") if several else result
 
 
-def figure_grid(figure: Figure) -> TextTable | None:
-    """Return the values of a figure as a table. A heat map becomes a table with the same cells. A chart becomes a table
-    with one row per x value and one column per series or, for curves plotted against load, one row per data point.
+def figure_grid(figure: Figure, text: ValueText) -> TextTable | None:
+    """Return the values of a figure as a table, in the units of its axes.
+
+    A heat map becomes a table with the same cells. A chart becomes a table with one row per x value and one column per
+    series or, for curves plotted against load, one row per data point.
 
     Returns None for a figure that has too many cells to be readable.
     """
     if isinstance(figure, Heatmap):
-        return _heat_grid(figure) if len(figure.rows) * len(figure.columns) <= _MOST_CELLS else None
+        return _heat_grid(figure, text) if len(figure.rows) * len(figure.columns) <= _MOST_CELLS else None
     if any(series.labels for series in figure.series):
         marks = sum(len(series.x) for series in figure.series)
-        return _mark_grid(figure) if 4 * marks <= _MOST_CELLS else None
+        return _mark_grid(figure, text) if 4 * marks <= _MOST_CELLS else None
     columns: list[dict[Scalar, float | None]] = [
         dict(zip(series.x, series.y, strict=False)) for series in figure.series
     ]
@@ -150,16 +155,18 @@ def figure_grid(figure: Figure) -> TextTable | None:
     if len(xs) * len(columns) > _MOST_CELLS:
         return None
     heads = (ColumnHead(figure.x.title), *(ColumnHead(series.name, "right") for series in figure.series))
-    rows = tuple((_x_cell(x, figure.x), *(_y_cell(column.get(x), figure.y.unit) for column in columns)) for x in xs)
+    rows = tuple(
+        (_x_cell(x, figure.x, text), *(_y_cell(column.get(x), figure.y, text) for column in columns)) for x in xs
+    )
     return TextTable(f"{slug(figure.slug)}-data", f"{figure.title}: {figure.y.title}", heads, rows)
 
 
-def figure_grids(figures: Iterable[Figure]) -> dict[str, TextTable]:
+def figure_grids(sections: Iterable[tuple[Iterable[Figure], ValueText]]) -> dict[str, TextTable]:
     """Return the tables of figures, keyed by slug, omitting tables that would make the page too large."""
     found: dict[str, TextTable] = {}
     left = _MOST_IN_ALL
-    for figure in figures:
-        grid = figure_grid(figure)
+    for figure, text in ((figure, text) for figures, text in sections for figure in figures):
+        grid = figure_grid(figure, text)
         size = 0 if grid is None else len(grid.heads) * len(grid.rows)
         if grid is not None and size <= left:
             found[figure.slug] = grid
@@ -167,7 +174,7 @@ def figure_grids(figures: Iterable[Figure]) -> dict[str, TextTable]:
     return found
 
 
-def _mark_grid(figure: Chart) -> TextTable:
+def _mark_grid(figure: Chart, text: ValueText) -> TextTable:
     """Return a table with one row for each data point on curves plotted against load. One row per x value would be
     unsuitable, because few data points share an x value."""
     axes = (ColumnHead(axis.title, "right") for axis in (figure.x, figure.y))
@@ -175,8 +182,8 @@ def _mark_grid(figure: Chart) -> TextTable:
         (
             TableCell(series.name, series.name),
             TableCell(label, float(number)),
-            _x_cell(x, figure.x),
-            _y_cell(y, figure.y.unit),
+            _x_cell(x, figure.x, text),
+            _y_cell(y, figure.y, text),
         )
         for series in figure.series
         for number, (x, y, label) in enumerate(
@@ -187,23 +194,23 @@ def _mark_grid(figure: Chart) -> TextTable:
     return TextTable(f"{slug(figure.slug)}-data", f"{figure.title}: {figure.y.title}", heads, rows)
 
 
-def _heat_grid(figure: Heatmap) -> TextTable:
+def _heat_grid(figure: Heatmap, text: ValueText) -> TextTable:
     corner = f"{figure.y_title} \N{RIGHTWARDS ARROW} {figure.x_title}"
     heads = (ColumnHead(corner), *(ColumnHead(name, "right") for name in figure.columns))
     rows = tuple(
-        (TableCell(name, name), *(_y_cell(value, figure.unit) for value in row))
+        (TableCell(name, name), *(_y_cell(value, Axis("", figure.unit), text) for value in row))
         for name, row in zip(figure.rows, figure.values, strict=True)
     )
     return TextTable(f"{slug(figure.slug)}-data", figure.title, heads, rows)
 
 
-def _x_cell(x: Scalar, axis: Axis) -> TableCell:
+def _x_cell(x: Scalar, axis: Axis, text: ValueText) -> TableCell:
     if isinstance(x, bool) or not isinstance(x, int | float):
         return TableCell(as_text(x), as_text(x))
     if axis.unit == "B":
         return size_cell(x)
-    return _y_cell(float(x), axis.unit) if axis.unit else TableCell(f"{x:.6g}", float(x))
+    return _y_cell(float(x), axis, text) if axis.unit else TableCell(f"{x:.6g}", float(x))
 
 
-def _y_cell(y: float | None, unit: str) -> TableCell:
-    return quantity_cell(y, unit or "1")
+def _y_cell(y: float | None, axis: Axis, text: ValueText) -> TableCell:
+    return NO_VALUE if y is None else TableCell(text(y, axis.unit, axis.title), y)

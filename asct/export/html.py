@@ -42,6 +42,7 @@ from asct.analysis.provenance import checksums, versions_grid
 from asct.analysis.report import ReportSection, RunReport, build
 from asct.analysis.view import RunView
 from asct.errors import StoreError
+from asct.figures.axes import axis_text
 from asct.figures.heat import square
 from asct.figures.layout import caption
 from asct.figures.render import plotly_javascript, render_sections
@@ -87,13 +88,12 @@ def render(view: RunView, linked: bool = False) -> str:
     report = _with_short_hosts(
         replace(report, sections=tuple(with_earlier_run(view, report.sections))), view.run, forms
     )
-    page_figures = [figure for section in report.sections for figure in section.figures[:_MOST_FIGURES]]
     digits = _DIGITS if len(view.records) > _MOST_EXACT else None
     hosts = [forms.get(host.name, host.name) for host in view.run.hosts]
     alone = [_of_hosts(section) for section in report.sections]
-    figures = render_sections(
-        [(*section.figures, *own) for section, own in zip(report.sections, alone, strict=True)], hosts
-    )
+    neighbors = [(*section.figures, *own) for section, own in zip(report.sections, alone, strict=True)]
+    figures = render_sections(neighbors, hosts)
+    listed = [section.figures[:_MOST_FIGURES] for section in report.sections]
     later = {figure.slug: figures.pop(figure.slug) for own in alone for figure in own}
     if comparison is not None:
         figures |= render_sections([comparison.figures], ["base", "new"])
@@ -111,7 +111,7 @@ def render(view: RunView, linked: bool = False) -> str:
         resumable=resumable(view.run),
         host_names=shortened(name_ranges([host.name for host in report.hosts]), _MOST_NAMES),
         linked=linked,
-        figure_grids=figure_grids(page_figures),
+        figure_grids=figure_grids(zip(listed, map(axis_text, neighbors), strict=True)),
         most_figures=_MOST_FIGURES,
         most_sentences=_MOST_SENTENCES,
         most_doubts=_MOST_DOUBTS,

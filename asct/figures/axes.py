@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import Final, Literal
@@ -28,7 +28,7 @@ from asct.values.grouping import grouped
 
 MOST_LABELS: Final = 12
 """If there are at most this many measured x values, each of them is labeled."""
-MATRIX: Final = "matrix"
+MATRIX: Final = ""
 """The key for the value axis that all matrices share; it takes the place of an axis title."""
 _LEAST: Final = 3
 _LEAST_SPAN: Final = 0.005
@@ -99,6 +99,13 @@ def _guides(figure: Figure) -> Iterable[tuple[tuple[str, str], float | None]]:
 def scale_of(scales: Scales, unit: str, title: str) -> AxisScale:
     """Return the scale of an axis. A unit without values has no prefix."""
     return scales.get((unit, title)) or prefixed(None, unit)
+
+
+def axis_text(figures: Iterable[Figure]) -> Callable[[float, str, str], str]:
+    """Return a function that formats a value, given its unit and the title of its axis, with the prefix that the axis
+    has in these neighboring figures. Values of matrices have no title."""
+    scales = section_scales(figures)
+    return lambda value, unit, title: scale_of(scales, unit, title).text(value)
 
 
 def y_values(chart: Chart) -> list[float]:

@@ -42,7 +42,7 @@ def _behind(backdrop: Backdrop, x: Scalar, scale: AxisScale) -> list[str]:
 
 
 def _y_text(value: float | None, scale: AxisScale) -> str:
-    return "" if value is None else f"{significant(value / scale.factor)} {scale.unit}".rstrip()
+    return "" if value is None else scale.text(value)
 
 
 def _spread(low: float | None, high: float | None, detail: Detail | None, scale: AxisScale) -> list[str]:

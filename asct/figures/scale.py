@@ -33,6 +33,11 @@ class AxisScale:
     factor: float
     unit: str
 
+    def text(self, value: float) -> str:
+        """Return a value with its unit: `98.4 ns`, `57.9k ops/s`."""
+        space = "" if self.unit[1:2] == " " else " "  # a prefix follows the number immediately
+        return f"{significant(value / self.factor)}{space}{self.unit}".rstrip()
+
 
 def guide(values: Sequence[float | None], logarithmic: bool = False) -> float | None:
     """Return the magnitude that the prefix of an axis should fit: the largest magnitude or, on a logarithmic axis, the

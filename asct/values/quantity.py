@@ -146,7 +146,7 @@ def parse_count(value: object) -> int | float:
     return exact.numerator if exact.denominator == 1 else float(exact)
 
 
-_SCALES_SI: Final = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
+_SCALES_SI: Final = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 SCALES: Final[dict[str, tuple[tuple[float, str], ...]]] = {
     "s": ((1.0, " s"), (1e-3, " ms"), (1e-6, f" {_MICRO}s"), (1e-9, " ns")),
     "B/s": tuple((factor, f" {prefix}B/s") for factor, prefix in _SCALES_SI),

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from asct.analysis.combined import figure_grid
 from asct.benchmarks.core_to_core_latency import BENCHMARK
 from asct.benchmarks.core_to_core_latency.pairs import SIBLINGS, Order
 from asct.sdk.figure import Bars, Heatmap
@@ -15,6 +14,7 @@ from asct.sdk.record import Measurement
 from tests.benchmarks.pingpong_streams import Machine
 from tests.benchmarks.test_contract import records_of, showing
 from tests.benchmarks.test_core_to_core_latency import TWO, measured, tables
+from tests.figures.rendered import table_of
 
 
 def test_tables_are_those_of_the_documents() -> None:
@@ -90,7 +90,7 @@ def test_maps_follow_the_topology_and_both_triangles_are_filled() -> None:
     assert local.values[0][9] == pytest.approx(150e-9, rel=1e-3)
     assert local.values[9][0] == pytest.approx(159e-9, rel=1e-3), "from CPU 9 the memory of its own node is local"
     assert local.ceiling == pytest.approx(200e-9)
-    assert figure_grid(local) is not None
+    assert table_of(local) is not None
 
 
 def test_data_on_one_node_gives_a_single_whole_map() -> None:

@@ -22,6 +22,7 @@ from asct.analysis.redaction import Redaction, redaction_of
 from asct.analysis.view import RunView, open_view
 from asct.errors import StoreError, UsageError
 from asct.export import get, render, write_all
+from asct.figures.axes import axis_text
 from asct.plan.formats import report_formats
 from asct.sdk.disturbance import Disturbances
 from asct.sdk.facts import BlockDevice, HostFacts, Interface, Mount, Network, Product
@@ -367,6 +368,9 @@ def test_the_figures_of_a_page_have_tables_up_to_a_total_size() -> None:
         series = Series("s", tuple(range(values)), tuple(map(float, range(values))))
         return Line(name, name, "", Axis("X"), Axis("Y", "s"), (series,))
 
-    assert figure_grids([line("few", 4096), line("many", 4097)]).keys() == {"few"}
-    found = figure_grids([line(f"f{number}", 2000) for number in range(12)])
+    def tables(*figures: Line) -> dict[str, TextTable]:
+        return figure_grids([(figures, axis_text(figures))])
+
+    assert tables(line("few", 4096), line("many", 4097)).keys() == {"few"}
+    found = tables(*(line(f"f{number}", 2000) for number in range(12)))
     assert list(found) == [f"f{number}" for number in range(10)]

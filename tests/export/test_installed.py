@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from asct.analysis.combined import combined_figures, figure_grid
+from asct.analysis.combined import combined_figures
 from asct.analysis.grid import from_table
 from asct.analysis.headline import headlines
 from asct.analysis.view import JobView
@@ -21,7 +21,7 @@ from asct.sdk.facts import HostFacts
 from asct.sdk.record import Measurement, Record, Stats, ValueState
 from asct.sdk.step import Output, Step, Tool
 from asct.store.model import JobEntry
-from tests.figures.rendered import render_figure
+from tests.figures.rendered import render_figure, table_of
 
 FOLDER = Path(__file__).parents[2] / "asct" / "benchmarks"
 CASES = sorted(FOLDER.glob("*/testdata/*.json"))
@@ -56,7 +56,7 @@ def test_recorded_outputs_can_be_shown(path: Path) -> None:
     assert bool(headlines(job)) or not benchmark.highlights
     figures = combined_figures({host: tuple(benchmark.figures(own)) for host, own in records.items()})
     for figure in figures:
-        grid = figure_grid(figure)
+        grid = table_of(figure)
         assert grid is not None and grid.rows
         rendered = render_figure(figure, ["a", "b"])
         json.dumps(rendered, allow_nan=False)

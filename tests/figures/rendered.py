@@ -1,10 +1,13 @@
-"""Render a single figure as plotly JSON, as if it were the only one in its report."""
+"""Render a single figure as plotly JSON or as a table, as if it were the only one in its report."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+from asct.analysis.combined import figure_grid
+from asct.analysis.grid import TextTable
+from asct.figures.axes import axis_text
 from asct.figures.render import render_sections
 from asct.sdk.figure import Figure
 
@@ -12,3 +15,8 @@ from asct.sdk.figure import Figure
 def render_figure(figure: Figure, hosts: Sequence[str] = ()) -> dict[str, Any]:
     """Return `{"data": [...], "layout": {...}}`."""
     return dict(render_sections([[figure]], hosts)[figure.slug])
+
+
+def table_of(figure: Figure) -> TextTable | None:
+    """Return the values of a figure as a table."""
+    return figure_grid(figure, axis_text([figure]))

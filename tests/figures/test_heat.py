@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asct.analysis.combined import combined_figures, figure_grid
+from asct.analysis.combined import combined_figures
 from asct.figures import theme
 from asct.figures.heat import square
 from asct.figures.scale import even_ticks
 from asct.sdk.figure import Heatmap
 from tests.figures.heat import cores, nodes
-from tests.figures.rendered import render_figure
+from tests.figures.rendered import render_figure, table_of
 from tests.figures.test_render import accepted, curve
 
 
@@ -185,9 +185,9 @@ def test_every_host_has_a_map_of_its_own() -> None:
 
 
 def test_the_table_has_the_cells_of_the_map() -> None:
-    grid = figure_grid(nodes())
+    grid = table_of(nodes())
     assert grid is not None
     assert [head.title for head in grid.heads] == ["Run node → Memory node", "Node 0", "Node 1", "Node 4"]
     assert [cell.text for cell in grid.rows[0]] == ["Node 0", "459.1 GB/s", "78.3 GB/s", "–"]
-    assert figure_grid(cores(64)) is not None
-    assert figure_grid(cores(66)) is None
+    assert table_of(cores(64)) is not None
+    assert table_of(cores(66)) is None

@@ -11,12 +11,11 @@ from typing import Any
 
 import pytest
 
-from asct.analysis.combined import figure_grid
 from asct.figures import theme
 from asct.figures.render import plotly_javascript
 from asct.figures.scale import guide, prefixed, rounded, size_label
 from asct.sdk.figure import Axis, Bars, Line, Marker, Rated, Series
-from tests.figures.rendered import render_figure
+from tests.figures.rendered import render_figure, table_of
 
 SIZES = tuple(128 * 2**power for power in range(24))
 
@@ -98,15 +97,24 @@ def test_a_logarithmic_axis_takes_the_prefix_of_its_middle() -> None:
 
 
 def test_a_table_of_a_line_has_units_on_both_sides() -> None:
-    grid = figure_grid(over_bandwidth((1e9, 2.5e10)))
+    grid = table_of(over_bandwidth((1e9, 2.5e10)))
     assert grid is not None
     assert [[cell.text for cell in row] for row in grid.rows] == [["1 GB/s", "100 ns"], ["25 GB/s", "200 ns"]]
+
+
+def test_a_figure_and_its_table_have_one_unit() -> None:
+    """The largest bandwidth of a server does not change the unit of the axis, nor does a small value that of a row."""
+    chart = curve(y=Axis("Bandwidth", "B/s"), series=(Series("read", (4096, 8192, 16384), (9e8, 8.1e11, 1.25e12)),))
+    assert render_figure(chart)["layout"]["yaxis"]["title"]["text"] == "Bandwidth (GB/s)"
+    grid = table_of(chart)
+    assert grid is not None
+    assert [row[1].text for row in grid.rows] == ["0.9 GB/s", "810 GB/s", "1,250 GB/s"]
 
 
 def test_a_table_of_a_curve_over_load_has_a_row_for_each_mark() -> None:
     line = over_bandwidth((2.5e10, 2.5e10))
     figure = replace(line, series=tuple(replace(series, labels=("16", "32")) for series in line.series))
-    grid = figure_grid(figure)
+    grid = table_of(figure)
     assert grid is not None
     assert [head.title for head in grid.heads][:2] == ["Line", "Mark"]
     assert [[cell.text for cell in row][1:] for row in grid.rows] == [

@@ -91,6 +91,7 @@ def test_other_counts_are_refused(value: object) -> None:
     [
         (98.4e-9, "s", "98.4 ns"),
         (12.5e9, "B/s", "12.5 GB/s"),
+        (1.2345e12, "B/s", "1234 GB/s"),
         (57900, "ops/s", "57.9k ops/s"),
         (4, "cycles", "4 cycles"),
         (85, "%", "85 %"),
