@@ -65,6 +65,13 @@ def from_table(table: Table) -> TextTable:
     return TextTable(slug(table.slug), table.title, heads, rows, table.notes)
 
 
+def with_micro_sign(grid: TextTable) -> TextTable:
+    """Return a benchmark's table with `µs` instead of `us` in the column titles, as in the figures beside it. CSV files
+    and the terminal keep the titles of Arm's ASCT."""
+    heads = (replace(head, title=head.title.replace("(us)", "(\N{MICRO SIGN}s)")) for head in grid.heads)
+    return replace(grid, heads=tuple(heads))
+
+
 def cell(column: Column, value: Any) -> TableCell:
     """Return a value in the format of its column. A missing value becomes a dash."""
     if value is None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from asct.analysis.budget import Part
-from asct.analysis.grid import TextTable
+from asct.analysis.grid import TextTable, with_micro_sign
 from asct.analysis.markup import MOST_ROWS, SIGNS, code, escape, prose, table
 from asct.analysis.outcomes import short_names
 from asct.analysis.report import Caution, HostCard, HostPart, ReportSection, RunReport
@@ -100,7 +100,7 @@ def _part(part: HostPart, hosts: int, most: int) -> list[str]:
         lines += [f"_{escape(part.note)}_", ""]
     lines += _doubts(part)
     for grid in part.grids if hosts <= MOST_HOSTS else ():
-        lines += [f"**{escape(grid.caption)}**", "", table(grid, most)]
+        lines += [f"**{escape(grid.caption)}**", "", table(with_micro_sign(grid), most)]
     return [*lines, *_failures(part)]
 
 

@@ -34,7 +34,7 @@ from asct.analysis.consistency import consistency_grid, sentence
 from asct.analysis.dataframe import document, visible
 from asct.analysis.earlier import with_earlier_run
 from asct.analysis.fleet import without_visits
-from asct.analysis.grid import ColumnHead, TableCell, TextTable, plain
+from asct.analysis.grid import ColumnHead, TableCell, TextTable, plain, with_micro_sign
 from asct.analysis.hostnames import section_with_short_hosts, short_forms, shortening, with_short_hosts
 from asct.analysis.keyresults import key_results
 from asct.analysis.outcomes import name_ranges, outcome_grid, resumable
@@ -386,4 +386,5 @@ def _environment() -> Environment:
         bytecode_cache=_CompiledTemplates(),
     )
     environment.filters |= {"link": quote, "unbroken": _unbroken, "counted": counted, "caption": caption}
+    environment.filters |= {"with_micro_sign": with_micro_sign}
     return environment

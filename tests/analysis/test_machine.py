@@ -78,7 +78,7 @@ def test_processors_of_several_kinds() -> None:
     assert rows["Kind 0"] == "Cortex-X3; 1 core, CPUs 7; 3.2 GHz; capacity 1024"
     assert rows["Kind 1"] == "unnamed; 3 cores, CPUs 0-2; 1 GHz-2 GHz"
     assert rows["Clock of CPUs 0-2"] == "powersave"
-    assert rows["Idle state C6"] == "deep, wake-up 133 us, target residency 600 us, disabled on CPUs 1"
+    assert rows["Idle state C6"] == "deep, wake-up 133 µs, target residency 600 µs, disabled on CPUs 1"
 
 
 def test_instances_of_caches_are_folded() -> None:

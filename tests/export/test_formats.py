@@ -122,6 +122,13 @@ def test_csv_has_the_columns_of_the_benchmark(view: Viewer, tmp_path: Path) -> N
     assert (info["cpu.cpus"], info["caches.1.type"]) == ("8", "Instruction")
 
 
+@pytest.mark.parametrize(("name", "micro"), [("html", True), ("markdown", True), ("stdout", False)])
+def test_reports_with_figures_write_microseconds_as_the_figures_do(view: Viewer, name: str, micro: bool) -> None:
+    text = " ".join(render(view(), name).split())
+    assert ("p50 (\N{MICRO SIGN}s)" in text) is micro
+    assert "(us)" not in text or not micro
+
+
 def test_csv_of_several_hosts_says_which(view: Viewer, tmp_path: Path) -> None:
     paths = {path.name: path for path in write(view(hosts=("a", "b")), "csv", tmp_path / "out")}
     rows = rows_of(paths["latency-sweep.csv"])

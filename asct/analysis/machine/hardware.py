@@ -177,8 +177,8 @@ def _cpu_details(cpu: Cpu) -> Iterator[TextRow]:
             f"Idle state {state.name}",
             listed(
                 state.description if state.description != state.name else None,
-                phrase("wake-up {} us", state.latency_us),
-                phrase("target residency {} us", state.residency_us),
+                phrase("wake-up {} µs", state.latency_us),
+                phrase("target residency {} µs", state.residency_us),
                 phrase("disabled on CPUs {}", cpus(state.disabled_cpus)),
             ),
         )
