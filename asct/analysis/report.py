@@ -142,6 +142,9 @@ class HostCard:
     picture: str = ""
     unknown: tuple[str, ...] = ()
     same_as: tuple[str, str] | None = None
+    same_facts: tuple[str, str] | None = None
+    """The name and the slug of an earlier host with the same facts, except for `other_facts`."""
+    other_facts: tuple[TextRow, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +195,7 @@ def build(view: RunView) -> RunReport:
         references=reference_grid(rated),
         features=_feature_grid(view.resolved),
         warnings=tuple(_warnings(view)),
-        hosts=tuple(_host_cards(view, findings)),
+        hosts=tuple(_facts_once(_host_cards(view, findings))),
         findings=findings.cards,
         headlines=tuple(found),
         headline_grids=tuple(headline_grids(found, len(run.hosts) > 1)),
@@ -269,6 +272,16 @@ def _host_cards(view: RunView, findings: DisturbanceSummary) -> Iterable[HostCar
             findings.mention(found.findings if found else ()), "" if same else picture,
             () if facts is None else tuple(unknown_lines(facts)), original if same else None,
         )  # fmt: skip
+
+
+def _facts_once(cards: Iterable[HostCard]) -> Iterator[HostCard]:
+    """Yield the hosts. A host refers to the first host with the same kinds of facts, unless most of them differ."""
+    first: dict[tuple[tuple[str, ...], tuple[str, ...]], HostCard] = {}
+    for card in cards:
+        same = first.setdefault((tuple(label for label, _ in card.rows), card.unknown), card)
+        own = tuple(row for row, other in zip(card.rows, same.rows, strict=True) if row != other)
+        alike = same is not card and 2 * len(own) < len(card.rows)
+        yield replace(card, same_facts=(same.name, same.slug), other_facts=own) if alike else card
 
 
 def without_name(picture: str, name: str) -> str:

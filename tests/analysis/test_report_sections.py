@@ -221,3 +221,17 @@ def test_hosts_with_other_rows_follow_one_another(tmp_path: Path) -> None:
     object.__setattr__(jobs[1], "tables", (replace(table, rows=table.rows[1:]),))
     [grid] = side_by_side(jobs, "x")
     assert [row[1].text for row in grid.rows] == ["n1"] * 4 + ["n2"] * 3
+
+
+def test_facts_that_hosts_share_are_shown_once(tmp_path: Path) -> None:
+    view = open_view(write_sample(tmp_path, Sample(hosts=("a", "b", "c"))), Fakes())
+    system = view.facts["b"].system.model_copy(update={"kernel": "6.18.0"})
+    changes = {"a": {}, "b": {"system": system}, "c": {"unknown": {}}}
+    known = {host: view.facts[host].model_copy(update=update) for host, update in changes.items()}
+    object.__setattr__(view, "facts", known)
+    hosts = build(view).hosts
+    assert [host.same_facts for host in hosts] == [None, ("a", "host-a"), None]
+    assert [label for label, _ in hosts[1].other_facts] == ["Kernel"]
+    page = " ".join(render(view, "html").split())
+    assert '<p class="line">Facts: same as <a href="#host-a">a</a>, except</p>' in page
+    assert page.count("<summary>Facts</summary>") == 2
