@@ -186,3 +186,10 @@ def test_headings_of_columns_are_not_larger_than_the_values_below_them(reports: 
             for place in ("thead th", "tbody td")
         )
         assert head <= cell
+
+
+def test_a_sheet_has_room_for_fifty_rows(reports: Any, opened: Any) -> None:
+    with opened(reports(), width=688) as (page, _):
+        page.emulate_media(media="print")
+        heights = page.locator(".numeric tbody tr").evaluate_all("rows => rows.map(row => row.offsetHeight)")
+        assert heights and min(heights) <= SHEET_PIXELS / 50
