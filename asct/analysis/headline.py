@@ -26,7 +26,7 @@ from asct.sdk.metric import Metric
 from asct.sdk.record import DISAGREES, NOISY_HOST, is_invalid, matches
 from asct.statistics.quantiles import relative_half_width
 from asct.values.grouping import grouped
-from asct.values.quantity import format_quantity
+from asct.values.quantity import format_alike, format_quantity
 from asct.values.text import counted, listed
 
 _UNITS = ("s", "B/s", "ops/s")
@@ -177,6 +177,23 @@ def _number(place: MetricGroup, unit: str) -> tuple[str, str]:
     if len({own for _, _, own in both}) == 1:
         return " or ".join(text for text, _, _ in both), both[0][2]
     return number, scaled_unit
+
+
+def in_common_units(found: Sequence[HeadlineMetric]) -> list[HeadlineMetric]:
+    """Return the key results. The values of all hosts have the same unit, except for values with two states."""
+    texts: dict[tuple[str, str, str], str] = {}
+    for (job, label), items in grouped(found, lambda item: (item.id, item.label)).items():
+        known = {item.host: item.group for item in items if item.group is not None and " or " not in item.value}
+        if len(known) > 1:
+            unit = next(iter(known.values())).record.unit
+            alike = format_alike([group.value for group in known.values()], unit)
+            texts |= {(host, job, label): text for host, text in zip(known, alike, strict=True)}
+    return [_with_text(item, texts.get((item.host, item.id, item.label), item.text)) for item in found]
+
+
+def _with_text(item: HeadlineMetric, text: str) -> HeadlineMetric:
+    number, _, unit = text.partition(" ")
+    return replace(item, value=number, unit=unit) if text != item.text else item
 
 
 def headline_grids(found: Sequence[HeadlineMetric], several: bool) -> Iterator[TextTable]:

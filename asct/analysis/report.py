@@ -27,7 +27,7 @@ from asct.analysis.grid import (
     slug,
     without_empty_columns,
 )
-from asct.analysis.headline import HeadlineMetric, headline_grids, headlines
+from asct.analysis.headline import HeadlineMetric, headline_grids, headlines, in_common_units
 from asct.analysis.keyresults import KeyResults, key_results
 from asct.analysis.machine import host_rows, one_line, unknown_lines
 from asct.analysis.machine.rows import TextRow
@@ -185,7 +185,7 @@ def build(view: RunView) -> RunReport:
     findings = findings_of(view)
     rated = rated_values(view)
     sections = [_section(view, name, unique, findings, rated) for name, unique in zip(view.ids(), slugs, strict=True)]
-    found = [item for job in view.jobs for item in headlines(job)]
+    found = in_common_units([item for job in view.jobs for item in headlines(job)])
     return RunReport(
         title=plain(run.title or run.plan),
         description=plain(run.description),

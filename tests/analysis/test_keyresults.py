@@ -10,12 +10,12 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asct.analysis.headline import HeadlineMetric, _percent
+from asct.analysis.headline import HeadlineMetric, _percent, in_common_units
 from asct.analysis.keyresults import MOST_RESULTS, KeyResults, key_results
 from asct.analysis.report import build
 from asct.analysis.view import open_view
 from tests.export.fakes import Fakes, sample_view
-from tests.export.sample import write_sample
+from tests.export.sample import Sample, write_sample
 
 
 def value(
@@ -122,6 +122,17 @@ def test_a_range_of_values_with_two_states_has_two_numbers(tmp_path: Path) -> No
     [[_, [item]]] = key_results(both).groups
     assert (item.value, item.unit) == ("98.1 to 110", "ns")
     assert all(" or 500 ±" in line for line in item.lines[1:])
+
+
+def test_the_values_of_all_hosts_have_one_unit(tmp_path: Path) -> None:
+    found = build(open_view(write_sample(tmp_path, Sample(hosts=("n1", "n2"))), Fakes())).headlines
+    first, second = [item for item in found if item.label == "DRAM latency"]
+    assert first.group is not None
+    slow = replace(first.group, records=tuple(one.model_copy(update={"value": 1.2e-6}) for one in first.group.records))
+    pair = in_common_units([replace(first, group=slow, value="1.2", unit="\N{MICRO SIGN}s"), second])
+    assert [item.text for item in pair] == ["1,200 ns", second.text]
+    two_states = replace(first, value="98.1 or 500")
+    assert in_common_units([two_states, second]) == [two_states, second]
 
 
 def test_the_runs_whose_spread_an_interval_covers_are_counted(tmp_path: Path) -> None:
