@@ -17,6 +17,7 @@ Tone = Literal["", "good", "doubt", "invalid", "bad", "refused", "missing", "unk
 
 _BINARY = ("", "K", "M", "G", "T", "P")
 ABSENT = "–"
+_MICROSECONDS = re.compile(r"(?<=\d )us$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +67,12 @@ def from_table(table: Table) -> TextTable:
 
 
 def with_micro_sign(grid: TextTable) -> TextTable:
-    """Return a benchmark's table with `µs` instead of `us` in the column titles, as in the figures beside it. CSV files
-    and the terminal keep the titles of Arm's ASCT."""
+    """Return a benchmark's table with `µs` instead of `us` in the titles of columns and the names of rows, as in the
+    figures beside it. CSV files and the terminal keep the titles of Arm's ASCT."""
     heads = (replace(head, title=head.title.replace("(us)", "(\N{MICRO SIGN}s)")) for head in grid.heads)
-    return replace(grid, heads=tuple(heads))
+    names = (replace(row[0], text=_MICROSECONDS.sub("\N{MICRO SIGN}s", row[0].text)) for row in grid.rows)
+    rows = ((name, *row[1:]) for name, row in zip(names, grid.rows, strict=True))
+    return replace(grid, heads=tuple(heads), rows=tuple(rows))
 
 
 def cell(column: Column, value: Any) -> TableCell:

@@ -16,6 +16,7 @@ from asct.analysis.grid import (
     setting_text,
     size_text,
     slug,
+    with_micro_sign,
     without_empty_columns,
 )
 from asct.sdk.figure import Column, Table
@@ -103,3 +104,13 @@ def test_a_place_tells_sizes_as_they_are_written() -> None:
         coordinates_text({"block_size": "auto", "direct": True}, {"block_size", "direct"})
         == "block_size auto, direct true"
     )
+
+
+def test_reports_write_microseconds_as_their_figures_do() -> None:
+    columns = Column("name", "Point", format="text"), Column("p99", "p99 (us)", 1e-6)
+    table = Table(
+        "points", "Points", columns, ({"name": "p99 within 500 us", "p99": 4e-4}, {"name": "bus", "p99": 1e-4})
+    )
+    grid = with_micro_sign(from_table(table))
+    assert [head.title for head in grid.heads] == ["Point", "p99 (\N{MICRO SIGN}s)"]
+    assert [row[0].text for row in grid.rows] == ["p99 within 500 \N{MICRO SIGN}s", "bus"]
