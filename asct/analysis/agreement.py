@@ -185,10 +185,19 @@ def _sightings(
     if quantity.curve is not None:
         yield from _of_curve(quantity, own, mine, {**conditions, **swept})
         return
-    summaries = [record for record in mine if record.metric in quantity.also and not record.coords]
-    for group in grouped(own, lambda one: record_key(one)[-1]).values():
+    summaries = [record for record in mine if record.metric in quantity.also and record not in own]
+    groups = list(grouped(own, lambda one: record_key(one)[-1]).values())
+    for group in groups:
         keys = {name: group[0].coords[at] for name, at in quantity.keys.items()}
-        yield from _sighting(quantity, [*group, *summaries], {**conditions, **swept, **quantity.fixed, **keys})
+        about = [record for record in summaries if _largest(groups, record) is group]
+        yield from _sighting(quantity, [*group, *about], {**conditions, **swept, **quantity.fixed, **keys})
+
+
+def _largest(groups: Sequence[Sequence[Record]], summary: Record) -> Sequence[Record] | None:
+    """Return the group with the largest value among those that have the coordinates of the summary, or None if there
+    are none."""
+    inside = [group for group in groups if summary.coords.items() <= group[0].coords.items()]
+    return max(inside, key=lambda group: max(record.value for record in group), default=None)
 
 
 def _of_curve(

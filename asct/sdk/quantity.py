@@ -19,8 +19,8 @@ class Quantity(NamedTuple):
     """How a benchmark measures the quantity `name`: by the values of `metric` at the coordinates `at` (None matches any
     value of a coordinate). Two values in a run measure the same quantity if they agree in name, host and conditions, in
     the coordinates listed in `keys` (a mapping from common names to the value's own coordinates), and in `fixed`.
-    `also` lists metrics that express the same value in another unit. Those without coordinates summarize the values of
-    `metric`, for example as a maximum.
+    `also` lists metrics that express the same value in another unit, and metrics with fewer coordinates, which are the
+    largest of the values that share these coordinates.
 
     `curve` names two metrics: the smallest and the largest size at which a level was measured. All values at sizes in
     this range together measure the level.

@@ -214,6 +214,26 @@ def test_memory_measured_by_all_threads_of_a_sweep_is_compared_with_the_peak() -
     assert read(records, bandwidth_sweep={"threads": "all", "cpus": [0]})[1] == ()
 
 
+def test_the_caches_of_a_profile_are_compared_with_a_sweep_over_all_threads() -> None:
+    at = {"level": "L1", "traffic": "all-reads"}
+    peak = value("memory-profile", "peak_cache_bandwidth", {"traffic": "all-reads"}, 300e9)
+    records = [
+        value("bandwidth-sweep", "bandwidth", at, 380e9, 1e8),
+        value("bandwidth-sweep", "bandwidth", at | {"level": "L2"}, 180e9, 1e8),
+        value("memory-profile", "level_bandwidth", at, 300e9, 1e8),
+        value("memory-profile", "level_bandwidth", at | {"level": "L2"}, 182e9, 1e8),
+        peak,
+        peak.model_copy(update={"coords": {"traffic": "copy"}}),
+    ]
+    here, there = ["disagrees:memory-profile"], ["disagrees:bandwidth-sweep"]
+    assert flags(read(records, bandwidth_sweep={"threads": "all"})) == [here, [], there, [], there, []]
+    records[1] = value("bandwidth-sweep", "bandwidth", at | {"level": "L2"}, 140e9, 1e8)
+    records[0] = value("bandwidth-sweep", "bandwidth", at, 300e9, 1e8)
+    assert flags(read(records, bandwidth_sweep={"threads": "all"})) == [[], here, [], there, [], []]
+    assert read(records, bandwidth_sweep={"threads": "one"})[1] == ()
+    assert read(records, bandwidth_sweep={"threads": "all"}, memory_profile={"data_size": 1 << 26})[1] == ()
+
+
 def load_and_peak(loaded: float, peak: float = 28e9, delay: int = 0) -> list[Record]:
     return [
         value("loaded-latency", "bandwidth", {"delay": delay}, loaded, 1e9),

@@ -16,7 +16,7 @@ from asct.instruments.memory.bandwidth import (
     traffic_series,
 )
 from asct.instruments.memory.core_limits import LIMIT_FLAGS, limit_flags
-from asct.instruments.memory.quantities import WIDTH_BANDWIDTH
+from asct.instruments.memory.quantities import CACHES_BANDWIDTH, WIDTH_BANDWIDTH
 from asct.instruments.memory.settings import LISTED, AutoSize, data_size_setting, duration_setting
 from asct.instruments.memory.sizes import (
     LINE,
@@ -124,7 +124,7 @@ class MemoryProfile(BandwidthBenchmark[MemoryProfileParams]):
         ),
         Highlight("peak_cache_bandwidth", "Highest cache bandwidth", {"traffic": None}),
     )
-    quantities = (WIDTH_BANDWIDTH,)
+    quantities = (WIDTH_BANDWIDTH, CACHES_BANDWIDTH)
     metrics = (
         *bandwidth_metrics({**_TRAFFIC, "width": ("16", "32", "64", "sve", "auto")}),
         Metric(

@@ -91,6 +91,15 @@ CURVE_BANDWIDTH: Final = Quantity(
     BANDWIDTH, "bandwidth", {"size": None, "traffic": None}, {"traffic": "traffic"}, {}, _BANDWIDTHS, _of_threads,
     ("data_size", "data_size"),
 )  # fmt: skip
+CACHES_BANDWIDTH: Final = Quantity(
+    BANDWIDTH, "level_bandwidth", {"traffic": None, "level": None}, {"traffic": "traffic", "level": "level"}, {},
+    ("peak_cache_bandwidth", "peak_cache_bandwidth_cycles"), _of_threads,
+)  # fmt: skip
+"""The bandwidth of a cache level with all CPUs and the widest accesses, as in bandwidth-sweep with `threads: all`.
+bandwidth-sweep uses a single thread by default, which is a different quantity. So are the cache sizes that
+memory-profile derives from `data_size` or takes from `cache_sizes`: `data_size` is a condition, and the levels measured
+at the sizes in `cache_sizes` have other names. Useful bytes are compared: the bytes on the bus have no meaning in a
+cache."""
 _OCTAVE: Final = 1.0
 """Two values for the end of a level agree if they differ by at most a factor of 2. Latency rises at the size at which
 the first loads miss a cache, whereas bandwidth may fall halfway only at 1.5 times this size. In addition, the curve has
