@@ -126,7 +126,8 @@ def _of_metric(job: JobView, metric: Metric, places: Sequence[MetricGroup]) -> l
             for place in by_level
         ]
     if len(places) == 1:
-        return [_headline(job, metric, places[0], _metric_name(metric).capitalize(), "")]
+        name = _metric_name(metric)
+        return [_headline(job, metric, places[0], name[0].upper() + name[1:], "")]
     word = "Lowest" if metric.better == "lower" else "Highest"
     return [_of_best(job, metric, places, f"{word} {_metric_name(metric)}")]
 
@@ -154,8 +155,7 @@ def _at_text(job: JobView, chosen: MetricGroup, places: Sequence[MetricGroup], e
 
 
 def _metric_name(metric: Metric) -> str:
-    name = metric.name.replace("_", " ")
-    return "IOPS" if name == "iops" else name
+    return " ".join("IOPS" if word == "iops" else word for word in metric.name.split("_"))
 
 
 def _headline(job: JobView, metric: Metric, place: MetricGroup, label: str, at: str) -> HeadlineMetric:

@@ -6,6 +6,7 @@ import errno
 import hashlib
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -155,6 +156,7 @@ def test_a_copy_is_no_repeat(asct: Asct, tmp_path: Path) -> None:
     assert ended.code == 0
     assert "warning[E923]: copy.json: contains the same result as a.json" in ended.err
     assert the_run()[1]["counts"] == {"ok": 1}
+    assert re.search(r"^  IOPS +\S+ ops/s", ended.out + ended.err, re.MULTILINE)
 
 
 def test_points_that_differ_in_no_setting_have_the_names_of_their_jobs(asct: Asct, tmp_path: Path) -> None:
