@@ -1,8 +1,20 @@
 """The limits of a core's load and store units, and flags for bandwidths above or below them.
 
-Sources: Intel 64 and IA-32 Architectures Optimization Reference Manual, cache parameters and load and store units of
-Skylake Server, Ice Lake (Sunny Cove) and Golden Cove; AMD Software Optimization Guides for the Zen 2 (56305), Zen 3
-(56665), Zen 4 (57647) and Zen 5 (58455) microarchitectures, load-store unit.
+Sources for x86: Intel 64 and IA-32 Architectures Optimization Reference Manual, cache parameters and load and store
+units of Skylake Server, Ice Lake (Sunny Cove) and Golden Cove; "Intel's Redwood Cove: Baby Steps are Still Steps",
+Chips and Cheese, 2024 (Granite Rapids: the core structures of Golden Cove); AMD Software Optimization Guides for the
+Zen 2 (56305), Zen 3 (56665), Zen 4 (57647) and Zen 5 (58455) microarchitectures, load-store unit.
+
+Sources for Arm:
+- Technical Reference Manuals, data side of the L1 memory system, read and write paths of the vector execute pipeline:
+  Neoverse N1 (100616), N3, V2, V3; pipes for loads and stores: Software Optimization Guides, pipeline overview
+  (Cortex-A72, Neoverse N1, N2, N3, V1, V2, V3), also in the scheduling models of LLVM.
+- AmpereOne, ThunderX2: scheduling models of LLVM (AArch64SchedAmpere1.td, AArch64SchedThunderX2T99.td).
+- TaiShan v110 (Kunpeng 920): "Huawei's Kunpeng 920 and TaiShan v110 CPU Architecture", Chips and Cheese, 2025.
+- A64FX: Fujitsu at Cool Chips 22, 2019: 230 GB/s of loads and 115 GB/s of stores per core at 1.8 GHz.
+- Azure Cobalt 100 has Neoverse N2 cores.
+
+Cores without a reliable source are not listed, such as Neoverse E1, Crestmont (Sierra Forest) and Apple's cores.
 """
 
 from __future__ import annotations
@@ -35,8 +47,9 @@ _REACHED: Final = 0.97
 class Core:
     """Vector loads and stores per cycle, and the bytes that each kind moves per cycle.
 
+    `accesses` is the number of loads and stores together per cycle, or None if loads and stores have separate pipes.
     `second` is the documented sustained rate of reads from the second cache level in bytes per cycle, or None if no
-    rate is documented.
+    rate is documented. `reached` states whether a value below the limits is flagged.
     """
 
     loads: int
@@ -44,17 +57,42 @@ class Core:
     stores: int
     store_bytes: int
     second: float | None = None
+    accesses: int | None = None
+    reached: bool = True
 
 
 _SKYLAKE: Final = Core(2, 128, 1, 64, 52)
 _SUNNY_COVE: Final = Core(2, 128, 2, 64, 48)
 _GOLDEN_COVE: Final = Core(3, 128, 2, 64, 48)
+_REDWOOD_COVE: Final = Core(3, 128, 2, 64, reached=False)
 _ZEN: Final = Core(2, 64, 1, 32)
 _ZEN_5: Final = Core(2, 128, 2, 64)
+
+
+def _arm(loads: int, load_bytes: int, stores: int, store_bytes: int, accesses: int) -> Core:
+    """Return an Arm core. Values below its limits are not flagged: only the widths of the paths between L1 and L2 are
+    documented, not sustained rates, and no measurement shows that the loops of the `stream` kernel reach the limits."""
+    return Core(loads, load_bytes, stores, store_bytes, None, accesses, reached=False)
+
+
+# NEON and SVE accesses have 16 bytes, except SVE accesses on Neoverse V1 (32 bytes) and A64FX (64 bytes). On Neoverse
+# V1, one of the three pipes for loads is limited to 16 bytes.
+_NEOVERSE_N1: Final = _arm(2, 32, 2, 32, 2)
+_NEOVERSE_N2: Final = _arm(3, 48, 2, 32, 3)
+_NEOVERSE_V1: Final = _arm(3, 64, 2, 64, 3)
+_NEOVERSE_V3: Final = _arm(3, 48, 2, 32, 4)
+_AMPERE_1: Final = _arm(2, 32, 1, 16, 3)
+_TWO_PIPES: Final = _arm(2, 32, 1, 16, 2)
 CORES: Final[dict[str, Core]] = {
     "Skylake-SP": _SKYLAKE, "Cascade Lake": _SKYLAKE, "Cooper Lake": _SKYLAKE,
     "Ice Lake": _SUNNY_COVE, "Sapphire Rapids": _GOLDEN_COVE, "Emerald Rapids": _GOLDEN_COVE,
-    "Zen 2": _ZEN, "Zen 3": _ZEN, "Zen 4": _ZEN, "Zen 4c": _ZEN, "Zen 5": _ZEN_5,
+    "Granite Rapids": _REDWOOD_COVE,
+    "Zen 2": _ZEN, "Zen 3": _ZEN, "Zen 4": _ZEN, "Zen 4c": _ZEN, "Zen 5": _ZEN_5, "Zen 5c": _ZEN_5,
+    "Cortex-A72": _arm(1, 16, 1, 16, 2), "Neoverse-N1": _NEOVERSE_N1, "Neoverse-N2": _NEOVERSE_N2,
+    "Azure-Cobalt-100": _NEOVERSE_N2, "Neoverse-N3": _NEOVERSE_N2, "Neoverse-V1": _NEOVERSE_V1,
+    "Neoverse-V2": _NEOVERSE_N2, "Neoverse-V3": _NEOVERSE_V3, "Neoverse-V3AE": _NEOVERSE_V3,
+    "Ampere-1": _AMPERE_1, "Ampere-1a": _AMPERE_1, "TaiShan-v110": _TWO_PIPES, "ThunderX2": _TWO_PIPES,
+    "ThunderX2-99xx": _TWO_PIPES, "A64FX": _arm(2, 128, 1, 64, 2),
 }  # fmt: skip
 """The known cores, keyed by the microarchitecture name in the facts. Bandwidths on other cores are not flagged."""
 
@@ -65,7 +103,8 @@ def limit(core: Core, traffic: str, vector_bytes: int) -> float:
     loads, stores = LOADS_STORES[traffic]
     loaded = min(core.load_bytes, core.loads * vector_bytes)
     stored = min(core.store_bytes, core.stores * vector_bytes)
-    return (loads + stores) / max(loads / loaded, stores / stored)
+    together = (loads + stores) / (core.accesses * vector_bytes) if core.accesses else 0.0
+    return (loads + stores) / max(loads / loaded, stores / stored, together)
 
 
 def limit_flags(facts: HostFacts, cpus: Sequence[int], result: StreamResult, level: str = "") -> tuple[str, ...]:
@@ -90,6 +129,8 @@ def limit_flags(facts: HostFacts, cpus: Sequence[int], result: StreamResult, lev
 
 def _expected(core: Core, result: StreamResult, level: str, most: float) -> float | None:
     """Return the useful bytes per cycle that an undisturbed core reaches, or None if they are not documented."""
+    if not core.reached:
+        return None
     if level == "L1" and LOADS_STORES[result.traffic][0] <= 1 and "nt" not in result.traffic:
         return most
     widest = result.vector_bytes * core.loads >= core.load_bytes
