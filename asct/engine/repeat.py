@@ -32,6 +32,7 @@ from asct.engine.host import HostSession
 from asct.engine.points import BoundPoint
 from asct.engine.programs import MissingProgram, process_of, texts
 from asct.engine.resume import EarlierResults
+from asct.engine.reuse import earlier_records, earlier_values
 from asct.engine.services import RunContext
 from asct.engine.steps import StepNotes, StepOutputs, StepsChangedError, step_key
 from asct.engine.telemetry.summary import summarize
@@ -92,9 +93,7 @@ class Attempt:
 
     def again(self, *, counted: bool = True) -> Attempt:
         """Return the next attempt at this repeat. `counted` is False if that attempt only continues this one."""
-        if counted:
-            return Attempt(self.point, self.repeat, self.number + 1, self)
-        return Attempt(self.point, self.repeat, self.number, self.previous)
+        return Attempt(self.point, self.repeat, self.number + counted, self if counted else self.previous)
 
     def fail(self, status: PointStatus, diagnostic: Diagnostic | None) -> None:
         """End the attempt without values. A refusal for safety reasons has its own status, which reports show."""
@@ -123,7 +122,8 @@ class RepeatRunner:
         self._benchmark = benchmark
         self._guard = guard
         self._context = context
-        self._earlier = earlier
+        self._ends = earlier.ends
+        self._pilots = earlier.pilots if benchmark.uses_earlier else None
         self._session = session
         self._host = session.host
         self._programs = session.programs
@@ -184,9 +184,8 @@ class RepeatRunner:
         folder, identity = self._folder(point, repeat), self._identity(Attempt(point, repeat))
         try:
             return [
-                self._task(step, self._layout.step(folder, number, step.name),
-                           min(point.limit_s, step.timeout_s or point.limit_s), StepOutputs(),
-                           self._key(identity, number, step))
+                self._task(step, number, self._layout.step(folder, number, step.name),
+                           min(point.limit_s, step.timeout_s or point.limit_s), StepOutputs(), identity)
                 for number, step in enumerate(steps)
             ]  # fmt: skip
         except MissingProgram:
@@ -199,7 +198,7 @@ class RepeatRunner:
         """Return values that distinguish this attempt from all other attempts in the run, including its earlier
         parts."""
         point_id, repeat = attempt.point.id, attempt.repeat
-        ends = self._earlier.ends.get((self._job.host, self._job.id, point_id, repeat), 0)
+        ends = self._ends.get((self._job.host, self._job.id, point_id, repeat), 0)
         return [self._run.plan.hash, self._job.key, point_id, str(repeat), str(ends), str(attempt.number)]
 
     # ---- the steps of an attempt ----
@@ -271,23 +270,17 @@ class RepeatRunner:
     def _steps(self, attempt: Attempt) -> Iterator[Step]:
         """Yield the steps one by one. Further steps are requested from the benchmark only after the earlier ones have
         finished."""
+        point, pilots = attempt.point, self._pilots
         context = replace(
             self._context,
             done=attempt.steps.outputs,
             written_paths=self._session.guard.begun,
-            earlier=self._earlier_records(attempt.point.id),
+            earlier=earlier_records(pilots, self._job.host, point.id, self._benchmark.version) if pilots else (),
         )
-        while steps := self._more_steps(attempt.point, context):
+        while steps := self._more_steps(point, context):
             yield from steps
             if len(context.done) > _MOST_STEPS:
                 raise ValueError(f"the benchmark returned more than {_MOST_STEPS} steps")
-
-    def _earlier_records(self, point_id: str) -> Sequence[Record]:
-        if not self._benchmark.uses_earlier or self._earlier.pilots is None:
-            return ()
-        from asct.engine.reuse import earlier_records
-
-        return earlier_records(self._earlier.pilots, self._job.host, point_id, self._benchmark.version)
 
     def _more_steps(self, point: BoundPoint, context: Context) -> Sequence[Step]:
         """Return the next steps. Raises _UnreadableError if the benchmark cannot read the outputs of earlier steps."""
@@ -347,7 +340,7 @@ class RepeatRunner:
         limit = max(0.001, deadline - time.monotonic())
         limit = limit if step.timeout_s is None else min(limit, step.timeout_s)
         try:
-            task = self._task(step, into, limit, done, self._key(identity, number, step))
+            task = self._task(step, number, into, limit, done, identity)
         except MissingProgram as error:
             message = f"host {self._host.name}: {error} is not installed"
             done.failure = Diagnostic("E420", message, hint=f"install {error}")
@@ -376,12 +369,12 @@ class RepeatRunner:
             self._writer.probe()
         return finished
 
-    def _key(self, identity: Sequence[str], number: int, step: Step) -> str:
-        return step_key(identity, number, step, self._context.work)[:24] if identity else ""
-
-    def _task(self, step: Step, into: Path, limit: float, done: StepOutputs, key: str) -> Task:
+    def _task(
+        self, step: Step, number: int, into: Path, limit: float, done: StepOutputs, identity: Sequence[str]
+    ) -> Task:
         """Return the task for a step. Each step has its own folder on the host, so that it cannot find files from other
         steps."""
+        key = step_key(identity, number, step, self._context.work)[:24] if identity else ""
         folder = f"{self._context.work}/{key or next(self._numbers)}"
         path, sudo = self._programs.path(step.program), self._programs.through_sudo(step)
         return Task(
@@ -410,7 +403,9 @@ class RepeatRunner:
         point, raw = attempt.point, self._layout.relative(attempt.folder)
         try:
             measured = self._benchmark.parse(point.params, attempt.steps.outputs, self._context.facts)
-            attempt.earlier = self._earlier_values(point.id, measured)
+            if self._pilots:
+                version, facts = self._benchmark.version, self._context.facts
+                attempt.earlier = earlier_values(self._pilots, self._job.host, point.id, version, facts, measured)
             found = with_host_flag(measured, attempt.telemetry.verdict if attempt.telemetry else None)
             found = for_next_run(found, attempt.earlier)
             records = records_of(found, self._benchmark, self._record_of(attempt, raw))
@@ -428,14 +423,6 @@ class RepeatRunner:
         attempt.measurements, attempt.exported = found, exported
         attempt.status, attempt.diagnostic = judged(found, strict=self._job.strict)
         return records
-
-    def _earlier_values(self, point_id: str, measured: Sequence[Measurement]) -> Sequence[EarlierValues]:
-        if not self._benchmark.uses_earlier or self._earlier.pilots is None:
-            return ()
-        from asct.engine.reuse import earlier_values
-
-        version, facts = self._benchmark.version, self._context.facts
-        return earlier_values(self._earlier.pilots, self._job.host, point_id, version, facts, measured)
 
     def _record_of(self, attempt: Attempt, raw: str) -> Callable[..., Record]:
         job, point = self._job, attempt.point

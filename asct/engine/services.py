@@ -51,7 +51,7 @@ def default_services() -> Services:
     from asct.registry import installed
     from asct.toolchain.provide import provide
 
-    return Services(installed(), lambda spec, folder: make_host(spec, folder=folder), collect, provide, session_script)
+    return Services(installed(), make_host, collect, provide, session_script)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from asct.plan.model import HostSpec
 from asct.transports import module, sources
 
 
-def make_host(spec: HostSpec, *, folder: Path | None = None) -> Host:
+def make_host(spec: HostSpec, folder: Path | None = None) -> Host:
     """Return the host that `spec` describes, without opening it.
 
     Relative paths are resolved against `folder`. Raises UsageError if the transport does not exist.

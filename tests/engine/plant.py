@@ -171,7 +171,7 @@ def provide(host: Host, kernel: str, _facts: HostFacts, _folder: Path) -> FakeBu
 def collaborators(**changed: Any) -> Services:
     ports: dict[str, Any] = {
         "catalog": Shelf(),
-        "make_host": lambda spec, folder: make_host(spec, folder=folder),
+        "make_host": make_host,
         "collect_facts": facts,
         "provide": provide,
     }
