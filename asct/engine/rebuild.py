@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from asct.diagnostics.model import Diagnostic
-from asct.engine.values import for_next_run, records_of, with_host_flag
+from asct.engine.values import adjusted, records_of
 from asct.errors import StoreError
 from asct.sdk.benchmark import Benchmark, Catalog
 from asct.sdk.facts import HostFacts
@@ -199,8 +199,8 @@ class _RawParser:
         try:
             params = benchmark.params_model.model_validate(dict(command.settings))
             outputs = list(self._outputs(status, command))
-            found = with_host_flag(benchmark.parse(params, outputs, self._facts[host]), status.host_state)
-            found = for_next_run(found, status.earlier)
+            measured = benchmark.parse(params, outputs, self._facts[host])
+            found = adjusted(measured, status.host_state, status.earlier)
             records = [_reused(one, status) for one in records_of(found, benchmark, record_of)]
         except OSError as error:
             raise _LostError(f"a raw file is unreadable: {error.strerror}") from error

@@ -36,7 +36,7 @@ from asct.engine.reuse import earlier_records, earlier_values
 from asct.engine.services import RunContext
 from asct.engine.steps import StepNotes, StepOutputs, StepsChangedError, step_key
 from asct.engine.telemetry.summary import summarize
-from asct.engine.values import ContractBreachError, for_next_run, records_of, with_host_flag
+from asct.engine.values import ContractBreachError, adjusted, records_of
 from asct.errors import HostError, HostLost
 from asct.hosts.base import Process, Task, TaskResult
 from asct.planner.model import Job
@@ -50,11 +50,6 @@ _MOST_STEPS = 10_000
 """Maximum number of steps in a repeat, as a safeguard against a benchmark that never ends."""
 _SHAPE_ERRORS = (ValueError, LookupError, TypeError, ArithmeticError)
 """The exceptions that a benchmark may raise when it reads unexpected output."""
-
-
-class _UnreadableError(Exception):
-    """Raised if a benchmark cannot determine its next steps from earlier outputs. The argument is the original
-    exception."""
 
 
 @dataclass(slots=True)
@@ -156,7 +151,7 @@ class RepeatRunner:
         if attempt.point.unfit is not None:
             self._end_early(attempt, "failed", attempt.point.unfit)
         else:
-            self._run_from_notes(attempt)
+            self._run_steps(attempt)
         done = attempt.steps
         attempt.telemetry = summarize([*zip(done.outputs, done.readings, strict=True)]) if done.outputs else None
         records = self._evaluate(attempt) if attempt.status == "ok" else []
@@ -218,34 +213,30 @@ class RepeatRunner:
         else:
             self._writer.repeat_folder(attempt.folder, attempt.number)
 
-    def _run_from_notes(self, attempt: Attempt) -> None:
-        """Run all steps that have no note. If the notes belong to a different measurement, start again at the first
-        step."""
-        try:
-            self._run_steps(attempt)
-        except StepsChangedError as change:
-            finding = steps_changed(self._job.host, self._job.id, attempt.point.id, str(change))
-            self._run.events.notice(self._job.host, finding)
-            self._writer.repeat_folder(attempt.folder, attempt.number)
-            attempt.steps = StepOutputs()
-            if attempt.notes is not None:
-                attempt.notes.discard_earlier()
-            self._run_steps(attempt)
-
     def _run_steps(self, attempt: Attempt) -> None:
-        """Run all steps. Exceptions other than StepsChangedError are converted to a status of the attempt."""
+        """Run all steps that have no note. If the notes belong to a different measurement, start again at the first
+        step. Exceptions are converted to a status of the attempt."""
         try:
             self._next_steps(attempt)
+        except StepsChangedError as change:
+            self._start_over(attempt, str(change))
+            self._run_steps(attempt)
         except HostLost as error:
             self._end_early(attempt, "host-lost", connection_lost(self._job.host, error))
             attempt.end = "lost"
         except HostError as error:
             self._end_early(attempt, "failed", error.diagnostics[0])
-        except _UnreadableError as error:
-            self._fail_unreadable(attempt, error.args[0])
         except (LookupError, ValueError) as error:
             reason = missing_result if isinstance(error, LookupError) else invalid_settings
             self._end_early(attempt, "failed", reason(self._job, error))
+
+    def _start_over(self, attempt: Attempt, why: str) -> None:
+        """Discard the finished steps of an attempt, because they belong to a different measurement."""
+        self._run.events.notice(self._job.host, steps_changed(self._job.host, self._job.id, attempt.point.id, why))
+        self._writer.repeat_folder(attempt.folder, attempt.number)
+        attempt.steps = StepOutputs()
+        if attempt.notes is not None:
+            attempt.notes.discard_earlier()
 
     def _next_steps(self, attempt: Attempt) -> None:
         deadline = time.monotonic() + attempt.point.limit_s
@@ -264,7 +255,7 @@ class RepeatRunner:
                 return
             if notes is not None:
                 notes.add(step, done)
-        if notes is not None:
+        if notes is not None and attempt.status == "ok":
             notes.check_replayed()
 
     def _steps(self, attempt: Attempt) -> Iterator[Step]:
@@ -277,19 +268,21 @@ class RepeatRunner:
             written_paths=self._session.guard.begun,
             earlier=earlier_records(pilots, self._job.host, point.id, self._benchmark.version) if pilots else (),
         )
-        while steps := self._more_steps(point, context):
+        while steps := self._more_steps(attempt, context):
             yield from steps
             if len(context.done) > _MOST_STEPS:
                 raise ValueError(f"the benchmark returned more than {_MOST_STEPS} steps")
 
-    def _more_steps(self, point: BoundPoint, context: Context) -> Sequence[Step]:
-        """Return the next steps. Raises _UnreadableError if the benchmark cannot read the outputs of earlier steps."""
+    def _more_steps(self, attempt: Attempt, context: Context) -> Sequence[Step]:
+        """Return the next steps. If the benchmark cannot read the outputs of earlier steps, the attempt fails, and no
+        steps are returned."""
         try:
-            return self._benchmark.steps(point.params, context)
+            return self._benchmark.steps(attempt.point.params, context)
         except _SHAPE_ERRORS as error:
             if not context.done or isinstance(error, Unsuitable):
                 raise
-            raise _UnreadableError(error) from error
+            self._fail_unreadable(attempt, error)
+            return ()
 
     def _announce_step(self, step: Step, attempt: Attempt) -> Callable[[str], None] | None:
         """Emit an event for the start of a step if the repeat is long.
@@ -406,8 +399,8 @@ class RepeatRunner:
             if self._pilots:
                 version, facts = self._benchmark.version, self._context.facts
                 attempt.earlier = earlier_values(self._pilots, self._job.host, point.id, version, facts, measured)
-            found = with_host_flag(measured, attempt.telemetry.verdict if attempt.telemetry else None)
-            found = for_next_run(found, attempt.earlier)
+            verdict = attempt.telemetry.verdict if attempt.telemetry else None
+            found = adjusted(measured, verdict, attempt.earlier)
             records = records_of(found, self._benchmark, self._record_of(attempt, raw))
             exported = self._benchmark.export(found) if found else {}
         except ContractBreachError as error:

@@ -18,18 +18,20 @@ class ContractBreachError(ValueError):
     """Raised if a benchmark returns an undeclared metric or a value that is not a finite number."""
 
 
-def with_host_flag(found: Iterable[Measurement], verdict: HostVerdict | None) -> tuple[Measurement, ...]:
-    """Add a flag to the values if the host state makes them doubtful. A measurement kernel observes only the CPUs that
-    it runs on; only the host state shows whether another program uses caches, memory bandwidth or power."""
+def adjusted(
+    found: Iterable[Measurement], verdict: HostVerdict | None, earlier: Iterable[EarlierValues] = ()
+) -> tuple[Measurement, ...]:
+    """Return the measurements as they are recorded, given the host state and the values of earlier runs.
+
+    If the host state makes the values doubtful, they receive a flag. A measurement kernel observes only the CPUs that
+    it runs on; only the host state shows whether another program uses caches, memory bandwidth or power.
+
+    Intervals become wide enough to be expected to contain the next run's value, except those of values without visits.
+    """
     flag = {"invalid": INVALID_HOST, "noisy": NOISY_HOST}.get(verdict.state if verdict else "unknown")
-    return tuple(replace(item, flags=(*item.flags, flag)) if flag else item for item in found)
-
-
-def for_next_run(found: Iterable[Measurement], earlier: Iterable[EarlierValues]) -> tuple[Measurement, ...]:
-    """Widen the intervals of the measurements so that each is expected to contain the next run's value. Values without
-    visits are not changed."""
     known = {value_key(item.metric, item.coords): item.values for item in earlier}
-    return tuple(_for_next_run(item, known.get(value_key(item.metric, item.coords), ())) for item in found)
+    flagged = (replace(item, flags=(*item.flags, flag)) if flag else item for item in found)
+    return tuple(_for_next_run(item, known.get(value_key(item.metric, item.coords), ())) for item in flagged)
 
 
 def _for_next_run(item: Measurement, earlier: Sequence[float]) -> Measurement:

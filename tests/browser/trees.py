@@ -26,7 +26,7 @@ from asct.diagnostics.model import Diagnostic
 from asct.engine.events import EventBus, PointEnded
 from asct.engine.failures import judged
 from asct.engine.run import exit_code
-from asct.engine.values import records_of, with_host_flag
+from asct.engine.values import adjusted, records_of
 from asct.plan.load import load_plan, variants
 from asct.plan.model import PendingValue
 from asct.planner.freeze import freeze
@@ -350,7 +350,7 @@ class _Scene:
             (found for (job_id, key, value), found in self.tree.fails.items()
              if job_id == job.id and point.swept.get(key) == value), None
         )  # fmt: skip
-        values = [] if failure else with_host_flag(self._values(job, point, settings, repeat), state)
+        values = [] if failure else adjusted(self._values(job, point, settings, repeat), state)
         status, problem = ("failed", failure) if failure else judged(values, strict=job.strict)
         (folder / "stderr").write_text(f"{failure.message}\n" if failure else "")
         (folder / "stdout").write_text("" if failure else '{"t":"end","ok":true}\n')
