@@ -119,7 +119,7 @@ def _declared(context: ResolveContext, entry: Entry, host: str, benchmark: Bench
         declared = []
     base = reader.base(layered(context, entry, host, settings))
     axes = read_axes(reader, declared, base)
-    excludes, includes = read_excludes(reader, entry, axes), included(reader, entry)
+    excludes, includes = read_excludes(reader, entry, axes), included(reader, entry, axes)
     if None in includes:
         reader.rejected.add("include")
     swept = names_of(axes.axes)
@@ -283,7 +283,7 @@ def _materialised(sweep: _EntrySweep, rows: Sequence[SweepRow]) -> tuple[Point, 
 
 
 def _report(sweep: _EntrySweep, name: str, message: str, hint: str, varying: Mapping[str, Any]) -> None:
-    """Report an error in a point at the location of the invalid value: in the axis, or where the plan gives the
+    """Report an error in a point at the location of the invalid value: in the sweep, or where the plan gives the
     setting."""
     node: Node | None = sweep.axes.nodes.get((name, frozen_key(varying[name]))) if name in varying else None
     if node is None and name in sweep.base:

@@ -105,8 +105,8 @@ class DeclaredAxes:
 
 @dataclass(slots=True)
 class Axes:
-    """The axes with canonical values. `nodes` contains the node of each (setting, value), and `origins` contains the
-    origin of each setting."""
+    """The axes with canonical values. `nodes` contains the node of each (setting, value) in the sweep, and `origins`
+    contains the origin of each setting."""
 
     axes: list[SweepAxis] = field(default_factory=list)
     nodes: dict[tuple[str, Any], Node] = field(default_factory=dict)
@@ -315,13 +315,14 @@ def _members(context: ResolveContext, node: Node, what: str) -> Iterable[tuple[s
     return []
 
 
-def included(reader: ValueReader, entry: Entry) -> list[dict[str, Any] | None]:
+def included(reader: ValueReader, entry: Entry, axes: Axes) -> list[dict[str, Any] | None]:
     """Return the points in `include`, with None for each invalid point. If a point omits a setting, the setting has the
-    same value as without the sweep: the value in `config`, otherwise the default."""
-    return [_included(reader, node) for node in entry.sweep.include]
+    same value as without the sweep: the value in `config`, otherwise the default. This function adds the nodes of
+    the values to `axes`."""
+    return [_included(reader, node, axes) for node in entry.sweep.include]
 
 
-def _included(reader: ValueReader, node: Node) -> dict[str, Any] | None:
+def _included(reader: ValueReader, node: Node, axes: Axes) -> dict[str, Any] | None:
     point: dict[str, Any] = {}
     members = list(_members(reader.context, node, "include"))
     for key, item in members:
@@ -341,6 +342,7 @@ def _included(reader: ValueReader, node: Node) -> dict[str, Any] | None:
         cell = reader.swept(name, item)
         if cell:
             point[name] = cell[0]
+            axes.nodes.setdefault((name, frozen_key(cell[0])), item)
     return point if point and len(point) == len(members) else None
 
 

@@ -38,7 +38,8 @@ def test_an_error_points_to_a_line_that_is_a_line_of_the_plan(written: str, plac
     check_place(plan, place)
 
 
-def test_an_error_in_a_swept_job_file_points_to_its_line() -> None:
-    files = "    - |\n      [a]\n    - |\n      [b]\n      foo=1\n"
-    plan = load(f"benchmarks:\n- uses: storage-fio\n  sweep:\n    job_file:\n{files}")
-    check_place(plan, "foo=1")
+@pytest.mark.parametrize("key", ["job_file:\n    - ", "include:\n    - job_file: "])
+def test_an_error_in_a_swept_job_file_points_to_its_line(key: str) -> None:
+    files = f"{key}|\n        [a]\n{key.rpartition(chr(10))[2]}|\n        [b]\n        foo=1\n"
+    config = "  config:\n    job_file: |\n      [c]\n"
+    check_place(load(f"benchmarks:\n- uses: storage-fio\n{config}  sweep:\n    {files}"), "foo=1")
