@@ -122,7 +122,8 @@ def test_plan_previews_points_repeats_and_values(asct: Asct, plan_file: Path, tm
     ended = asct("plan", "small.yaml", "--profile", "one")
     assert "1 job, 3 points, 6 measurements on 1 host" in ended.out
     assert "index: 1, 2, 3" in ended.out
-    assert "next: asct apply small.yaml --profile one" in ended.err
+    assert "next: asct apply small.yaml --profile one\n" in ended.err
+    assert "next: asct apply small.yaml --reuse 36h\n" in asct("plan", "small.yaml", "--reuse", "1d12h").err
     assert asct("plan", "small.yaml", "--json").document["schema"] == "asct.preview/1"
 
 

@@ -12,6 +12,7 @@ import click
 
 from asct.cli.loading import baseline_warnings, load
 from asct.cli.options import Duration, GlobalOptions, PlanSelection, plan_options, results_option, shared_options
+from asct.values.duration import format_duration
 
 if TYPE_CHECKING:
     from asct.planner.model import ResolvedPlan
@@ -55,7 +56,8 @@ def command(
     if origin:
         print_origins(options.console, resolved)
     if output is None:
-        options.console.line(f"next: asct apply {shlex.join([plan, *selection.arguments])}")
+        reuse = [] if before["reuse"] is None else ["--reuse", format_duration(before["reuse"])]
+        options.console.line(f"next: asct apply {shlex.join([plan, *selection.arguments, *reuse])}")
     return 0
 
 
