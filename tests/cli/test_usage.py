@@ -107,7 +107,8 @@ def test_options_of_commands_in_groups_and_repeated_ones_are_set(
     asct: Asct, plan_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ASCT_RESULTS_LIST_RESULTS", "elsewhere")
-    assert "no runs in elsewhere" in asct("results", "list").err
+    assert "no runs in elsewhere/;" in asct("results", "list").err
+    assert "no runs in elsewhere/;" in asct("results", "list", "--results", "elsewhere/").err
     monkeypatch.setenv("ASCT_CHECK_TAG", "quick nothing")
     ended = asct("check", str(plan_file))
     assert ended.code == 2

@@ -48,7 +48,7 @@ def list_(options: GlobalOptions, results: str) -> int:
         options.console.document({"schema": "asct.results/1", "runs": [_as_json(item) for item in runs]})
         return 0
     if not runs:
-        options.console.line(f"no runs in {results}/; `asct apply PLAN` creates one")
+        options.console.line(f"no runs in {Path(results)}/; `asct apply PLAN` creates one")
         return 0
     options.console.table(
         ("plan", "run", "status", "exit", "measured", "hosts", "labels"), map(_row, runs), frozenset({3, 4})
@@ -382,7 +382,7 @@ def _all_runs(results: str) -> list[ListedRun]:
     runs = list_runs(Path(results))
     if not runs:
         hint = "`--results DIRECTORY` selects another results tree"
-        raise NoSuchRun(Diagnostic("E505", f"{results}/ contains no run", hint=hint))
+        raise NoSuchRun(Diagnostic("E505", f"{Path(results)}/ contains no run", hint=hint))
     return runs
 
 
