@@ -111,13 +111,18 @@ class Interrupted(AsctError):
         super().__init__(Diagnostic("E901", f"interrupted by {name}"))
 
 
-def exhausted(problem: BaseException) -> NotMeasured | None:
-    """Return an error (E916) if `problem` means that this machine has run out of memory or threads, otherwise None."""
+def exhausted(
+    problem: BaseException, instead: str = "stop other programs, then run the command again"
+) -> NotMeasured | None:
+    """Return an error (E916) if `problem` means that this machine has run out of memory or threads, otherwise None.
+
+    The hint suggests to raise the limit, or what `instead` says.
+    """
     if is_out_of_memory(problem):
         message, what = "asct ran out of memory", "memory (`ulimit -v`, the memory limit of the container)"
     elif isinstance(problem, RuntimeError) and "start new thread" in str(problem):
         message, what = "the system cannot start another thread", "threads (`ulimit -u`, `ulimit -v`, pids.max)"
     else:
         return None
-    hint = f"raise the limit on {what} or reduce `--forks`, then run `asct resume`"
+    hint = f"raise the limit on {what} or {instead}"
     return NotMeasured(Diagnostic("E916", message, hint=hint))

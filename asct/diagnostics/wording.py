@@ -33,6 +33,7 @@ PHRASES: Final[tuple[tuple[str, str], ...]] = (
     ("set another `workdir` for the host", "use a plan that sets another `workdir` for the host"),
     ("set the host's `workdir` to", "use a plan that sets the host's `workdir` to"),
     ("increase `timeout` in the plan", "use a plan that increases `timeout`"),
+    ("reduce `--forks`, then", "stop other programs, then"),
     ("set `address`, `port` or `jump` in the plan, or correct ~/.ssh/config", "correct ~/.ssh/config"),
     ("select another folder with `--results DIR`", "select another folder with `--output-dir`"),
 )  # fmt: skip

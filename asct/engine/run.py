@@ -56,6 +56,8 @@ _POLL_S = 0.1
 _INTERRUPT_AGAIN_S = 1.0
 """Seconds until hosts are interrupted again, in case a host was just starting a step at the first interruption.
 """
+_FEWER_HOSTS = "reduce `--forks`, then run `asct resume`"
+"""What to do if memory or threads run out during a run."""
 
 _STATUSES: dict[type[AsctError], HostStatus] = {
     HostLost: "lost", HostLocked: "locked", ConnectError: "unreachable", NotMeasured: "unfit"
@@ -93,7 +95,7 @@ def apply(
             _measure(run, earlier, options)
         return run
     except BaseException as error:
-        _abandon(writer, error)
+        _abandon(resolved, writer, error)
         raise
 
 
@@ -105,7 +107,7 @@ def judging(run: RunContext, render: Render) -> Iterator[None]:
         with signals(run.stop):
             yield
     except BaseException as error:
-        _abandon(run.writer, error, render)
+        _abandon(run.plan, run.writer, error, render)
         raise
 
 
@@ -201,7 +203,7 @@ class HostRunner:
         except AsctError:
             raise
         except Exception as error:
-            if (known := exhausted(error)) is None:
+            if (known := exhausted(error, _FEWER_HOSTS)) is None:
                 raise
             self._failed(known, "unfit")
         finally:
@@ -322,7 +324,7 @@ def _started(run: RunContext, pool: ThreadPoolExecutor, hosts: Sequence[HostRunn
         while len(futures) < threads:
             futures.append(pool.submit(measure_hosts))
     except RuntimeError as error:
-        known = exhausted(error)
+        known = exhausted(error, _FEWER_HOSTS)
         if known is None or not futures:
             raise
         message = f"measuring {len(futures)} of {threads} hosts at a time: {known.diagnostics[0].message}"
@@ -415,10 +417,13 @@ def _save_state(run: RunContext, hosts: Sequence[HostRunner]) -> None:
         writer.save()
 
 
-def _abandon(writer: RunWriter, error: BaseException, render: Render | None = None) -> None:
-    """Mark the run as incomplete in run.json, because of a bug or because the results tree cannot be written or
-    read."""
-    known = error if isinstance(error, AsctError) else exhausted(error)
+def _abandon(plan: ResolvedPlan, writer: RunWriter, error: BaseException, render: Render | None = None) -> None:
+    """Mark the run as incomplete in run.json, because of a bug or because the results tree cannot be written or read.
+
+    Raises NotMeasured if `error` means that this machine has run out of memory or threads.
+    """
+    lacking = exhausted(error, _FEWER_HOSTS)
+    known = error if isinstance(error, AsctError) else lacking
     try:
         writer.finish(status="incomplete", exit_code=70 if known is None else known.exit_code, ended_at=now())
         if render is not None:
@@ -429,6 +434,8 @@ def _abandon(writer: RunWriter, error: BaseException, render: Render | None = No
         pass
     finally:
         writer.close()
+    if lacking is not None:
+        raise NotMeasured(*map(wording_of(plan.path, writer.layout.root), lacking.diagnostics)) from error
 
 
 OK, EXPECTATION, NOT_MEASURED, REFUSED = 0, 1, 3, 4

@@ -87,6 +87,16 @@ def test_a_wrong_option_is_json_under_json(asct: Asct) -> None:
     assert ended.document["code"] == "E910"
 
 
+def test_a_command_without_memory_says_only_what_helps_there(asct: Asct, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: Path) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("asct.store.find.list_runs", fail)
+    ended = asct("results", "list", "--json")
+    assert (ended.code, ended.document["code"]) == (3, "E916")
+    assert ended.document["hint"].endswith("or stop other programs, then run the command again")
+
+
 def test_a_group_without_a_command_shows_its_help(asct: Asct) -> None:
     ended = asct("results")
     assert ended.code == 2

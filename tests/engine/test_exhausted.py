@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from asct.errors import exhausted
+from asct.errors import NotMeasured, exhausted
 from asct.hosts.base import Host
 from asct.plan.model import HostSpec
 from asct.store.layout import RunLayout
@@ -42,11 +42,12 @@ def test_the_threads_that_started_measure_all_hosts(lab: Lab, monkeypatch: pytes
 def test_without_any_thread_the_run_is_not_measured_and_can_be_resumed(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with monkeypatch.context() as patch, pytest.raises(RuntimeError) as caught:
+    with monkeypatch.context() as patch, pytest.raises(NotMeasured) as caught:
         allow(patch, 0)
         lab.run(job())
-    assert exhausted(caught.value).exit_code == 3  # type: ignore[union-attr]
     (root,) = (path for path in (lab.results / "test").iterdir() if not path.is_symlink())
+    (found,) = caught.value.diagnostics
+    assert found.code == "E916" and f"reduce `--forks`, then run `asct resume {root}`" in found.hint
     written = json.loads((root / "run.json").read_text())
     assert (written["status"], written["exit_code"]) == ("incomplete", 3)
     done = lab.run(job(), resume=RunLayout(root))
