@@ -33,6 +33,7 @@ from asct.engine.resume import check_plan, missing
 from asct.engine.run import apply, finish_run, judging, measure_again
 from asct.engine.services import RunContext
 from asct.errors import AsctError, PlanError, exhausted
+from asct.export import get as report_format
 from asct.export import write as write_report
 from asct.planner.freeze import thaw
 from asct.planner.model import ResolvedPlan
@@ -78,7 +79,7 @@ def execute(
     def render(layout: RunLayout) -> Mapping[str, str]:
         view = view_of(layout.root)
         views.append(view)
-        for name in report_names(resolved.report.formats) if ci else dict.fromkeys(resolved.report.formats):
+        for name in _formats(resolved, ci):
             try:
                 paths = write_report(view, name, layout.root)
             except Exception as problem:  # an error in a report must not hide the results
@@ -126,10 +127,25 @@ def resume_run(
     if complete and stored.run.exit_code is not None:
         if options.json:
             _repeat_last_event(options, stored)
-        if ci:
-            publish(options.console, view_of(stored.layout.root))
+        if ci or not options.json:
+            view = view_of(stored.layout.root)
+            print_summary(options.console, view, _existing_reports(resolved, view.root, ci))
+            if ci:
+                publish(options.console, view)
         return stored.run.exit_code
     return execute(options, resolved, how, ci=ci, resume=stored.layout).exit_code
+
+
+def _formats(resolved: ResolvedPlan, ci: bool) -> tuple[str, ...]:
+    """Return the report formats that a run of the plan writes, each once."""
+    formats = resolved.report.formats
+    return report_names(formats) if ci else tuple(dict.fromkeys(formats))
+
+
+def _existing_reports(resolved: ResolvedPlan, root: Path, ci: bool) -> dict[str, Path]:
+    """Return the reports in the run folder that consist of one file, keyed by format."""
+    paths = {name: root / str(report_format(name).FILE) for name in _formats(resolved, ci)}
+    return {name: path for name, path in paths.items() if path.is_file()}
 
 
 def _repeat_last_event(options: GlobalOptions, stored: StoredRun) -> None:

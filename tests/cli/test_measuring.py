@@ -62,7 +62,11 @@ def test_a_whole_run_is_not_measured_again(measured: Asct) -> None:
     before = measured("results", "show", "--json").document
     ended = measured("resume", "first")
     assert ended.code == 0
-    assert "0 measurements missing" in ended.err
+    assert "0 measurements missing" in ended.err and "\ncomplete: " in ended.err
+    *_, html, markdown, results = ended.out.splitlines()
+    assert html.startswith("html: ") and html.endswith("report.html")
+    assert markdown.endswith("summary.md") and results.startswith("results: ")
+    assert measured("resume", "first", "-q").out == ""
     assert measured("results", "show", "--json").document == before
 
 
