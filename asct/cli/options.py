@@ -136,19 +136,19 @@ def results_option(file_okay: bool = True) -> Callable[[F], F]:
 def _start_log(options: GlobalOptions, output_dir: str | None) -> None:
     """Log to `--log-file` if it is set. If the file is in the output directory, create that directory first.
 
-    Raises BadParameter if the file cannot be written, and UsageError if it is a device.
+    Raises BadParameter if the file cannot be written, and UsageError if it is a device or not a log.
     """
     if options.log_file is None:
         return
     import logging
 
     from asct.errors import StoreError
-    from asct.store.outputs import LogFile, check_output
+    from asct.store.outputs import LogFile, check_log
 
     def lost(problem: StoreError) -> None:
         options.console.diagnostics(replace(item, severity="warning") for item in problem.diagnostics)
 
-    check_output(Path(options.log_file), append=True)
+    check_log(Path(options.log_file))
     parent = Path(options.log_file).parent
     try:
         if output_dir is not None and parent.resolve().is_relative_to(Path(output_dir).resolve()):

@@ -6,6 +6,7 @@ from __future__ import annotations
 import errno
 import logging
 import os
+import re
 import stat
 import sys
 from collections.abc import Callable
@@ -26,6 +27,11 @@ _KINDS = {
 }
 
 
+_LOG_START_LENGTH = 64
+_LOG_START = re.compile(rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} [A-Z]+ |Traceback \(most recent call last\):")
+"""The beginning of a log. With a level such as `error`, a log may begin with the traceback of a bug in asct."""
+
+
 def check_output(path: Path, *, force: bool = False, append: bool = False) -> bool:
     """Return whether the file exists.
 
@@ -40,6 +46,21 @@ def check_output(path: Path, *, force: bool = False, append: bool = False) -> bo
         raise _unwritable(path, problem) from problem
     _check_mode(path, mode, force or append)
     return True
+
+
+def check_log(path: Path) -> None:
+    """Raise UsageError if `path` is neither a pipe nor a regular file, or if it contains something other than a log of
+    asct. Raises StoreError if it cannot be examined."""
+    if not (check_output(path, append=True) and path.is_file()):
+        return
+    try:
+        with path.open("rb") as file:
+            start = file.read(_LOG_START_LENGTH)
+    except OSError as problem:
+        raise _unwritable(path, problem) from problem
+    if start and not _LOG_START.match(start):
+        hint = "choose another name: `--log-file` appends only to an empty file or to a log of asct"
+        raise UsageError(Diagnostic("E911", f"{path} already exists and is not a log of asct", hint=hint))
 
 
 def open_output(path: Path, *, force: bool = False, append: bool = False) -> TextIO:

@@ -74,9 +74,25 @@ def test_a_plan_goes_to_a_pipe(plan_file: Path) -> None:
 
 
 def test_a_log_is_appended(asct: Asct, plan_file: Path, tmp_path: Path) -> None:
-    (tmp_path / "my.log").write_text("before\n")
-    assert asct("check", "small.yaml", "--log-file", "my.log").code == 0
-    assert (tmp_path / "my.log").read_text().startswith("before\n")
+    log = tmp_path / "my.log"
+    log.touch()
+    for level in ("info", "debug"):
+        before = log.read_text()
+        assert asct("check", "small.yaml", "--log-file", "my.log", "-L", level).code == 0
+        assert log.read_text().startswith(before) and log.read_text() != before
+
+
+@pytest.mark.parametrize("text", [b"plan: 1\n", b"\0", b"2026-01-01"])
+def test_no_log_is_appended_to_another_file(asct: Asct, plan_file: Path, tmp_path: Path, text: bytes) -> None:
+    (tmp_path / "mine").write_bytes(text)
+    ended = asct("check", "small.yaml", "--log-file", "mine", "--json")
+    assert (ended.code, ended.document["code"], "another name" in ended.document["hint"]) == (2, "E911", True)
+    assert (tmp_path / "mine").read_bytes() == text
+
+
+def test_the_log_of_a_run_can_be_continued(asct: Asct, plan_file: Path, tmp_path: Path) -> None:
+    assert asct("apply", "small.yaml", "-q").code == 0
+    assert asct("results", "verify", "--log-file", "results/small/latest/asct.log", "-q").code == 0
 
 
 def test_files_in_an_existing_folder_are_not_devices(asct: Asct, loop: str, tmp_path: Path) -> None:
