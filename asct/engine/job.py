@@ -26,7 +26,7 @@ from asct.errors import HostError, HostLost, HostTimeout, NotMeasured
 from asct.hosts.base import JobRequest, Task
 from asct.planner.costs import needs_of
 from asct.planner.model import Job
-from asct.sdk.benchmark import Benchmark, Context
+from asct.sdk.benchmark import Benchmark
 from asct.sdk.needs import SHORTEST_LIMIT_S, JobNeeds
 from asct.sdk.record import Measurement, Scalar
 from asct.store.model import MEASURED, HostVerdict, JobEntry, Reused, Status
@@ -288,11 +288,7 @@ class JobRunner:
             return None
         if self._generation != session.generation:
             self._generation = session.generation
-            work = f"{session.host.work}/{self.job.id}"
-            context = Context(session.facts, work, (), self._needed, session.guard.consents)
-            self._repeats = RepeatRunner(
-                self._run, self.job, self.benchmark, session, self._guard, context, self._earlier
-            )
+            self._repeats = RepeatRunner(self._run, self.job, session, self._guard, self._needed, self._earlier)
             failure = self._repeats.prepare(self._points or (), self._generation)
             if failure is not None and not self._run.stop.at_once:
                 message = f"{self.job.id} on {self.job.host}: preparation failed: {failure.message}"

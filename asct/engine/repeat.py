@@ -40,7 +40,7 @@ from asct.engine.values import ContractBreachError, adjusted, records_of
 from asct.errors import HostError, HostLost
 from asct.hosts.base import Process, Task, TaskResult
 from asct.planner.model import Job
-from asct.sdk.benchmark import Benchmark, Context, Unsuitable
+from asct.sdk.benchmark import Context, Unsuitable
 from asct.sdk.needs import GUARD, SHORTEST_LIMIT_S
 from asct.sdk.record import Measurement, Record, Scalar
 from asct.sdk.step import Kernel, Output, Step
@@ -105,20 +105,20 @@ class RepeatRunner:
         self,
         run: RunContext,
         job: Job,
-        benchmark: Benchmark[Any],
         session: HostSession,
         guard: JobGuard,
-        context: Context,
+        needed: Mapping[str, Scalar],
         earlier: EarlierResults,
     ) -> None:
-        """Create a runner. `context` is passed to the benchmark."""
+        """Create a runner. `needed` contains the results that the job needs from other jobs."""
+        work = f"{session.host.work}/{job.id}"
         self._run = run
         self._job = job
-        self._benchmark = benchmark
+        self._benchmark = run.services.benchmark(job)
         self._guard = guard
-        self._context = context
+        self._context = Context(session.facts, work, (), needed, session.guard.consents)
         self._ends = earlier.ends
-        self._pilots = earlier.pilots if benchmark.uses_earlier else None
+        self._pilots = earlier.pilots if self._benchmark.uses_earlier else None
         self._session = session
         self._host = session.host
         self._programs = session.programs
