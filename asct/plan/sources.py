@@ -92,7 +92,10 @@ class PlanFiles:
     def _unreadable(self, name: str, problem: Exception, span: Span | None, path: Path) -> None:
         reason = str(getattr(problem, "strerror", None) or problem).lower()
         hint = "check the path" if isinstance(problem, FileNotFoundError) else "check the path and the permissions"
-        if isinstance(problem, FileNotFoundError) and (near := meant_file(name, path, _SUFFIXES)):
+        own_name = Path(span.file).name if span else ""
+        if name == "-":
+            hint = "`/dev/stdin` reads the plan from standard input"
+        elif isinstance(problem, FileNotFoundError) and (near := meant_file(name, path, _SUFFIXES, own_name)):
             hint = f"did you mean `{near}`?"
         elif span is None and not Path(name).suffix:
             own = shipped_names()
@@ -100,12 +103,15 @@ class PlanFiles:
         self.findings.error("E101", f"cannot read {clip(name)}: {reason}", span, hint)
 
 
-def meant_file(text: str, path: Path, suffixes: Sequence[str] = ()) -> str | None:
+def meant_file(text: str, path: Path, suffixes: Sequence[str] = (), excluded: str = "") -> str | None:
     """Return the path that `text` was probably meant to be, in the same form, or None if the folder of `path` contains
-    no file with a similar name. If `suffixes` is set, only files with one of these suffixes are considered."""
+    no file with a similar name. If `suffixes` is set, only files with one of these suffixes are considered. A file
+    named `excluded` is never considered."""
     with suppress(OSError, ValueError):
         names = [
-            one.name for one in path.parent.iterdir() if one.exists() and one.suffix in (suffixes or (one.suffix,))
+            one.name
+            for one in path.parent.iterdir()
+            if one.exists() and one.suffix in (suffixes or (one.suffix,)) and one.name != excluded
         ]
         name = nearest(path.name, names)
         return None if name is None else os.path.join(os.path.dirname(text), name)  # noqa: PTH118, PTH120 - as written

@@ -76,7 +76,7 @@ def select(plan: Plan, selection: Selection, where: dict[str, list[str]], findin
     tagged = _tagged(plan, selection.tags, findings)
     selected = [entry.id for entry in plan.benchmarks if entry.id in ids and entry.id in tagged]
     pairs = [(name, host) for name in selected for host in where[name] if host in hosts]
-    if not pairs and not (findings.errors or findings.gaps):
+    if not pairs and plan.benchmarks and not (findings.errors or findings.gaps):
         hint = "`asct plan` without a selection shows all jobs"
         findings.error("E207", "nothing in the plan matches all parts of the selection", None, hint)
     return pairs
