@@ -93,7 +93,7 @@ def sample_stats(sample: Mapping[str, Any], suffix: str, unit: float, n: int, li
     )
 
 
-def stats_of(values: Sequence[float], *, independent: bool = True, dropped: int | None = None) -> Stats:
+def stats_of(values: Sequence[float], *, independent: bool = True) -> Stats:
     """Return the statistics of one or more values, in their unit. The result has no interval if there are fewer than 6
     values or if they are not independent."""
     return Stats(
@@ -103,7 +103,19 @@ def stats_of(values: Sequence[float], *, independent: bool = True, dropped: int 
         ci95=median_interval(values) if independent else None,
         min=float(min(values)),
         max=float(max(values)),
-        dropped=dropped,
+    )
+
+
+def pooled(parts: Sequence[Stats]) -> Stats:
+    """Return the statistics of one or more samples of the same quantity under similar conditions. The value is the
+    median of their medians, and has no interval."""
+    return Stats(
+        n=sum(part.n for part in parts),
+        median=median([part.median for part in parts]),
+        mad=median([part.mad for part in parts]),
+        min=min(part.min for part in parts),
+        max=max(part.max for part in parts),
+        dropped=dropped_samples(parts),
     )
 
 

@@ -75,6 +75,17 @@ class Variation(NamedTuple):
     within: float
 
 
+class Kept(NamedTuple):
+    """The samples of one visit: their median, MAD and extremes, and how many were kept and dropped."""
+
+    median: float
+    mad: float
+    least: float
+    most: float
+    kept: int
+    dropped: int
+
+
 @dataclass(frozen=True, slots=True)
 class VisitSummary:
     """The combined value of several visits, in the unit of their values. Variances are in the square of that unit.
@@ -112,6 +123,27 @@ def summarise_visits(medians: Sequence[float]) -> VisitSummary:
             low, high = min(low, *medians), max(high, *medians)
         interval = (low, high)
     return VisitSummary(middle, interval, between, drift, states)
+
+
+def dropped_bounds(visits: Sequence[Kept]) -> tuple[float, float]:
+    """Return the smallest and the largest value that the median of the visits could have if the dropped samples had
+    been kept: all of them below, or all of them above the median of their visit.
+
+    A visit that dropped d samples and kept n has a median between the quantiles (1 - d / n) / 2 and (1 + d / n) / 2 of
+    the samples kept (Horowitz and Manski, "Identification and robustness with contaminated and corrupted data",
+    Econometrica 63, 1995). Half of the samples lie within one MAD of the median. Between the median and the quartiles,
+    the quantiles are therefore at most as far from the median as on a straight line, if the distribution has one peak.
+    Beyond the quartiles, the extremes are used; values beyond the extremes cannot be excluded if d > n.
+    """
+    ends = [_with_dropped(one) for one in visits]
+    return float(median(low for low, _ in ends)), float(median(high for _, high in ends))
+
+
+def _with_dropped(visit: Kept) -> tuple[float, float]:
+    if 2 * visit.dropped > visit.kept:
+        return visit.least, visit.most
+    reach = 2.0 * visit.dropped / visit.kept * visit.mad
+    return visit.median - reach, visit.median + reach
 
 
 def next_run_interval(value: float, visits: tuple[float, float], earlier: Sequence[float]) -> tuple[float, float]:

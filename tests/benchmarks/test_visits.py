@@ -175,6 +175,22 @@ def test_dropped_samples_of_all_visits_are_counted() -> None:
     assert "dropped" not in dropping(None, None, None).model_dump()
 
 
+def test_dropped_samples_widen_the_interval() -> None:
+    def ends(dropped: int | None) -> tuple[float, float]:
+        visits = [
+            [replace(item, stats=item.stats and item.stats.model_copy(update={"dropped": dropped})) for item in visit]
+            for visit in of_visits([100, 101, 99, 102, 98, 100])
+        ]
+        [found] = combined(visits, 0.1)
+        assert found.stats is not None and found.stats.ci95 is not None
+        return found.stats.ci95
+
+    (low, high), (less, more) = ends(None), ends(2)
+    assert (less / low, more / high) == pytest.approx((1 - 0.4 * 0.01, 1 + 0.4 * 0.01), rel=1e-4)
+    least, most = ends(9)
+    assert (least / low, most / high) == pytest.approx((0.9, 1.1))
+
+
 def test_a_wide_interval_is_noisy() -> None:
     [found] = combined(of_visits([100, 110, 90, 105, 95, 100]), 0.03)
     assert found.flags == ("noisy",)

@@ -6,14 +6,17 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Sequence
-from statistics import median
+from statistics import NormalDist, median
 
 import pytest
 
+from asct.statistics.robust import mad
 from asct.statistics.visits import (
     SAMPLES_MIN,
     VISITS_MIN,
+    Kept,
     Variation,
+    dropped_bounds,
     effective_count,
     moved,
     next_run_interval,
@@ -231,3 +234,22 @@ def test_quantiles_of_student() -> None:
     assert t_975(120) == pytest.approx(1.980, abs=1e-3)
     with pytest.raises(ValueError, match="degree"):
         t_975(0)
+
+
+def test_dropped_samples_move_the_median_of_the_visits_by_less_than_the_ranks_allow() -> None:
+    """The bounds contain the median of all samples of a visit, wherever the dropped ones were."""
+    values = [100.0 + NormalDist(0, 2).inv_cdf((rank + 0.5) / 201) for rank in range(201)]
+    for dropped in (1, 10, 50, 60):
+        for kept in (values[dropped:], values[:-dropped]):
+            visit = Kept(median(kept), mad(kept), min(kept), max(kept), len(kept), dropped)
+            low, high = dropped_bounds([visit] * 3)
+            assert low <= median(values) <= high
+            assert high - low < 12 * dropped / len(kept)
+
+
+def test_dropped_samples_in_one_of_many_visits_hardly_matter() -> None:
+    clean = [Kept(100.0 + at, 1.0, 90.0, 110.0, 63, 0) for at in range(5)]
+    assert dropped_bounds(clean) == (102.0, 102.0)
+    assert dropped_bounds([*clean[:4], clean[4]._replace(dropped=60)]) == (101.0, 102.0)
+    assert dropped_bounds([one._replace(dropped=60) for one in clean]) == (90.0, 110.0)
+    assert dropped_bounds([one._replace(dropped=21) for one in clean]) == pytest.approx((102 - 2 / 3, 102 + 2 / 3))

@@ -12,7 +12,7 @@ from asct.benchmarks.latency_sweep.survey import LevelSurvey, SizeLatency, cache
 from asct.instruments.memory.kernel_flags import noise_flags, page_flags
 from asct.instruments.memory.sizes import MEMORY_LEVEL
 from asct.sdk.record import Measurement, Scalar
-from asct.sdk.samples import KernelRun, dropped_samples, number, stats_of
+from asct.sdk.samples import KernelRun, number, pooled, stats_of
 from asct.statistics.level_ends import LevelEnd
 from asct.statistics.level_names import CacheHint
 from asct.statistics.levels import OPEN_END, LevelSearch, MemoryLevel
@@ -130,9 +130,8 @@ def _latency_of(
     noise = () if level.name in _PRIVATE else noise_flags(end)
     scattered = ("noisy",) if level.scatter > _NOISY_LEVEL and level.name != MEMORY_LEVEL else ()
     rising = ("noisy-rising",) if level.name == MEMORY_LEVEL and OPEN_END in search.notes else ()
-    dropped = dropped_samples(point.chase.latency for point in mine)
-    in_time = stats_of([point.chase.latency.median for point in mine], independent=False, dropped=dropped)
-    in_cycles = stats_of([point.chase.cycles.median for point in mine], independent=False, dropped=dropped)
+    in_time = pooled([point.chase.latency for point in mine])
+    in_cycles = pooled([point.chase.cycles for point in mine])
     flags = tuple(dict.fromkeys((*noise, *scattered, *rising)))
     return [
         Measurement("latency", in_time.median, dict(at), in_time, flags),

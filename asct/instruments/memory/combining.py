@@ -12,7 +12,7 @@ from asct.instruments.memory.kernel_flags import MOVED
 from asct.sdk.record import Measurement, Stats, ValueState
 from asct.sdk.samples import KernelRun, dropped_samples
 from asct.statistics.robust import NORMAL_CONSISTENCY, mad
-from asct.statistics.visits import moved, summarise_visits
+from asct.statistics.visits import Kept, dropped_bounds, moved, summarise_visits
 from asct.values.grouping import grouped
 
 TOLERANCE: Final = 2.0
@@ -86,6 +86,9 @@ def _combine(items: Sequence[Measurement], target: float) -> Measurement:
     interval = summary.ci95
     if interval is not None and visits_moved:
         interval = (min(interval[0], *values), max(interval[1], *values))
+    if interval is not None and summary.median > 0.0:
+        low, high = dropped_bounds([_kept(item) for item in items])
+        interval = (interval[0] * low / summary.median, interval[1] * high / summary.median)
     stats = Stats(
         n=sum(stats.n for stats in known) or len(items),
         median=summary.median,
@@ -110,6 +113,13 @@ def _combine(items: Sequence[Measurement], target: float) -> Measurement:
     }
     words = (*flags, *(flag for flag, holds in mine.items() if holds and flag not in flags))
     return replace(first, value=summary.median, stats=stats, flags=words)
+
+
+def _kept(item: Measurement) -> Kept:
+    stats = item.stats
+    if stats is None:
+        return Kept(item.value, 0.0, item.value, item.value, 1, 0)
+    return Kept(item.value, stats.mad, stats.min, stats.max, stats.n, stats.dropped or 0)
 
 
 def _shared_flags(items: Sequence[Measurement]) -> tuple[str, ...]:
