@@ -304,7 +304,7 @@ class JobRunner:
         """Send the tasks that are known in advance to the host, so that it can run them without a connection."""
         tasks: list[Task] = []
         for attempt in self._queue:
-            found = repeats.planned_tasks(attempt.point, attempt.repeat) if attempt.number == 1 else []
+            found = repeats.planned_tasks(attempt)
             if not found:
                 break
             tasks += found

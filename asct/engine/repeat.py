@@ -163,11 +163,14 @@ class RepeatRunner:
         self._document(attempt, records, started_at)
         attempt.steps = StepOutputs()  # the results are on disk, so an attempt that waits for its retry needs no memory
 
-    def planned_tasks(self, point: BoundPoint, repeat: int) -> list[Task]:
-        """Return the tasks for a repeat if its steps are known in advance, otherwise an empty list."""
-        benchmark, params, context = self._benchmark, point.params, self._context
+    def planned_tasks(self, attempt: Attempt) -> list[Task]:
+        """Return the tasks for the first attempt at a repeat if its steps are known in advance, otherwise an empty
+        list."""
+        benchmark, point, context = self._benchmark, attempt.point, self._context
+        params = point.params
         if (
-            point.unfit is not None
+            attempt.number > 1
+            or point.unfit is not None
             or not benchmark.steps_known_ahead(params, context.facts)
             or benchmark.continues(params)
         ):
@@ -176,7 +179,7 @@ class RepeatRunner:
             steps = benchmark.steps(params, context)
         except _SHAPE_ERRORS:
             return []  # the attempt itself will fail and report the reason
-        folder, identity = self._folder(point, repeat), self._identity(Attempt(point, repeat))
+        folder, identity = self._folder(attempt), self._identity(attempt)
         try:
             return [
                 self._task(step, number, self._layout.step(folder, number, step.name),
@@ -186,8 +189,8 @@ class RepeatRunner:
         except MissingProgram:
             return []
 
-    def _folder(self, point: BoundPoint, repeat: int) -> Path:
-        return self._layout.repeat(self._job.host, self._job.id, point.id, repeat)
+    def _folder(self, attempt: Attempt) -> Path:
+        return self._layout.repeat(self._job.host, self._job.id, attempt.point.id, attempt.repeat)
 
     def _identity(self, attempt: Attempt) -> list[str]:
         """Return values that distinguish this attempt from all other attempts in the run, including its earlier
@@ -201,7 +204,7 @@ class RepeatRunner:
     def _open(self, attempt: Attempt) -> None:
         """Create the attempt's folder, or keep the existing one if an earlier part of the run finished steps in it."""
         point = attempt.point
-        attempt.folder = self._folder(point, attempt.repeat)
+        attempt.folder = self._folder(attempt)
         if point.unfit is None and self._benchmark.continues(point.params):
             facts = self._context.facts
             tools = [name for name, _ in self._benchmark.needs(point.params, facts).tools]
@@ -247,8 +250,7 @@ class RepeatRunner:
             on_line = self._announce_step(step, attempt)
             if not self._run_step(step, attempt.folder, done, deadline, on_line, identity):
                 self._end_early(attempt, "timeout" if done.timed_out else "failed", done.failure)
-                announced = self.planned_tasks(attempt.point, attempt.repeat) if attempt.number == 1 else ()
-                attempt.steps_left = len(announced) > len(done.rows)
+                attempt.steps_left = len(self.planned_tasks(attempt)) > len(done.rows)
                 return
             if self._run.stop.at_once:  # an interrupted program may have stopped early and still exited with 0
                 self._end_early(attempt, "interrupted", None)
