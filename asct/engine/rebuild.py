@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from asct.diagnostics.model import Diagnostic
-from asct.engine.values import adjusted, records_of
+from asct.engine.values import SHAPE_ERRORS, adjusted, records_of
 from asct.errors import StoreError
 from asct.sdk.benchmark import Benchmark, Catalog
 from asct.sdk.facts import HostFacts
@@ -206,7 +206,7 @@ class _RawParser:
             raise _LostError(f"a raw file is unreadable: {error.strerror}") from error
         except StoreError as error:
             raise _LostError(error.diagnostics[0].message) from error
-        except (ValueError, LookupError, TypeError, ArithmeticError) as error:
+        except SHAPE_ERRORS as error:
             raise _LostError(f"{job.benchmark} cannot read the raw files: {error}") from error
         parsed_again = [line_of(record) for record in records]
         if not status.has_all(parsed_again):

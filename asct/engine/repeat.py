@@ -36,7 +36,7 @@ from asct.engine.reuse import earlier_records, earlier_values
 from asct.engine.services import RunContext
 from asct.engine.steps import StepNotes, StepOutputs, StepsChangedError, step_key
 from asct.engine.telemetry.summary import summarize
-from asct.engine.values import ContractBreachError, adjusted, records_of
+from asct.engine.values import SHAPE_ERRORS, ContractBreachError, adjusted, records_of
 from asct.errors import HostError, HostLost
 from asct.hosts.base import Process, Task, TaskResult
 from asct.planner.model import Job
@@ -48,8 +48,6 @@ from asct.store.model import CommandDocument, EarlierValues, PointStatus, Status
 
 _MOST_STEPS = 10_000
 """Maximum number of steps in a repeat, as a safeguard against a benchmark that never ends."""
-_SHAPE_ERRORS = (ValueError, LookupError, TypeError, ArithmeticError)
-"""The exceptions that a benchmark may raise when it reads unexpected output."""
 
 
 @dataclass(slots=True)
@@ -177,7 +175,7 @@ class RepeatRunner:
             return []
         try:
             steps = benchmark.steps(params, context)
-        except _SHAPE_ERRORS:
+        except SHAPE_ERRORS:
             return []  # the attempt itself will fail and report the reason
         folder, identity = self._folder(attempt), self._identity(attempt)
         try:
@@ -280,7 +278,7 @@ class RepeatRunner:
         steps are returned."""
         try:
             return self._benchmark.steps(attempt.point.params, context)
-        except _SHAPE_ERRORS as error:
+        except SHAPE_ERRORS as error:
             if not context.done or isinstance(error, Unsuitable):
                 raise
             self._fail_unreadable(attempt, error)
@@ -408,7 +406,7 @@ class RepeatRunner:
         except ContractBreachError as error:
             attempt.fail("failed", Diagnostic("E615", str(error), hint="please report this"))
             return []
-        except _SHAPE_ERRORS as error:
+        except SHAPE_ERRORS as error:
             self._fail_unreadable(attempt, error)
             return []
         if not found:

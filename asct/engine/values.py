@@ -13,6 +13,9 @@ from asct.sdk.record import INVALID_HOST, NOISY_HOST, Measurement, Record, Scala
 from asct.statistics.visits import RUNS_MIN, next_run_interval
 from asct.store.model import EarlierValues, HostVerdict
 
+SHAPE_ERRORS = (ValueError, LookupError, TypeError, ArithmeticError)
+"""The exceptions that a benchmark may raise when it reads unexpected output."""
+
 
 class ContractBreachError(ValueError):
     """Raised if a benchmark returns an undeclared metric or a value that is not a finite number."""
