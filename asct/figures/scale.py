@@ -35,8 +35,12 @@ class AxisScale:
 
     def text(self, value: float) -> str:
         """Return a value with its unit: `98.4 ns`, `57.9k ops/s`."""
-        space = "" if self.unit[1:2] == " " else " "  # a prefix follows the number immediately
-        return f"{significant(value / self.factor)}{space}{self.unit}".rstrip()
+        return f"{significant(value / self.factor)}{self.suffix}"
+
+    @property
+    def suffix(self) -> str:
+        """The unit as it is written after a number, which a prefix such as `k` follows immediately."""
+        return self.unit if self.unit[1:2] == " " else f" {self.unit}".rstrip()
 
 
 def guide(values: Sequence[float | None], logarithmic: bool = False) -> float | None:

@@ -164,4 +164,4 @@ def detail_of(repeats: Sequence[Record]) -> Detail | None:
 
 
 def _text(value: object) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return (", ".join(map(str, value)) or "none") if isinstance(value, list) else str(value)

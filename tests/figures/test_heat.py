@@ -35,6 +35,8 @@ def test_values_are_in_the_prefix_that_suits_and_blanks_stay_blank() -> None:
     assert found["colorbar"]["title"]["text"] == "GB/s"
     assert found["hovertemplate"] == "Run node %{y}, Memory node %{x}: <b>%{z:,.4~r} GB/s</b><extra></extra>"
     assert found["hoverongaps"] is False
+    rates = trace(nodes(values=((14e3, 15e3),), rows=("r",), columns=("a", "b"), unit="ops/s"))
+    assert "<b>%{z:,.4~r}k ops/s</b>" in rates["hovertemplate"], "as in the tooltips of other figures"
 
 
 @pytest.mark.parametrize(
