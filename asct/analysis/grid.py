@@ -67,12 +67,15 @@ def from_table(table: Table) -> TextTable:
 
 
 def with_micro_sign(grid: TextTable) -> TextTable:
-    """Return a benchmark's table with `µs` instead of `us` in the titles of columns and the names of rows, as in the
-    figures beside it. CSV files and the terminal keep the titles of Arm's ASCT."""
+    """Return a benchmark's table with `µs` instead of `us` in the titles of columns and in cells, as in the figures
+    beside it. CSV files and the terminal keep the titles of Arm's ASCT."""
     heads = (replace(head, title=head.title.replace("(us)", "(\N{MICRO SIGN}s)")) for head in grid.heads)
-    names = (replace(row[0], text=_MICROSECONDS.sub("\N{MICRO SIGN}s", row[0].text)) for row in grid.rows)
-    rows = ((name, *row[1:]) for name, row in zip(names, grid.rows, strict=True))
+    rows = (tuple(_with_micro_sign(one) for one in row) for row in grid.rows)
     return replace(grid, heads=tuple(heads), rows=tuple(rows))
+
+
+def _with_micro_sign(found: TableCell) -> TableCell:
+    return replace(found, text=_MICROSECONDS.sub("\N{MICRO SIGN}s", found.text)) if "us" in found.text else found
 
 
 def cell(column: Column, value: Any) -> TableCell:

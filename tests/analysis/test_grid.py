@@ -107,10 +107,15 @@ def test_a_place_tells_sizes_as_they_are_written() -> None:
 
 
 def test_reports_write_microseconds_as_their_figures_do() -> None:
-    columns = Column("name", "Point", format="text"), Column("p99", "p99 (us)", 1e-6)
-    table = Table(
-        "points", "Points", columns, ({"name": "p99 within 500 us", "p99": 4e-4}, {"name": "bus", "p99": 1e-4})
-    )
+    columns = (
+        Column("name", "Point", format="text"), Column("goal", "Goal", format="text"),
+        Column("p99", "p99 (us)", 1e-6),
+    )  # fmt: skip
+    rows = (
+        {"name": "p99 within 500 us", "goal": "200 us", "p99": 4e-4}, {"name": "bus", "goal": "bus", "p99": 1e-4},
+    )  # fmt: skip
+    table = Table("points", "Points", columns, rows)
     grid = with_micro_sign(from_table(table))
-    assert [head.title for head in grid.heads] == ["Point", "p99 (\N{MICRO SIGN}s)"]
-    assert [row[0].text for row in grid.rows] == ["p99 within 500 \N{MICRO SIGN}s", "bus"]
+    assert [head.title for head in grid.heads] == ["Point", "Goal", "p99 (\N{MICRO SIGN}s)"]
+    texts = [[cell.text for cell in row[:2]] for row in grid.rows]
+    assert texts == [["p99 within 500 \N{MICRO SIGN}s", "200 \N{MICRO SIGN}s"], ["bus", "bus"]]
