@@ -120,7 +120,16 @@ def test_mean_and_maximum_latency_are_lines_and_maps() -> None:
         assert (matrix.rows, matrix.columns) == (("8k", "4k", "512"), ("100/0", "65/35", "0/100"))
         assert curve.better == matrix.better == "lower"
         assert curve.series[0].y[::-1] == tuple(values[0] for values in matrix.values)
+        assert matrix.x_title == "Reads/writes (%)"
     assert found["matrix-latency-max"].title == "Maximum latency, matrix"
+    [verified] = [figure for slug, figure in found.items() if slug.startswith("verification")]
+    assert verified.title.startswith("Steady state verification, mean latency of ")
+
+
+def test_a_map_without_mixes_shows_directions() -> None:
+    matrix = figures_of(qualified((4096, 512), (100, 0)))["matrix-iops"]
+    assert isinstance(matrix, Heatmap)
+    assert (matrix.x_title, matrix.columns) == ("Direction", ("reads", "writes"))
 
 
 def test_reads_and_writes_have_their_names_where_nothing_is_mixed() -> None:

@@ -17,6 +17,8 @@ from asct.statistics.steady import window_of
 TITLES: Final = {
     "iops": "IOPS", "bandwidth": "Bandwidth", "latency": "Mean latency", "latency_max": "Maximum latency",
 }  # fmt: skip
+_VERIFIED: Final = {"iops": "IOPS", "bandwidth": "bandwidth", "latency": "mean latency"}
+"""The names of the quantities of dependent variables, as used within titles."""
 _WINDOW: Final = "measurement window"
 
 
@@ -102,7 +104,7 @@ def _half(view: QualificationView, phase: str) -> float:
 def _verification(view: QualificationView, what: Variable, mixes: Mapping[int, str]) -> Figure:
     """Return a figure that shows the values in the window, their average, the fitted line, and the range around the
     average in which the values must lie."""
-    name = f"{TITLES[what.quantity]} of {size_name(what.place[0])} {mixes[what.place[1]]}"
+    name = f"{_VERIFIED[what.quantity]} of {size_name(what.place[0])} {mixes[what.place[1]]}"
     place = f"{phase_label(what.phase)}-{what.quantity}-{size_name(what.place[0])}-r{what.place[1]}".strip("-")
     return verification_figure(
         f"verification-{place}{view.slug}", f"Steady state verification, {name}{view.suffix}",
@@ -168,7 +170,7 @@ def _heatmap(
         f"matrix-{metric.replace('_', '-')}{view.slug}",
         f"{TITLES[metric]}, matrix{view.suffix}",
         f"{over_window(metric)}.",
-        "Reads/writes (%)", "Block size",
+        "Reads/writes (%)" if any("/" in name for name in mixes.values()) else "Direction", "Block size",
         tuple(mixes[reads] for reads in shares),
         tuple(size_name(size) for size in sizes),
         tuple(tuple(values.get((size, reads)) for reads in shares) for size in sizes),
