@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 import subprocess
 from pathlib import Path
@@ -69,6 +70,26 @@ def test_every_cell_of_a_wide_table_is_printed_at_full_size(
     narrow = words_of(printed(reports(), opened, tmp_path))
     heights = [max(height for word, _, _, height in words if word == "Appendix") for words in (found, narrow)]
     assert heights[0] == pytest.approx(heights[1]), "a wide table does not shrink the sheet"
+
+
+CELLS = """() => Array.from(document.querySelectorAll('th, td')).filter((cell) => !cell.closest('[data-screen-only]'))
+  .map((cell) => cell.textContent)"""
+
+
+def without_breaks(text: str) -> str:
+    """Return text without white space and hyphens, at which lines of a cell can end."""
+    return re.sub(r"[\s\u00ad\u200b-]", "", text)
+
+
+def test_every_word_of_the_tables_is_printed(tmp_path: Path, opened: Any) -> None:
+    path = report_of(write_tree("failures", tmp_path))
+    with opened(path) as (page, _):
+        cells = page.evaluate(CELLS)
+    words = [html.unescape(word) for word, *_ in words_of(printed(path, opened, tmp_path))]
+    sheets = without_breaks("".join(words))
+    wanted = {without_breaks(word) for cell in cells for word in cell.split()}
+    assert len(wanted) > 200
+    assert [word for word in wanted if word not in sheets] == []
 
 
 def test_figures_fill_the_sheet_and_folded_parts_are_open(reports: Any, opened: Any, tmp_path: Path) -> None:
