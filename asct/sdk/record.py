@@ -52,7 +52,8 @@ class Stats(BaseModel):
     CPU moved. `visit_values` contains the medians of the visits in chronological order; comparisons of runs use them in
     statistical tests. `runs` is the number of runs, including this one, whose spread `ci95` takes into account. If
     `runs` is not set, `ci95` reflects only the spread of the visits. `dropped` is the number of samples that were
-    dropped because a thread was descheduled, in addition to the `n` samples; it is not set if there were none.
+    dropped because a thread was descheduled, in addition to the `n` samples; it is not set if there were none. Dropped
+    samples widen the interval over visits.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
