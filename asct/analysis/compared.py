@@ -71,8 +71,8 @@ def sources_of(view: RunView) -> tuple[DiffSource, DiffSource, str] | None:
     if catalog is None or view.sources is not None:
         return view.sources
     if view.resolved.get("baseline"):
-        return planned_baseline(of_stored(read_run(view.root), catalog), catalog)
+        return planned_baseline(of_stored(read_run(view.root), catalog, view.facts), catalog)
     earlier = newest_before(view.root)
     if earlier is None:
         return None
-    return of_stored(earlier, catalog), of_stored(read_run(view.root), catalog), NEWEST
+    return of_stored(earlier, catalog), of_stored(read_run(view.root), catalog, view.facts), NEWEST

@@ -13,6 +13,7 @@ from asct.analysis.diff.machine import machine_facts
 from asct.analysis.grid import plain
 from asct.diagnostics.model import Diagnostic
 from asct.sdk.benchmark import Catalog
+from asct.sdk.facts import HostFacts
 from asct.sdk.record import Record
 from asct.store.find import labels_of
 from asct.store.model import VALUED, Run
@@ -80,9 +81,10 @@ class DiffSource:
         return self.label or self.name.rstrip("/").rpartition("/")[2]
 
 
-def of_stored(stored: StoredRun, catalog: Catalog) -> DiffSource:
-    """Return a run from the results tree. Raises StoreError if one of its documents is damaged."""
-    run, facts, resolved = stored.run, stored.facts(), stored.resolved()
+def of_stored(stored: StoredRun, catalog: Catalog, facts: Mapping[str, HostFacts] | None = None) -> DiffSource:
+    """Return a run from the results tree. Its facts are read unless they are given. Raises StoreError if one of its
+    documents is damaged."""
+    run, facts, resolved = stored.run, facts or stored.facts(), stored.resolved()
     first, _ = stored.looks()
     planned, _ = agreed(first, resolved, facts, catalog)
     measured = {(one.host, one.id, one.point_id, one.repeat) for one in first if one.repeat >= 1}
