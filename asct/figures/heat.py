@@ -68,7 +68,7 @@ def _trace(figure: Heatmap, values: list[list[float | None]], scale: AxisScale) 
     field = "%{z:,.4~r}" if colours is None else "%{text}"
     colours = colours or _linear(values, *(_around_zero(values) if figure.diverging else _ends(values, ceiling)))
     gap = 1 if max(len(figure.rows), len(figure.columns)) <= _GAPS_UP_TO else 0
-    place = f"{escape(figure.y_title)} %{{y}}, {escape(figure.x_title)} %{{x}}"
+    place = f"{escape(figure.y_title)} %{{y}}<br>{escape(figure.x_title)} %{{x}}"
     trace: dict[str, Any] = {
         "type": "heatmap",
         "x": [escape(name) for name in figure.columns],
@@ -79,7 +79,7 @@ def _trace(figure: Heatmap, values: list[list[float | None]], scale: AxisScale) 
         "xgap": gap,
         "ygap": gap,
         "hoverongaps": False,
-        "hovertemplate": f"{place}: <b>{field}{escape(scale.suffix)}</b><extra></extra>",
+        "hovertemplate": f"{place}<br><b>{field}{escape(scale.suffix)}</b><extra></extra>",
         "colorbar": _colour_bar(colours.labels, f"{scale.unit}{DIRECTIONS[figure.better]}".removeprefix(", ")),
     }
     if field == "%{text}":

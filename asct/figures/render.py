@@ -212,7 +212,7 @@ class _Drawn:
         if self.x.kind == "category" or self.chart.x.unit == "B" or isinstance(x, str | bool):
             return category_label(x, self.chart.x)
         number = category_label(x if self.x.factor == 1.0 else x / self.x.factor, self.chart.x)
-        return f"{number} {self.x.unit}".rstrip()
+        return f"{number}{AxisScale(self.x.factor, self.x.unit).suffix}"
 
     def _visits(self, series: Series, style: Style, group: Mapping[str, str]) -> list[dict[str, Any]]:
         """Return the values of visits and repeats as small points under their summaries."""

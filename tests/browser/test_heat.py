@@ -86,7 +86,8 @@ def test_hovering_names_row_column_and_value_with_its_unit(report: Reports, open
         page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 4)
         hover = page.locator("#plot-latency-sweep-nodes .hoverlayer .hovertext")
         hover.wait_for()
-        assert hover.text_content() == "Run node Node 0, Memory node Node 1: 78.3 GB/s"
+        lines = hover.locator("tspan.line").all_text_contents()
+        assert lines == ["Run node Node 0", "Memory node Node 1", "78.3 GB/s"]
 
 
 def test_the_axis_titles_stand_below_their_labels(report: Reports, opened: Any) -> None:

@@ -33,7 +33,7 @@ def test_values_are_in_the_prefix_that_suits_and_blanks_stay_blank() -> None:
     assert (found["x"], found["y"]) == (["Node 0", "Node 1", "Node 4"], ["Node 0", "Node 1"])
     assert found["colorbar"]["ticktext"] == ["0", "100", "200", "300", "459.2"]
     assert found["colorbar"]["title"]["text"] == "GB/s"
-    assert found["hovertemplate"] == "Run node %{y}, Memory node %{x}: <b>%{z:,.4~r} GB/s</b><extra></extra>"
+    assert found["hovertemplate"] == "Run node %{y}<br>Memory node %{x}<br><b>%{z:,.4~r} GB/s</b><extra></extra>"
     assert found["hoverongaps"] is False
     rates = trace(nodes(values=((14e3, 15e3),), rows=("r",), columns=("a", "b"), unit="ops/s"))
     assert "<b>%{z:,.4~r}k ops/s</b>" in rates["hovertemplate"], "as in the tooltips of other figures"
