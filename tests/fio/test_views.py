@@ -52,6 +52,9 @@ def test_the_eleven_charts_of_a_matrix_of_sizes_mixes_and_depths() -> None:
         chart = line(found[slug])
         assert names(chart) == [f"iodepth {depth}, {share}" for depth in DEPTHS for share in shares]
         assert {series.x for series in chart.series} == {SIZES}
+        detail = chart.series[0].details[0]
+        assert detail is not None
+        assert detail.setting == "block_size 4K, rwmixread 0, iodepth 1"
     for slug in ("latency", "io-rate", "bandwidth"):
         chart = line(found[f"{slug}-over-iodepth"])
         assert names(chart) == shares

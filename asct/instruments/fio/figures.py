@@ -34,7 +34,7 @@ from asct.instruments.fio.rows import (
 )
 from asct.instruments.fio.timeline import course_figures
 from asct.sdk.figure import Axis, Bars, Detail, Figure, Heatmap, Line, Scale, Series
-from asct.sdk.record import Record
+from asct.sdk.record import Record, Scalar
 from asct.sdk.rows import series_of
 
 _LEAST_POINTS: Final = 3
@@ -172,7 +172,15 @@ def _axis(over: str, rows: Sequence[PointRow]) -> Axis:
 
 def _series(name: str, metric: str, over: str, rows: Sequence[PointRow]) -> Series:
     xs = ["-" if (value := row.setting(over)) is None else value for row in rows]
-    return series_of(name, xs, [row.samples.get(metric, ()) for row in rows])
+    return _measured(name, xs, metric, rows)
+
+
+def _measured(name: str, xs: Sequence[Scalar], metric: str, rows: Sequence[PointRow]) -> Series:
+    """Return the values of a metric as a series. Its tooltips show settings as tables do (`block_size 4K`)."""
+    series = series_of(name, xs, [row.samples.get(metric, ()) for row in rows])
+    settings = [settings_text(row, list(row.swept)) for row in rows]
+    details = (one and replace(one, setting=text) for one, text in zip(series.details, settings, strict=True))
+    return replace(series, details=tuple(details))
 
 
 _LOAD_CURVES: Final = {"bandwidth": Axis("Bandwidth", "B/s"), "IOPS": Axis("IOPS", "ops/s")}
@@ -220,7 +228,7 @@ def _load_series(view: FigureView, metric: str) -> tuple[Series, ...]:
             if known:
                 title = ", ".join(filter(None, (name, side if len(directions) > 1 or not name else "")))
                 xs = [row.value(f"{side}_{metric}") or 0.0 for row in known]
-                line = series_of(title, xs, [row.samples.get(f"{side}_latency", ()) for row in known])
+                line = _measured(title, xs, f"{side}_latency", known)
                 found.append(replace(line, labels=tuple(text_of(view.over, row.setting(view.over)) for row in known)))
     return tuple(found)
 
@@ -329,9 +337,7 @@ def _cpu_bars(rows: Sequence[PointRow], names: Sequence[str], prefix: str, slug:
     chosen = rows if len(rows) <= _MOST_BARS else sample(rows, names)
     own = list(names) if len(chosen) == len(rows) else varying(chosen, names)
     labels = [", ".join(text_of(name, row.setting(name)) for name in own) for row in chosen]
-    series = tuple(
-        series_of(kind, labels, [row.samples.get(f"{prefix}_{kind}", ()) for row in chosen]) for kind in _CPU
-    )
+    series = tuple(_measured(kind, labels, f"{prefix}_{kind}", chosen) for kind in _CPU)
     caption = f"How {of} spent their time, measured with mpstat. iowait is idle time with pending requests, not load."
     x = Axis(", ".join(AXIS_TITLES.get(name, name) for name in own), "", "category")
     y = Axis("CPU time", "%")
