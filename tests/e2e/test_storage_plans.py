@@ -14,7 +14,8 @@ pytestmark = [pytest.mark.e2e, pytest.mark.fio, pytest.mark.timeout(600)]
 PLANS = Path(__file__).parents[2] / "plans"
 SEED_COLUMNS = (
     "Read BW (MB/s)", "Write BW (MB/s)", "Total BW (MB/s)", "Read Thruput (kops)", "Write Thruput (kops)",
-    "Thruput (kops)", "Read Lat. (us)", "Write Lat. (us)", "Lat. (us)", "CPU usr (%)", "CPU sys (%)", "CPU iowait (%)",
+    "Thruput (kops)", "Read Lat. (\N{MICRO SIGN}s)", "Write Lat. (\N{MICRO SIGN}s)", "Lat. (\N{MICRO SIGN}s)",
+    "CPU usr (%)", "CPU sys (%)", "CPU iowait (%)",
 )  # fmt: skip
 
 
