@@ -10,7 +10,8 @@
 #include "watch.h"
 
 #define TEMPERATURE_NS 1000000000 /* minimum interval, because reading a temperature sends a command to the drive */
-#define PATIENCE_NS 30000000000   /* time that the program has to write its result after it is told to stop */
+#define PATIENCE_NS 30000000000   /* time that the program has to write its result after SIGINT */
+#define TERMINATE_NS 2000000000   /* time that the program has to end after SIGTERM, when nobody waits for its result */
 
 struct watching {
     struct program *program;
@@ -18,7 +19,7 @@ struct watching {
     size_t count;
     const struct orders *orders;
     struct settle settle;
-    int64_t now_ns, warmed_ns, stopped_ns, written_before;
+    int64_t now_ns, warmed_ns, kill_ns, written_before; /* kill_ns: when the program is killed, or 0 */
     int64_t temperatures[TARGETS_MAX];
     struct devset own[TARGETS_MAX]; /* the devices that are counted for each target */
     size_t samples;
@@ -121,15 +122,14 @@ static bool sample(struct watching *w)
     return *w->stopped != '\0';
 }
 
-/* Sends SIGINT once, and SIGKILL if the program does not end. */
-static void stop(struct watching *w)
+/* Tells the program to end. It is killed if it has not ended in time, because fio can hang when a signal interrupts one of its
+ * threads, and only this process may kill a program of root. */
+static void stop(struct watching *w, int signal)
 {
-    if (w->stopped_ns == 0) {
-        w->stopped_ns = w->now_ns;
-        program_signal(w->program, SIGINT);
-    } else if (w->now_ns - w->stopped_ns > PATIENCE_NS) {
-        program_signal(w->program, SIGKILL);
-    }
+    int64_t latest = (int64_t)timer_monotonic_ns() + (signal == SIGINT ? PATIENCE_NS : TERMINATE_NS);
+    if (w->kill_ns == 0 || latest < w->kill_ns)
+        w->kill_ns = latest;
+    program_signal(w->program, signal);
 }
 
 /* Samples every `sample_ms` until the program has ended; missed samples are skipped. */
@@ -142,13 +142,15 @@ static void attend(struct watching *w)
         if (event == EVENT_ENDED)
             return;
         if (event == EVENT_INTERRUPT || event == EVENT_TERMINATE)
-            program_signal(w->program, event == EVENT_INTERRUPT ? SIGINT : SIGTERM);
+            stop(w, event == EVENT_INTERRUPT ? SIGINT : SIGTERM);
         now = (int64_t)timer_monotonic_ns();
+        if (w->kill_ns > 0 && now >= w->kill_ns)
+            program_signal(w->program, SIGKILL);
         if (now < next)
             continue;
         next += step * ((now - next) / step + 1);
-        if (sample(w))
-            stop(w);
+        if (sample(w) && w->kill_ns == 0)
+            stop(w, SIGINT);
     }
 }
 

@@ -105,6 +105,17 @@ def test_signals_reach_the_program_and_its_last_words_are_kept(guard: Guard, tar
     assert (guard.folder / "program.stdout").read_text() == ("int\n" if number == signal.SIGINT else "term\n")
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_program_that_ignores_the_request_to_end_is_killed(guard: Guard, target: Target, number: int) -> None:
+    deaf = "trap '' TERM; echo $$ >started; while :; do sleep 0.05; done"
+    started = guard.start([target], ["sh", "-c", deaf])
+    written(guard.folder / "started")
+    started.send_signal(number)
+    out, _ = started.communicate(timeout=60)
+    (ended,) = [line for line in map(json.loads, out.splitlines()) if line["t"] == "exit"]
+    assert started.returncode == 0 and ended["status"] == -signal.SIGKILL
+
+
 def test_a_killed_guard_takes_all_that_its_program_started_along(guard: Guard, target: Target) -> None:
     family = "setsid sleep 1000 & a=$!; sleep 1000 & echo $$ $a $! >started; wait"
     started = guard.start([target], ["sh", "-c", family])
