@@ -122,7 +122,8 @@ def test_a_set_is_removed_even_if_guard_is_killed(lab: Guest, tmp_path: Path) ->
 def test_a_set_that_nobody_could_remove_is_told_at_the_next_start(lab: Guest, tmp_path: Path) -> None:
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(measured, plan([raid("set", 1, duration="300s")], CONSENTS), [lab], tmp_path)
-        meddle(lab, tmp_path, "set", "kill -9 $(pidof guard) $(pidof fio)")
+        killed = "kill -STOP $(pidof guard); kill -9 $(pidof guard) $(pidof fio)"  # none acts on the end of another
+        meddle(lab, tmp_path, "set", killed)
         running.result(700)
     assert "linux_raid_member" in left_over(lab)
     ended, _ = measured(plan([raid("set", 1)], CONSENTS), [lab], tmp_path)
