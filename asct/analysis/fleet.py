@@ -147,8 +147,9 @@ def _median_chart(charts: Sequence[_Owned]) -> Chart:
     places = {name: _places(charts, name) for name in names}
     has_outliers, hosts = _shown_hosts([place for own in places.values() for place in own])
     series: list[Series] = []
+    labels_name = next((item.labels_name for item in first.series), "")
     for name in names:
-        series.append(_median_series(name, places[name], several=len(names) > 1))
+        series.append(replace(_median_series(name, places[name], several=len(names) > 1), labels_name=labels_name))
         series += [
             replace(item, name=f"{host}, {name}" if len(names) > 1 else host, host=host, panel=name)
             for host, chart in charts

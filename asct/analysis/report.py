@@ -266,7 +266,7 @@ def _host_cards(view: RunView, findings: DisturbanceSummary) -> Iterable[HostCar
         name, latency = plain(host.name), latencies.get(host.name)
         picture, same = "", None
         if facts is not None and facts.cpu.logical:
-            original = first.setdefault(drawn(facts, latency), (name, unique))
+            original = first.setdefault(drawing_content(facts, latency), (name, unique))
             same = None if original == (name, unique) else original
             picture = "" if same else drawing(facts, latency)
         yield HostCard(
@@ -276,7 +276,7 @@ def _host_cards(view: RunView, findings: DisturbanceSummary) -> Iterable[HostCar
         )  # fmt: skip
 
 
-def drawn(facts: HostFacts, latency: CoreLatency | None) -> str:
+def drawing_content(facts: HostFacts, latency: CoreLatency | None) -> str:
     """Return what a drawing of the machine shows, without the machine's name. This takes less time than drawing it."""
     whole, across = machine(facts)
     return repr((replace(whole, title=""), across, latency))

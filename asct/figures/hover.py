@@ -19,9 +19,7 @@ def hover_lines(series: Series, number: int, place: str, scale: AxisScale) -> li
     interval, number of visits or repeats, states, flags and setting."""
     detail = series.details[number] if series.details else None
     low, high = (ends[number] if ends else None for ends in (series.low, series.high))
-    label = series.labels[number] if series.labels else ""
-    if detail is not None and label in detail.setting.replace(",", "").split():
-        label = ""  # the setting names the label's quantity as well
+    label = f"{series.labels_name} {series.labels[number]}".strip() if series.labels else ""
     lines = [": ".join(filter(None, (", ".join(filter(None, (place, label))), _y_text(series.y[number], scale))))]
     lines += _spread(low, high, detail, scale)
     if series.backdrop is not None:

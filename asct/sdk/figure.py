@@ -82,6 +82,8 @@ class Series:
     """The panel that shows the series. This field is used only if the chart is split into panels and every series
     specifies a panel."""
     backdrop: Backdrop | None = None
+    labels_name: str = ""
+    """The quantity that the labels give, such as `NOPs`."""
 
     @property
     def host_and_rest(self) -> tuple[str, str]:

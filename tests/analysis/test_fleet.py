@@ -133,12 +133,13 @@ def test_marks_are_those_that_were_not_measured() -> None:
     for number, host in enumerate(NAMES):
         xs = tuple((1 + number / 1000) * x for x in (1e-4, 2e-4, 9e-4))
         distributions[host] = [Line("d", "t", "c", *axes, (Series("reads", xs, shares),))]
-        curves[host] = [Line("l", "t", "c", *axes, (Series("reads", xs, tuple(10 * x for x in xs), labels=loads),))]
+        curve = Series("reads", xs, tuple(10 * x for x in xs), labels=loads, labels_name="depth")
+        curves[host] = [Line("l", "t", "c", *axes, (curve,))]
     middle = chart_of(fleet_figures(distributions)).series[0]
     assert middle.y == shares and middle.low == () and len(middle.x) == 3
     assert abs(float(middle.x[0]) - 1.0195e-4) < 1e-9
     middle = chart_of(fleet_figures(curves)).series[0]
-    assert middle.labels == loads and len(middle.low) == 3
+    assert (middle.labels, middle.labels_name, len(middle.low)) == (loads, "depth", 3)
 
 
 def test_stacked_bars_become_bars_and_matrices_their_medians() -> None:

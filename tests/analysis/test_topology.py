@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from asct.analysis.report import drawn
+from asct.analysis.report import drawing_content
 from asct.analysis.topology.boxes import each, machine
 from asct.analysis.topology.latency import CoreLatency, core_latencies
 from asct.analysis.topology.svg import drawing
@@ -347,8 +347,8 @@ def test_values_by_cpu_are_latencies_of_cores_too() -> None:
 def test_equal_machines_are_drawn_once_whatever_their_names() -> None:
     latency = core_latencies([pair(a, b, (a + 2 * b) * 1e-9) for a in range(4) for b in range(a)])["h"]
     named = [threaded().model_copy(update={"system": System(hostname=name)}) for name in ("n1", "n2")]
-    assert drawn(named[0], latency) == drawn(named[1], latency) != drawn(named[0], None)
-    assert len({drawn(threaded(nodes, cores), None) for nodes, cores in ((2, 4), (2, 8), (4, 4))}) == 3
+    assert drawing_content(named[0], latency) == drawing_content(named[1], latency) != drawing_content(named[0], None)
+    assert len({drawing_content(threaded(nodes, cores), None) for nodes, cores in ((2, 4), (2, 8), (4, 4))}) == 3
 
 
 def test_one_core_has_nothing_to_be_compared_with() -> None:

@@ -350,7 +350,7 @@ def test_the_figure_is_latency_over_bandwidth_with_the_knee() -> None:
     assert knee.x == at(found, "knee_bandwidth").value
     assert knee.label.startswith("knee: ")
     assert series.labels == ("3000", "900", "500", "180", "100", "50", "30", "20", "10", "5", "2", "0")
-    assert [one.setting for one in series.details if one] == [f"{label} NOPs" for label in series.labels]
+    assert series.labels_name == "NOPs"
     assert len(series.details) == 12
 
 

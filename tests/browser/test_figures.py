@@ -174,7 +174,7 @@ def test_the_tooltip_names_value_interval_visits_and_load(report: Path, opened: 
         hover = plot.locator(".hoverlayer .hovertext")
         hover.wait_for()
         text = str(hover.text_content())
-        assert text.startswith("175.3 GB/s, 180: 122.2 ns")
+        assert text.startswith("175.3 GB/s, NOPs 180: 122.2 ns")
         assert "95 % interval" in text and "8 visits" in text
 
 

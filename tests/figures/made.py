@@ -46,6 +46,7 @@ def loaded(host: str = "") -> Line:
     series = Series(
         "latency", tuple(v * 1e9 for v in x), tuple(v * 1e-9 for v in y), tuple(v * 0.99e-9 for v in y),
         tuple(v * 1.01e-9 for v in y), host, tuple(detail(v * 1e-9) for v in y), tuple(map(str, nops)),
+        labels_name="NOPs",
     )  # fmt: skip
     return Line(
         "loaded", "Latency under load", "Numbers are injected NOPs.", Axis("Bandwidth", "B/s"), Axis("Latency", "s"),

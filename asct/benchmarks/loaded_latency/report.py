@@ -211,11 +211,7 @@ def _series(mine: Sequence[Record], metric: str) -> Series | None:
         return None
     x = [middle(bandwidth) or 0.0 for _, bandwidth, _ in both]
     series = series_of(point_label(mine[0], "latency"), x, [latency for _, _, latency in both])
-    details = (
-        one and replace(one, setting=", ".join(filter(None, (one.setting, f"{delay} NOPs"))))
-        for one, (delay, _, _) in zip(series.details, both, strict=True)
-    )
-    return replace(series, labels=tuple(f"{delay}" for delay, _, _ in both), details=tuple(details))
+    return replace(series, labels=tuple(f"{delay}" for delay, _, _ in both), labels_name="NOPs")
 
 
 def _theoretical(records: Sequence[Record], series: Sequence[Series]) -> tuple[Marker, ...]:

@@ -229,7 +229,8 @@ def _load_series(view: FigureView, metric: str) -> tuple[Series, ...]:
                 title = ", ".join(filter(None, (name, side if len(directions) > 1 or not name else "")))
                 xs = [row.value(f"{side}_{metric}") or 0.0 for row in known]
                 line = _measured(title, xs, f"{side}_latency", known)
-                found.append(replace(line, labels=tuple(text_of(view.over, row.setting(view.over)) for row in known)))
+                loads = tuple(text_of(view.over, row.setting(view.over)) for row in known)
+                found.append(replace(line, labels=loads, labels_name=view.over))
     return tuple(found)
 
 

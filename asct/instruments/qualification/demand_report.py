@@ -197,7 +197,7 @@ def _matrix(mine: Sequence[Record], loads: set[Load], label: str, slug: str) -> 
         latencies = [at(mine, "demand_latency", numjobs=count, iodepth=depth) for depth in known]
         variation.append(series_of(counted(count, "job"), known, [rates[count, depth] for depth in known]))
         curve = series_of(counted(count, "job"), [middle(rates[count, depth]) or 0.0 for depth in known], latencies)
-        intensity.append(replace(curve, labels=tuple(map(str, known))))
+        intensity.append(replace(curve, labels=tuple(map(str, known)), labels_name="depth"))
     return [
         Line(
             f"demand-variation{slug}", f"Demand variation{label}",
