@@ -91,29 +91,28 @@ def test_a_program_that_is_not_there_ends_with_3(guard: Guard, target: Target) -
         assert ran.watch
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_signals_reach_the_program_and_its_last_words_are_kept(guard: Guard, target: Target, number: int) -> None:
-    traps = "trap 'echo int; exit 5' INT; trap 'echo term; exit 6' TERM; echo $$ >started; while :; do sleep 0.05; done"
-    started = guard.start([target], ["sh", "-c", traps])
+def ended_after(number: int, guard: Guard, target: Target, traps: str) -> int:
+    """Send a signal to a guard whose program has these traps, and return the exit status of the program."""
+    started = guard.start([target], ["sh", "-c", f"{traps}; echo $$ >started; while :; do sleep 0.05; done"])
     written(guard.folder / "started")
     started.send_signal(number)
     out, _ = started.communicate(timeout=60)
     lines = [json.loads(line) for line in out.splitlines()]
-    (ended,) = [line for line in lines if line["t"] == "exit"]
+    (status,) = [line["status"] for line in lines if line["t"] == "exit"]
     assert started.returncode == 0 and lines[-1]["ok"] is True
-    assert ended["status"] == (5 if number == signal.SIGINT else 6)
+    return int(status)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_signals_reach_the_program_and_its_last_words_are_kept(guard: Guard, target: Target, number: int) -> None:
+    status = ended_after(number, guard, target, "trap 'echo int; exit 5' INT; trap 'echo term; exit 6' TERM")
+    assert status == (5 if number == signal.SIGINT else 6)
     assert (guard.folder / "program.stdout").read_text() == ("int\n" if number == signal.SIGINT else "term\n")
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_program_that_ignores_the_request_to_end_is_killed(guard: Guard, target: Target, number: int) -> None:
-    deaf = "trap '' TERM; echo $$ >started; while :; do sleep 0.05; done"
-    started = guard.start([target], ["sh", "-c", deaf])
-    written(guard.folder / "started")
-    started.send_signal(number)
-    out, _ = started.communicate(timeout=60)
-    (ended,) = [line for line in map(json.loads, out.splitlines()) if line["t"] == "exit"]
-    assert started.returncode == 0 and ended["status"] == -signal.SIGKILL
+    assert ended_after(number, guard, target, "trap '' TERM") == -signal.SIGKILL
 
 
 def test_a_killed_guard_takes_all_that_its_program_started_along(guard: Guard, target: Target) -> None:
