@@ -175,16 +175,13 @@ def _judge_place(
 ) -> Verdict:
     low, high, reason = _bounds(check, _whole(check, place, places, facts))
     outcome = "unknown"
-    doubt = _doubt(place)
     rejected, if_missing = _rejected(check, place, strict)
     reason = rejected or reason or _between_states(place, low, high) or _between_rivals(place, low, high)
-    within = _straddles(place, low, high)
-    if not reason and doubt and within:
-        reason = f"{doubt}, and {within[0]}"
+    reason = reason or _within_noise(place, low, high)
     if not reason:
         is_met = (low is None or place.value >= low) and (high is None or place.value <= high)
         outcome = "pass" if is_met else "fail"
-        reason = "; ".join([*([doubt] if doubt else []), *within])
+        reason = _doubt(place) or _within(place, place.span, low, high)
     return _verdict(
         check, place.host, reason, outcome=outcome, id=place.id, metric=place.metric, unit=place.record.unit,
         at=dict(place.at), value=place.value, min=low, max=high, if_missing=if_missing,
@@ -320,15 +317,31 @@ def fact_value(facts: HostFacts | None, path: str) -> float | None:
     return float(found)
 
 
-def _straddles(place: MetricGroup, low: float | None, high: float | None) -> list[str]:
-    """Return a note if a bound lies within the confidence interval of a single repeat, or between the lowest and
-    highest values of several repeats."""
-    span, unit = place.span, place.record.unit
-    return [
-        f"the bound lies within the spread, {format_quantity(span[0], unit)} to {format_quantity(span[1], unit)}"
-        for bound in (low, high)
-        if bound is not None and span[0] < bound < span[1]
-    ][:1]
+def _divides(first: float, last: float, low: float | None, high: float | None) -> bool:
+    """Return whether some values in the range from `first` to `last` meet the bounds and others do not."""
+    return (low is not None and first < low <= last) or (high is not None and first <= high < last)
+
+
+def _within(place: MetricGroup, span: tuple[float, float], low: float | None, high: float | None) -> str:
+    """Return a note if a bound lies within the range `span` of a value, otherwise an empty string."""
+    if not _divides(*span, low, high):
+        return ""
+    first, last = (format_quantity(end, place.record.unit) for end in span)
+    return f"the bound lies within the spread, {first} to {last}"
+
+
+def _within_noise(place: MetricGroup, low: float | None, high: float | None) -> str:
+    """Return the reason why the verdict on a doubtful value is unknown, or an empty string if it is known.
+
+    It is unknown if a bound lies within the value's range, or if the value is noisy and its range is unknown.
+    """
+    if not place.doubts:
+        return ""
+    span = place.noisy_span if any(flag.startswith("noisy") for flag in place.doubts) else place.span
+    if span is None:
+        return f"{_doubt(place)}, and how much it varies is unknown; increase `repeats`"
+    within = _within(place, span, low, high)
+    return f"{_doubt(place)}, and {within}" if within else ""
 
 
 def _between_states(place: MetricGroup, low: float | None, high: float | None) -> str:
@@ -338,7 +351,7 @@ def _between_states(place: MetricGroup, low: float | None, high: float | None) -
     if len(place.records) != 1 or stats is None or not stats.states:
         return ""
     first, last = min(state.value for state in stats.states), max(state.value for state in stats.states)
-    if not any(bound is not None and first < bound <= last for bound in (low, high)):
+    if not _divides(first, last, low, high):
         return ""
     unit = place.record.unit
     shares = " and ".join(
@@ -353,7 +366,7 @@ def _between_rivals(place: MetricGroup, low: float | None, high: float | None) -
     satisfies the bounds and another value of the same quantity does not, or vice versa."""
     for side in place.rivals:
         first, last = sorted((place.value, place.value * side.ratio))
-        if (low is not None and first < low <= last) or (high is not None and first <= high < last):
+        if _divides(first, last, low, high):
             return f"the run also contains {side.text} for the same quantity, and the bound lies between the two values"
     return ""
 

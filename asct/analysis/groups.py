@@ -58,6 +58,18 @@ class MetricGroup:
         return min(self.values), max(self.values)
 
     @property
+    def noisy_span(self) -> tuple[float, float] | None:
+        """The range by which a noisy value is judged: its span or, for a single repeat without an interval, the range
+        of its visits or samples. None if the value is the only sample."""
+        stats = self.record.stats
+        if len(self.records) > 1 or (stats is not None and stats.ci95 is not None):
+            return self.span
+        if stats is None or stats.n == 1:
+            return None
+        visits = stats.visit_values or (stats.min, stats.max)
+        return min(visits), max(visits)
+
+    @property
     def doubts(self) -> list[str]:
         """The sorted flags that cast doubt on the value, from all repeats. With `strict`, the verdict on a value that
         has such flags is unknown."""

@@ -47,6 +47,9 @@ def run_of(hosts: tuple[str, ...] = ("a",), counts: dict[str, int] | None = None
     )  # fmt: skip
 
 
+SPREAD = Stats(n=9, median=1.0, mad=0.1, min=0.9, max=1.1)
+
+
 def check(**changes: Any) -> Check:
     return Check(**{"job_id": "job", "metric": "latency", "at": {}, "hosts": None, "max": 2.0, **changes})
 
@@ -208,7 +211,7 @@ def test_the_theoretical_bandwidth_that_the_same_point_reports_counts_before_the
 
 
 def test_a_noisy_value_is_judged_and_noted_or_unknown_when_strict() -> None:
-    noisy = [record(1.0, flags=["noisy"])]
+    noisy = [record(1.0, stats=SPREAD, flags=["noisy"])]
     loose = one([check()], noisy)
     assert (loose.outcome, loose.reason) == ("pass", "the value is flagged noisy")
     strict = one([check()], noisy, strict={"a/job"})
@@ -231,14 +234,42 @@ def test_an_invalid_value_is_unknown_whatever_if_missing_says(severity: str, if_
     assert is_blocking(verdict) is (severity == "fail")
 
 
-@pytest.mark.parametrize(("bound", "outcome"), [(2.0, "unknown"), (2.2, "pass"), (1.6, "fail")])
-def test_a_noisy_value_is_judged_by_its_whole_interval(bound: float, outcome: str) -> None:
-    stats = Stats(n=9, median=1.9, mad=0.1, ci95=(1.7, 2.1), min=1.6, max=2.2)
-    verdict = one([check(max=bound)], [record(1.9, stats=stats, flags=["noisy"])])
-    assert verdict.outcome == outcome
-    assert verdict.reason.startswith("the value is flagged noisy")
-    repeats = [record(value, repeat=at, flags=["noisy"]) for at, value in enumerate((1.7, 1.9, 2.1), 1)]
-    assert one([check(max=bound)], repeats).outcome == outcome
+@pytest.mark.parametrize(
+    ("bound", "at_most", "at_least"),
+    [
+        (1.6, "fail", "pass"), (1.7, "unknown", "pass"), (2.0, "unknown", "unknown"), (2.1, "pass", "unknown"),
+        (2.2, "pass", "fail"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "stats",
+    [
+        Stats(n=9, median=1.9, mad=0.1, ci95=(1.7, 2.1), min=1.0, max=3.0),
+        Stats(n=90, median=1.9, mad=0.1, min=1.0, max=3.0, visits=3, visit_values=(1.9, 1.7, 2.1)),
+        Stats(n=9, median=1.9, mad=0.1, min=1.7, max=2.1),
+        None,
+    ],
+    ids=["interval", "visits", "samples", "repeats"],
+)
+def test_a_noisy_value_is_judged_by_its_whole_range(
+    stats: Stats | None, bound: float, at_most: str, at_least: str
+) -> None:
+    values = (1.9,) if stats else (1.7, 1.9, 2.1)
+    records = [record(value, repeat=at, stats=stats, flags=["noisy"]) for at, value in enumerate(values, 1)]
+    for bounds, outcome in (({"max": bound}, at_most), ({"max": None, "min": bound}, at_least)):
+        verdict = one([check(**bounds)], records)
+        assert verdict.outcome == outcome
+        assert verdict.reason.startswith("the value is flagged noisy")
+        assert ("spread, 1.7 s to 2.1 s" in verdict.reason) is (outcome == "unknown")
+
+
+@pytest.mark.parametrize("stats", [None, Stats(n=1, median=1.9, mad=0.0, min=1.9, max=1.9)])
+def test_a_noisy_value_that_varies_by_an_unknown_amount_never_passes(stats: Stats | None) -> None:
+    verdict = one([check(max=100.0)], [record(1.9, stats=stats, flags=["noisy-host"])])
+    assert (verdict.outcome, verdict.value, exit_code([], [verdict])) == ("unknown", 1.9, 3)
+    assert verdict.reason == "the value is flagged noisy-host, and how much it varies is unknown; increase `repeats`"
+    assert one([check(max=100.0)], [record(1.9, stats=stats)]).outcome == "pass"
+    assert one([check(max=100.0)], [record(1.9, stats=stats, flags=["disagrees:other"])]).outcome == "pass"
 
 
 def test_a_bound_inside_the_interval_is_noted() -> None:
@@ -248,7 +279,7 @@ def test_a_bound_inside_the_interval_is_noted() -> None:
     assert verdict.reason == "the bound lies within the spread, 1.7 s to 2.1 s"
 
 
-@pytest.mark.parametrize(("bound", "outcome"), [(1.9, "unknown"), (1.0, "fail"), (2.5, "pass")])
+@pytest.mark.parametrize(("bound", "outcome"), [(1.9, "unknown"), (1.2, "unknown"), (1.0, "fail"), (2.2, "pass")])
 def test_a_bound_between_two_states_is_unknown(bound: float, outcome: str) -> None:
     states = (ValueState(value=1.2, share=0.75), ValueState(value=2.2, share=0.25))
     stats = Stats(n=9, median=1.3, mad=0.1, ci95=(1.1, 2.3), min=1.1, max=2.3, visits=8, states=states)

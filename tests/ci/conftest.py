@@ -10,7 +10,7 @@ import pytest
 
 PLAN = """plan: 1
 name: gate
-benchmarks: [{id: idle, uses: noop, sweep: {index: [1, 2]}}]
+benchmarks: [{id: idle, uses: noop, sweep: {index: [1, 2]}, repeats: 2}]
 expect:
   - {metric: idle.elapsed, max: 1h}
 """

@@ -97,7 +97,8 @@ def test_results_list_and_show(finished: Path) -> None:
 
 
 def test_a_failed_expectation_ends_with_1_and_keeps_the_results(tmp_path: Path) -> None:
-    plan = "plan: 1\nname: quick\nbenchmarks: [noop]\nexpect:\n  - {metric: noop.elapsed, max: 1 ns}\n"
+    noop = "{uses: noop, repeats: 2}"
+    plan = f"plan: 1\nname: quick\nbenchmarks: [{noop}]\nexpect:\n  - {{metric: noop.elapsed, max: 1 ns}}\n"
     ended = apply(plan, tmp_path)
     assert ended.code == 1, ended.err
     assert "fail" in ended.err
