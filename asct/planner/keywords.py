@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 GROUPS: Final = ("all", "default")
 UNNAMED: Final = "qualification"
-"""`all` excludes benchmarks with this keyword unless the user names them."""
+"""`all` excludes benchmarks with this keyword unless the user specifies them by name or alias."""
 _HINT: Final = "`asct list` shows names and keywords"
 
 
@@ -49,6 +49,11 @@ class Chosen(NamedTuple, Generic[S]):
         if not self.words:
             return "selected by default"
         return f"selected by {', '.join(f'`{word}`' for word in self.words)}"
+
+    @property
+    def unnamed(self) -> bool:
+        """Whether `all` selects the benchmark, but neither its name nor an alias does."""
+        return "all" in self.words and not any(_is_name(word, self.info) for word in self.words)
 
 
 def chosen_by(
@@ -94,8 +99,12 @@ def chosen_by(
     ]
 
 
+def _is_name(word: str, item: Selectable) -> bool:
+    return word == item.name or word in item.aliases
+
+
 def _matching(word: str, benchmarks: Sequence[S]) -> list[S]:
-    exact = [item for item in benchmarks if word == item.name or word in item.aliases]
+    exact = [item for item in benchmarks if _is_name(word, item)]
     if exact:
         return exact
     visible = [item for item in benchmarks if not item.hidden]
@@ -117,7 +126,7 @@ def _benchmarks(catalog: Catalog) -> list[Benchmark[Any]]:
 
 def with_selected(plan: Plan, catalog: Catalog, findings: Findings) -> Plan:
     """Return the plan with an additional entry for each benchmark that `select` selects and that no entry uses yet.
-    `all` excludes drive qualifications, which a plan must name explicitly.
+    `all` excludes drive qualifications, which a plan must specify by name or alias; a keyword is not enough.
     """
     if not plan.select:
         return plan
@@ -126,7 +135,7 @@ def with_selected(plan: Plan, catalog: Catalog, findings: Findings) -> Plan:
     entries = [
         Entry(item.info.name, item.info.name, span, span, reason=item.reason)
         for item in chosen_by(spans, _benchmarks(catalog), findings, "E201")
-        if item.info.name not in known and not (list(item.words) == ["all"] and UNNAMED in item.info.keywords)
+        if item.info.name not in known and not (item.unnamed and UNNAMED in item.info.keywords)
         for span in [spans[item.words[0]] if item.words else plan.select[0].span]
     ]
     return plan._replace(benchmarks=(*plan.benchmarks, *entries))

@@ -27,11 +27,13 @@ def test_an_entry_of_the_plan_is_not_added_again() -> None:
     assert [(job.id, job.reason) for job in found.jobs] == [("core-to-core-latency", "named in the plan")]
 
 
-def test_all_leaves_out_qualifications() -> None:
-    loaded = load(HEAD + "select: [all]\n")
-    assert loaded.partial is not None
-    found = {job.id for job in resolve(loaded.partial, installed()).required().jobs}
-    assert {"latency-sweep", "storage-iops"} & found == {"latency-sweep"}
+@pytest.mark.parametrize(
+    ("words", "qualifications"),
+    [("all", set()), ("all, ssd, long-runtime", set()), ("all, siops, ssd", {"storage-iops"})],
+)
+def test_all_leaves_out_qualifications_that_are_not_named(words: str, qualifications: set[str]) -> None:
+    found = {job.id for job in planned(f"select: [{words}]\n").required().jobs}
+    assert {"latency-sweep", "storage-iops", "storage-recovery"} & found == {"latency-sweep", *qualifications}
 
 
 def test_an_unknown_word_is_reported_where_it_stands() -> None:

@@ -69,9 +69,9 @@ def command(
     """Run benchmarks by name, alias or keyword, without writing a plan.
 
     SELECT is the name or an alias of a benchmark, a keyword, `all`, or `default` (used if nothing is selected).
-    `^SELECT` excludes benchmarks. `all` leaves out benchmarks that take more than an hour or write more than 100 GiB.
-    asct also runs the benchmarks that the selected ones need. The output directory has the same layout as a run folder
-    in the results tree, and also contains a PNG picture of each figure.
+    `^SELECT` excludes benchmarks. `all` leaves out benchmarks that take more than an hour or write more than 100 GiB,
+    unless SELECT also names them. asct also runs the benchmarks that the selected ones need. The output directory has
+    the same layout as a run folder in the results tree, and also contains a PNG picture of each figure.
     """
     from asct.analysis.retention import unwritten
     from asct.cli.execution import execute
@@ -233,8 +233,8 @@ def _without_large(
     from asct.values.text import counted
 
     jobs = {item.job.benchmark: item for host in preview_of(plan).hosts for item in host.jobs}
-    by_all = [item.info for item in chosen.values() if list(item.words) == ["all"]]
-    large = [info.name for info in by_all if too_large(jobs[info.name]) or UNNAMED in info.keywords]
+    unnamed = [item.info for item in chosen.values() if item.unnamed]
+    large = [info.name for info in unnamed if too_large(jobs[info.name]) or UNNAMED in info.keywords]
     if large:
         title = f"`all` leaves out {counted(len(large), 'benchmark')}; name a benchmark to include it"
         options.console.line(f"{title}, e.g. `asct run all {large[0]}`:")
