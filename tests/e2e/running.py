@@ -25,6 +25,9 @@ benchmarks:
   - {{id: sweep, uses: latency-sweep, config: {QUICK_LATENCY}}}
   - {{id: depth, uses: storage-io-depth-sweep, config: {QUICK_STORAGE}}}
 """
+IGNORING = ("sh", "-c", "trap '' HUP INT QUIT; exec \"$@\"", "sh")
+"""A command prefix that ignores signals, as background jobs of scripts and some CI runners do. nohup ignores only
+SIGHUP."""
 ENOUGH_RUNS = 10
 """Number of unchanged runs that determine the spread of a value. With so many, asct uses the interval of the median of
 a run's repeats instead of their range."""

@@ -6,13 +6,14 @@ import json
 import signal
 import subprocess
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 import yaml
 
 from tests.awaiting import PATIENCE_S, until
-from tests.e2e.running import COMPILERS, PACE, apply, asct, begin, hiding, latest, lines
+from tests.e2e.running import COMPILERS, IGNORING, PACE, apply, asct, begin, hiding, latest, lines
 from tests.e2e.test_baseline import check_second_measurement
 from tests.sshd import Sshd, keygen
 
@@ -119,14 +120,20 @@ def test_an_unreachable_host_leaves_the_others_alone(sshd: Sshd, tmp_path: Path)
     assert {record["host"] for record in lines(latest(tmp_path) / "records.jsonl")} == {"server"}
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_an_interrupt_leaves_nothing_on_either_side(own_sshd: Sshd, tmp_path: Path, number: int, code: int) -> None:
+@pytest.mark.parametrize(
+    ("number", "code", "started_by"),
+    [(signal.SIGINT, 130, ()), (signal.SIGINT, 130, IGNORING), (signal.SIGTERM, 143, ())],
+    ids=["interrupt", "ignoring", "terminate"],
+)
+def test_an_interrupt_leaves_nothing_on_either_side(
+    own_sshd: Sshd, tmp_path: Path, number: int, code: int, started_by: Sequence[str]
+) -> None:
     plan = (
         "plan: 1\nname: quick\nbenchmarks:\n  - noop\n"
         "  - {uses: storage-fio, id: long, config: {duration: 10m, filesize: 16M, numjobs: 1}}\n"
     )
     (tmp_path / "plan.yaml").write_text(plan + hosts(own_sshd))
-    process = begin(tmp_path, stderr=subprocess.PIPE)
+    process = begin(tmp_path, prefix=started_by, stderr=subprocess.PIPE)
     until(lambda: any("fio" in text and "job.fio" in text for text in running_from(own_sshd)), "fio was not started")
     time.sleep(1)
     process.send_signal(number)

@@ -1,4 +1,5 @@
-"""Programs get the default dispositions of SIGHUP, SIGINT and SIGQUIT even if asct or the server ignores these."""
+"""Programs get the default dispositions of SIGHUP, SIGINT and SIGQUIT even if asct or the daemon on the host ignores
+these."""
 
 from __future__ import annotations
 
@@ -11,7 +12,9 @@ import pytest
 
 from asct.hosts.base import Process, SessionSpec
 from asct.hosts.factory import make_host
-from tests.hosts.conftest import Bench, spec_of
+from asct.plan.model import HostSpec
+from tests.hosts.conftest import KINDS, Bench, spec_of
+from tests.slurm import NODES, Slurm
 from tests.sshd import Sshd
 
 NUMBERS = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
@@ -29,18 +32,34 @@ def ignored() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-@pytest.fixture(params=["local", pytest.param("ssh", marks=pytest.mark.ssh)])
+def restart(cluster: Slurm, node: str) -> None:
+    """Restart a node of the cluster, with the dispositions of this process."""
+    cluster.stop(node)
+    cluster.start_node(node)
+    cluster.await_idle()
+
+
+def restarted(request: pytest.FixtureRequest, folder: Path) -> HostSpec:
+    """Return a host whose daemon, which starts the programs of sessions, was restarted with the dispositions of this
+    process."""
+    if request.param == "ssh":
+        server: Sshd = request.getfixturevalue("own_sshd")
+        server.stop()
+        server.start(["sh", "-c", 'exec "$@"', "sh"])
+        return server.spec()
+    if request.param == "slurm":
+        cluster, node = request.getfixturevalue("slurm"), NODES[0]
+        request.addfinalizer(lambda: restart(cluster, node))  # other tests use this node
+        restart(cluster, node)
+        return HostSpec("node", "slurm", options={"nodelist": node})
+    return spec_of("local", request, folder)
+
+
+@pytest.fixture(params=KINDS)
 def started_so(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
-    """Provide an open host. asct and the ssh server were started with the signals ignored."""
+    """Provide an open host. asct and the daemon of the host were started with the signals ignored."""
     with ignored():
-        if request.param == "ssh":
-            server: Sshd = request.getfixturevalue("own_sshd")
-            server.stop()
-            server.start(["sh", "-c", 'exec "$@"', "sh"])
-            spec = server.spec()
-        else:
-            spec = spec_of("local", request, tmp_path)
-        host = make_host(spec)
+        host = make_host(restarted(request, tmp_path))
         host.open(SessionSpec("tests", "the tests"))
         try:
             yield Bench(host, tmp_path / "into")
