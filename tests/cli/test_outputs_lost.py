@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.cli import threadless
+
 FULL = "/dev/full"
 """Every write to it fails with ENOSPC (null(4))."""
 
 
-def asct(folder: Path, *arguments: str, redirect: str = "", limit: str = "") -> subprocess.CompletedProcess[str]:
-    """Run asct through a shell, with redirections such as `>/dev/full` and limits such as `ulimit -v 60000;`."""
+def asct(
+    folder: Path, *arguments: str, redirect: str = "", limit: str = "", prefix: Sequence[str] = ()
+) -> subprocess.CompletedProcess[str]:
+    """Run asct through a shell, with redirections such as `>/dev/full` and limits such as `ulimit -v 60000;`. `prefix`
+    is a command that runs asct."""
     return subprocess.run(
-        ["sh", "-c", f'{limit} exec "$@" {redirect}', "sh", sys.executable, "-m", "asct", *arguments],
+        ["sh", "-c", f'{limit} exec "$@" {redirect}', "sh", *prefix, sys.executable, "-m", "asct", *arguments],
         cwd=folder, capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip
 
@@ -93,15 +100,26 @@ def test_a_run_keeps_its_exit_code_if_the_reader_leaves_before_the_summary(
 
 
 @pytest.mark.parametrize("kilobytes", [20_000, 24_500, 27_500, 29_000, 35_000, 45_000, 60_000])
-def test_without_memory_or_threads_a_run_is_not_measured_and_not_a_bug(
-    plan_file: Path, tmp_path: Path, kilobytes: int
-) -> None:
+def test_without_memory_a_run_is_not_measured_and_not_a_bug(plan_file: Path, tmp_path: Path, kilobytes: int) -> None:
     ended = asct(tmp_path, "apply", str(plan_file), "--wait", "2m", limit=f"ulimit -v {kilobytes};")
-    assert ended.returncode in (0, 3) or "memory allocation of" in ended.stderr, ended.stderr  # how pydantic aborts
+    if "memory allocation of" in ended.stderr:  # pydantic aborts
+        assert ended.returncode == -signal.SIGABRT
+    else:
+        assert ended.returncode in (0, 3), ended.stderr
     assert ended.returncode != 3 or "E916" in ended.stderr
     if (tmp_path / "results/small/latest").exists() and ended.returncode == 3:
         assert whole(tmp_path)["exit_code"] == 3
         assert asct(tmp_path, "resume", "--wait", "2m").returncode == 0
+
+
+def test_without_threads_a_run_is_not_measured_and_can_be_resumed(plan_file: Path, tmp_path: Path) -> None:
+    prefix = (sys.executable, threadless.__file__)
+    ended = asct(tmp_path, "apply", str(plan_file), "--wait", "2m", prefix=prefix)
+    assert ended.returncode == 3
+    assert "error[E916]: the system cannot start another thread" in ended.stderr
+    assert whole(tmp_path)["exit_code"] == 3 and whole(tmp_path)["status"] == "incomplete"
+    assert asct(tmp_path, "resume", "--wait", "2m", prefix=prefix).returncode == 3
+    assert asct(tmp_path, "resume", "--wait", "2m").returncode == whole(tmp_path)["exit_code"] == 0
 
 
 def test_a_report_that_does_not_fit_on_the_disk_is_written_by_the_same_command(plan_file: Path, tmp_path: Path) -> None:
