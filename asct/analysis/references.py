@@ -102,7 +102,7 @@ def with_references(figures: Iterable[Figure], found: Sequence[RatedValue]) -> l
     lines: dict[int, list[Rated]] = {at: [] for at in charts}
     for item in found:
         kind = item.place.record.unit, item.place.record.better
-        fitting = [at for at, chart in charts.items() if (chart.y.unit, chart.better) == kind]
+        fitting = [at for at, chart in charts.items() if (chart.y.unit, chart.y.better) == kind]
         containing = [at for at in fitting if _contains(charts[at], item.place.value)]
         for at in containing or fitting:
             lines[at].append(item.rated)

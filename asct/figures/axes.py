@@ -139,7 +139,7 @@ def sums(series: Iterable[Series]) -> dict[Scalar, float]:
 def y_view(chart: Chart, scales: Scales) -> AxisView:
     """Return the y axis of a chart, with at least three labeled ticks."""
     axis, scale = chart.y, scale_of(scales, chart.y.unit, chart.y.title)
-    title = titled(axis.title, scale.unit, chart.better)
+    title = titled(axis, scale.unit)
     values = [value / scale.factor for value in y_values(chart)]
     positive = [value for value in values if value > 0]
     padding = _LABEL_PADDING if any(series.labels for series in chart.series) else _PADDING
@@ -172,7 +172,7 @@ def x_view(chart: Chart, scales: Scales) -> AxisView:
     axis = chart.x
     unit = "" if axis.unit in ("1", "B") else axis.unit  # the labels of sizes contain the unit
     scale = scale_of(scales, axis.unit, axis.title) if _has_prefix(chart) else AxisScale(1.0, unit)
-    title = titled(axis.title, scale.unit)
+    title = titled(axis, scale.unit)
     if is_category(chart):
         labels = tuple(category_labels(chart))
         return AxisView(title, "category", tuple(map(float, range(len(labels)))), labels)
@@ -223,9 +223,9 @@ def _numeric(
     return AxisView(title, kind, tuple(ticks), tuple(map(tick_label, ticks)), *ends, scale.factor, scale.unit)
 
 
-def titled(title: str, unit: str, better: Better = "neither") -> str:
+def titled(axis: Axis, unit: str) -> str:
     """Return the axis title, including the unit and direction: `Latency (ns), lower is better`."""
-    return f"{title} ({unit}){DIRECTIONS[better]}" if unit else f"{title}{DIRECTIONS[better]}"
+    return f"{axis.title} ({unit}){DIRECTIONS[axis.better]}" if unit else f"{axis.title}{DIRECTIONS[axis.better]}"
 
 
 def is_category(chart: Chart) -> bool:

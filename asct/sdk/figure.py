@@ -28,6 +28,8 @@ class Axis:
     """Whether a linear y axis starts at 0. Otherwise, the axis covers only the range of the values."""
     counts: bool = False
     """Whether the axis shows counts, such as numbers of rounds, so that all ticks are whole numbers."""
+    better: Better = "neither"
+    """Whether lower or higher values are better, if the axis shows a measured quantity."""
 
     @property
     def logarithmic(self) -> bool:
@@ -147,7 +149,6 @@ class Line(_Chart):
     """A line chart, optionally with vertical markers, rated values and bands."""
 
     markers: tuple[Marker, ...] = ()
-    better: Better = "neither"
     rated: tuple[Rated, ...] = ()
     bands: tuple[Band, ...] = ()
 
@@ -161,7 +162,6 @@ class Bars(_Chart):
     """
 
     stacked: bool = False
-    better: Better = "neither"
     rated: tuple[Rated, ...] = ()
 
     def __post_init__(self) -> None:

@@ -105,10 +105,9 @@ class FakeLatency(_Fake):
                 "Latency against data size",
                 "Flat steps are levels of cache; solid lines mark where one ends, dotted ones what the host reports.",
                 Axis("Data size", "B", "log2"),
-                Axis("Latency", "s", "log10"),
+                Axis("Latency", "s", "log10", better="lower"),
                 (series,),
                 tuple(markers),
-                "lower",
             ),
         )
 
@@ -173,12 +172,12 @@ class FakeDepth(_Fake):
         cpu = tuple(series(name, f"cpu_{name}") for name in ("usr", "sys", "iowait", "irq", "soft"))
         return (
             Bars("bandwidth", "Bandwidth", "Stops rising where the device is full.",
-                 Axis("Queue depth", "", "category"), Axis("Bandwidth", "B/s"), (series("read", "read_bandwidth"),),
-                 better="higher"),
-            Line("iops", "Request rate", "Rises with the depth until the device is busy.", x, Axis("Rate", "ops/s"),
-                 (series("read", "read_iops"),), better="higher"),
+                 Axis("Queue depth", "", "category"), Axis("Bandwidth", "B/s", better="higher"),
+                 (series("read", "read_bandwidth"),)),
+            Line("iops", "Request rate", "Rises with the depth until the device is busy.", x,
+                 Axis("Rate", "ops/s", better="higher"), (series("read", "read_iops"),)),
             Line("percentiles", "Read latency percentiles", "A tail that leaves the median is queueing.", x,
-                 Axis("Latency", "s", "log10"), percentiles, better="lower"),
+                 Axis("Latency", "s", "log10", better="lower"), percentiles),
             Bars("cpu", "Processor time", "Shares of all processors while the point ran.",
                  Axis("Queue depth", "", "category"), Axis("Share", "%"), cpu, stacked=True),
         )  # fmt: skip

@@ -32,7 +32,7 @@ def sweep(names: tuple[str, ...], hosts: tuple[str, ...] = ("",), **changes: Any
             )  # fmt: skip
     body: dict[str, Any] = {
         "slug": "rate", "title": "IOPS", "caption": "Requests per second.", "x": Axis("Queue depth", "", "log2"),
-        "y": Axis("IOPS", "ops/s"), "series": tuple(series), "better": "higher",
+        "y": Axis("IOPS", "ops/s", better="higher"), "series": tuple(series),
     }  # fmt: skip
     return Line(**{**body, **changes})
 
@@ -49,8 +49,8 @@ def loaded(host: str = "") -> Line:
         labels_name="NOPs",
     )  # fmt: skip
     return Line(
-        "loaded", "Latency under load", "Numbers are injected NOPs.", Axis("Bandwidth", "B/s"), Axis("Latency", "s"),
-        (series,), markers=(Marker(753.7e9, "knee: 194 ns"),), better="lower",
+        "loaded", "Latency under load", "Numbers are injected NOPs.", Axis("Bandwidth", "B/s", better="higher"),
+        Axis("Latency", "s", better="lower"), (series,), markers=(Marker(753.7e9, "knee: 194 ns"),),
     )  # fmt: skip
 
 
@@ -61,8 +61,8 @@ def steady() -> Line:
     series = Series("randwrite 4 KiB", rounds, y)
     bands = (Band(0.9 * 52e3, 1.1 * 52e3, 9, 13, "range within 20 % of the mean"),)
     return Line(
-        "steady", "Steady state", "c", Axis("Round", counts=True), Axis("IOPS", "ops/s", from_zero=False),
-        (series,), bands=bands, better="higher",
+        "steady", "Steady state", "c", Axis("Round", counts=True),
+        Axis("IOPS", "ops/s", from_zero=False, better="higher"), (series,), bands=bands,
         rated=(Rated(60e3, "reference 60k ops/s"), Rated(59e3, "reference 59k ops/s")),
     )  # fmt: skip
 
@@ -79,8 +79,8 @@ def bars(stacked: bool = False, scale: Scale = "linear") -> Bars:
         )
         series.append(Series(name, kinds, y, tuple(v * 0.97 for v in y), tuple(v * 1.02 for v in y), "", details))
     return Bars(
-        "peak", "Peak memory bandwidth", "c", Axis("Traffic", scale="category"), Axis("Bandwidth", "B/s", scale),
-        tuple(series), stacked, better="higher",
+        "peak", "Peak memory bandwidth", "c", Axis("Traffic", scale="category"),
+        Axis("Bandwidth", "B/s", scale, better="higher"), tuple(series), stacked,
     )  # fmt: skip
 
 

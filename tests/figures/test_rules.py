@@ -223,7 +223,9 @@ def test_a_unit_has_one_prefix_in_a_section() -> None:
 
 
 def test_axes_name_unit_and_direction() -> None:
-    assert render_figure(loaded())["layout"]["yaxis"]["title"]["text"] == "Latency (ns), lower is better"
+    load = render_figure(loaded())["layout"]
+    assert load["xaxis"]["title"]["text"] == "Bandwidth (GB/s), higher is better"
+    assert load["yaxis"]["title"]["text"] == "Latency (ns), lower is better"
     assert render_figure(sweep(("r",)))["layout"]["yaxis"]["title"]["text"] == "IOPS (k ops/s), higher is better"
     bar = render_figure(cores(8))["data"][0]["colorbar"]["title"]["text"]
     assert bar == "ns, lower is better"

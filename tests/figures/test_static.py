@@ -31,8 +31,8 @@ def curve(**changes: Any) -> Line:
     markers = (Marker(32768.0, "L1 ends"), Marker(33000.0, "L1d 32K", "hint"), Marker(2.0**20, "L2 ends"))
     body: dict[str, Any] = {
         "slug": "curve", "title": "Latency by data size", "caption": "Time of one dependent load.",
-        "x": Axis("Data size", "B", "log2"), "y": Axis("Latency", "s", "log10"), "series": (series,),
-        "markers": markers, "rated": (Rated(1e-7, "reference 100 ns"),), "better": "lower",
+        "x": Axis("Data size", "B", "log2"), "y": Axis("Latency", "s", "log10", better="lower"), "series": (series,),
+        "markers": markers, "rated": (Rated(1e-7, "reference 100 ns"),),
     }  # fmt: skip
     return Line(**{**body, **changes})
 

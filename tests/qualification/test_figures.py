@@ -118,7 +118,7 @@ def test_mean_and_maximum_latency_are_lines_and_maps() -> None:
         assert isinstance(matrix, Heatmap)
         assert [series.name for series in curve.series] == ["100/0", "65/35", "0/100"]
         assert (matrix.rows, matrix.columns) == (("8k", "4k", "512"), ("100/0", "65/35", "0/100"))
-        assert curve.better == matrix.better == "lower"
+        assert curve.y.better == matrix.better == "lower"
         assert curve.series[0].y[::-1] == tuple(values[0] for values in matrix.values)
         assert matrix.x_title == "Reads/writes (%)"
     assert found["matrix-latency-max"].title == "Maximum latency, matrix"

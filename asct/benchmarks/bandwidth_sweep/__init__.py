@@ -275,10 +275,9 @@ class BandwidthSweep(BandwidthBenchmark[BandwidthSweepParams]):
                 "Dotted lines mark the sizes at which the levels were measured. Bars are 95 % intervals."
             ),
             x=Axis("Working set per thread", "B", "log2"),
-            y=Axis("Bandwidth", "B/cycle" if style is IN_CYCLES else "B/s", "log10"),
+            y=Axis("Bandwidth", "B/cycle" if style is IN_CYCLES else "B/s", "log10", better="higher"),
             series=series,
             markers=_markers(records),
-            better="higher",
         )
         return (curve,) if series else ()
 

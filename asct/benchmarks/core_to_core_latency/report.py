@@ -366,7 +366,7 @@ def _histogram(point: StoredPairs, cells: Mapping[str, Sequence[PairLatency]], p
         slug=f"histogram-{place[1]}",
         title=series_name(f"Pairs of CPUs by latency, {place[0]}", point.records[0]),
         caption="Number of pairs in each range; for `chain`, both directions are counted.",
-        x=Axis(f"Latency ({point.unit})", "", "category"),
+        x=Axis(f"Latency ({point.unit})", "", "category", better="lower"),
         y=Axis("Pairs", "1", counts=True),
         series=tuple(series),
     )

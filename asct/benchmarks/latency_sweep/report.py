@@ -119,10 +119,9 @@ def latency_curve(records: Sequence[Record], cycles: bool) -> tuple[Figure, ...]
             "that the host reports. Bars and shaded areas are 95 % intervals."
         ),
         x=Axis("Working set", "B", "log2"),
-        y=Axis("Latency", "cycles" if cycles else "s", "log10"),
+        y=Axis("Latency", "cycles" if cycles else "s", "log10", better="lower"),
         series=(*(_series(mine, "latency") for mine in points), *(_series(mine, _LOCAL) for mine in local)),
         markers=(*(_bounds(records) if len(points) == 1 else ()), *_reported(records)),
-        better="lower",
     )
     return (curve,) if points else ()
 

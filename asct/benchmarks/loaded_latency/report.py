@@ -187,11 +187,10 @@ def load_curve(records: Sequence[Record], cycles: bool) -> Line | None:
             "increasing load: medians with 95 % intervals. The numbers beside the marks are the NOPs that each load "
             "thread executes between its accesses. Bandwidth / latency is highest at the knee."
         ),
-        x=Axis("Bandwidth", "B/s"),
-        y=Axis("Latency", "cycles" if units.suffix else "s"),
+        x=Axis("Bandwidth", "B/s", better="higher"),
+        y=Axis("Latency", "cycles" if units.suffix else "s", better="lower"),
         series=tuple(series),
         markers=(*(_knee(records) if len(points) == 1 else ()), *_theoretical(records, series)),
-        better="lower",
     )
 
 

@@ -146,13 +146,17 @@ def _zone_table(records: Sequence[Record]) -> Table:
 def _zone_line(slug: str, title: str, y: Axis) -> Line:
     x = Axis("Distance from the outer edge", "%")
     caption = "Each point marks the middle of a zone. The outer edge is at 0 %, the inner edge at 100 %."
-    return Line(slug, title, caption, x, y, (), better="lower" if y.unit == "s" else "higher")
+    return Line(slug, title, caption, x, y, ())
 
 
 _LINES: Final = {
-    "zone_iops": _zone_line("zones-iops", "IOPS across the disk", Axis("IOPS", "ops/s")),
-    "zone_latency": _zone_line("zones-latency", "Mean latency across the disk", Axis("Mean latency", "s")),
-    "zone_bandwidth": _zone_line("zones-throughput", "Throughput across the disk", Axis("Bandwidth", "B/s")),
+    "zone_iops": _zone_line("zones-iops", "IOPS across the disk", Axis("IOPS", "ops/s", better="higher")),
+    "zone_latency": _zone_line(
+        "zones-latency", "Mean latency across the disk", Axis("Mean latency", "s", better="lower")
+    ),
+    "zone_bandwidth": _zone_line(
+        "zones-throughput", "Throughput across the disk", Axis("Bandwidth", "B/s", better="higher")
+    ),
 }
 """Figures by metric: bandwidth for sequential workloads, all other metrics for random ones."""
 

@@ -106,7 +106,7 @@ def _spell_table(records: Sequence[Record], form: str) -> Table:
     )  # fmt: skip
 
 
-_RATE: Final = Axis("IOPS", "ops/s")
+_RATE: Final = Axis("IOPS", "ops/s", better="higher")
 
 
 def recovery_figures(records: Sequence[Record]) -> Sequence[Figure]:
@@ -135,7 +135,7 @@ def _bursts(mine: Sequence[Record], label: str, slug: str) -> list[Figure]:
     return [
         Line(
             f"idle-bursts{slug}", f"Bursts after pauses{label}", caption, Axis("Burst", counts=True), _RATE,
-            tuple(series), better="higher",
+            tuple(series),
         )
     ]  # fmt: skip
 
@@ -163,12 +163,12 @@ def _spells(mine: Sequence[Record], label: str, slug: str) -> list[Figure]:
         Line(
             f"stimulus-throughput{slug}", f"Throughput by phase{label}",
             "Bytes per second in each round: sequential writes, random writes, sequential writes again.", time,
-            Axis("Bandwidth", "B/s"), tuple(lines["spell_bandwidth"]), better="higher",
+            Axis("Bandwidth", "B/s", better="higher"), tuple(lines["spell_bandwidth"]),
         ),
         Line(
             f"stimulus-latency{slug}", f"Latency by phase{label}",
-            "Mean and maximum latency in each round.", time, Axis("Latency", "s", "log10"),
-            tuple(latencies), better="lower",
+            "Mean and maximum latency in each round.", time, Axis("Latency", "s", "log10", better="lower"),
+            tuple(latencies),
         ),
     ]  # fmt: skip
 

@@ -136,7 +136,7 @@ def _bars(view: QualificationView, metric: str) -> Figure:
     return Bars(
         f"streams-{metric}{view.slug}", f"{title} of the streams{view.suffix}",
         f"{title} of each stream alone, and of the same stream while all streams run.",
-        Axis("Stream", "", "category"), Axis(title, unit), series, better="lower" if unit == "s" else "higher",
+        Axis("Stream", "", "category"), Axis(title, unit, better="lower" if unit == "s" else "higher"), series,
     )  # fmt: skip
 
 
@@ -155,5 +155,5 @@ def _rounds(view: QualificationView, load: str) -> Figure:
         f"rounds-{load}{view.slug}", f"Rounds of the streams {load}{view.suffix}",
         "IOPS of each stream in every round, while all streams run."
         if load == TOGETHER else "IOPS of each stream in every round, while no other stream runs.",
-        Axis("Round", counts=True), Axis("IOPS", "ops/s", "log10"), tuple(series), markers, better="higher",
+        Axis("Round", counts=True), Axis("IOPS", "ops/s", "log10", better="higher"), tuple(series), markers,
     )  # fmt: skip

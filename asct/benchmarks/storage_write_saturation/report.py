@@ -107,12 +107,12 @@ _LATENCIES: Final = {
 _COURSES: Final = (
     Line(
         "iops", "IOPS", "IOPS of each round, plotted against {over}. The cliff is where the rate first fell by half.",
-        Axis(""), Axis("IOPS", "ops/s"), (), better="higher",
+        Axis(""), Axis("IOPS", "ops/s", better="higher"), (),
     ),
     Line(
         "latency", "Latency",
         "Request latency of each round (mean, p99.9 and maximum, including submission), plotted against {over}.",
-        Axis(""), Axis("Latency", "s", "log10"), (), better="lower",
+        Axis(""), Axis("Latency", "s", "log10", better="lower"), (),
     ),
 )  # fmt: skip
 

@@ -141,9 +141,10 @@ def _chart(what: FigureQuantity, view: FigureView, several_views: bool) -> Figur
     title = ", ".join(filter(None, (f"{title}{over}", view.fixed)))
     x = _axis(view.over, view.rows)
     log = what.unit == "s" and (what is _TAIL or x.scale != "category")  # latency under load spans several decades
-    y = Axis("Completion latency" if what.parts else what.title, what.unit, "log10" if log else "linear")
+    quantity = "Completion latency" if what.parts else what.title
+    y = Axis(quantity, what.unit, "log10" if log else "linear", better=what.better)
     kind = Bars if x.scale == "category" else Line
-    return kind(what.slug + view.suffix, title, caption + view.note, x, y, drawn, better=what.better)
+    return kind(what.slug + view.suffix, title, caption + view.note, x, y, drawn)
 
 
 def _side_metrics(metric: str, rows: Sequence[PointRow]) -> dict[str, str]:
@@ -183,7 +184,10 @@ def _measured(name: str, xs: Sequence[Scalar], metric: str, rows: Sequence[Point
     return replace(series, details=tuple(details))
 
 
-_LOAD_CURVES: Final = {"bandwidth": Axis("Bandwidth", "B/s"), "IOPS": Axis("IOPS", "ops/s")}
+_LOAD_CURVES: Final = {
+    "bandwidth": Axis("Bandwidth", "B/s", better="higher"),
+    "IOPS": Axis("IOPS", "ops/s", better="higher"),
+}
 """The x axes of the figures that plot latency against a rate."""
 
 
@@ -208,9 +212,8 @@ def load_curves(rows: Sequence[PointRow], names: Sequence[str]) -> list[Figure]:
             f"Where the line bends upward, additional load increases the waiting time instead of the {rate}."
             f"{view.note}",
             x=replace(x, scale=scale),
-            y=Axis("Mean latency", "s", "log10"),
+            y=Axis("Mean latency", "s", "log10", better="lower"),
             series=_load_series(view, rate.lower()),
-            better="lower",
         )
         for rate, x in _LOAD_CURVES.items()
     ]
@@ -293,7 +296,7 @@ def distributions(rows: Sequence[PointRow], names: Sequence[str]) -> tuple[Figur
             )
             caption += sample_note(chosen, able, names)
             title = f"{word} latency distribution"
-            axes = Axis("Completion latency", "s", "log10"), Axis("Requests", "%")
+            axes = Axis("Completion latency", "s", "log10", better="lower"), Axis("Requests", "%")
             found.append(Line(f"{side}-latency-distribution", title, caption, *axes, drawn))
     return tuple(found)
 
@@ -341,5 +344,5 @@ def _cpu_bars(rows: Sequence[PointRow], names: Sequence[str], prefix: str, slug:
     series = tuple(_measured(kind, labels, f"{prefix}_{kind}", chosen) for kind in _CPU)
     caption = f"How {of} spent their time, measured with mpstat. iowait is idle time with pending requests, not load."
     x = Axis(", ".join(AXIS_TITLES.get(name, name) for name in own), "", "category")
-    y = Axis("CPU time", "%")
-    return Bars(slug, title, caption + sample_note(chosen, rows, names), x, y, series, stacked=True, better="lower")
+    y = Axis("CPU time", "%", better="lower")
+    return Bars(slug, title, caption + sample_note(chosen, rows, names), x, y, series, stacked=True)

@@ -136,8 +136,8 @@ def _timeline(
     else:
         caption += sample_note(lines, timed, names)
     return Line(
-        "timeline", "IOPS over time", caption, Axis("Time", "s"), Axis("IOPS", "ops/s"), tuple(series),
-        markers, "higher",
+        "timeline", "IOPS over time", caption, Axis("Time", "s"), Axis("IOPS", "ops/s", better="higher"),
+        tuple(series), markers,
     )  # fmt: skip
 
 

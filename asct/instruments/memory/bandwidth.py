@@ -92,5 +92,5 @@ def traffic_series(
 
 def traffic_bars(slug: str, title: str, caption: str, series: Sequence[Series]) -> tuple[Bars, ...]:
     """Return a bar chart of the access patterns, or an empty tuple if there are no series."""
-    axes = Axis("Traffic", scale="category"), Axis("Bandwidth", "B/s")
-    return (Bars(slug, title, caption, *axes, tuple(series), better="higher"),) if series else ()
+    axes = Axis("Traffic", scale="category"), Axis("Bandwidth", "B/s", better="higher")
+    return (Bars(slug, title, caption, *axes, tuple(series)),) if series else ()

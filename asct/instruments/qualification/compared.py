@@ -69,6 +69,6 @@ def _figure(points: Sequence[QualificationView], metric: str) -> Figure:
         f"compared-{metric.replace('_', '-')}",
         f"{TITLES[metric]}, {_SIDE_BY_SIDE}",
         f"{over_window(metric)}, for each mix of reads and writes (given as percentages).{mix_note}{point_note}",
-        Axis("Block size", "B", "log2"), Axis(TITLES[metric], UNITS[metric], "log10"),
-        tuple(line for line in series if line.x), better=better(metric),
+        Axis("Block size", "B", "log2"), Axis(TITLES[metric], UNITS[metric], "log10", better=better(metric)),
+        tuple(line for line in series if line.x),
     )  # fmt: skip

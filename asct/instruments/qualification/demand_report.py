@@ -164,7 +164,7 @@ def _rounds(mine: Sequence[Record], label: str, slug: str) -> list[Figure]:
             found.append(
                 Line(
                     f"demand-rounds-{stage}{slug}", f"{title}{label}", _CAPTIONS[stage],
-                    Axis("Round", counts=True), _RATE, tuple(series), better="higher",
+                    Axis("Round", counts=True), _RATE, tuple(series),
                 )
             )  # fmt: skip
         window = _window(mine, stage)
@@ -175,7 +175,7 @@ def _rounds(mine: Sequence[Record], label: str, slug: str) -> list[Figure]:
     return found
 
 
-_RATE: Final = Axis("IOPS", "ops/s")
+_RATE: Final = Axis("IOPS", "ops/s", better="higher")
 _CAPTIONS: Final = {
     "writes": "IOPS in each round of writes at the highest load, until the steady state is reached.",
     "matrix": "IOPS in each round of the matrix at the highest number of jobs, with one line for each queue depth.",
@@ -202,13 +202,13 @@ def _matrix(mine: Sequence[Record], loads: set[Load], label: str, slug: str) -> 
         Line(
             f"demand-variation{slug}", f"Demand variation{label}",
             "IOPS against the queue depth per job, with one line for each number of jobs.",
-            Axis("Queue depth per job", "", "log2", counts=True), _RATE, tuple(variation), better="higher",
+            Axis("Queue depth per job", "", "log2", counts=True), _RATE, tuple(variation),
         ),
         Line(
             f"demand-intensity{slug}", f"Demand intensity{label}",
             "Mean latency against IOPS, with one line for each number of jobs; the number beside a mark is the "
             "queue depth per job.",
-            _RATE, Axis("Mean latency", "s", "log10"), tuple(intensity), better="lower",
+            _RATE, Axis("Mean latency", "s", "log10", better="lower"), tuple(intensity),
         ),
         Heatmap(
             f"demand-matrix{slug}", f"Demand matrix{label}", "IOPS at each load.",

@@ -62,12 +62,12 @@ def _courses(view: QualificationView, quantity: str, mixes: Mapping[int, str]) -
         f"Steady state convergence{view.suffix}",
         f"{title} for each block size and each mix of reads and writes (given as percentages) over all rounds.{note}"
         f"{mix_note}{size_note}",
-        Axis("Round", counts=True), Axis(title, UNITS[quantity], "log10"),
+        Axis("Round", counts=True), Axis(title, UNITS[quantity], "log10", better=better(quantity)),
         tuple(
             series_of(f"{mixes[mix]}, {size_name(size)}", list(rounds), [[record] for record in rounds.values()])
             for (size, mix), rounds in curves.items()
         ),
-        marked, better=better(quantity),
+        marked,
     )  # fmt: skip
     series = tuple(_window_course(view, place, rounds, mixes) for place, rounds in curves.items())
     half = 100.0 * _half(view, view.phases[0])
@@ -123,12 +123,12 @@ def verification_figure(slug: str, title: str, rounds: Sequence[Record], half: f
         title,
         f"The rounds in the {_WINDOW}. Relative to the average, the excursion is {100 * window.excursion:.1f} %, and "
         f"the change in the fitted line is {100 * window.drift:.1f} %.",
-        Axis("Round", counts=True), Axis(TITLES[quantity], UNITS[quantity], from_zero=False),
+        Axis("Round", counts=True),
+        Axis(TITLES[quantity], UNITS[quantity], from_zero=False, better=better(quantity)),
         (
             series_of("Values", numbers, [[record] for record in rounds]),
             Series("Fitted line", (numbers[0], numbers[-1]), (line[0], line[-1])),
         ),
-        better=better(quantity),
         rated=(Rated(window.mean, "average"),),
         bands=(
             Band(
@@ -148,8 +148,8 @@ def _averages(
         f"measurement-{metric.replace('_', '-')}{view.slug}",
         f"{TITLES[metric]} by block size and mix{view.suffix}",
         f"{over_window(metric)}, with a line for each mix of reads and writes (given as percentages).",
-        Axis("Block size", "B", "log2"), Axis(TITLES[metric], UNITS[metric], "log10"), tuple(series),
-        better=better(metric),
+        Axis("Block size", "B", "log2"),
+        Axis(TITLES[metric], UNITS[metric], "log10", better=better(metric)), tuple(series),
     )  # fmt: skip
 
 

@@ -69,4 +69,5 @@ def response_figure(records: Mapping[str, Sequence[Record]], slug: str, title: s
     series = tuple(series_of(name, labels, [shares.get(low, ()) for low in lows]) for name, shares in found.items())
     caption = "Share of the requests by latency: each bar covers the latencies from its label to twice that value."
     caption += note
-    return Bars(slug, title, caption, Axis("Response time, at least", "", "category"), Axis("Requests", "%"), series)
+    x = Axis("Response time (at least)", "", "category", better="lower")
+    return Bars(slug, title, caption, x, Axis("Requests", "%"), series)
