@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import repeat
 from statistics import NormalDist, quantiles
 from typing import Final, Literal
 
 from asct.analysis.combined import combined, figure_key, is_stacked, markers_of, rated_of, share_categories
-from asct.sdk.figure import Backdrop, Bars, Chart, Detail, Figure, Heatmap, Line, Series
+from asct.sdk.figure import MOST_DETAILED, Backdrop, Bars, Chart, Detail, Figure, Heatmap, Line, Series
 from asct.sdk.record import Scalar
 from asct.statistics.robust import NORMAL_CONSISTENCY, mad, median
 from asct.values.grouping import grouped, shortened
@@ -255,17 +256,34 @@ def _median_maps(maps: Sequence[tuple[str, Heatmap]]) -> Iterator[Heatmap]:
     for number, same in enumerate(shapes.values()):
         first, hosts = same[0][1], [host for host, _ in same]
         cells = zip(*(figure.values for _, figure in same), strict=True)
-        values = tuple(tuple(_median_cell(cell) for cell in zip(*rows, strict=True)) for rows in cells)
+        rows = [[_known(cell) for cell in zip(*values, strict=True)] for values in cells]
+        medians = tuple(tuple(median(cell) if cell else None for cell in row) for row in rows)
+        whole = len(first.rows) * len(first.columns) <= MOST_DETAILED
         ceilings = [figure.ceiling for _, figure in same if figure.ceiling is not None]
         yield replace(
             first,
             slug=f"{first.slug}-{number + 1}" if len(shapes) > 1 else first.slug,
             caption=f"{first.caption} Median of {len(hosts)} hosts: {shortened(hosts, _MOST_HOSTS)}.",
-            values=values,
+            values=medians,
             ceiling=median(ceilings) if ceilings else None,
+            series=tuple(map(_median_row, first.rows, repeat(first.columns), medians, rows)) if whole else (),
         )
 
 
-def _median_cell(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return median(known) if known else None
+def _known(values: Sequence[float | None]) -> list[float]:
+    return [value for value in values if value is not None]
+
+
+def _median_row(
+    name: str, columns: Sequence[str], medians: Sequence[float | None], cells: Sequence[Sequence[float]]
+) -> Series:
+    """Return a row of a median matrix. For each column, `cells` contains the values of the hosts that have one."""
+    ends = [_middle_range(values) if values else (None, None) for values in cells]
+    return Series(
+        name,
+        tuple(columns),
+        tuple(medians),
+        tuple(low for low, _ in ends),
+        tuple(high for _, high in ends),
+        details=tuple(Detail((), "host", count=len(values)) if values else None for values in cells),
+    )

@@ -10,9 +10,10 @@ from typing import Any, Final
 
 from asct.figures import theme
 from asct.figures.axes import DIRECTIONS, MATRIX, Scales, scale_of
+from asct.figures.hover import detail_lines
 from asct.figures.layout import BUTTONS
 from asct.figures.scale import AxisScale, decade_ticks, escape, even_ticks, rounded, significant
-from asct.sdk.figure import Heatmap
+from asct.sdk.figure import MOST_DETAILED, Heatmap, Series
 
 _TEXT_UP_TO: Final = 8
 """Maximum number of columns for which the cells show their numbers, if there are at most `_GAPS_UP_TO` rows."""
@@ -43,7 +44,20 @@ def render_heatmap(figure: Heatmap, scales: Scales) -> dict[str, Any]:
     cells = len(figure.rows) * len(figure.columns)
     digits = 6 if cells <= _ALL_DIGITS_UP_TO else 3
     values = [[None if v is None else rounded(v / scale.factor, digits) for v in row] for row in figure.values]
-    return {"data": [_trace(figure, values, scale)], "layout": _layout(figure)}
+    whole = cells <= MOST_DETAILED
+    details = [[_details(row, at, figure.title, scale, whole) for at in range(len(row.x))] for row in figure.series]
+    return {"data": [_trace(figure, values, details, scale)], "layout": _layout(figure)}
+
+
+def _details(row: Series, number: int, title: str, scale: AxisScale, whole: bool) -> str:
+    """Return the part of a cell's tooltip that follows the value: everything that is known about the value or, unless
+    `whole` is set, only its flags."""
+    if whole:
+        lines = detail_lines(row, number, title, scale)
+    else:
+        detail = row.details[number] if row.details else None
+        lines = [", ".join(detail.flags)] if detail is not None and detail.flags else []
+    return "".join(f"<br>{escape(line)}" for line in lines)
 
 
 def square(figure: object) -> bool:
@@ -62,13 +76,16 @@ class _Colours:
     labels: Mapping[float, str]
 
 
-def _trace(figure: Heatmap, values: list[list[float | None]], scale: AxisScale) -> dict[str, Any]:
+def _trace(
+    figure: Heatmap, values: list[list[float | None]], details: list[list[str]], scale: AxisScale
+) -> dict[str, Any]:
     ceiling = None if figure.ceiling is None else figure.ceiling / scale.factor
     colours = _logarithmic(values, ceiling) if figure.logarithmic and not figure.diverging else None
     field = "%{z:,.4~r}" if colours is None else "%{text}"
     colours = colours or _linear(values, *(_around_zero(values) if figure.diverging else _ends(values, ceiling)))
     gap = 1 if max(len(figure.rows), len(figure.columns)) <= _GAPS_UP_TO else 0
     place = f"{escape(figure.y_title)} %{{y}}<br>{escape(figure.x_title)} %{{x}}"
+    more = "%{customdata}" if any(map(any, details)) else ""
     trace: dict[str, Any] = {
         "type": "heatmap",
         "x": [escape(name) for name in figure.columns],
@@ -79,9 +96,11 @@ def _trace(figure: Heatmap, values: list[list[float | None]], scale: AxisScale) 
         "xgap": gap,
         "ygap": gap,
         "hoverongaps": False,
-        "hovertemplate": f"{place}<br><b>{field}{escape(scale.suffix)}</b><extra></extra>",
+        "hovertemplate": f"{place}<br><b>{field}{escape(scale.suffix)}</b>{more}<extra></extra>",
         "colorbar": _colour_bar(colours.labels, f"{scale.unit}{DIRECTIONS[figure.better]}".removeprefix(", ")),
     }
+    if more:
+        trace["customdata"] = details
     if field == "%{text}":
         trace["text"] = [["" if value is None else significant(value) for value in row] for row in values]
     if len(figure.columns) <= _TEXT_UP_TO and len(figure.rows) <= _GAPS_UP_TO:

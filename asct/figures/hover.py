@@ -11,17 +11,23 @@ from asct.sdk.figure import Backdrop, Detail, Series
 from asct.sdk.record import Scalar
 from asct.values.text import counted
 
-_RANGES: Final = {"repeat": "range", "host": "middle 90 %"}
+_RANGES: Final = {"repeat": "range", "memory node": "range", "host": "middle 90 %"}
 
 
 def hover_lines(series: Series, number: int, place: str, scale: AxisScale) -> list[str]:
-    """Return the hover lines for the value at position `number`: x (given as `place`), the value, and, if known, its
-    interval, number of visits or repeats, states, flags and setting."""
+    """Return the hover lines for the value at position `number`: x (given as `place`), the value, and what is known
+    about it."""
+    label = f"{series.labels_name} {series.labels[number]}".strip() if series.labels else ""
+    first = ": ".join(filter(None, (", ".join(filter(None, (place, label))), _y_text(series.y[number], scale))))
+    return [first, *detail_lines(series, number, series.name, scale)]
+
+
+def detail_lines(series: Series, number: int, shown: str, scale: AxisScale) -> list[str]:
+    """Return what is known about the value at position `number`: its interval, number of visits or repeats, states,
+    flags and, unless the text `shown` contains it, setting."""
     detail = series.details[number] if series.details else None
     low, high = (ends[number] if ends else None for ends in (series.low, series.high))
-    label = f"{series.labels_name} {series.labels[number]}".strip() if series.labels else ""
-    lines = [": ".join(filter(None, (", ".join(filter(None, (place, label))), _y_text(series.y[number], scale))))]
-    lines += _spread(low, high, detail, scale)
+    lines = _spread(low, high, detail, scale)
     if series.backdrop is not None:
         lines += _behind(series.backdrop, series.x[number], scale)
     if detail is None:
@@ -30,7 +36,7 @@ def hover_lines(series: Series, number: int, place: str, scale: AxisScale) -> li
         lines.append(f"two states: {' and '.join(_y_text(state, scale) for state in detail.states)}")
     if detail.flags:
         lines.append(", ".join(detail.flags))
-    if detail.setting and detail.setting not in series.name:
+    if detail.setting and detail.setting not in shown:
         lines.append(detail.setting)
     return lines
 
@@ -46,8 +52,8 @@ def _y_text(value: float | None, scale: AxisScale) -> str:
 
 
 def _spread(low: float | None, high: float | None, detail: Detail | None, scale: AxisScale) -> list[str]:
-    """Return the interval and what it is based on. For several repeats, the interval is the range of their values; for
-    many hosts, it contains most of the values."""
+    """Return the interval and what it is based on. For several repeats or memory nodes, the interval is the range of
+    their values; for many hosts, it contains most of the values."""
     count = len(detail.values) or detail.count if detail is not None else 0
     kind = detail.kind if detail is not None else ""
     number = counted(count, kind) if count else ""

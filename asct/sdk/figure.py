@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 Scale = Literal["linear", "log2", "log10", "category"]
 SEPARATOR: Final = ", "
 """The text that separates the parts of a series name, such as the host and the settings."""
+MOST_DETAILED: Final = 4096
+"""Maximum number of cells of a matrix whose tooltips contain everything that is known about a value. The tooltips of a
+larger matrix contain only the value and its flags, which keeps the page small."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +46,9 @@ class Detail:
 
     values: tuple[float, ...]
     """The summarized values. These are the values of the visits or, if there are several repeats, of the repeats. In a
-    figure that covers many hosts, they are the values of the hosts."""
-    kind: Literal["visit", "repeat", "host"] = "repeat"
+    figure that covers many hosts, they are the values of the hosts. The latency between two CPUs may summarize the
+    values of several memory nodes."""
+    kind: Literal["visit", "repeat", "memory node", "host"] = "repeat"
     states: tuple[float, ...] = ()
     """The values of the two states, if the visits fall into two groups."""
     flags: tuple[str, ...] = ()
@@ -196,6 +200,9 @@ class Heatmap:
     better: Better = "neither"
     diverging: bool = False
     logarithmic: bool = False
+    series: tuple[Series, ...] = ()
+    """The rows as series, from which tooltips take the interval and the details of each cell. Empty if these are
+    unknown."""
 
 
 Chart = Line | Bars

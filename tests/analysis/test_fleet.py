@@ -151,6 +151,8 @@ def test_stacked_bars_become_bars_and_matrices_their_medians() -> None:
     }
     [middle] = fleet_figures(maps)
     assert isinstance(middle, Heatmap) and middle.values == ((19.5, None),)
+    [[told, absent]] = render_sections([[middle]], NAMES)["m"]["data"][0]["customdata"]
+    assert (told, absent) == ("<br>middle 90 % 1.95 to 37.05 s, 40 hosts", "")
     assert "Median of 40 hosts" in middle.caption
 
 

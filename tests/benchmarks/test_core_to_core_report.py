@@ -106,6 +106,16 @@ def test_data_on_one_node_gives_a_single_whole_map() -> None:
     assert counts == {"token": 28, "cas": 28, "chain": 56}
 
 
+def test_cells_have_the_details_of_their_values() -> None:
+    found = heatmaps(measured(Machine(node_ids=(0, 1, 2), per_node=2)))
+    local, remote = (found[f"heatmap-cas-{data}"].series[0] for data in ("local", "remote"))
+    assert local.details[0] is None, "a CPU forms no pair with itself"
+    one, both = local.details[5], remote.details[5]
+    assert one is not None and one.kind != "memory node"
+    assert both is not None and (both.kind, len(both.values)) == ("memory node", 2)
+    assert (remote.low[5], remote.high[5]) == (min(both.values), max(both.values))
+
+
 def test_threads_stand_side_by_side_in_the_map() -> None:
     order = Order({0: 0, 1: 0, 4: 0, 5: 0, 2: 1, 3: 1}, {0: 0, 4: 0, 1: 1, 5: 1}, {})
     assert order.sorted([5, 4, 3, 2, 1, 0]) == [0, 4, 1, 5, 2, 3]

@@ -5,8 +5,10 @@ from __future__ import annotations
 from asct.figures.hover import hover_lines
 from asct.figures.scale import AxisScale
 from asct.sdk.figure import Series
-from tests.browser.tooltips import missing_parts
+from tests.browser.tooltips import missing_parts, untold_cells
+from tests.figures.heat import cores, detailed, nodes
 from tests.figures.made import detail
+from tests.figures.rendered import render_figure
 
 FLAGS, SETTING = ("drift", "noisy-host"), "iodepth 4"
 ONE = Series("reads", (4,), (2e3,), (1.9e3,), (2.1e3,), details=(detail(2e3, flags=FLAGS, setting=SETTING),))
@@ -26,3 +28,20 @@ def test_each_part_that_is_absent_is_named() -> None:
     assert missing(["4"]) == list(PARTS)
     lost = [part for number in range(len(LINES)) for part in missing(LINES[:number] + LINES[number + 1 :])]
     assert set(lost) == set(PARTS)
+
+
+def test_each_part_that_a_cell_lacks_is_named() -> None:
+    matrix = detailed(nodes())
+    texts = render_figure(matrix)["data"][0]["customdata"]
+    assert list(untold_cells(matrix, [texts])) == []
+    [problem] = untold_cells(matrix, [])
+    assert problem.endswith("of Node 0, Node 0 lacks the interval, 8 visit, noisy-host, data_size 1G")
+    [problem] = untold_cells(nodes(), [])
+    assert problem == "nodes: the cells have no details"
+
+
+def test_cells_of_a_large_matrix_need_only_their_flags() -> None:
+    matrix = detailed(cores(65))
+    assert list(untold_cells(matrix, [render_figure(matrix)["data"][0]["customdata"]])) == []
+    [problem] = untold_cells(matrix, [])
+    assert problem.endswith("lacks noisy-host")

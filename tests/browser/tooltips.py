@@ -1,4 +1,5 @@
-"""What the tooltip of each mark must state: value, unit, interval, number of visits or repeats, flags and setting."""
+"""What the tooltip of each mark and cell must state: value, unit, interval, number of visits or repeats, flags and
+setting."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from asct.analysis.report import build
 from asct.analysis.view import open_view
 from asct.figures.panels import panels
 from asct.registry import installed
-from asct.sdk.figure import Chart, Heatmap, Series
+from asct.sdk.figure import MOST_DETAILED, Chart, Heatmap, Series
 
 MARKS = """() => Object.fromEntries(window.rules.plots().map((plot) => [plot.dataset.figure, {
   unit: (plot._fullLayout.annotations.filter((one) => one.name === 'title').at(-1)
@@ -43,8 +44,10 @@ HOVER = """(slug) => {
   const known = ([row, column]) => data.z[row][column] !== null;
   const chosen = [...corners, all[all.length >> 1], all.find(known), all.find((cell) => !known(cell))];
   const unit = (data.colorbar.title.text || '').split(/, (?=lower|higher)/)[0];
+  const details = ([row, column]) => (data.customdata ? data.customdata[row][column].split('<br>') : []);
   return chosen.filter(Boolean).map((cell) => [
-    shown('xy', { xval: cell[1], yval: cell[0] }), known(cell) ? [data.y[cell[0]], data.x[cell[1]], unit] : null,
+    shown('xy', { xval: cell[1], yval: cell[0] }),
+    known(cell) ? [data.y[cell[0]], data.x[cell[1]], unit, ...details(cell)] : null,
   ]);
 }"""
 """The parts of a heat map to check: the corners, a cell in the middle, one with a value, and one without, which has no
@@ -63,8 +66,28 @@ def tooltip_problems(page: Any, path: Path) -> Iterator[str]:
                 yield f"{slug}: the tooltip says {shown!r}, not {decoded}"
     sections = build(open_view(path.parent, installed())).sections
     for figure in (figure for section in sections for figure in section.figures):
-        if figure.slug in marks and not isinstance(figure, Heatmap):
+        if figure.slug not in marks:
+            continue
+        if isinstance(figure, Heatmap):
+            yield from untold_cells(figure, marks[figure.slug]["texts"])
+        else:
             yield from _untold(figure, marks[figure.slug])
+
+
+def untold_cells(figure: Heatmap, found: list[list[list[str]]]) -> Iterator[str]:
+    """Yield what the first incomplete tooltip of a matrix lacks. `found` contains the parts of the tooltips that follow
+    the value. Shares and changes, whose unit is %, have no details."""
+    whole = len(figure.rows) * len(figure.columns) <= MOST_DETAILED
+    if whole and not figure.series and figure.unit != "%":
+        yield f"{figure.slug}: the cells have no details"
+    blank = [[""] * len(figure.columns)] * len(figure.rows)
+    for row, line in zip(figure.series, found[0] if found else blank, strict=False):
+        for number, text in enumerate(line):
+            told = html.unescape(text)
+            parts = missing_details(row, number, told, figure.title) if whole else missing_flags(row, number, told)
+            if missing := list(parts):
+                yield f"{figure.slug}: the tooltip {text!r} of {row.name}, {row.x[number]} lacks {', '.join(missing)}"
+                return
 
 
 def _untold(figure: Chart, found: dict[str, Any]) -> Iterator[str]:
@@ -88,6 +111,12 @@ def missing_parts(item: Series, number: int, text: str, unit: str) -> Iterator[s
     first = text.split("<br>")[0]
     if not re.search(rf"\d ?{re.escape(unit)}$" if unit else r"\d$", first):
         yield f"the value in {unit!r}"
+    yield from missing_details(item, number, text, item.name)
+
+
+def missing_details(item: Series, number: int, text: str, shown: str) -> Iterator[str]:
+    """Yield the parts that a tooltip lacks in addition to the value. `shown` is the text beside the mark or above the
+    matrix, which may contain the setting."""
     detail = item.details[number] if item.details else None
     if item.low and item.low[number] is not None and not _INTERVAL.search(text):
         yield "the interval"
@@ -96,6 +125,12 @@ def missing_parts(item: Series, number: int, text: str, unit: str) -> Iterator[s
     count = len(detail.values) or detail.count
     if count and f"{count} {detail.kind}" not in text:
         yield f"{count} {detail.kind}"
-    yield from (flag for flag in detail.flags if flag not in text)
-    if detail.setting and detail.setting not in text and detail.setting not in item.name:
+    yield from missing_flags(item, number, text)
+    if detail.setting and detail.setting not in text and detail.setting not in shown:
         yield detail.setting
+
+
+def missing_flags(item: Series, number: int, text: str) -> Iterator[str]:
+    """Yield the flags that a tooltip lacks."""
+    detail = item.details[number] if item.details else None
+    yield from (flag for flag in (detail.flags if detail else ()) if flag not in text)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from asct.sdk.figure import Heatmap
+from asct.sdk.figure import Heatmap, Series
+from tests.figures.made import detail
 
 
 def cores(count: int, **changes: Any) -> Heatmap:
@@ -34,3 +36,14 @@ def nodes(**changes: Any) -> Heatmap:
         "values": ((459.1e9, 78.3e9, None), (78.8e9, 459.2e9, 21.5e9)),
     }  # fmt: skip
     return Heatmap(**{**body, **changes})
+
+
+def detailed(matrix: Heatmap) -> Heatmap:
+    """Return the matrix with an interval, eight visits, a flag and a setting for each value."""
+
+    def row(name: str, values: tuple[float | None, ...]) -> Series:
+        details = (detail(value, flags=("noisy-host",), setting="data_size 1G") if value else None for value in values)
+        low, high = (tuple(value and factor * value for value in values) for factor in (0.99, 1.01))
+        return Series(name, matrix.columns, values, low, high, details=tuple(details))
+
+    return replace(matrix, series=tuple(map(row, matrix.rows, matrix.values)))

@@ -15,7 +15,7 @@ from asct.figures import theme
 from asct.figures.heat import square
 from asct.figures.scale import even_ticks
 from asct.sdk.figure import Heatmap
-from tests.figures.heat import cores, nodes
+from tests.figures.heat import cores, detailed, nodes
 from tests.figures.rendered import render_figure, table_of
 from tests.figures.test_render import accepted, curve
 
@@ -37,6 +37,24 @@ def test_values_are_in_the_prefix_that_suits_and_blanks_stay_blank() -> None:
     assert found["hoverongaps"] is False
     rates = trace(nodes(values=((14e3, 15e3),), rows=("r",), columns=("a", "b"), unit="ops/s"))
     assert "<b>%{z:,.4~r}k ops/s</b>" in rates["hovertemplate"], "as in the tooltips of other figures"
+
+
+def test_a_tooltip_states_what_is_known_about_a_cell() -> None:
+    found = trace(detailed(nodes()))
+    assert found["hovertemplate"].endswith("<b>%{z:,.4~r} GB/s</b>%{customdata}<extra></extra>")
+    lines = "<br>95 % interval 454.5 to 463.7 GB/s, 8 visits<br>noisy-host<br>data_size 1G"
+    assert found["customdata"][0][0] == lines
+    assert found["customdata"][0][2] == "", "the pair was not measured"
+    titled = trace(detailed(nodes(title="Bandwidth, data_size 1G")))
+    assert titled["customdata"][0][0] == lines.removesuffix("<br>data_size 1G"), "the title states the setting"
+
+
+def test_the_tooltips_of_a_large_matrix_contain_only_flags() -> None:
+    large = detailed(cores(65))
+    assert trace(large)["customdata"][0][:2] == ["", "<br>noisy-host"]
+    rows = (replace(row, details=tuple(one and replace(one, flags=()) for one in row.details)) for row in large.series)
+    bare = trace(replace(large, series=tuple(rows)))
+    assert "customdata" not in bare and "customdata" not in bare["hovertemplate"]
 
 
 @pytest.mark.parametrize(

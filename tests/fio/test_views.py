@@ -91,6 +91,14 @@ def test_a_map_of_all_settings_has_lines_between_the_mixes() -> None:
     assert rates.values[3][0] == pytest.approx(50_000 * 1024 / 1032 / (1 + 1 / 16))
 
 
+def test_the_cells_of_a_map_state_only_settings_that_rows_and_columns_do_not() -> None:
+    rates = figures_of(matrix(block_size=SIZES, iodepth=DEPTHS, engine=("libaio",)))["map-iops"]
+    assert isinstance(rates, Heatmap)
+    details = [detail for row in rates.series for detail in row.details if detail is not None]
+    assert len(details) == len(SIZES) * len(DEPTHS)
+    assert {detail.setting for detail in details} == {"engine libaio"}
+
+
 def test_a_hole_in_a_matrix_stays_one() -> None:
     records = [
         one for one in matrix(block_size=SIZES, iodepth=DEPTHS) if one.point != {"block_size": 4096, "iodepth": 32}
@@ -98,7 +106,7 @@ def test_a_hole_in_a_matrix_stays_one() -> None:
     found = figures_of(records)
     chart = found["map-iops"]
     assert isinstance(chart, Heatmap)
-    assert chart.values[1][0] is None
+    assert chart.values[1][0] is None and chart.series[1].details[0] is None
     assert chart.columns == ("4K", "16K", "32K", "128K")
     assert chart.groups == ()
 

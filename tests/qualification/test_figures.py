@@ -120,6 +120,7 @@ def test_mean_and_maximum_latency_are_lines_and_maps() -> None:
         assert (matrix.rows, matrix.columns) == (("8k", "4k", "512"), ("100/0", "65/35", "0/100"))
         assert curve.y.better == matrix.better == "lower"
         assert curve.series[0].y[::-1] == tuple(values[0] for values in matrix.values)
+        assert curve.series[0].details[::-1] == tuple(row.details[0] for row in matrix.series)
         assert matrix.x_title == "Reads/writes (%)"
     assert found["matrix-latency-max"].title == "Maximum latency, matrix"
     [verified] = [figure for slug, figure in found.items() if slug.startswith("verification")]

@@ -110,3 +110,16 @@ def test_heat_maps_need_several_pairs_and_are_one_a_point() -> None:
     assert (first.slug, second.slug) == ("m", "m-2")
     assert first.title == "Matrix, pages a"
     assert first.values == ((0.0,), (1.0,))
+
+
+def test_the_cells_of_a_heat_map_have_intervals_and_flags() -> None:
+    records = [
+        pair(0, 1, 2.0, flags=["noisy"]), pair(0, 1, 4.0, repeat=2), pair(1, 0, 5.0, stats=stats(4.5, 5.5)),
+    ]  # fmt: skip
+    (matrix,) = node_heatmaps(records, LOOK, "c")
+    assert matrix.values == ((None, 3.0), (5.0, None))
+    assert [(row.low, row.high) for row in matrix.series] == [((None, 2.0), (None, 4.0)), ((4.5, None), (5.5, None))]
+    twice, once = matrix.series[0].details[1], matrix.series[1].details[0]
+    assert twice is not None and (twice.values, twice.flags) == ((2.0, 4.0), ("noisy",))
+    assert once is not None and once.flags == ()
+    assert matrix.series[0].details[0] is None, "the pair was not measured"

@@ -84,8 +84,9 @@ def _delta(base: Heatmap, new: Heatmap) -> Heatmap | None:
         return None
     caption = "Change in each cell as a percentage of the base. Orange cells are worse; blue ones are better."
     changed = replace(
-        new, title=f"{new.title}: change", caption=caption, values=values, unit="%", ceiling=None, diverging=True
-    )
+        new, title=f"{new.title}: change", caption=caption, values=values, unit="%", ceiling=None, diverging=True,
+        series=(),
+    )  # fmt: skip
     return changed if known else None
 
 

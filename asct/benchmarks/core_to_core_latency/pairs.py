@@ -9,7 +9,7 @@ from typing import Final
 
 from asct.instruments.memory.kernel_flags import NOISE_FLAGS, PAGE_FLAGS
 from asct.instruments.memory.visits import VISIT_FLAGS
-from asct.sdk.record import Scalar, Stats
+from asct.sdk.record import Record, Scalar, Stats
 
 INTERFERENCE: Final = "noisy-interference"
 SIBLINGS: Final = "smt-siblings"
@@ -52,6 +52,8 @@ class PairLatency:
     stats: Stats | None = None
     flags: tuple[str, ...] = ()
     turned: bool = False
+    repeats: tuple[Record, ...] = ()
+    """The records of the value, one for each repeat, if it was read from records."""
 
     @property
     def data(self) -> str:

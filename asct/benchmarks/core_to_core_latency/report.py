@@ -10,9 +10,20 @@ from itertools import pairwise
 from typing import Any, Final
 
 from asct.benchmarks.core_to_core_latency.pairs import CHAIN, DATA, Order, PairLatency, both_ways
-from asct.sdk.figure import Axis, Bars, Column, Figure, Heatmap, Series, Table
+from asct.sdk.figure import MOST_DETAILED, Axis, Bars, Column, Detail, Figure, Heatmap, Series, Table
 from asct.sdk.record import Record
-from asct.sdk.rows import FLAGS_COLUMN, Row, at, by_point, flags_of, middle, series_name, swept_cells, swept_columns
+from asct.sdk.rows import (
+    FLAGS_COLUMN,
+    Row,
+    at,
+    by_point,
+    flags_of,
+    middle,
+    series_name,
+    series_of,
+    swept_cells,
+    swept_columns,
+)
 from asct.statistics.robust import median
 from asct.values.grouping import grouped
 
@@ -95,7 +106,9 @@ def _cell(repeats: Sequence[Record]) -> PairLatency:
     )
     value = median([record.value for record in repeats])
     flags = tuple(dict.fromkeys(flag for record in repeats for flag in record.flags))
-    return PairLatency(cpu_a, cpu_b, node_a, node_b, str(at["method"]), memory_node, value, flags=flags)
+    return PairLatency(
+        cpu_a, cpu_b, node_a, node_b, str(at["method"]), memory_node, value, flags=flags, repeats=tuple(repeats)
+    )
 
 
 def _by_cpu(records: Iterable[Record], metric: str) -> dict[int, int]:
@@ -324,9 +337,11 @@ def all_figures(records: Sequence[Record], setting: Setting) -> tuple[Figure, ..
 def _heatmap(
     point: StoredPairs, method: str, cells: Sequence[PairLatency], cpus: list[int], place: tuple[str, str]
 ) -> Heatmap:
-    values = _by_pair(cells)
+    pairs = grouped(cells, lambda cell: (cell.cpu_a, cell.cpu_b))
     blocks = "nodes, and groups of CPUs that share a last-level cache" if point.order.cluster else "nodes"
     names = tuple(map(str, cpus))
+    whole = len(cpus) ** 2 <= MOST_DETAILED
+    series = tuple(_map_row(str(a), names, [pairs.get((a, b), ()) for b in cpus], whole) for a in cpus)
     return Heatmap(
         slug=f"heatmap-{method}-{place[1]}",
         title=series_name(f"Core to core, {method}, {place[0]}", point.records[0]),
@@ -335,12 +350,38 @@ def _heatmap(
         y_title="CPU A",
         columns=names,
         rows=names,
-        values=tuple(tuple(values.get((a, b)) for b in cpus) for a in cpus),
+        values=tuple(row.y for row in series),
         unit=point.base_unit,
         ceiling=_ceiling(point),
         groups=tuple(point.order.breaks(cpus)),
         host=point.records[0].host,
         better="lower",
+        series=series,
+    )
+
+
+def _map_row(name: str, columns: Sequence[str], pairs: Sequence[Sequence[PairLatency]], whole: bool) -> Series:
+    """Return a row of a heat map. For each column, `pairs` contains the values of one pair, one for each memory node.
+    Unless `whole` is set, the details contain only flags, because nothing else would be shown."""
+    if whole and all(len(cells) <= 1 for cells in pairs):
+        return series_of(name, columns, [cells[0].repeats if cells else () for cells in pairs])
+    values = [tuple(cell.value for cell in cells) for cells in pairs]
+    flags = [tuple(dict.fromkeys(flag for cell in cells for flag in cell.flags)) for cells in pairs]
+    medians = tuple(median(own) if own else None for own in values)
+    if not whole:
+        return Series(
+            name, tuple(columns), medians, details=tuple(Detail((), flags=own) if own else None for own in flags)
+        )
+    return Series(
+        name,
+        tuple(columns),
+        medians,
+        tuple(min(own, default=None) for own in values),
+        tuple(max(own, default=None) for own in values),
+        details=tuple(
+            Detail(own, "memory node", flags=own_flags) if own else None
+            for own, own_flags in zip(values, flags, strict=True)
+        ),
     )
 
 

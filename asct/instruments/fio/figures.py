@@ -4,7 +4,7 @@ CPU time."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
@@ -176,10 +176,13 @@ def _series(name: str, metric: str, over: str, rows: Sequence[PointRow]) -> Seri
     return _measured(name, xs, metric, rows)
 
 
-def _measured(name: str, xs: Sequence[Scalar], metric: str, rows: Sequence[PointRow]) -> Series:
-    """Return the values of a metric as a series. Its tooltips show settings as tables do (`block_size 4K`)."""
+def _measured(
+    name: str, xs: Sequence[Scalar], metric: str, rows: Sequence[PointRow], shown: Collection[str] = ()
+) -> Series:
+    """Return the values of a metric as a series. Its tooltips show settings as tables do (`block_size 4K`), except
+    those in `shown`, which the figure already shows."""
     series = series_of(name, xs, [row.samples.get(metric, ()) for row in rows])
-    settings = [settings_text(row, list(row.swept)) for row in rows]
+    settings = [settings_text(row, [setting for setting in row.swept if setting not in shown]) for row in rows]
     details = (one and replace(one, setting=text) for one, text in zip(series.details, settings, strict=True))
     return replace(series, details=tuple(details))
 
@@ -254,6 +257,16 @@ def maps(rows: Sequence[PointRow], names: Sequence[str], over: str) -> list[Figu
     lines, note = capped(keys, _MOST_MAP_ROWS, combinations(others))
     starts = [number for number in range(1, len(lines)) if lines[number][0] != lines[number - 1][0]]
     down, across = (", ".join(AXIS_TITLES.get(name, name) for name in part) for part in (others, [over]))
+    nothing = PointRow({})
+
+    def series(metric: str) -> tuple[Series, ...]:
+        return tuple(
+            _measured(
+                ", ".join(key), columns, metric, [grid[key].get(column, nothing) for column in columns], (*others, over)
+            )
+            for key in lines
+        )
+
     return [
         Heatmap(
             slug=f"map-{what.metric.replace('_', '-')}",
@@ -262,18 +275,17 @@ def maps(rows: Sequence[PointRow], names: Sequence[str], over: str) -> list[Figu
             x_title=across,
             y_title=down,
             columns=tuple(columns),
-            rows=tuple(", ".join(key) for key in lines),
-            values=tuple(
-                tuple(grid[key][column].value(what.metric) if column in grid[key] else None for column in columns)
-                for key in lines
-            ),
+            rows=tuple(row.name for row in cells),
+            values=tuple(row.y for row in cells),
             unit=what.unit,
             groups=tuple(starts) if len(others) > 1 else (),
             better=what.better,
             logarithmic=True,
+            series=cells,
         )
         for what in (_RATE, _TAIL, _MAXIMUM)
         if any(row.value(what.metric) is not None for row in rows)
+        for cells in (series(what.metric),)
     ]
 
 

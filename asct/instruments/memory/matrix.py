@@ -11,7 +11,18 @@ from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Column, Heatmap, Table
 from asct.sdk.metric import Better, Coords, Metric
 from asct.sdk.record import Measurement, Record, Scalar
-from asct.sdk.rows import FLAGS_COLUMN, Row, at, by_point, flags_of, middle, point_label, point_rows, spread_cells
+from asct.sdk.rows import (
+    FLAGS_COLUMN,
+    Row,
+    at,
+    by_point,
+    flags_of,
+    middle,
+    point_label,
+    point_rows,
+    series_of,
+    spread_cells,
+)
 
 PAIR: Final[Coords] = {"run_node": None, "memory_node": None}
 """The coordinates of a value in the matrix. Node numbers may have gaps."""
@@ -132,20 +143,24 @@ def node_heatmaps(records: Sequence[Record], look: MatrixStyle, caption: str) ->
 def _heatmap(mine: Sequence[Record], look: MatrixStyle, caption: str, number: int) -> Heatmap:
     runs, memories = _nodes(mine, "run_node"), _nodes(mine, "memory_node")
     label = point_label(mine[0], "")
+    columns = [f"Node {node}" for node in memories]
+    series = tuple(
+        series_of(f"Node {run}", columns, [at(mine, look.metric, run_node=run, memory_node=node) for node in memories])
+        for run in runs
+    )
     return Heatmap(
         slug=look.slug if number == 1 else f"{look.slug}-{number}",
         title=f"{look.title}, {label}" if label else look.title,
         caption=caption,
         x_title="Memory node",
         y_title="Run node",
-        columns=tuple(f"Node {node}" for node in memories),
-        rows=tuple(f"Node {node}" for node in runs),
-        values=tuple(
-            tuple(middle(at(mine, look.metric, run_node=run, memory_node=node)) for node in memories) for run in runs
-        ),
+        columns=tuple(columns),
+        rows=tuple(row.name for row in series),
+        values=tuple(row.y for row in series),
         unit=mine[0].unit,
         host=mine[0].host,
         better=look.better,
+        series=series,
     )
 
 

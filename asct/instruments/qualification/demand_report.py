@@ -198,6 +198,8 @@ def _matrix(mine: Sequence[Record], loads: set[Load], label: str, slug: str) -> 
         variation.append(series_of(counted(count, "job"), known, [rates[count, depth] for depth in known]))
         curve = series_of(counted(count, "job"), [middle(rates[count, depth]) or 0.0 for depth in known], latencies)
         intensity.append(replace(curve, labels=tuple(map(str, known)), labels_name="depth"))
+    columns = tuple(map(str, depths))
+    cells = tuple(series_of(str(count), columns, [rates.get((count, depth), ()) for depth in depths]) for count in jobs)
     return [
         Line(
             f"demand-variation{slug}", f"Demand variation{label}",
@@ -212,8 +214,7 @@ def _matrix(mine: Sequence[Record], loads: set[Load], label: str, slug: str) -> 
         ),
         Heatmap(
             f"demand-matrix{slug}", f"Demand matrix{label}", "IOPS at each load.",
-            "Queue depth per job", "Jobs", tuple(map(str, depths)), tuple(map(str, jobs)),
-            tuple(tuple(middle(rates.get((count, depth), ())) for depth in depths) for count in jobs), "ops/s",
-            better="higher",
+            "Queue depth per job", "Jobs", columns, tuple(row.name for row in cells), tuple(row.y for row in cells),
+            "ops/s", better="higher", series=cells,
         ),
     ]  # fmt: skip

@@ -166,15 +166,20 @@ def _heatmap(
     """Return the averages as a heat map. Unlike in a 3D bar chart, values cannot hide one another."""
     shares = list(dict.fromkeys(reads for _, reads in values))
     sizes = sorted({size for size, _ in values}, reverse=True)
+    columns = tuple(mixes[reads] for reads in shares)
+    series = tuple(
+        series_of(
+            size_name(size), columns, [at(view.records, metric, block_size=size, rwmixread=reads) for reads in shares]
+        )
+        for size in sizes
+    )
     return Heatmap(
         f"matrix-{metric.replace('_', '-')}{view.slug}",
         f"{TITLES[metric]}, matrix{view.suffix}",
         f"{over_window(metric)}.",
         "Reads/writes (%)" if any("/" in name for name in mixes.values()) else "Direction", "Block size",
-        tuple(mixes[reads] for reads in shares),
-        tuple(size_name(size) for size in sizes),
-        tuple(tuple(values.get((size, reads)) for reads in shares) for size in sizes),
-        UNITS[metric], better=better(metric), logarithmic=True,
+        columns, tuple(row.name for row in series), tuple(row.y for row in series),
+        UNITS[metric], better=better(metric), logarithmic=True, series=series,
     )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from asct.figures.theme import LIGHT, PAPER
 from asct.sdk.figure import Axis, Bars, Heatmap, Line, Series
 from asct.sdk.metric import Better
 from tests.analysis.diff.runs import CATALOG, source, value, visits
+from tests.figures.heat import detailed
 from tests.figures.rendered import render_figure
 
 HOSTS = {"b": "a"}
@@ -23,12 +24,13 @@ def heatmap(
 
 
 def test_a_matrix_of_changes_has_the_cells_of_both() -> None:
-    base, new = heatmap([[None, 1.0], [2.0, 4.0]]), heatmap([[1.0, 1.1], [1.0, 4.0]])
+    base, new = heatmap([[None, 1.0], [2.0, 4.0]]), detailed(heatmap([[1.0, 1.1], [1.0, 4.0]]))
     maps = delta_maps({("a", "pairs"): [base]}, {("b", "pairs"): [new]}, HOSTS)
     (delta,) = maps["b", "pairs"]
     rounded = [[None if one is None else round(one, 6) for one in line] for line in delta.values]
     assert rounded == [[None, 10.0], [-50.0, 0.0]]
     assert (delta.unit, delta.diverging, delta.title) == ("%", True, "Latency of pairs: change")
+    assert delta.series == (), "the details are those of the new values, not of the changes"
     grid = matrix_grid(delta)
     assert grid is not None
     assert [[cell.text for cell in row] for row in grid.rows] == [["0", "", "+10.0"], ["1", "-50.0", "+0.0"]]
