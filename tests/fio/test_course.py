@@ -119,6 +119,8 @@ def test_the_timeline_marks_the_change() -> None:
     assert [line.name for line in chart.series] == ["iodepth 8", "iodepth 16"]
     assert chart.series[1].y == tuple(CLIFF)
     assert [marker.x for marker in chart.markers] == [20.0]
+    details = {detail for line in chart.series for detail in line.details if detail is not None}
+    assert {(detail.flags, detail.setting) for detail in details} == {((), "iodepth 8"), ((), "iodepth 16")}
 
 
 def test_of_many_points_those_that_changed_are_drawn() -> None:

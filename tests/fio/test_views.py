@@ -189,6 +189,18 @@ def test_distributions_along_one_setting_of_many_points() -> None:
     assert "write-latency-distribution" not in found
 
 
+def test_a_distribution_states_repeats_flags_and_settings() -> None:
+    records = [
+        one
+        for repeat, depth in product((1, 2, 3), (4, 8))
+        for one in point({"iodepth": depth}, side(4000.0, 4096, repeat * 1e-3), repeat, ["noisy"])
+    ]
+    detail = line(figures_of(records)["read-latency-distribution"]).series[0].details[0]
+    assert detail is not None
+    assert (detail.kind, detail.count, detail.flags, detail.setting) == ("repeat", 3, ("noisy",), "iodepth 4")
+    assert detail.values == (), "the y axis shows shares, not latencies"
+
+
 def test_words_become_bars_and_no_curves_of_load() -> None:
     found = figures_of(matrix(rw=("read", "write", "randread")), "rw")
     assert isinstance(found["bandwidth"], Bars)

@@ -84,6 +84,7 @@ def test_the_window_of_every_mix_lies_beside_the_permitted_range() -> None:
     assert len(charts(chart)) == len(MIXES)
     assert {series.x for series in chart.series} == {(1, 2, 3, 4, 5)}
     assert chart.series[0].y == pytest.approx([5.0, -2.0, 0.0, 2.0, -5.0])
+    assert {detail.flags for series in chart.series for detail in series.details if detail} == {("seen",)}
     [band] = chart.bands
     assert (band.low, band.high, band.start, band.end) == (-10.0, 10.0, 1.0, 5.0)
     assert not chart.y.from_zero

@@ -33,9 +33,9 @@ from asct.instruments.fio.rows import (
     views,
 )
 from asct.instruments.fio.timeline import course_figures
-from asct.sdk.figure import Axis, Bars, Detail, Figure, Heatmap, Line, Scale, Series
+from asct.sdk.figure import Axis, Bars, Figure, Heatmap, Line, Scale, Series
 from asct.sdk.record import Record, Scalar
-from asct.sdk.rows import series_of
+from asct.sdk.rows import detail_of, series_of
 
 _LEAST_POINTS: Final = 3
 """Minimum number of points on a curve plotted against load, and minimum number of rows and columns in a map."""
@@ -314,15 +314,18 @@ def distributions(rows: Sequence[PointRow], names: Sequence[str]) -> tuple[Figur
 
 
 def _distribution_series(name: str, side: str, row: PointRow) -> Series:
-    """Return the percentiles of a point, from lowest to highest."""
+    """Return the percentiles of a point, from lowest to highest. The details contain no values, because these are
+    latencies, which the y axis does not show."""
     known = sorted(
-        (float(f"{match[2]}.{match[3] or 0}"), value)
+        (float(f"{match[2]}.{match[3] or 0}"), value, metric)
         for metric in row.samples
         if (match := _PERCENTILE.fullmatch(metric)) and match[1] == side and (value := row.value(metric))
     )
-    detail = Detail((), flags=row.flags, setting=settings_text(row, list(row.swept)))
-    percents = tuple(percent for percent, _ in known)
-    return Series(name, tuple(value for _, value in known), percents, details=(detail,) * len(known))
+    found = (detail_of(row.samples[metric]) for _, _, metric in known)
+    setting = settings_text(row, list(row.swept))
+    details = (one and replace(one, values=(), states=(), count=len(one.values), setting=setting) for one in found)
+    latencies = tuple(latency for _, latency, _ in known)
+    return Series(name, latencies, tuple(percent for percent, _, _ in known), details=tuple(details))
 
 
 def _cpu(rows: Sequence[PointRow], names: Sequence[str]) -> tuple[Figure, ...]:

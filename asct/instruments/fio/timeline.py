@@ -10,9 +10,9 @@ from typing import Final
 
 from asct.instruments.fio.rows import MOST_SERIES, PointRow, label, sample, sample_note, settings_text, slug_of, varying
 from asct.instruments.fio.verdict import CHANGED, LEAST_CHANGE, rate_changes
-from asct.sdk.figure import Axis, Column, Figure, Heatmap, Line, Marker, Series, Table
+from asct.sdk.figure import Axis, Column, Detail, Figure, Heatmap, Line, Marker, Series, Table
 from asct.sdk.record import Record
-from asct.sdk.rows import Row
+from asct.sdk.rows import Row, flags_of
 from asct.statistics.changepoint import SHORTEST
 from asct.values.quantity import format_quantity
 
@@ -122,9 +122,12 @@ def _timeline(
     series = []
     vary = varying(lines, names) or list(names)
     for row in lines:
-        course = _course(row, "second_iops", _repeat(row, [turn for turn in found if turn.row is row]))
+        repeat = _repeat(row, [turn for turn in found if turn.row is row])
+        course = _course(row, "second_iops", repeat)
         times, rates = (tuple(pair[index] for pair in course) for index in (0, 1))
-        series.append(Series(label(row, vary) or "all", times, rates))
+        whole = [record for record in row.samples.get("iops", ()) if record.repeat == repeat]
+        detail = Detail((), flags=flags_of(whole), setting=settings_text(row, list(row.swept)))
+        series.append(Series(label(row, vary) or "all", times, rates, details=(detail,) * len(times)))
     markers = tuple(
         Marker(turn.second, "", value=format_quantity(turn.after, "ops/s")) for turn in found[:_MOST_MARKERS]
     )

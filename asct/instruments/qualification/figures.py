@@ -9,9 +9,9 @@ from typing import Final, Literal
 from asct.instruments.fio.rows import MOST_PANELS, MOST_SERIES, capped
 from asct.instruments.qualification.settings import size_name
 from asct.instruments.qualification.tables import UNITS, QualificationView, Variable, WorkloadKey, phase_label, views
-from asct.sdk.figure import Axis, Band, Figure, Heatmap, Line, Marker, Rated, Series
+from asct.sdk.figure import Axis, Band, Detail, Figure, Heatmap, Line, Marker, Rated, Series
 from asct.sdk.record import Record
-from asct.sdk.rows import at, series_of
+from asct.sdk.rows import at, flags_of, point_label, series_of
 from asct.statistics.steady import window_of
 
 TITLES: Final = {
@@ -89,10 +89,14 @@ def _window_course(
     whose values differ by orders of magnitude share an axis."""
     tracking = [what.phase for what in view.variables() if what.place[0] == place[0]]
     first, last = view.window_rounds((tracking or view.phases)[0])
-    values = [record.value for number, record in rounds.items() if first <= number <= last]
-    mean = sum(values) / len(values) if values else 0.0
-    shares = tuple(100.0 * (value / mean - 1.0) if mean else None for value in values)
-    return Series(f"{mixes[place[1]]}, {size_name(place[0])}", tuple(range(1, len(values) + 1)), shares)
+    window = [record for number, record in rounds.items() if first <= number <= last]
+    mean = sum(record.value for record in window) / len(window) if window else 0.0
+    return Series(
+        f"{mixes[place[1]]}, {size_name(place[0])}",
+        tuple(range(1, len(window) + 1)),
+        tuple(100.0 * (record.value / mean - 1.0) if mean else None for record in window),
+        details=tuple(Detail((), flags=flags_of([record]), setting=point_label(record, "")) for record in window),
+    )
 
 
 def _half(view: QualificationView, phase: str) -> float:
