@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from asct.analysis.grid import NO_VALUE, ColumnHead, TableCell, TextTable, as_text, size_cell, slug
-from asct.sdk.figure import Axis, Bars, Chart, Figure, Heatmap, Line, Marker, Rated
+from asct.sdk.figure import Axis, Band, Bars, Chart, Figure, Heatmap, Line, Marker, Rated
 from asct.sdk.record import Scalar
 from asct.values.grouping import grouped, shortened, split
 
@@ -17,7 +17,7 @@ _CLOSE = 0.25
 """Maximum difference, relative to the lowest position, at which the positions found on several hosts are shown as one
 marker."""
 _MOST_NAMED = 6
-"""Maximum number of hosts named in a line's label."""
+"""Maximum number of hosts named in the label of a line or band."""
 _MOST_CELLS = 4096
 """Maximum number of cells for which a figure is also shown as a table."""
 _MOST_IN_ALL = 40_000
@@ -84,8 +84,7 @@ def _joined(charts: list[tuple[str, Chart]]) -> Chart:
     rated = rated_of(charts)
     if isinstance(first, Bars):
         return replace(first, series=series, rated=rated)
-    bands = tuple(dict.fromkeys(band for _, figure in charts if isinstance(figure, Line) for band in figure.bands))
-    return replace(first, series=series, markers=markers_of(charts), rated=rated, bands=bands)
+    return replace(first, series=series, markers=markers_of(charts), rated=rated, bands=bands_of(charts))
 
 
 def markers_of(charts: Sequence[tuple[str, Chart]]) -> tuple[Marker, ...]:
@@ -121,6 +120,22 @@ def rated_of(charts: Sequence[tuple[str, Chart]]) -> tuple[Rated, ...]:
     return tuple(
         line if shared else replace(line, label=f"{line.label} {shortened([host for _, host in pairs], _MOST_NAMED)}")
         for line, pairs in by_value.items()
+    )
+
+
+def bands_of(charts: Sequence[tuple[str, Chart]], least: float = 0.0) -> tuple[Band, ...]:
+    """Return the bands that at least the fraction `least` of the hosts share. The label of a band that is as high as
+    the figure names its hosts unless all hosts share the band."""
+    by_band = grouped(
+        ((band, host) for host, figure in charts if isinstance(figure, Line) for band in figure.bands),
+        lambda pair: pair[0],
+    )
+    return tuple(
+        band
+        if band.low is not None or len(pairs) == len(charts)
+        else replace(band, label=f"{band.label} of {shortened([host for _, host in pairs], _MOST_NAMED)}")
+        for band, pairs in by_band.items()
+        if len(pairs) >= least * len(charts)
     )
 
 

@@ -8,8 +8,8 @@ from itertools import repeat
 from statistics import NormalDist, quantiles
 from typing import Final, Literal
 
-from asct.analysis.combined import combined, figure_key, is_stacked, markers_of, rated_of, share_categories
-from asct.sdk.figure import MOST_DETAILED, Backdrop, Bars, Chart, Detail, Figure, Heatmap, Line, Series
+from asct.analysis.combined import bands_of, combined, figure_key, is_stacked, markers_of, rated_of, share_categories
+from asct.sdk.figure import MOST_DETAILED, Backdrop, Bars, Chart, Detail, Figure, Heatmap, Series
 from asct.sdk.record import Scalar
 from asct.statistics.robust import NORMAL_CONSISTENCY, mad, median
 from asct.values.grouping import grouped, shortened
@@ -26,6 +26,8 @@ _LEAST_SPREAD: Final = 0.01
 """Lower limit for the assumed standard deviation between hosts, as a fraction of their median. Without this minimum,
 insignificant deviations would stand out if most hosts had the same value."""
 _TWENTIETHS: Final = 20
+_MOST_COMMON: Final = 0.5
+"""Minimum fraction of the hosts that share a band."""
 
 _Owned = tuple[str, Chart]
 """A host and its figure."""
@@ -162,8 +164,7 @@ def _median_chart(charts: Sequence[_Owned]) -> Chart:
     common = replace(first, caption=caption, series=tuple(series), rated=rated_of(charts))
     if isinstance(common, Bars):
         return replace(common, stacked=False)
-    bands = dict.fromkeys(band for _, chart in charts if isinstance(chart, Line) for band in chart.bands)
-    return replace(common, markers=markers_of(charts), bands=tuple(bands))
+    return replace(common, markers=markers_of(charts), bands=bands_of(charts, _MOST_COMMON))
 
 
 def _places(charts: Sequence[_Owned], name: str) -> list[_Place]:

@@ -123,7 +123,7 @@ def y_values(chart: Chart) -> list[float]:
         found += [value for detail in details for value in (*detail.values, *detail.states)]
     found += [line.y for line in chart.rated]
     if isinstance(chart, Line):
-        found += [end for band in chart.bands for end in (band.low, band.high)]
+        found += [end for band in chart.bands for end in (band.low, band.high) if end is not None]
     return found
 
 

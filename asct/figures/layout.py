@@ -17,7 +17,7 @@ from asct.figures.labels import CHARACTER, WIDE, beside_lines, label_rows, share
 from asct.figures.palette import Style
 from asct.figures.panels import PANEL_HEIGHT, PANEL_WIDTH, Panel, columns_of, legend_names, panels
 from asct.figures.scale import escape, rounded
-from asct.sdk.figure import Bars, Chart, Figure, Heatmap, Line, Series
+from asct.sdk.figure import Band, Bars, Chart, Figure, Heatmap, Line, Series
 
 BUTTONS: Final = 28
 """Height, in pixels, of the row that contains plotly's buttons."""
@@ -130,10 +130,9 @@ def _shapes(chart: Chart, x: AxisView, y: AxisView, number: int) -> list[Json]:
     found: list[Json] = []
     if isinstance(chart, Line):
         for band in chart.bands:
-            ends = {"x0": band.start / x.factor, "x1": band.end / x.factor}
             found.append(
-                {"type": "rect", "xref": across, "yref": up, **ends, "y0": band.low / y.factor,
-                 "y1": band.high / y.factor, "layer": "below", "line": {"width": 0},
+                {"type": "rect", "xref": across, "x0": band.start / x.factor, "x1": band.end / x.factor,
+                 **_heights(band, up, y), "layer": "below", "line": {"width": 0},
                  "fillcolor": theme.translucent(theme.BOUND)}
             )  # fmt: skip
         for marker in drawn_markers(chart, x):
@@ -150,6 +149,13 @@ def _shapes(chart: Chart, x: AxisView, y: AxisView, number: int) -> list[Json]:
              "line": {"color": theme.BOUND, "width": 1.5, "dash": "dash"}}
         )  # fmt: skip
     return found
+
+
+def _heights(band: Band, up: str, y: AxisView) -> Json:
+    """Return the lower and upper ends of a band."""
+    if band.low is None or band.high is None:
+        return {"yref": f"{up} domain", "y0": 0, "y1": 1}
+    return {"yref": up, "y0": band.low / y.factor, "y1": band.high / y.factor}
 
 
 def _vertical_labels(chart: Chart, x: AxisView) -> tuple[list[Json], int]:

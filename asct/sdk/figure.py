@@ -129,10 +129,10 @@ class Rated:
 @dataclass(frozen=True, slots=True)
 class Band:
     """A labeled range of y values between the x values `start` and `end`, such as the permitted range of a steady
-    state."""
+    state. If `low` and `high` are None, the band is as high as the figure."""
 
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     start: float
     end: float
     label: str

@@ -17,7 +17,7 @@ from asct.analysis.report import build
 from asct.export import html
 from asct.figures.panels import panels
 from asct.figures.render import render_sections
-from asct.sdk.figure import Axis, Bars, Chart, Figure, Heatmap, Line, Marker, Series
+from asct.sdk.figure import Axis, Band, Bars, Chart, Figure, Heatmap, Line, Marker, Series
 from tests.export.fakes import sample_view
 from tests.figures.made import DEPTHS, bars, sweep
 
@@ -154,6 +154,30 @@ def test_stacked_bars_become_bars_and_matrices_their_medians() -> None:
     [[told, absent]] = render_sections([[middle]], NAMES)["m"]["data"][0]["customdata"]
     assert (told, absent) == ("<br>middle 90 % 1.95 to 37.05 s, 40 hosts", "")
     assert "Median of 40 hosts" in middle.caption
+
+
+def converging(first: int) -> Line:
+    """Return a chart whose measurement window begins with the round `first`."""
+    window = Band(None, None, first, first + 4, "measurement window")
+    return sweep(("reads",), bands=(window, Band(1.0, 2.0, 1, 5, "range")))
+
+
+def test_a_window_names_its_hosts_unless_all_share_it() -> None:
+    same = chart_of(combined_figures({host: (converging(5),) for host in ("a", "b")}))
+    assert isinstance(same, Line) and same.bands == converging(5).bands
+    other = chart_of(combined_figures({"a": (converging(5),), "b": (converging(8),), "c": (converging(5),)}))
+    assert isinstance(other, Line)
+    assert {band.label: band.start for band in other.bands} == {
+        "measurement window of a, c": 5, "range": 1, "measurement window of b": 8,
+    }  # fmt: skip
+
+
+def test_of_many_hosts_only_the_windows_that_half_of_them_share_are_shown() -> None:
+    firsts = {host: 5 if number < 30 else number for number, host in enumerate(NAMES)}
+    chart = chart_of(fleet_figures({host: [converging(first)] for host, first in firsts.items()}))
+    assert isinstance(chart, Line)
+    assert [band.start for band in chart.bands] == [5, 1]
+    assert chart.bands[0].label.startswith("measurement window of n00, n01,")
 
 
 def histogram(host: int) -> Bars:

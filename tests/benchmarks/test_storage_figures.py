@@ -89,6 +89,16 @@ def test_demand_has_the_depth_beside_each_mark() -> None:
     assert chart.series[1].x == (400.0, 12800.0)
 
 
+def test_the_window_of_a_demand_test_is_shaded() -> None:
+    window: dict[str, Scalar] = {"stage": "writes", "window": 2, "excursion": 20.0}
+    load: dict[str, Scalar] = {"numjobs": 4, "iodepth": 8}
+    records = [at("demand_iops", 100.0, **load), at("window_excursion", 5.0, **window)]
+    records += [at("round_iops", 100.0 + number, stage="writes", round=number, **load) for number in (1, 2, 3)]
+    chart = lines(recovery_figures(records))["demand-rounds-writes"]
+    assert [(band.low, band.start, band.end) for band in chart.bands] == [(None, 2, 3)]
+    assert chart.caption.endswith("The measurement window is shaded.")
+
+
 def test_bursts_stand_beside_the_level_without_pauses() -> None:
     records = [at("burst_iops", 100.0 + burst, wait=5.0, burst=burst) for burst in (2, 1, 3)]
     records.append(at("baseline_iops", 50.0, wait=5.0))

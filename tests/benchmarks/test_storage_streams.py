@@ -10,6 +10,7 @@ from asct.instruments.fio.benchmark import ASSUMED_WRITE_BYTES_PER_S
 from asct.instruments.fio.sections import sections_of
 from asct.instruments.qualification.rounds import continued_sections
 from asct.sdk.benchmark import Unsuitable
+from asct.sdk.figure import Band
 from tests.benchmarks.test_storage_figures import at, lines
 
 MIB = 2**20
@@ -124,6 +125,10 @@ def test_streams_are_drawn_alone_and_together() -> None:
     charts = lines(BENCHMARK.figures(records))
     assert [line.name for line in charts["rounds-together"].series] == ["SEQ 128k W", "RND 4k W", "all"]
     assert [line.name for line in charts["rounds-alone"].series] == ["SEQ 128k W", "RND 4k W"]
+    assert charts["rounds-together"].bands == (Band(None, None, 2, 3, "measurement window"),)
+    assert charts["rounds-alone"].bands == (Band(None, None, 1, 2, "measurement window"),)
+    assert {line.x for line in charts["rounds-together"].series} == {(1, 2, 3)}
+    assert {line.x for line in charts["rounds-alone"].series} == {(0, 1, 2)}, "counted from the window"
     assert charts["verification-together"].series[0].y == (302.0, 303.0)
     rates, latencies, windows = BENCHMARK.tables(records)[:3]
     assert [(row["stream"], row["iops-alone"], row["iops-together"]) for row in rates.rows] == [

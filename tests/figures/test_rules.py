@@ -272,6 +272,17 @@ def test_bands_are_filled_and_labelled_and_the_axis_fits_them() -> None:
     assert len(set(rated)) == 2
 
 
+@pytest.mark.parametrize("scale", ["linear", "log10"])
+def test_a_band_without_values_is_as_high_as_each_panel(scale: Any) -> None:
+    names = tuple(f"path {number}" for number in range(9))
+    band = Band(None, None, 8, 32, "window")
+    bare = sweep(names, y=Axis("IOPS", "ops/s", scale))
+    layout, plain = (render_figure(chart)["layout"] for chart in (replace(bare, bands=(band,)), bare))
+    areas = [(shape["x0"], shape["x1"], shape["yref"], shape["y0"], shape["y1"]) for shape in layout["shapes"]]
+    assert areas == [(8.0, 32.0, "y domain", 0, 1), (8.0, 32.0, "y2 domain", 0, 1)]
+    assert layout["yaxis"]["range"] == plain["yaxis"]["range"]
+
+
 @pytest.mark.parametrize("count", [1, 2, 5, 13, 40])
 @pytest.mark.parametrize("scale", ["linear", "log2", "log10"])
 def test_an_axis_of_rounds_shows_whole_numbers(count: int, scale: Any) -> None:

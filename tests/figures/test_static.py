@@ -79,6 +79,7 @@ FIGURES: Mapping[str, Figure] = {
     "intervals of parts": bars(stacked=True),
     "load": loaded(),
     "steady": steady(),
+    "window": curve(bands=(Band(None, None, 4096.0, 65536.0, "window"),)),
     "keys above panels": sweep(("read",), tuple(f"n{number:03}" for number in range(30))),
     "hosts": sweep(("read", "write"), ("a", "b")),
     "empty": curve(series=(), markers=(), rated=()),

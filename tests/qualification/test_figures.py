@@ -10,7 +10,7 @@ import pytest
 from asct.instruments.qualification.compared import compared_figures, compared_tables
 from asct.instruments.qualification.figures import phase_figures
 from asct.instruments.qualification.tables import notes_of, views
-from asct.sdk.figure import Figure, Heatmap, Line
+from asct.sdk.figure import Band, Figure, Heatmap, Line
 from asct.sdk.record import Record
 from tests.fio.synthetic import record
 
@@ -27,20 +27,23 @@ def qualified(
     mixes: tuple[int, ...] = MIXES,
     tracked: tuple[tuple[int, int], ...] = ((4096, 0),),
     quantity: str = "iops",
+    phase: str = "test",
+    earlier: int = 0,
 ) -> list[Record]:
-    """Return the records of one phase whose workloads all follow FADING."""
-    run = {"phase": "test", "profile": "pts", "window": WINDOW, "excursion": 20.0}
-    found = [record(POINT, "rounds", float(ROUNDS), coords=run), record(POINT, "steady", 1.0, coords={"phase": "test"})]
+    """Return the records of one phase whose workloads all follow FADING, after `earlier` rounds."""
+    run = {"phase": phase, "profile": "pts", "window": WINDOW, "excursion": 20.0}
+    last = float(ROUNDS + earlier)
+    found = [record(POINT, "rounds", last, coords=run), record(POINT, "steady", 1.0, coords={"phase": phase})]
     for size, reads in product(sizes, mixes):
         place = {"block_size": size, "rwmixread": reads}
         level = 1e8 / (size + 4096) * (1.0 + reads / 50)
         values = {"iops": level, "bandwidth": level * size, "latency": 1 / level, "latency_max": 9 / level}
         found += [record(POINT, metric, value, coords=place) for metric, value in values.items()]
-        for number, share in enumerate(FADING, 1):
+        for number, share in enumerate((2.1,) * earlier + FADING, 1):
             at = place | {"round": number}
             found.append(record(POINT, f"round_{quantity}", values[quantity] * share, coords=at, flags=["seen"]))
     for size, reads in tracked:
-        at = {"phase": "test", "block_size": size, "rwmixread": reads, "quantity": quantity}
+        at = {"phase": phase, "block_size": size, "rwmixread": reads, "quantity": quantity}
         found += [record(POINT, f"window_{name}", 10.0, coords=at) for name in ("slope", "excursion")]
     return found
 
@@ -73,10 +76,27 @@ def test_convergence_shows_every_mix_in_a_chart_with_all_block_sizes() -> None:
     sizes = ["1024k", "128k", "64k", "32k", "16k", "8k", "4k", "512"]
     assert all(lines == sizes for lines in charts(chart).values())
     assert chart.series[0].x == tuple(range(1, ROUNDS + 1))
-    assert [(marker.x, marker.label) for marker in chart.markers] == [(5.0, "measurement window")]
-    assert "The vertical line marks the first round of the measurement window." in chart.caption
+    assert chart.bands == (Band(None, None, 5, 9, "measurement window"),)
+    assert chart.caption.endswith("The measurement window is shaded.")
     detail = chart.series[0].details[0]
     assert detail is not None and detail.flags == ("seen",)
+
+
+def test_rounds_of_several_phases_are_counted_from_their_windows() -> None:
+    phases = ((1048576, "1024k", 0), (4096, "4k", 3))
+    records = [
+        one
+        for size, phase, earlier in phases
+        for one in qualified((size,), (100, 0), ((size, 0),), "bandwidth", phase, earlier)
+    ]
+    found = figures_of(records, "bandwidth", ("bandwidth",))
+    chart = line(found["convergence-bandwidth"])
+    courses = {series.name: (series.x[0], series.x[-1]) for series in chart.series}
+    assert courses == {"reads, 1024k": (-3, 5), "reads, 4k": (-6, 5), "writes, 1024k": (-3, 5), "writes, 4k": (-6, 5)}
+    assert chart.bands == (Band(None, None, 1, 5, "measurement window"),)
+    assert chart.x.title == "Round relative to the window"
+    assert chart.caption.endswith("Round 1 is the first round of the measurement window, which is shaded.")
+    assert {series.x for series in line(found["window-bandwidth"]).series} == {(1, 2, 3, 4, 5)}
 
 
 def test_the_window_of_every_mix_lies_beside_the_permitted_range() -> None:

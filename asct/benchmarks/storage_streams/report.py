@@ -8,9 +8,9 @@ from typing import Final
 
 from asct.benchmarks.storage_streams.params import ALL, ALONE, TOGETHER
 from asct.instruments.fio.devices import device_table
-from asct.instruments.qualification.figures import verification_figure
+from asct.instruments.qualification.figures import Course, course_figure, round_of, verification_figure
 from asct.instruments.qualification.tables import QualificationView, notes_of, views, window_row, windows_table
-from asct.sdk.figure import Axis, Bars, Column, Figure, Line, Marker, Series, Table
+from asct.sdk.figure import Axis, Bars, Column, Figure, Table
 from asct.sdk.record import Record
 from asct.sdk.rows import FLAGS_COLUMN, Row, at, flag_cell, series_of
 
@@ -86,7 +86,7 @@ def _tracked(view: QualificationView, phase: str) -> Record:
 def _course(view: QualificationView, stream: str, load: str) -> list[Record]:
     """Return the rounds of a stream in the first repeat, in order."""
     records = at(view.first_repeat, "round_iops", stream=stream, load=load)
-    return sorted(records, key=lambda one: int(one.coords["round"]))
+    return sorted(records, key=round_of)
 
 
 def _window(view: QualificationView, phase: str) -> list[Record]:
@@ -94,7 +94,7 @@ def _window(view: QualificationView, phase: str) -> list[Record]:
     first, last = view.window_rounds(phase)
     coords = _tracked(view, phase).coords
     course = _course(view, str(coords["stream"]), str(coords["load"]))
-    return [record for record in course if first <= int(record.coords["round"]) <= last]
+    return [record for record in course if first <= round_of(record) <= last]
 
 
 def _window_row(view: QualificationView, phase: str) -> Row:
@@ -142,18 +142,20 @@ def _bars(view: QualificationView, metric: str) -> Figure:
 
 def _rounds(view: QualificationView, load: str) -> Figure:
     """Return the IOPS of each stream over the rounds."""
-    series: list[Series] = []
-    for stream in (*_streams(view), *((ALL,) if load == TOGETHER else ())):
-        course = _course(view, stream, load)
-        if course:
-            series.append(series_of(stream, [int(one.coords["round"]) for one in course], [[one] for one in course]))
-    markers: tuple[Marker, ...] = ()
-    if load == TOGETHER:
-        first, _ = view.window_rounds(view.phases[0])
-        markers = (Marker(float(first), "measurement window"),)
-    return Line(
+    windows = {
+        str(tracked.coords["stream"]): view.window_rounds(phase)
+        for phase in view.phases
+        for tracked in (_tracked(view, phase),)
+        if tracked.coords["load"] == load
+    }
+    courses = [
+        Course(stream, rounds, windows.get(ALL if load == TOGETHER else stream))
+        for stream in (*_streams(view), *((ALL,) if load == TOGETHER else ()))
+        if (rounds := _course(view, stream, load))
+    ]
+    return course_figure(
         f"rounds-{load}{view.slug}", f"Rounds of the streams {load}{view.suffix}",
         "IOPS of each stream in every round, while all streams run."
         if load == TOGETHER else "IOPS of each stream in every round, while no other stream runs.",
-        Axis("Round", counts=True), Axis("IOPS", "ops/s", "log10", better="higher"), tuple(series), markers,
+        Axis("IOPS", "ops/s", "log10", better="higher"), courses, load == ALONE,
     )  # fmt: skip

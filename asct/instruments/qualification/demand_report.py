@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from asct.instruments.qualification.demand import NOISY
-from asct.instruments.qualification.figures import verification_figure
+from asct.instruments.qualification.figures import Course, course_figure, round_of, verification_figure
 from asct.instruments.qualification.responses import PERCENTILES, response_figure
 from asct.instruments.qualification.tables import first_repeat, window_row, windows_table
 from asct.sdk.figure import Axis, Column, Figure, Heatmap, Line, Series, Table
@@ -109,7 +109,7 @@ def _load_of(record: Record) -> Load:
 
 def _courses(mine: Sequence[Record], stage: str) -> dict[Load, list[Record]]:
     """Return the rounds of the first repeat at each load with the highest number of jobs, highest load first."""
-    rounds = sorted(at(first_repeat(mine), "round_iops", stage=stage), key=lambda one: int(one.coords["round"]))
+    rounds = sorted(at(first_repeat(mine), "round_iops", stage=stage), key=round_of)
     found = grouped(rounds, _load_of)
     most = max((jobs for jobs, _ in found), default=0)
     return {load: found[load] for load in sorted(found, reverse=True) if load[0] == most}
@@ -155,19 +155,14 @@ def _rounds(mine: Sequence[Record], label: str, slug: str) -> list[Figure]:
     """Return the rounds of the writes and of the matrix, each followed by its measurement window."""
     found: list[Figure] = []
     for stage, name in _STAGES.items():
-        series = [
-            series_of(_load_name(load), [int(one.coords["round"]) for one in rounds], [[one] for one in rounds])
-            for load, rounds in _courses(mine, stage).items()
-        ]
-        if any(len(line.x) > 1 for line in series):
+        window = _window(mine, stage)
+        ends = (round_of(window[0]), round_of(window[-1])) if window else None
+        courses = [Course(_load_name(load), rounds, ends) for load, rounds in _courses(mine, stage).items()]
+        if any(len(course.rounds) > 1 for course in courses):
             title = "Rounds before the matrix" if stage == "writes" else "Rounds of the matrix"
             found.append(
-                Line(
-                    f"demand-rounds-{stage}{slug}", f"{title}{label}", _CAPTIONS[stage],
-                    Axis("Round", counts=True), _RATE, tuple(series),
-                )
-            )  # fmt: skip
-        window = _window(mine, stage)
+                course_figure(f"demand-rounds-{stage}{slug}", f"{title}{label}", _CAPTIONS[stage], _RATE, courses)
+            )
         if window:
             half = float(at(first_repeat(mine), "window_excursion", stage=stage)[0].coords["excursion"]) / 200.0
             title = f"Steady state verification, {name}{label}"

@@ -4,12 +4,13 @@ mix."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final, Literal
 
 from asct.instruments.fio.rows import MOST_PANELS, MOST_SERIES, capped
 from asct.instruments.qualification.settings import size_name
 from asct.instruments.qualification.tables import UNITS, QualificationView, Variable, WorkloadKey, phase_label, views
-from asct.sdk.figure import Axis, Band, Detail, Figure, Heatmap, Line, Marker, Rated, Series
+from asct.sdk.figure import Axis, Band, Detail, Figure, Heatmap, Line, Rated, Series
 from asct.sdk.record import Record
 from asct.sdk.rows import at, flags_of, point_label, series_of
 from asct.statistics.steady import window_of
@@ -20,6 +21,32 @@ TITLES: Final = {
 _VERIFIED: Final = {"iops": "IOPS", "bandwidth": "bandwidth", "latency": "mean latency"}
 """The names of the quantities of dependent variables, as used within titles."""
 _WINDOW: Final = "measurement window"
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """All rounds of a workload, and the first and last rounds in its measurement window, or None if it has no
+    window."""
+
+    name: str
+    rounds: Sequence[Record]
+    window: tuple[int, int] | None
+
+    def numbers(self, relative: bool) -> list[int]:
+        """Return the numbers of the rounds. If `relative` is set, the first round in the window has the number 1."""
+        before = self.window[0] - 1 if relative and self.window is not None else 0
+        return [round_of(record) - before for record in self.rounds]
+
+    @property
+    def in_window(self) -> list[Record]:
+        """The rounds in the window."""
+        first, last = self.window or (1, 0)
+        return [record for record in self.rounds if first <= round_of(record) <= last]
+
+
+def round_of(record: Record) -> int:
+    """Return the number of the round that a value comes from."""
+    return int(record.coords["round"])
 
 
 def phase_figures(records: Sequence[Record], quantity: str, metrics: Sequence[str]) -> Sequence[Figure]:
@@ -50,26 +77,23 @@ def _courses(view: QualificationView, quantity: str, mixes: Mapping[int, str]) -
     courses = view.courses(quantity)
     reads, mix_note = capped([one for one in mixes if any(mix == one for _, mix in courses)], MOST_PANELS, "mixes")
     sizes, size_note = capped(sorted({size for size, _ in courses}, reverse=True), MOST_SERIES, "block sizes")
-    curves = {(size, mix): courses[size, mix] for mix in reads for size in sizes if (size, mix) in courses}
+    curves = [
+        Course(f"{mixes[mix]}, {size_name(size)}", tuple(courses[size, mix].values()), _window_rounds(view, size))
+        for mix in reads
+        for size in sizes
+        if (size, mix) in courses
+    ]
     if not curves:
         return []
-    first = {float(view.window_rounds(phase)[0]) for phase in view.phases}
-    marked = tuple(Marker(number, _WINDOW) for number in first) if len(first) == 1 else ()
-    note = f" The vertical line marks the first round of the {_WINDOW}." if marked else ""
     title = TITLES[quantity]
-    convergence = Line(
+    convergence = course_figure(
         f"convergence-{quantity}{view.slug}",
         f"Steady state convergence{view.suffix}",
-        f"{title} for each block size and each mix of reads and writes (given as percentages) over all rounds.{note}"
+        f"{title} for each block size and each mix of reads and writes (given as percentages) over all rounds."
         f"{mix_note}{size_note}",
-        Axis("Round", counts=True), Axis(title, UNITS[quantity], "log10", better=better(quantity)),
-        tuple(
-            series_of(f"{mixes[mix]}, {size_name(size)}", list(rounds), [[record] for record in rounds.values()])
-            for (size, mix), rounds in curves.items()
-        ),
-        marked,
+        Axis(title, UNITS[quantity], "log10", better=better(quantity)), curves, len(view.phases) > 1,
     )  # fmt: skip
-    series = tuple(_window_course(view, place, rounds, mixes) for place, rounds in curves.items())
+    series = tuple(map(_window_course, curves))
     half = 100.0 * _half(view, view.phases[0])
     window = Line(
         f"window-{quantity}{view.slug}",
@@ -82,20 +106,44 @@ def _courses(view: QualificationView, quantity: str, mixes: Mapping[int, str]) -
     return [convergence, window]
 
 
-def _window_course(
-    view: QualificationView, place: WorkloadKey, rounds: Mapping[int, Record], mixes: Mapping[int, str]
-) -> Series:
+def _window_rounds(view: QualificationView, size: int) -> tuple[int, int]:
+    """Return the first and last rounds in the window of the phase that contains a block size."""
+    tracking = [what.phase for what in view.variables() if what.place[0] == size]
+    return view.window_rounds((tracking or view.phases)[0])
+
+
+def course_figure(
+    slug: str, title: str, caption: str, y: Axis, courses: Sequence[Course], relative: bool = False
+) -> Line:
+    """Return a figure of all rounds of several workloads, in which the measurement window is shaded.
+
+    If `relative` is set, the workloads have different windows, so rounds are counted from the window. Otherwise, all
+    of them have the same window.
+    """
+    window = courses[0].window
+    bands: tuple[Band, ...] = ()
+    if window is not None:
+        first, last = (1, window[1] - window[0] + 1) if relative else window
+        bands = (Band(None, None, first, last, _WINDOW),)
+        start = f"Round 1 is the first round of the {_WINDOW}, which is shaded."
+        caption = f"{caption} {start if relative else f'The {_WINDOW} is shaded.'}"
+    series = tuple(
+        series_of(course.name, course.numbers(relative), [[one] for one in course.rounds]) for course in courses
+    )
+    x = Axis("Round relative to the window" if relative else "Round", counts=True)
+    return Line(slug, title, caption, x, y, series, bands=bands)
+
+
+def _window_course(course: Course) -> Series:
     """Return the rounds of a workload in the window, as percentage differences from their average, so that workloads
     whose values differ by orders of magnitude share an axis."""
-    tracking = [what.phase for what in view.variables() if what.place[0] == place[0]]
-    first, last = view.window_rounds((tracking or view.phases)[0])
-    window = [record for number, record in rounds.items() if first <= number <= last]
-    mean = sum(record.value for record in window) / len(window) if window else 0.0
+    rounds = course.in_window
+    mean = sum(record.value for record in rounds) / len(rounds) if rounds else 0.0
     return Series(
-        f"{mixes[place[1]]}, {size_name(place[0])}",
-        tuple(range(1, len(window) + 1)),
-        tuple(100.0 * (record.value / mean - 1.0) if mean else None for record in window),
-        details=tuple(Detail((), flags=flags_of([record]), setting=point_label(record, "")) for record in window),
+        course.name,
+        tuple(range(1, len(rounds) + 1)),
+        tuple(100.0 * (record.value / mean - 1.0) if mean else None for record in rounds),
+        details=tuple(Detail((), flags=flags_of([record]), setting=point_label(record, "")) for record in rounds),
     )
 
 
@@ -119,7 +167,7 @@ def _verification(view: QualificationView, what: Variable, mixes: Mapping[int, s
 def verification_figure(slug: str, title: str, rounds: Sequence[Record], half: float, quantity: str) -> Figure:
     """Return a figure that shows the `rounds` in a window, their average, the fitted line, and the range that extends
     `half` (a fraction of the average) above and below the average."""
-    numbers = [int(record.coords["round"]) for record in rounds]
+    numbers = [round_of(record) for record in rounds]
     window = window_of([record.value for record in rounds])
     line = window.line()
     return Line(
