@@ -226,13 +226,15 @@ def _sentence(count: int, has_outliers: bool, hosts: Sequence[str]) -> str:
 
 def _median_series(name: str, places: Sequence[_Place], several: bool) -> Series:
     middles = [place.middle() for place in places]
-    ends = [_middle_range(place.values) for place in places if place.key_field != "y"]
+    ends = [_middle_range(place.values) for place in places]
+    lows, highs = tuple(low for low, _ in ends), tuple(high for _, high in ends)
+    over_x = any(place.key_field == "y" for place in places)
     return Series(
         f"{MEDIAN}, {name}" if several else MEDIAN,
         tuple(x for x, _ in middles),
         tuple(y for _, y in middles),
-        tuple(low for low, _ in ends),
-        tuple(high for _, high in ends),
+        () if over_x else lows,
+        () if over_x else highs,
         host=MEDIAN,
         details=tuple(
             Detail(() if place.key_field == "y" else tuple(place.values), "host", count=len(place.marks))
@@ -240,6 +242,8 @@ def _median_series(name: str, places: Sequence[_Place], several: bool) -> Series
         ),
         labels=tuple(str(place.marks[0].key) for place in places if place.key_field == "label"),
         panel=name,
+        x_low=lows if over_x else (),
+        x_high=highs if over_x else (),
     )
 
 

@@ -7,27 +7,36 @@ from itertools import islice
 from typing import Final
 
 from asct.figures.scale import AxisScale, significant
-from asct.sdk.figure import Backdrop, Detail, Series
+from asct.sdk.figure import Backdrop, Series
 from asct.sdk.record import Scalar
 from asct.values.text import counted
 
 _RANGES: Final = {"repeat": "range", "memory node": "range", "host": "middle 90 %"}
+"""The names of the intervals over several values of each kind."""
 
 
-def hover_lines(series: Series, number: int, place: str, scale: AxisScale) -> list[str]:
+def hover_lines(series: Series, number: int, place: str, scale: AxisScale, x_scale: AxisScale) -> list[str]:
     """Return the hover lines for the value at position `number`: x (given as `place`), the value, and what is known
-    about it."""
+    about it. `scale` is the scale of the y axis."""
     label = f"{series.labels_name} {series.labels[number]}".strip() if series.labels else ""
     first = ": ".join(filter(None, (", ".join(filter(None, (place, label))), _y_text(series.y[number], scale))))
-    return [first, *detail_lines(series, number, series.name, scale)]
+    return [first, *detail_lines(series, number, series.name, scale, x_scale)]
 
 
-def detail_lines(series: Series, number: int, shown: str, scale: AxisScale) -> list[str]:
-    """Return what is known about the value at position `number`: its interval, number of visits or repeats, states,
-    flags and, unless the text `shown` contains it, setting."""
+def detail_lines(
+    series: Series, number: int, shown: str, scale: AxisScale, x_scale: AxisScale | None = None
+) -> list[str]:
+    """Return what is known about the value at position `number`: its interval (and that of x, if x was measured),
+    number of visits or repeats, states, flags and, unless the text `shown` contains it, setting."""
     detail = series.details[number] if series.details else None
-    low, high = (ends[number] if ends else None for ends in (series.low, series.high))
-    lines = _spread(low, high, detail, scale)
+    count = len(detail.values) or detail.count if detail is not None else 0
+    kind = detail.kind if detail is not None else ""
+    name = _RANGES[kind] if kind in _RANGES and count > 1 else "95 % interval"
+    lines = _interval(name, series.low, series.high, number, scale)
+    if x_scale is not None:
+        lines += _interval(name, series.x_low, series.x_high, number, x_scale)
+    if count:
+        lines[:1] = [", ".join((*lines[:1], counted(count, kind)))]
     if series.backdrop is not None:
         lines += _behind(series.backdrop, series.x[number], scale)
     if detail is None:
@@ -51,17 +60,12 @@ def _y_text(value: float | None, scale: AxisScale) -> str:
     return "" if value is None else scale.text(value)
 
 
-def _spread(low: float | None, high: float | None, detail: Detail | None, scale: AxisScale) -> list[str]:
-    """Return the interval and what it is based on. For several repeats or memory nodes, the interval is the range of
-    their values; for many hosts, it contains most of the values."""
-    count = len(detail.values) or detail.count if detail is not None else 0
-    kind = detail.kind if detail is not None else ""
-    number = counted(count, kind) if count else ""
-    if low is None or high is None:
-        return [number] if number else []
-    name = _RANGES[kind] if kind in _RANGES and count > 1 else "95 % interval"
-    ends = f"{name} {significant(low / scale.factor)} to {_y_text(high, scale)}"
-    return [f"{ends}, {number}" if number else ends]
+def _interval(
+    name: str, lows: Sequence[float | None], highs: Sequence[float | None], number: int, scale: AxisScale
+) -> list[str]:
+    """Return the hover line for the interval at position `number`, or an empty list if it is unknown."""
+    low, high = (ends[number] if ends else None for ends in (lows, highs))
+    return [] if low is None or high is None else [f"{name} {significant(low / scale.factor)} to {scale.text(high)}"]
 
 
 def visible_points(groups: Sequence[Series], most: int) -> bool:

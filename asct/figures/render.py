@@ -199,9 +199,9 @@ class _Drawn:
         return [trace, *self._backdrop(series, style, group), *above]
 
     def _hover(self, series: Series) -> dict[str, Any]:
-        scale = AxisScale(self.y.factor, self.y.unit)
+        y, x_scale = (AxisScale(axis.factor, axis.unit) for axis in (self.y, self.x))
         texts = [
-            "<br>".join(escape(line) for line in hover_lines(series, number, self._place(x), scale))
+            "<br>".join(escape(line) for line in hover_lines(series, number, self._place(x), y, x_scale))
             for number, x in enumerate(series.x)
         ]
         name = escape(series.name) if len(self.chart.series) > 1 else ""

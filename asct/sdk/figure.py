@@ -90,6 +90,9 @@ class Series:
     backdrop: Backdrop | None = None
     labels_name: str = ""
     """The quantity that the labels give, such as `NOPs`."""
+    x_low: tuple[float | None, ...] = ()
+    x_high: tuple[float | None, ...] = ()
+    """The bounds of the interval of each x value, if x is a measured quantity."""
 
     @property
     def host_and_rest(self) -> tuple[str, str]:

@@ -4,6 +4,7 @@ the spread and the flags."""
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from asct.sdk.figure import Column, Detail, Series
@@ -145,6 +146,12 @@ def series_of(name: str, x: Sequence[Scalar], groups: Sequence[Sequence[Record]]
         host=next((group[0].host for group in groups if group), ""),
         details=tuple(detail_of(group) for group in groups),
     )
+
+
+def over_measured(series: Series, groups: Sequence[Sequence[Record]]) -> Series:
+    """Return the series with the intervals of its x values. For each x, `groups` contains the repeats of this value."""
+    ends = [interval(group) or (None, None) for group in groups]
+    return replace(series, x_low=tuple(low for low, _ in ends), x_high=tuple(high for _, high in ends))
 
 
 def detail_of(repeats: Sequence[Record]) -> Detail | None:

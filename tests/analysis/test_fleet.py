@@ -137,6 +137,8 @@ def test_marks_are_those_that_were_not_measured() -> None:
         curves[host] = [Line("l", "t", "c", *axes, (curve,))]
     middle = chart_of(fleet_figures(distributions)).series[0]
     assert middle.y == shares and middle.low == () and len(middle.x) == 3
+    for low, x, high in zip(middle.x_low, middle.x, middle.x_high, strict=True):
+        assert low is not None and high is not None and low < float(x) < high
     assert abs(float(middle.x[0]) - 1.0195e-4) < 1e-9
     middle = chart_of(fleet_figures(curves)).series[0]
     assert (middle.labels, middle.labels_name, len(middle.low)) == (loads, "depth", 3)

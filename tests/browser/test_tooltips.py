@@ -12,7 +12,7 @@ from tests.figures.rendered import render_figure
 
 FLAGS, SETTING = ("drift", "noisy-host"), "iodepth 4"
 ONE = Series("reads", (4,), (2e3,), (1.9e3,), (2.1e3,), details=(detail(2e3, flags=FLAGS, setting=SETTING),))
-LINES = hover_lines(ONE, 0, "4", AxisScale(1e3, "k ops/s"))
+LINES = hover_lines(ONE, 0, "4", AxisScale(1e3, "k ops/s"), AxisScale(1.0, ""))
 PARTS = ("the value in 'k ops/s'", "the interval", "8 visit", *FLAGS, SETTING)
 
 

@@ -118,7 +118,8 @@ def missing_details(item: Series, number: int, text: str, shown: str) -> Iterato
     """Yield the parts that a tooltip lacks in addition to the value. `shown` is the text beside the mark or above the
     matrix, which may contain the setting."""
     detail = item.details[number] if item.details else None
-    if item.low and item.low[number] is not None and not _INTERVAL.search(text):
+    known = sum(bool(ends) and ends[number] is not None for ends in (item.low, item.x_low))
+    if len(_INTERVAL.findall(text)) < known:
         yield "the interval"
     if detail is None:
         return

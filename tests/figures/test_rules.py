@@ -231,6 +231,19 @@ def test_axes_name_unit_and_direction() -> None:
     assert bar == "ns, lower is better"
 
 
+def test_a_tooltip_tells_the_interval_of_a_measured_x() -> None:
+    [series] = loaded().series
+    xs = tuple(float(x) for x in series.x)
+    both = replace(series, x_low=tuple(0.9 * x for x in xs), x_high=tuple(1.1 * x for x in xs))
+    data = render_figure(replace(loaded(), series=(both,)))["data"]
+    [first, *_] = next(trace for trace in data if "customdata" in trace)["customdata"]
+    assert first.split("<br>") == [
+        "10.7 GB/s, NOPs 3000: 115.5 ns",
+        "95 % interval 114.3 to 116.7 ns, 8 visits",
+        "95 % interval 9.63 to 11.77 GB/s",
+    ]  # fmt: skip
+
+
 def test_a_tooltip_tells_value_interval_visits_flags_and_states() -> None:
     [first, *_] = next(trace for trace in render_figure(bars())["data"] if "customdata" in trace)["customdata"]
     assert first.split("<br>") == [

@@ -201,6 +201,19 @@ def test_a_distribution_states_repeats_flags_and_settings() -> None:
     assert detail.values == (), "the y axis shows shares, not latencies"
 
 
+def test_a_measured_x_has_an_interval_as_well() -> None:
+    records = [
+        one
+        for repeat, depth in product((1, 2, 3), DEPTHS)
+        for one in point({"iodepth": depth}, side(1000.0 * depth * repeat, 4096, repeat * 1e-3), repeat)
+    ]
+    found = figures_of(records)
+    curve = line(found["latency-iops"]).series[0]
+    assert (curve.x[0], curve.x_low[0], curve.x_high[0]) == (2000.0, 1000.0, 3000.0)
+    shares = line(found["read-latency-distribution"]).series[0]
+    assert (shares.x[3], shares.x_low[3], shares.x_high[3]) == pytest.approx((6e-3, 3e-3, 9e-3))
+
+
 def test_words_become_bars_and_no_curves_of_load() -> None:
     found = figures_of(matrix(rw=("read", "write", "randread")), "rw")
     assert isinstance(found["bandwidth"], Bars)

@@ -21,6 +21,7 @@ from asct.sdk.rows import (
     flags_of,
     interval_text,
     middle,
+    over_measured,
     point_label,
     point_rows,
     series_of,
@@ -210,6 +211,7 @@ def _series(mine: Sequence[Record], metric: str) -> Series | None:
         return None
     x = [middle(bandwidth) or 0.0 for _, bandwidth, _ in both]
     series = series_of(point_label(mine[0], "latency"), x, [latency for _, _, latency in both])
+    series = over_measured(series, [bandwidth for _, bandwidth, _ in both])
     return replace(series, labels=tuple(f"{delay}" for delay, _, _ in both), labels_name="NOPs")
 
 

@@ -35,7 +35,7 @@ from asct.instruments.fio.rows import (
 from asct.instruments.fio.timeline import course_figures
 from asct.sdk.figure import Axis, Bars, Figure, Heatmap, Line, Scale, Series
 from asct.sdk.record import Record, Scalar
-from asct.sdk.rows import detail_of, series_of
+from asct.sdk.rows import detail_of, over_measured, series_of
 
 _LEAST_POINTS: Final = 3
 """Minimum number of points on a curve plotted against load, and minimum number of rows and columns in a map."""
@@ -235,6 +235,7 @@ def _load_series(view: FigureView, metric: str) -> tuple[Series, ...]:
                 title = ", ".join(filter(None, (name, side if len(directions) > 1 or not name else "")))
                 xs = [row.value(f"{side}_{metric}") or 0.0 for row in known]
                 line = _measured(title, xs, f"{side}_latency", known)
+                line = over_measured(line, [row.samples[f"{side}_{metric}"] for row in known])
                 loads = tuple(text_of(view.over, row.setting(view.over)) for row in known)
                 found.append(replace(line, labels=loads, labels_name=view.over))
     return tuple(found)
@@ -325,7 +326,8 @@ def _distribution_series(name: str, side: str, row: PointRow) -> Series:
     setting = settings_text(row, list(row.swept))
     details = (one and replace(one, values=(), states=(), count=len(one.values), setting=setting) for one in found)
     latencies = tuple(latency for _, latency, _ in known)
-    return Series(name, latencies, tuple(percent for percent, _, _ in known), details=tuple(details))
+    series = Series(name, latencies, tuple(percent for percent, _, _ in known), details=tuple(details))
+    return over_measured(series, [row.samples[metric] for _, _, metric in known])
 
 
 def _cpu(rows: Sequence[PointRow], names: Sequence[str]) -> tuple[Figure, ...]:

@@ -13,7 +13,18 @@ from asct.instruments.qualification.responses import PERCENTILES, response_figur
 from asct.instruments.qualification.tables import first_repeat, window_row, windows_table
 from asct.sdk.figure import Axis, Column, Figure, Heatmap, Line, Series, Table
 from asct.sdk.record import Record
-from asct.sdk.rows import FLAGS_COLUMN, Row, at, by_point, flag_cell, flags_of, middle, rows_by, series_of
+from asct.sdk.rows import (
+    FLAGS_COLUMN,
+    Row,
+    at,
+    by_point,
+    flag_cell,
+    flags_of,
+    middle,
+    over_measured,
+    rows_by,
+    series_of,
+)
 from asct.values.grouping import grouped
 from asct.values.quantity import format_quantity
 from asct.values.text import counted
@@ -190,8 +201,9 @@ def _matrix(mine: Sequence[Record], loads: set[Load], label: str, slug: str) -> 
     for count in jobs:
         known = [depth for depth in depths if (count, depth) in loads]
         latencies = [at(mine, "demand_latency", numjobs=count, iodepth=depth) for depth in known]
-        variation.append(series_of(counted(count, "job"), known, [rates[count, depth] for depth in known]))
-        curve = series_of(counted(count, "job"), [middle(rates[count, depth]) or 0.0 for depth in known], latencies)
+        own = [rates[count, depth] for depth in known]
+        variation.append(series_of(counted(count, "job"), known, own))
+        curve = over_measured(series_of(counted(count, "job"), [middle(one) or 0.0 for one in own], latencies), own)
         intensity.append(replace(curve, labels=tuple(map(str, known)), labels_name="depth"))
     columns = tuple(map(str, depths))
     cells = tuple(series_of(str(count), columns, [rates.get((count, depth), ()) for depth in depths]) for count in jobs)
