@@ -21,15 +21,17 @@ _PLACES = ("*.py", "*/__init__.py")
 
 class Option(NamedTuple):
     """A key that a transport adds to the hosts in a plan. Its value is stored in `HostSpec.options` (durations in
-    seconds).
+    seconds), or in the field of `HostSpec` with the same name if the key is one of OPTION_FIELDS.
 
-    `check` returns the reason why a value is invalid, or an empty string. `hint` is shown together with that reason.
+    A `path` is a readable file on this machine, and a `whole` number must lie within `bounds`. `check` returns the
+    reason why a text is invalid, or an empty string. `hint` is shown together with that reason.
     """
 
-    kind: Literal["scalar", "duration", "texts"]
+    kind: Literal["scalar", "text", "texts", "path", "whole", "duration"]
     description: str
     check: Callable[[str], str] = lambda _: ""
     hint: str = ""
+    bounds: tuple[int, int] = (0, 0)
 
 
 Split = Callable[[Mapping[str, object]], list[tuple[str, Mapping[str, str]]]]

@@ -201,6 +201,17 @@ class Section:
 
         return self._read(key, read)
 
+    def scalar(self, key: str) -> str | int | None:
+        """Return the text or the whole number of a key, or None if it is missing or invalid."""
+        node = self.settled(key)
+        if node is None:
+            return None
+        if isinstance(node.value, bool) or not isinstance(node.value, str | int):
+            self.findings.gaps.add((*self.path, key))
+            self.wrong(node, f"`{key}`", "text or a number")
+            return None
+        return node.value
+
     def whole(self, key: str, low: int, high: int) -> int | None:
         """Return an integer from `low` to `high`, or None if it is missing or invalid."""
 

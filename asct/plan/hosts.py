@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ipaddress
 import os
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -14,20 +12,18 @@ from typing import Any, Final
 from asct.diagnostics.model import Span
 from asct.plan.fields import ParseContext, Section, merged
 from asct.plan.findings import Findings
-from asct.plan.model import REJECTED, HostSpec, Node
+from asct.plan.model import OPTION_FIELDS, REJECTED, HostSpec, Node
 from asct.plan.names import MAX_HOSTS, case_conflict, cycle, expand_range, folder_name, is_pattern, matching
 from asct.plan.scope import hidden_names
 from asct.plan.sources import meant_file, path_near
 from asct.plan.templates import resolved_vars
 from asct.transports import Option, sources
 from asct.transports import transport as transport_of
+from asct.values.address import is_address, is_malformed_ipv4
 from asct.values.error import BadValueError, clip
 from asct.values.suggest import did_you_mean
 
-HOST_KEYS: Final = (
-    "transport", "address", "port", "user", "identity_file", "known_hosts", "jump", "sudo", "workdir", "labels",
-    "vars", "config",
-)  # fmt: skip
+HOST_KEYS: Final = ("transport", "address", "user", "sudo", "workdir", "labels", "vars", "config")
 RESERVED: Final = ("defaults", "from", "all")
 LOCAL: Final = "local"
 
@@ -124,12 +120,13 @@ def read_hosts(found: HostMaps, context: ParseContext) -> tuple[dict[str, HostSp
     hosts: dict[str, HostSpec] = {}
     config: dict[str, dict[str, Node]] = {}
     first: dict[str, str] = {}
-    for name, node in found.maps.items():
+    sections = {name: _section(name, node, context) for name, node in found.maps.items()}
+    _reject_unused(found, sections, context.findings)
+    for name, section in sections.items():
         known = first.setdefault(name.casefold(), name)
         if known != name:
             message, hint = case_conflict(name, known, "the hosts")
             context.findings.twice("E113", message, found.spans[name], found.spans[known], hint)
-        section = _section(name, node, context)
         hosts[name] = _host(name, section, found.spans[name])
         settings = section.mapping("config")
         if settings:
@@ -138,14 +135,41 @@ def read_hosts(found: HostMaps, context: ParseContext) -> tuple[dict[str, HostSp
 
 
 def _section(name: str, node: Node, context: ParseContext) -> Section:
-    """Return the map for a host. It may contain the keys of the host's transport, and its templates may read
-    `host.name`."""
+    """Return the map for a host without the keys of other transports. Its templates may read `host.name`."""
     inner = context._replace(scope=context.scope._replace(host=HostSpec(name)))
     transport = node.value.get("transport")
     chosen = _implied(name, node.value.get("address")) if transport is None else transport.value
     kinds = [chosen] if isinstance(chosen, str) and chosen in sources() else sources()
-    extra = [key for kind in kinds for key in transport_of(kind).options]
-    return Section(inner, node, f"host `{clip(name)}`", (*HOST_KEYS, *extra), ("hosts", name))
+    keys = [*HOST_KEYS, *(key for kind in kinds for key in transport_of(kind).options)]
+    members = {key: item for key, item in node.value.items() if key in keys or not _owners(key)}
+    return Section(inner, node._replace(value=members), f"host `{clip(name)}`", keys, ("hosts", name))
+
+
+def _owners(key: str) -> list[str]:
+    """Return the transports that have a key."""
+    return [kind for kind in sources() if key in transport_of(kind).options]
+
+
+def _reject_unused(found: HostMaps, sections: Mapping[str, Section], findings: Findings) -> None:
+    """Report the keys of transports that no host uses. The hosts that inherit a key from `defaults` or an inventory may
+    have different transports, so it is enough if one of them uses the key. If `--set` changes the transport of a host,
+    the keys of its former transport are ignored."""
+    used = {item.location for section in sections.values() for item in section.members.values()}
+    for name, section in sections.items():
+        changed = "transport" in section.members and _is_set(section.members["transport"])
+        for key, item in found.maps[name].value.items():
+            if key in section.members or item.location in used or (changed and not _is_set(item)):
+                continue
+            kinds = _owners(key)
+            if kinds and item.value is not REJECTED:
+                used.add(item.location)
+                choices = " or ".join(f"`transport: {kind}`" for kind in kinds)
+                message = f"`{key}` has no effect on host `{clip(name)}`: it is a key of {choices}"
+                findings.error("E104", message, item.location, f"remove the key, or set {choices}")
+
+
+def _is_set(node: Node) -> bool:
+    return node.span.file.startswith("--")
 
 
 def _implied(name: str, address: Node | None) -> str:
@@ -156,22 +180,21 @@ def _implied(name: str, address: Node | None) -> str:
 
 def _host(name: str, section: Section, span: Span) -> HostSpec:
     transport = section.choice("transport", tuple(sources())) or _implied(name, section.members.get("address"))
-    address = _checked(section, "address", address_problem) or ""
-    if not address and transport != "local" and _is_malformed_ipv4(name):
+    address = _address(section) or ""
+    if not address and transport != "local" and is_malformed_ipv4(name):
         section.findings.error("E112", f"`{name}` is not a valid `address`", span, _NUMBERS_HINT)
+    options = _options(section, transport_of(transport).options)
+    fields = {key: options.pop(key) for key in OPTION_FIELDS if key in options}
     spec = HostSpec(
         name=name,
         transport=transport,
         address=address or ("" if transport == "local" else name),
-        port=section.whole("port", 1, 65535) or 22,
         user=section.text("user"),
-        identity_file=_path(section, "identity_file"),
-        known_hosts=_path(section, "known_hosts"),
-        jump=_checked(section, "jump", _jump_problem),
         sudo=section.flag("sudo") or False,
         labels=section.labels("labels", "label"),
-        options=_options(section, transport_of(transport).options),
+        options=options,
         span=span,
+        **fields,
     )
     workdir = _workdir(section)
     if workdir is not None:
@@ -200,65 +223,30 @@ def _path(section: Section, key: str) -> str | None:
     return path
 
 
-_NAME: Final = re.compile(r"[\w-]+(\.[\w-]+)*\.?(%[\w.-]+)?")
-"""Matches a host name, an IPv4 address, an alias from ~/.ssh/config or the name of a container, optionally followed by
-an IPv6 zone."""
-_FOUR_NUMBERS: Final = re.compile(r"[0-9]+(\.[0-9]+){3}")
-"""Matches what can only be an IPv4 address, valid or not."""
 _NUMBERS_HINT: Final = "write four numbers from 0 to 255 without leading zeros, such as `10.0.0.7`"
-_HOP: Final = re.compile(r"(?:[^@\s,]+@)?(?P<name>\[[^\]]*\]|[^@:\s,\[\]]+)(?::(?P<port>\d{1,5}))?")
 
 
-def _checked(section: Section, key: str, problem: Callable[[str], str]) -> str | None:
-    """Return the text of a key. `problem` returns a hint if the text is invalid."""
-    text = section.text(key)
-    if text is not None and (hint := problem(text)):
-        message = f"`{clip(text)}` is not a valid `{key}`"
-        section.findings.error("E112", message, section.members[key].span, hint)
+def _address(section: Section) -> str | None:
+    text = section.text("address")
+    if text is not None and (hint := address_problem(text)):
+        message = f"`{clip(text)}` is not a valid `address`"
+        section.findings.error("E112", message, section.members["address"].span, hint)
     return text
 
 
 def address_problem(text: str) -> str:
     """Return a hint for an address that is neither a host name nor an IP address, or an empty string if it is valid."""
-    if _is_address(text):
+    if is_address(text):
         return ""
     user, at, rest = text.rpartition("@")
     name, colon, port = rest.rpartition(":")
     host = name if colon else rest
-    if _is_malformed_ipv4(host):
+    if is_malformed_ipv4(host):
         return _NUMBERS_HINT
-    if not _NAME.fullmatch(host) or (colon and not port.isdecimal()):
+    if not is_address(host) or (colon and not port.isdecimal()):
         return "write a host name or an IP address, such as `altra-01.lab` or `10.0.0.7`"
     keys = {"user": user if at else "", "address": host, "port": port if colon else ""}
     return "write " + ", ".join(f"`{key}: {clip(value)}`" for key, value in keys.items() if value)
-
-
-def _jump_problem(text: str) -> str:
-    """Return a hint for a list of jump hosts that is not `[USER@]HOST[:PORT],...`, or an empty string if it is
-    valid."""
-    for hop in text.split(","):
-        found = _HOP.fullmatch(hop.strip())
-        if found is None or not 0 < int(found["port"] or 22) < 65536:
-            return "write `HOST`, `USER@HOST` or `USER@HOST:PORT`; separate several hosts with commas"
-        name = found["name"]
-        inner = name[1:-1] if name.startswith("[") else name
-        if not _is_address(inner) or (inner != name and ":" not in inner):
-            return f"`{clip(name)}` is neither a host name nor an IP address"
-    return ""
-
-
-def _is_malformed_ipv4(text: str) -> bool:
-    return _FOUR_NUMBERS.fullmatch(text) is not None and not _is_address(text)
-
-
-def _is_address(text: str) -> bool:
-    if ":" not in text and not _FOUR_NUMBERS.fullmatch(text):
-        return _NAME.fullmatch(text) is not None
-    try:
-        ipaddress.ip_address(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _workdir(section: Section) -> str | None:
@@ -270,31 +258,37 @@ def _workdir(section: Section) -> str | None:
     return None
 
 
-def _options(section: Section, declared: Mapping[str, Option]) -> Mapping[str, Any]:
-    """Return the values of the keys that the host's transport defines."""
-    options: dict[str, Any] = {}
-    for key, option in declared.items():
-        if key not in section.members:
-            continue
-        if option.kind == "duration":
-            options[key] = section.duration(key)
-        elif option.kind == "texts":
+def _options(section: Section, declared: Mapping[str, Option]) -> dict[str, Any]:
+    """Return the valid values of the keys that the host's transport defines."""
+    found = {key: _option(section, key, option) for key, option in declared.items() if key in section.members}
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def _option(section: Section, key: str, option: Option) -> Any:
+    match option.kind:
+        case "duration":
+            return section.duration(key)
+        case "whole":
+            return section.whole(key, *option.bounds)
+        case "path":
+            return _path(section, key)
+        case "texts":
             nodes = section.text_nodes(key)
-            options[key] = [str(node.value) for node in nodes]
             for node in nodes:
-                _check(option, node, f"in `{key}`", section.findings)
-        elif (found := section.settled(key)) is not None:
-            if isinstance(found.value, str | int) and not isinstance(found.value, bool):
-                options[key] = found.value
-                _check(option, found, f"`{key}`", section.findings)
-            else:
-                section.wrong(found, f"`{key}`", "text or a number")
-    return options
+                _check(option, node.value, node, f"in `{key}`", section.findings)
+            return [str(node.value) for node in nodes]
+        case "text":
+            value: str | int | None = section.text(key)
+        case "scalar":
+            value = section.scalar(key)
+    if value is not None:
+        _check(option, value, section.members[key], f"`{key}`", section.findings)
+    return value
 
 
-def _check(option: Option, node: Node, where: str, findings: Findings) -> None:
-    if problem := option.check(str(node.value)):
-        findings.error("E112", f"`{clip(node.value)}` cannot be {where}: {problem}", node.span, option.hint)
+def _check(option: Option, value: str | int, node: Node, where: str, findings: Findings) -> None:
+    if problem := option.check(str(value)):
+        findings.error("E112", f"`{clip(value)}` cannot be {where}: {problem}", node.span, option.hint)
 
 
 def split_hosts(hosts: HostMaps, groups: Node | None, context: ParseContext) -> tuple[HostMaps, Node | None]:

@@ -89,9 +89,15 @@ class PendingValue:
     paths: tuple[tuple[str, Span], ...] = field(default=(), compare=False)
 
 
+OPTION_FIELDS: Final = ("port", "identity_file", "known_hosts", "jump")
+"""The keys of transports that are fields of HostSpec, because templates, frozen plans and plan hashes contain them."""
+
+
 class HostSpec(NamedTuple):
-    """One host, with ranges expanded and defaults merged. `options` contains the keys of its transport, such as
-    `partition` for slurm."""
+    """One host, with ranges expanded and defaults merged.
+
+    `options` contains the keys of its transport, such as `partition` for slurm, except OPTION_FIELDS.
+    """
 
     name: str
     transport: str = "local"

@@ -89,8 +89,8 @@ def _kind(kind: str, lists: Mapping[str, Sequence[str]]) -> Schema:
 
 
 def _option(option: Option) -> Schema:
-    kind = {"texts": "texts", "duration": "#duration"}.get(option.kind, "scalar")
-    return _kind(kind, {}) | {"description": option.description}
+    kinds = {"path": "text", "whole": f"whole {option.bounds[0]}", "duration": "#duration"}
+    return _kind(kinds.get(option.kind, option.kind), {}) | {"description": option.description}
 
 
 def _rule(benchmark: Benchmark[Any]) -> Schema:

@@ -88,6 +88,14 @@ def test_what_the_plan_says_itself_does_not_matter_there(tmp_path: Path) -> None
     assert errors(tmp_path, broken, ", n1: {address: 10.0.0.1, port: 22, jump: gw}") == []
 
 
+def test_variables_for_ssh_do_not_matter_to_other_transports(tmp_path: Path) -> None:
+    variables = {"n1": {"ansible_port": 2}, "n2": {"ansible_connection": "docker", "ansible_port": 2}}
+    plan, _ = loaded(tmp_path, variables, ", n2: {transport: slurm}")
+    assert {host.name: (host.transport, host.port) for host in plan.hosts.values()} == {
+        "n1": ("ssh", 2), "n2": ("slurm", 22),
+    }  # fmt: skip
+
+
 def test_host_before_inventory_before_defaults(tmp_path: Path) -> None:
     variables: dict[str, dict[str, Any]] = {
         "n1": {"ansible_user": "inventory", "ansible_port": 2},

@@ -79,6 +79,26 @@ def test_options_of_transports() -> None:
     assert plan.hosts["t"].options == {"connect_timeout": 5.0, "reconnect_timeout": 120.0}
 
 
+def test_keys_of_other_transports_may_be_inherited() -> None:
+    plan = plan_of(
+        BODY + "hosts:\n"
+        "  defaults: {port: 2222, jump: gw, partition: gpu}\n"
+        "  local:\n"
+        "  a: {}\n"
+        "  s: {transport: slurm}\n"
+    )
+    assert {host.name: (host.port, host.jump, dict(host.options)) for host in plan.hosts.values()} == {
+        "local": (22, None, {}), "a": (2222, "gw", {}), "s": (22, None, {"partition": "gpu"}),
+    }  # fmt: skip
+
+
+def test_set_may_replace_a_transport() -> None:
+    hosts = BODY + "hosts: {a: {port: 2222, jump: gw}}\n"
+    assert plan_of(hosts, sets=["hosts.a.transport=local"]).hosts["a"].port == 22
+    (item,) = load(hosts, sets=["hosts.a.transport=local", "hosts.a.port=7"]).diagnostics
+    assert "`port` has no effect" in item.message
+
+
 def test_groups_hold_names_patterns_and_groups() -> None:
     plan = plan_of(
         BODY + "hosts: {'n[1:3]': {}, 'm[1:2]': {}}\n"

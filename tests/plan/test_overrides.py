@@ -101,7 +101,7 @@ def test_templates_in_values_read_the_plan() -> None:
         ("limits.pionts=1", "E104 --set:1:8", "unknown key `pionts`", "did you mean `points`?"),
         ("defaults.timeout=60", "E112 --set:1:18", "needs a unit", "`60s`"),
         ("m.repeats=x", "E106 --set:1:11", "a whole number", ""),
-        ("hosts.local.prt=1", "E104 --set:1:13", "unknown key `prt`", "did you mean `port`?"),
+        ("hosts.a.lab.prt=1", "E104 --set:1:13", "unknown key `prt`", "did you mean `port`?"),
         ("vars.runtime=[1", "E103 --set:1:15", "not valid YAML", "close the open"),
         ("vars.runtime=*a", "E108 --set:1:14", "aliases", "quote"),
         ("report.title=${vars.no}", "E121 --set:1:16", "`vars.no` is not defined", "under `vars`"),

@@ -14,6 +14,7 @@ from asct.plan.load import PLAN_KEYS, load_plan
 from asct.plan.schema import plan_schema
 from asct.plan.sections import EXECUTION_KEYS, RETRY_KEYS
 from asct.registry import installed
+from asct.transports import transport
 from tests.plan.loading import BODY, HEAD, node_of
 
 ROOT = Path(__file__).parents[2]
@@ -47,7 +48,11 @@ def test_it_has_the_keys_that_the_loader_has() -> None:
     definitions = SCHEMA["$defs"]
     assert set(SCHEMA["properties"]) == set(PLAN_KEYS)
     assert set(definitions["entry"]["properties"]) == set(ENTRY_KEYS)
-    assert set(definitions["host"]["properties"]) >= set(HOST_KEYS)
+    assert set(definitions["host"]["properties"]) == {
+        *HOST_KEYS,
+        *transport("ssh").options,
+        *transport("slurm").options,
+    }
     assert set(definitions["profile"]["properties"]) == set(PROFILE_KEYS)
     assert set(SCHEMA["properties"]["defaults"]["properties"]) == {*EXECUTION_KEYS, "config"}
     assert set(SCHEMA["properties"]["defaults"]["properties"]["retry"]["properties"]) == set(RETRY_KEYS)

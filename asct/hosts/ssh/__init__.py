@@ -8,15 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from asct.hosts.base import Host
+from asct.hosts.ssh.options import TRANSPORT as TRANSPORT
 from asct.plan.model import HostSpec
-from asct.transports import Option, Transport
-
-TRANSPORT = Transport(
-    {
-        "connect_timeout": Option("duration", "Time limit for connecting and logging in"),
-        "reconnect_timeout": Option("duration", "Time limit for restoring a lost connection"),
-    }
-)
 
 
 def make(spec: HostSpec, folder: Path) -> Host:
