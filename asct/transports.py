@@ -1,9 +1,11 @@
 """The transports of this installation by name, and the keys that each of them adds to the hosts of a plan.
 
 A transport is a module or package in asct/hosts that defines `make(spec, folder)`; the first line of its docstring
-describes it. If it adds keys to plans, it declares them as `TRANSPORT`. No other module names a transport: plans,
-schemas and lists use this registry. Listing the transports imports none of them, and only `make` imports the libraries
-needed to reach a host.
+describes it. If it adds keys to plans, it declares them as `TRANSPORT`. Plans, schemas and lists use this registry;
+other modules name a transport only where asct chooses one or treats this machine specially: for a host without
+`transport` (plan/hosts.py), a connection in an inventory (plan/inventory.py), `--host` (cli/targets.py) and the display
+of a run (cli/execution.py). Listing the transports imports none of them, and only `make` imports the libraries needed
+to reach a host.
 """
 
 from __future__ import annotations
