@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: quickstart test test-all lint unit test-machines chaos mutants bench bench-memory bench-storage bench-hosts bench-start \
-	bench-judge index setup-run setup-test setup-all clean
+	bench-judge pictures index schemas setup-run setup-test setup-all clean
 
 quickstart: setup-run ## measure this machine and write a report
 	$(BIN)/asct apply plans/quickstart.yaml
@@ -60,6 +60,9 @@ pictures: setup-test ## create the pictures in docs/pictures from a synthetic ru
 
 index: setup-run ## update what help, list and explain show about benchmarks (asct/benchmarks/index.json)
 	$(BIN)/python -m asct.registry
+
+schemas: setup-run ## write the JSON Schemas of stored documents and events to results_schema/
+	$(BIN)/python -m asct.engine.event_schema results_schema
 
 setup-run:
 	@.ci/setup run

@@ -1,6 +1,6 @@
 """The JSON Schema of events (asct.event/1).
 
-`python -m asct.engine.event_schema FOLDER` writes all schemas to FOLDER.
+`make schemas` writes all schemas to results_schema/.
 """
 
 from __future__ import annotations
