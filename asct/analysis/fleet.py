@@ -44,7 +44,7 @@ class _Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _SharedMark:
     """The values of all hosts at one mark. `key_field` states what identifies the mark: its label or one of its
     coordinates."""
 
@@ -147,12 +147,12 @@ def _median_chart(charts: Sequence[_Owned]) -> Chart:
     """Return the median of the charts, and the hosts that are far from it. Stacked bars are placed side by side,
     because medians do not add up."""
     first, names = charts[0][1], dict.fromkeys(item.name for _, chart in charts for item in chart.series)
-    places = {name: _places(charts, name) for name in names}
-    has_outliers, hosts = _shown_hosts([place for own in places.values() for place in own])
+    marks = {name: _shared_marks(charts, name) for name in names}
+    has_outliers, hosts = _shown_hosts([mark for own in marks.values() for mark in own])
     series: list[Series] = []
     labels_name = next((item.labels_name for item in first.series), "")
     for name in names:
-        series.append(replace(_median_series(name, places[name], several=len(names) > 1), labels_name=labels_name))
+        series.append(replace(_median_series(name, marks[name], several=len(names) > 1), labels_name=labels_name))
         series += [
             replace(item, name=f"{host}, {name}" if len(names) > 1 else host, host=host, panel=name)
             for host, chart in charts
@@ -167,7 +167,7 @@ def _median_chart(charts: Sequence[_Owned]) -> Chart:
     return replace(common, markers=markers_of(charts), bands=bands_of(charts, _MOST_COMMON))
 
 
-def _places(charts: Sequence[_Owned], name: str) -> list[_Place]:
+def _shared_marks(charts: Sequence[_Owned], name: str) -> list[_SharedMark]:
     """Return the marks of the series `name` that at least half of the hosts have."""
     found = [(host, item) for host, chart in charts for item in chart.series if item.name == name]
     key_field = _key_field([item for _, item in found])
@@ -180,7 +180,7 @@ def _places(charts: Sequence[_Owned], name: str) -> list[_Place]:
     shared = [own for own in grouped(marks, lambda mark: mark.key).values() if 2 * len(own) >= len(found)]
     if all(isinstance(own[0].key, int | float) for own in shared):
         shared.sort(key=lambda own: float(own[0].key))
-    return [_Place(key_field, tuple(own)) for own in shared]
+    return [_SharedMark(key_field, tuple(own)) for own in shared]
 
 
 def _key_field(series: Sequence[Series]) -> Literal["label", "x", "y"]:
@@ -192,7 +192,7 @@ def _key_field(series: Sequence[Series]) -> Literal["label", "x", "y"]:
     return "x" if len(xs) <= len(ys) or any(isinstance(x, str) for x in xs) else "y"
 
 
-def _shown_hosts(places: Sequence[_Place]) -> tuple[bool, list[str]]:
+def _shown_hosts(marks: Sequence[_SharedMark]) -> tuple[bool, list[str]]:
     """Return whether any hosts are far from the median, and the hosts to show: those that are farthest from it or, if
     none are far from it, the lowest and the highest.
 
@@ -201,8 +201,8 @@ def _shown_hosts(places: Sequence[_Place]) -> tuple[bool, list[str]]:
     estimate: Iglewicz and Hoaglin, How to Detect and Handle Outliers, 1993 (modified z-scores).
     """
     deviations: dict[str, list[float]] = {}
-    for place in places:
-        for host, deviation in place.deviations().items():
+    for mark in marks:
+        for host, deviation in mark.deviations().items():
             deviations.setdefault(host, []).append(deviation)
     count = sum(map(len, deviations.values()))
     if not count:
@@ -224,11 +224,11 @@ def _sentence(count: int, has_outliers: bool, hosts: Sequence[str]) -> str:
     return f"{start} No host is far from the median; shown: {names}."
 
 
-def _median_series(name: str, places: Sequence[_Place], several: bool) -> Series:
-    middles = [place.middle() for place in places]
-    ends = [_middle_range(place.values) for place in places]
+def _median_series(name: str, marks: Sequence[_SharedMark], several: bool) -> Series:
+    middles = [mark.middle() for mark in marks]
+    ends = [_middle_range(mark.values) for mark in marks]
     lows, highs = tuple(low for low, _ in ends), tuple(high for _, high in ends)
-    over_x = any(place.key_field == "y" for place in places)
+    over_x = any(mark.key_field == "y" for mark in marks)
     return Series(
         f"{MEDIAN}, {name}" if several else MEDIAN,
         tuple(x for x, _ in middles),
@@ -237,10 +237,9 @@ def _median_series(name: str, places: Sequence[_Place], several: bool) -> Series
         () if over_x else highs,
         host=MEDIAN,
         details=tuple(
-            Detail(() if place.key_field == "y" else tuple(place.values), "host", count=len(place.marks))
-            for place in places
+            Detail(() if mark.key_field == "y" else tuple(mark.values), "host", count=len(mark.marks)) for mark in marks
         ),
-        labels=tuple(str(place.marks[0].key) for place in places if place.key_field == "label"),
+        labels=tuple(str(mark.marks[0].key) for mark in marks if mark.key_field == "label"),
         panel=name,
         x_low=lows if over_x else (),
         x_high=highs if over_x else (),

@@ -235,18 +235,18 @@ limited df -P -k -l 2>/dev/null
 # share one time limit. No signal ends a query to a dead drive while the Linux kernel waits for the drive (for a minute,
 # nvme_core.admin_timeout), and BusyBox's timeout ends only the shell. Therefore, sed ends at the line after the queries
 # instead of waiting until the pipe closes.
-asked=
+drives=
 for at in /dev/nvme[0-9] /dev/nvme[0-9][0-9] /dev/nvme[0-9][0-9][0-9]; do
     [ -c "$at" ] || continue
     if ! command -v nvme >/dev/null; then echo "$at needs nvme-cli"
     elif [ ! -r "$at" ]; then echo "$at needs root"
-    else asked="$asked $at"; fi
+    else drives="$drives $at"; fi
 done
-[ -z "$asked" ] || {
+[ -z "$drives" ] || {
     limited sh -c 'for at do
         echo "$at"
         nvme smart-log -o json "$at" | head -c 8192
         echo
-    done' sh $asked 2>/dev/null
+    done' sh $drives 2>/dev/null
     echo "over $?"
 } | sed '/^over /q'

@@ -7,6 +7,6 @@ most() { [ -z "$packed" ] || printf '%s most %s %s\n' "$token" "$1" "$2"; }
 if command -v timeout >/dev/null; then limited() { timeout -s KILL @seconds@ "$@"; }
 else limited() { "$@"; }; fi
 tell() {
-    { said=$({ { limited "$@" 2>&1 3>&- 4>&-; printf %s "$?" >&3; } | head -c @bytes@ >&4; } 3>&1); } 4>&1
-    return "${said:-1}"
+    { code=$({ { limited "$@" 2>&1 3>&- 4>&-; printf %s "$?" >&3; } | head -c @bytes@ >&4; } 3>&1); } 4>&1
+    return "${code:-1}"
 }

@@ -94,9 +94,9 @@ class ReadingLog:
         self._put(self._key, found)
         self._whole.add(self._key)
 
-    def _put(self, key: str, around: HostReadings) -> None:
+    def _put(self, key: str, readings: HostReadings) -> None:
         if key in self._found or len(self._found) < _MOST_TASKS:
-            self._found[key] = around
+            self._found[key] = readings
 
 
 def is_short(started_s: float | None, ended_s: float | None) -> bool:

@@ -107,11 +107,11 @@ def on_a_set(level: str = "5", sync: str = "idle") -> Output:
 
 
 def test_the_set_is_the_target_and_its_members_are_told() -> None:
-    watch = read_guard_output(on_a_set())
-    assert [device.path for device in watch.before] == ["/dev/md127"] == [device.path for device in watch.after]
-    assert [device.path for device in watch.drives] == [A, B, C]
-    assert {len(sample.devices) for sample in watch.samples} == {1}
-    sizes = [one for one in device_values(watch) if one.metric == "device_size"]
+    guard = read_guard_output(on_a_set())
+    assert [device.path for device in guard.before] == ["/dev/md127"] == [device.path for device in guard.after]
+    assert [device.path for device in guard.drives] == [A, B, C]
+    assert {len(sample.devices) for sample in guard.samples} == {1}
+    sizes = [one for one in device_values(guard) if one.metric == "device_size"]
     assert [one.coords.get("serial") for one in sizes] == [None, "a", "b", "c"]
     assert sizes[0].coords == {"path": "/dev/md127", "model": "RAID-5 of 3 drives, 64K chunks"}
     (table,) = device_table([_record(one.metric, one.value, dict(one.coords)) for one in sizes], "x")

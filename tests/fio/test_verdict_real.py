@@ -72,8 +72,8 @@ def test_a_point_that_holds(changes: dict[str, Any], loop: Loop, folder: Path) -
     assert not {"littles-law", "little-unchecked"} & set(point.flags)
     assert point.coverage.ratio == pytest.approx(1.0, abs=0.06 + point.coverage.uncertainty)
     assert sum(one.ios for one in point.seconds) == point.sides[""].ios
-    assert point.watch.status == 0
-    assert point.watch.before[0].scalar("kind") == "block"
+    assert point.guard.status == 0
+    assert point.guard.before[0].scalar("kind") == "block"
 
 
 def test_sections_and_targets_have_values_of_their_own(loop: Loop, folder: Path, memory: Path) -> None:
@@ -85,7 +85,7 @@ def test_sections_and_targets_have_values_of_their_own(loop: Loop, folder: Path,
     assert sum(sections) == pytest.approx(point.sides[""].iops, rel=0.1)
     targets = [found["target_bandwidth", str(one.path), "read"] for one in (loop, second)]
     assert sum(targets) == pytest.approx(point.sides[""].bandwidth, rel=0.3)
-    assert len(point.watch.before) == 2
+    assert len(point.guard.before) == 2
 
 
 STAGED = "[read]\nrw=randread\n[fill]\nstonewall\nrw=write\n[again]\nrw=randwrite\n[last]\nstonewall\nrw=randwrite\n"
@@ -130,7 +130,7 @@ def test_a_queue_before_the_kernel(loop: Loop, folder: Path) -> None:
 
 def test_guard_ends_a_run_whose_rate_has_settled(loop: Loop, folder: Path) -> None:
     point = measured(settings(loop, duration=30.0), folder, loop, stop=StopRule(0.05, min_s=1.0))
-    assert point.watch.stopped == "interval"
+    assert point.guard.stopped == "interval"
     assert set(point.flags) <= DOUBTS
     assert point.sides[""].seconds < 29
     assert len(point.seconds) >= 1

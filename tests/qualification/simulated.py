@@ -101,10 +101,10 @@ def _point(params: FioParams, ios: int, seconds: float, course: Sequence[Counter
         course=None,
     )
     sides = {"": whole} | ({"write": whole} if params.writes else {"read": whole})
-    watch = SimpleNamespace(samples=course)
+    guard = SimpleNamespace(samples=course)
     document = SimpleNamespace(jobs=())
     window = MeasuredWindow(0.0, float("inf"), 0.0)
-    return cast(FioPoint, SimpleNamespace(sides=sides, flags=(), watch=watch, window=window, document=document))
+    return cast(FioPoint, SimpleNamespace(sides=sides, flags=(), guard=guard, window=window, document=document))
 
 
 class Run:

@@ -67,8 +67,8 @@ def test_a_drive_that_got_hot(after: GuardTarget, expected: bool) -> None:
 
 
 def test_the_drive_stands_in_the_values() -> None:
-    watch = GuardOutput((drive(),), (drive(temperature=320),), (), (), 0, "", 0, 1)
-    found = list(device_values(watch))
+    guard = GuardOutput((drive(),), (drive(temperature=320),), (), (), 0, "", 0, 1)
+    found = list(device_values(guard))
     [size] = [one for one in found if one.metric == "device_size"]
     assert size.value == 4096e6
     assert size.coords == {

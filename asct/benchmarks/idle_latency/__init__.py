@@ -56,7 +56,7 @@ _CAPTION: Final = (
 _SMALLEST: Final = 64 << 20
 """Smallest size, in bytes, to which an automatic size is reduced if a node has too little free memory. Smaller working
 sets would fit into caches."""
-_SURROUNDINGS: Final = 64 << 20
+_OVERHEAD_BYTES: Final = 64 << 20
 """Bytes that the `chase` kernel and its page tables need in addition to the data."""
 _MAP_S_PER_GIB: Final = 0.4
 _START_S: Final = 0.15
@@ -185,7 +185,7 @@ class IdleLatency(VisitedBenchmark[IdleLatencyParams]):
 
 def _needed_bytes(size: int) -> int:
     """Return the number of bytes that one process needs for a working set of `size` bytes."""
-    return size + size // 32 + _SURROUNDINGS
+    return size + size // 32 + _OVERHEAD_BYTES
 
 
 def _sizes(params: IdleLatencyParams, facts: HostFacts, optimum: int) -> Mapping[NodePair, int]:

@@ -183,14 +183,14 @@ class LatencySweep(VisitedBenchmark[LatencySweepParams]):
         first = [output for output in done if visit_number(output.step.name) == 1]
         survey = survey_of(self.runs(first), context.facts)
         pilot, count = self.planned(params), self.count(params, context, len(first))
-        again, brief = (
+        full, reduced = (
             replace(whole, arguments=visit_arguments(params, context.facts, sizes))
             for sizes in (survey.sizes_to_visit(), survey.sizes_of_levels())
         )
         every = [
             step
             for number in range(2, count + 1)
-            for step in visit((again if number <= pilot else brief,), number, params.seed)
+            for step in visit((full if number <= pilot else reduced,), number, params.seed)
         ]
         return every[len(done) - len(first) :]
 

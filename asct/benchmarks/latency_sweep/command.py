@@ -53,7 +53,7 @@ LOCAL_MOST: Final = 128 << 20
 VISITED_MOST: Final = 64 << 20
 """Largest size on the part of the curve that every visit measures. The chain for a larger size takes 20 to 150 ms
 to build."""
-_SURROUNDINGS: Final = 16 << 20
+_OVERHEAD_BYTES: Final = 16 << 20
 
 
 MAX_SIZE: Final = 1 << 40
@@ -142,7 +142,7 @@ def memory_bytes(params: LatencySweepParams, facts: HostFacts | None) -> int:
     """Return the number of bytes that the `chase` kernel needs: the largest size, 1/32 of it for page tables, and its
     own overhead."""
     size = largest(params, facts)
-    return size + size // 32 + _SURROUNDINGS
+    return size + size // 32 + _OVERHEAD_BYTES
 
 
 def _memory_node(params: LatencySweepParams, facts: HostFacts) -> MemoryNode | None:

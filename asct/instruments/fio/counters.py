@@ -133,16 +133,16 @@ class MeasuredWindow:
         return (self.end_ns - self.start_ns) * 1e-9
 
 
-def window_of(document: Document, watch: GuardOutput) -> MeasuredWindow:
+def window_of(document: Document, guard: GuardOutput) -> MeasuredWindow:
     """Return the window of measured time, which ends with fio's last report or, if the wall clock was set, when fio
     ends."""
     longest_ns = max(job.runtime_ms for job in document.jobs) * 1e6
-    offsets = [sample.real_ns - sample.mono_ns for sample in watch.samples]
+    offsets = [sample.real_ns - sample.mono_ns for sample in guard.samples]
     offset = median(offsets) if offsets and max(offsets) - min(offsets) <= _STEADY_NS else None
-    end = float(watch.ended_ns)
-    if offset is not None and watch.started_ns < document.ended_s * 1e9 - offset <= watch.ended_ns + _STEADY_NS:
+    end = float(guard.ended_ns)
+    if offset is not None and guard.started_ns < document.ended_s * 1e9 - offset <= guard.ended_ns + _STEADY_NS:
         end = min(end, document.ended_s * 1e9 - offset)
-    return MeasuredWindow(max(end - longest_ns, float(watch.started_ns)), end, offset)
+    return MeasuredWindow(max(end - longest_ns, float(guard.started_ns)), end, offset)
 
 
 def device_change(
@@ -225,7 +225,7 @@ class Coverage:
         return self.ratio is not None and self.ratio < 1.0 - TOLERANCE - self.uncertainty
 
 
-def coverage_of(params: FioParams, document: Document, watch: GuardOutput, window: MeasuredWindow) -> Coverage:
+def coverage_of(params: FioParams, document: Document, guard: GuardOutput, window: MeasuredWindow) -> Coverage:
     """Compare the bytes counted by the drives with those counted by fio, over the whole run or between two reports
     after the ramp."""
     if not params.direct:
@@ -234,10 +234,10 @@ def coverage_of(params: FioParams, document: Document, watch: GuardOutput, windo
     fields = [field for name in sides for field in FIELDS[name]]
     if params.ramp_time <= 0:
         fio_bytes = sum(part.io_bytes for job in document.jobs for part in job.directions.values())
-        drive_bytes = device_change(watch.samples, fields, float("-inf"), float("inf"))
+        drive_bytes = device_change(guard.samples, fields, float("-inf"), float("inf"))
         found = _coverage(drive_bytes, fio_bytes, 0.0)
     else:
-        found = _between_reports(document.reports, watch, window, sides, fields)
+        found = _between_reports(document.reports, guard, window, sides, fields)
     if found.ratio is not None and found.ratio > 1.0 + TOLERANCE + found.uncertainty:
         return Coverage(found.ratio, "foreign", found.uncertainty)
     return found
@@ -245,7 +245,7 @@ def coverage_of(params: FioParams, document: Document, watch: GuardOutput, windo
 
 def _between_reports(
     reports: Sequence[FioStatus],
-    watch: GuardOutput,
+    guard: GuardOutput,
     window: MeasuredWindow,
     sides: Sequence[str],
     fields: Sequence[int],
@@ -259,8 +259,8 @@ def _between_reports(
     if seconds <= 4 * _EDGE_S or fio_bytes <= 0:
         return Coverage(None, "clock")
     start, end = (one.stamp_ms * 1e6 - window.real_offset_ns for one in (first, last))
-    edge = _EDGE_S + _lateness_s(watch.samples)
-    return _coverage(device_change(watch.samples, fields, start, end), fio_bytes, 2 * edge / seconds)
+    edge = _EDGE_S + _lateness_s(guard.samples)
+    return _coverage(device_change(guard.samples, fields, start, end), fio_bytes, 2 * edge / seconds)
 
 
 def _lateness_s(samples: Sequence[CounterSample]) -> float:

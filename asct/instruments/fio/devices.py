@@ -16,13 +16,13 @@ from asct.values.size import format_size
 HEALTH: Final = ("percentage_used", "available_spare", "media_errors", "data_units_written")
 
 
-def device_values(watch: GuardOutput) -> Iterator[Measurement]:
+def device_values(guard: GuardOutput) -> Iterator[Measurement]:
     """Yield the size, identity, temperature and health of each target, omitting unknown values."""
-    for device in (*watch.before, *watch.members_before):
+    for device in (*guard.before, *guard.members_before):
         size = device.scalar("bytes")
         if isinstance(size, int):
             yield Measurement("device_size", float(size), _identity(device))
-    for when, devices in (("before", watch.drives), ("after", watch.members_after or watch.after)):
+    for when, devices in (("before", guard.drives), ("after", guard.members_after or guard.after)):
         for device in devices:
             at: dict[str, Scalar] = {"path": device.path, "when": when}
             temperature, health = device.scalar("temperature_mc"), health_of(device)

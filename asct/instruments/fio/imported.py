@@ -387,7 +387,7 @@ def _values(document: Document, jobs: Sequence[_Job], *, several: bool) -> Itera
     point = FioPoint(
         sides=results_of(document, seconds),
         flags=_flags(document, jobs),
-        watch=_NOTHING,
+        guard=_NOTHING,
         document=document,
         seconds=seconds,
         window=MeasuredWindow(0.0, 0.0, None),

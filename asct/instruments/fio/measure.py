@@ -41,13 +41,13 @@ def measure(params: FioParams, outputs: Sequence[Output], facts: HostFacts) -> S
     if len(runs) < len(stages):
         raise ValueError(f"only {len(runs)} of {len(stages)} stages were run")
     points = [_point(stage, output, facts) for stage, output in zip(stages, runs, strict=True)]
-    last = points[-1].watch
-    watch = replace(points[0].watch, after=last.after, members_after=last.members_after)
+    last = points[-1].guard
+    guard = replace(points[0].guard, after=last.after, members_after=last.members_after)
     if len(stages) == 1:
-        return [*run_values(points[0]), *device_values(watch), _depth(params, facts)]
+        return [*run_values(points[0]), *device_values(guard), _depth(params, facts)]
     parts = zip(stages, points, strict=True)
     return [
-        *(one for stage, point in parts for one in _of_stage(stage, point, facts)), *device_values(watch),
+        *(one for stage, point in parts for one in _of_stage(stage, point, facts)), *device_values(guard),
     ]  # fmt: skip
 
 
@@ -144,7 +144,7 @@ def _cpu(point: FioPoint) -> Iterator[Measurement]:
         yield from (Measurement(f"used_cpu_{kind}", value, flags=flags) for kind, value in point.cpu.used.items())
     ios, window = point.sides[""].ios, point.window
     for prefix, counter in (("", "program_cpu_ns"), ("host_", "host_cpu_ns")):
-        series = [(sample.mono_ns, getattr(sample, counter)) for sample in point.watch.samples]
+        series = [(sample.mono_ns, getattr(sample, counter)) for sample in point.guard.samples]
         used = counter_change(series, window.start_ns, window.end_ns)
         if used is not None and used > 0:
             yield Measurement(f"{prefix}cpu_time_per_io", used * NS / ios, flags=point.flags)
@@ -174,7 +174,7 @@ def part_values(point: FioPoint) -> Iterator[Measurement]:
     values."""
     if len({job.name for job in point.document.jobs}) > 1:
         yield from section_values(point)
-    if len(point.watch.before) > 1:
+    if len(point.guard.before) > 1:
         yield from _targets(point)
 
 
@@ -203,9 +203,9 @@ def section_values(point: FioPoint) -> Iterator[Measurement]:
 
 def _targets(point: FioPoint) -> Iterator[Measurement]:
     window = point.window
-    for index, device in enumerate(point.watch.before):
+    for index, device in enumerate(point.guard.before):
         for direction in (name for name in DIRECTIONS if name in point.sides):
-            moved = device_change(point.watch.samples, FIELDS[direction], window.start_ns, window.end_ns, index)
+            moved = device_change(point.guard.samples, FIELDS[direction], window.start_ns, window.end_ns, index)
             if moved is not None and window.seconds > 0:
                 at: dict[str, Scalar] = {"path": device.path, "direction": direction}
                 yield Measurement("target_bandwidth", moved / window.seconds, at, flags=point.flags)

@@ -119,7 +119,7 @@ class FioPoint:
 
     sides: Mapping[str, DirectionResult]
     flags: tuple[str, ...]
-    watch: GuardOutput
+    guard: GuardOutput
     document: Document
     seconds: tuple[RunInterval, ...]
     window: MeasuredWindow
@@ -133,21 +133,21 @@ def read_point(params: FioParams, output: Output, facts: HostFacts) -> FioPoint:
     Raises ValueError with a hint if fio failed, issued no requests, left no readable document or reported impossible
     times.
     """
-    watch = read_guard_output(output)
-    document = _document(output, watch, job_count(params))
-    _check_sizes(params, watch)
-    _check_times(document, watch)
+    guard = read_guard_output(output)
+    document = _document(output, guard, job_count(params))
+    _check_sizes(params, guard)
+    _check_times(document, guard)
     try:
         seconds = seconds_of(document.reports)
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"a fio status report is not in json+ format: {error!r}") from None
-    window = window_of(document, watch)
-    cpu = _cpu_load(params, output.files.get(CPU_FILE, ""), watch, window, facts)
-    coverage = coverage_of(params, document, watch, window)
+    window = window_of(document, guard)
+    cpu = _cpu_load(params, output.files.get(CPU_FILE, ""), guard, window, facts)
+    coverage = coverage_of(params, document, guard, window)
     return FioPoint(
         sides=results_of(document, seconds),
-        flags=point_flags(params, document, watch, coverage, cpu, facts),
-        watch=watch,
+        flags=point_flags(params, document, guard, coverage, cpu, facts),
+        guard=guard,
         document=document,
         seconds=seconds,
         window=window,
@@ -156,14 +156,14 @@ def read_point(params: FioParams, output: Output, facts: HostFacts) -> FioPoint:
     )
 
 
-def _document(output: Output, watch: GuardOutput, numjobs: int) -> Document:
+def _document(output: Output, guard: GuardOutput, numjobs: int) -> Document:
     """Return the document of a successful run. Raises ValueError with a hint if the run failed."""
     text = output.files.get(RESULT_FILE, "")
-    if watch.status is None:
+    if guard.status is None:
         raise ValueError("fio was not run")
-    if watch.status and not (watch.stopped and watch.status == _INTERRUPTED):
+    if guard.status and not (guard.stopped and guard.status == _INTERRUPTED):
         stdout = output.files.get(PROGRAM_FILE, "")
-        raise ValueError(failure(watch.status, (output.stderr, "\n".join(notes_of(text)), stdout)))
+        raise ValueError(failure(guard.status, (output.stderr, "\n".join(notes_of(text)), stdout)))
     if not text:
         raise ValueError(f"fio succeeded but wrote no {RESULT_FILE}; the disk of the host may be full")
     document = read_document(text)
@@ -180,11 +180,11 @@ def _document(output: Output, watch: GuardOutput, numjobs: int) -> Document:
     return document
 
 
-def _check_sizes(params: FioParams, watch: GuardOutput) -> None:
+def _check_sizes(params: FioParams, guard: GuardOutput) -> None:
     """Raise ValueError if a device is too small, which fio does not report."""
-    share = max(1, len(watch.before))
+    share = max(1, len(guard.before))
     required = max(section.offset + (section.span_bytes or 0) // share for _, section in sections_of(params))
-    for device in watch.before:
+    for device in guard.before:
         size = device.scalar("bytes")
         if isinstance(size, int) and required > size:
             raise ValueError(
@@ -193,11 +193,11 @@ def _check_sizes(params: FioParams, watch: GuardOutput) -> None:
             )
 
 
-def _check_times(document: Document, watch: GuardOutput) -> None:
+def _check_times(document: Document, guard: GuardOutput) -> None:
     """Compare fio's times with guard's, whose clock cannot be set. Raises ValueError if they differ."""
     longest_s = max(job.runtime_ms for job in document.jobs) / 1000.0
     slowest_s = max(part.lat.max_ns for job in document.jobs for part in job.directions.values()) * 1e-9
-    lasted_s = (watch.ended_ns - watch.started_ns) * 1e-9
+    lasted_s = (guard.ended_ns - guard.started_ns) * 1e-9
     if longest_s <= 0:
         raise ValueError("fio reports a run time of 0; increase `duration`")
     for what, value in (("a run time", longest_s), ("a latency", slowest_s)):
@@ -219,12 +219,12 @@ def _sides(document: Document) -> dict[str, list[Direction]]:
 
 
 def _cpu_load(
-    params: FioParams, text: str, watch: GuardOutput, window: MeasuredWindow, facts: HostFacts
+    params: FioParams, text: str, guard: GuardOutput, window: MeasuredWindow, facts: HostFacts
 ) -> CpuLoad | None:
     """Return the CPU load during the run, or None if mpstat's output is incomplete or the wall clock was set."""
     if not text.strip() or window.real_offset_ns is None:
         return None
-    node = node_of(watch.drives) if node_matters(params, facts) else None
+    node = node_of(guard.drives) if node_matters(params, facts) else None
     try:
         rows = read_rows(text, used_cpus(params, facts, node))
     except ValueError:

@@ -104,9 +104,9 @@ def raid_set(params: RaidParams, facts: HostFacts) -> RaidSet | None:
     return RaidSet(params.raid_level, params.raid_chunk, tool.path if tool else f"/sbin/{MDADM}")
 
 
-def raid_flags(watch: GuardOutput) -> Iterator[str]:
+def raid_flags(guard: GuardOutput) -> Iterator[str]:
     """Yield the flags that apply to all values measured on a RAID set."""
-    arrays = [device for device in (*watch.before, *watch.after) if device.scalar("raid_level") is not None]
+    arrays = [device for device in (*guard.before, *guard.after) if device.scalar("raid_level") is not None]
     if any(device.scalar("raid_level") != "0" for device in arrays):
         yield ASSUMED_CLEAN
     if any(device.scalar("raid_sync") != "idle" for device in arrays):

@@ -146,14 +146,14 @@ def rate_changes(course: Sequence[tuple[float, float]]) -> list[Changepoint]:
 
 
 def point_flags(
-    params: FioParams, document: Document, watch: GuardOutput, coverage: Coverage, cpu: CpuLoad | None, facts: HostFacts
+    params: FioParams, document: Document, guard: GuardOutput, coverage: Coverage, cpu: CpuLoad | None, facts: HostFacts
 ) -> tuple[str, ...]:
     """Return the flags that apply to all values for the point."""
-    ended_early = bool(watch.stopped) or params.io_size is not None
+    ended_early = bool(guard.stopped) or params.io_size is not None
     shortest_ms = min(job.runtime_ms for job in document.jobs)
     depth = effective_depth(params, facts)
     keeps_depth = not any(section.paced or section.syncs for _, section in sections_of(params))
-    sizes = [[_bytes(device) for device in devices] for devices in (watch.before, watch.after)]
+    sizes = [[_bytes(device) for device in devices] for devices in (guard.before, guard.after)]
     found = {
         "littles-law": keeps_depth and not little_holds(document, depth),
         "depth-not-honoured": depth < sum(section.requested_depth for _, section in sections_of(params)),
@@ -166,11 +166,11 @@ def point_flags(
         "target-shrank": any(after < before for before, after in zip(*sizes, strict=False)),
         "memory-filesystem": params.makes_file and facts.work_filesystem in _MEMORY_FILESYSTEMS,
         **_cpu_flags(params, document, cpu, facts),
-        "throttled": throttled(watch.drives, watch.members_after or watch.after),
+        "throttled": throttled(guard.drives, guard.members_after or guard.after),
         "little-unchecked": not keeps_depth,
         f"coverage-{coverage.why}": bool(coverage.why),
     }
-    found |= dict.fromkeys(raid_flags(watch), True)
+    found |= dict.fromkeys(raid_flags(guard), True)
     return judged((*(name for name, holds in found.items() if holds), *brief_flags(document)))
 
 

@@ -305,10 +305,10 @@ class _DrivePurge:
 
 def _refused(command: PurgeCommand, output: Output) -> str:
     """Return the reason why a command failed, or an empty string if it succeeded."""
-    watch, stdout = read_guard_output(output), _program_stdout(output)
-    if watch.status != 0 and not (command.success_text and command.success_text in stdout):
+    guard, stdout = read_guard_output(output), _program_stdout(output)
+    if guard.status != 0 and not (command.success_text and command.success_text in stdout):
         line = next((text.strip() for text in (*output.stderr.splitlines(), *stdout.splitlines()) if text.strip()), "")
-        return f"{command.tool} failed with status {watch.status}: {line or 'no message'}"
+        return f"{command.tool} failed with status {guard.status}: {line or 'no message'}"
     return ata_obstacle(stdout) if command.look else ""
 
 

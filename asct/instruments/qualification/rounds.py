@@ -53,7 +53,7 @@ def precondition_fell(journal: StepJournal, phase: Phase) -> bool:
     if the drive has no counters."""
     params = journal.params.precondition_params(journal.span, phase.sequential_block)
     points = [journal.point(name, params) for name in pass_names(journal, phase) if journal.has(name)]
-    rates = [rate for one in points for rate in device_rates(one.watch.samples, FIELDS["write"], one.window)]
+    rates = [rate for one in points for rate in device_rates(one.guard.samples, FIELDS["write"], one.window)]
     return cliff(rates) is not None
 
 
