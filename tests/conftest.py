@@ -115,7 +115,7 @@ _ALONE = frozenset({"test_hugepool.py", "test_asroot.py"})
 """Files in which all or most tests need the machine alone."""
 _ONCE = frozenset(
     {
-        "e2e/test_fleet.py", "e2e/test_local.py", "hosts/test_ways.py", "kernels/test_guard_settle.py",
+        "e2e/test_fleet.py", "e2e/test_local.py", "hosts/test_routes.py", "kernels/test_guard_settle.py",
         "kernels/test_pingpong_builds.py", "kernels/test_vector.py",
     }
 )  # fmt: skip

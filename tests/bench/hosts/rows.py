@@ -71,7 +71,7 @@ def facts_of_a_host() -> None:
     row("facts of a host, first time", "ms", *_middle_and_best(first))
     row("facts of a host", "ms", *_middle_and_best(again), goal=_below(again, 150, "ms"))
     row("a connection that does nothing", "ms", *_middle_and_best(connected))
-    note(f"one connection and one exchange each (tests/hosts/test_glance.py counts them); {_load()}")
+    note(f"one connection and one exchange each (tests/hosts/test_probe.py counts them); {_load()}")
 
 
 def thousand_points() -> None:

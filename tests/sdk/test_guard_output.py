@@ -35,28 +35,28 @@ def output(*lines: dict[str, Any], status: int = 0) -> Output:
 
 
 def test_a_whole_stream() -> None:
-    watch = read_guard_output(output(*WHOLE))
-    assert [device.scalar("bytes") for device in (*watch.before, *watch.after)] == [4096, 4097]
-    assert watch.before[0].path == PATH and watch.before[0].scalar("links") is None
-    assert [(check.name, check.ok) for check in watch.checks] == [("identity", True)]
-    assert watch.samples[1].devices == ((1, 2, 3, 4, 5, 6, 7), None)
-    assert (watch.samples[0].program_cpu_ns, watch.samples[0].host_cpu_ns) == (None, 7)
-    assert (watch.status, watch.stopped, watch.started_ns, watch.ended_ns) == (128, "interval", 1, 9)
+    guard = read_guard_output(output(*WHOLE))
+    assert [device.scalar("bytes") for device in (*guard.before, *guard.after)] == [4096, 4097]
+    assert guard.before[0].path == PATH and guard.before[0].scalar("links") is None
+    assert [(check.name, check.ok) for check in guard.checks] == [("identity", True)]
+    assert guard.samples[1].devices == ((1, 2, 3, 4, 5, 6, 7), None)
+    assert (guard.samples[0].program_cpu_ns, guard.samples[0].host_cpu_ns) == (None, 7)
+    assert (guard.status, guard.stopped, guard.started_ns, guard.ended_ns) == (128, "interval", 1, 9)
 
 
 def test_a_look_without_a_program() -> None:
-    watch = read_guard_output(output(META, CHECK | {"ok": None}, DEVICE, {"t": "ready"}, END))
-    assert watch.status is None and watch.stopped == "" and not watch.samples and not watch.after
-    assert watch.checks[0].ok is None
+    guard = read_guard_output(output(META, CHECK | {"ok": None}, DEVICE, {"t": "ready"}, END))
+    assert guard.status is None and guard.stopped == "" and not guard.samples and not guard.after
+    assert guard.checks[0].ok is None
 
 
 def test_names_are_put_together_from_their_bytes() -> None:
     as_bytes = "/data/Größe 磁盘".encode().decode("latin-1")
-    watch = read_guard_output(
+    guard = read_guard_output(
         output(META, CHECK | {"path": as_bytes}, DEVICE | {"path": as_bytes, "links": [as_bytes]}, END)
     )
-    assert watch.checks[0].path == watch.before[0].path == "/data/Größe 磁盘"
-    assert watch.before[0].fields["links"] == ["/data/Größe 磁盘"]
+    assert guard.checks[0].path == guard.before[0].path == "/data/Größe 磁盘"
+    assert guard.before[0].fields["links"] == ["/data/Größe 磁盘"]
 
 
 @pytest.mark.parametrize(
