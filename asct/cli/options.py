@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
 
@@ -121,6 +121,10 @@ def _gathered(name: str, kind: Callable[..., Any], options: tuple[Callable[[F], 
     return decorate
 
 
+RESULTS: Final = "results"
+"""Default directory of the results tree."""
+
+
 def results_option(file_okay: bool = True) -> Callable[[F], F]:
     """Return the option `--results`.
 
@@ -128,7 +132,7 @@ def results_option(file_okay: bool = True) -> Callable[[F], F]:
     the results tree is opened.
     """
     return click.option(
-        "--results", type=click.Path(file_okay=file_okay), metavar="DIRECTORY", default="results", show_default=True,
+        "--results", type=click.Path(file_okay=file_okay), metavar="DIRECTORY", default=RESULTS, show_default=True,
         help="Directory of the results tree.",
     )  # fmt: skip
 

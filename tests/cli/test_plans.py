@@ -124,6 +124,7 @@ def test_plan_previews_points_repeats_and_values(asct: Asct, plan_file: Path, tm
     assert "index: 1, 2, 3" in ended.out
     assert "next: asct apply small.yaml --profile one\n" in ended.err
     assert "next: asct apply small.yaml --reuse 36h\n" in asct("plan", "small.yaml", "--reuse", "1d12h").err
+    assert "next: asct apply small.yaml --results other\n" in asct("plan", "small.yaml", "--results", "other").err
     assert asct("plan", "small.yaml", "--json").document["schema"] == "asct.preview/1"
 
 

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from asct.cli.loading import baseline_warnings, load
-from asct.cli.options import Duration, GlobalOptions, PlanSelection, plan_options, results_option, shared_options
+from asct.cli.options import (
+    RESULTS,
+    Duration,
+    GlobalOptions,
+    PlanSelection,
+    plan_options,
+    results_option,
+    shared_options,
+)
 from asct.values.duration import format_duration
 
 if TYPE_CHECKING:
@@ -57,7 +65,8 @@ def command(
         print_origins(options.console, resolved)
     if output is None:
         reuse = [] if before["reuse"] is None else ["--reuse", format_duration(before["reuse"])]
-        options.console.line(f"next: asct apply {shlex.join([plan, *selection.arguments, *reuse])}")
+        results = [] if before["results"] == RESULTS else ["--results", before["results"]]
+        options.console.line(f"next: asct apply {shlex.join([plan, *selection.arguments, *reuse, *results])}")
     return 0
 
 
