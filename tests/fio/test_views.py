@@ -116,6 +116,10 @@ def test_of_many_rows_of_a_map_some_are_shown_and_told() -> None:
     assert isinstance(chart, Heatmap)
     assert len(chart.rows) == 40
     assert (chart.rows[0], chart.rows[-1]) == ("4K, 1", "128K, 11")
+    jobs = {
+        size: [row.partition(", ")[2] for row in chart.rows if row.startswith(f"{size},")] for size in ("4K", "128K")
+    }
+    assert jobs["4K"] == jobs["128K"] and len(jobs["4K"]) == 10
     assert "40 of 44 combinations of block_size, numjobs are shown" in chart.caption
 
 

@@ -3,6 +3,7 @@ CPU time."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,8 +18,8 @@ from asct.instruments.fio.rows import (
     SIZES,
     FigureView,
     PointRow,
-    capped,
     combinations,
+    evenly,
     gather,
     label,
     main_axis,
@@ -26,9 +27,11 @@ from asct.instruments.fio.rows import (
     panels,
     sample,
     sample_note,
+    selection_note,
     settings_text,
     swept_names,
     text_of,
+    thinned,
     varying,
     views,
 )
@@ -255,7 +258,8 @@ def maps(rows: Sequence[PointRow], names: Sequence[str], over: str) -> list[Figu
         return []
     ranks = [[text_of(name, value) for value in ordered(rows, name)] for name in others]
     keys = sorted(grid, key=lambda key: [rank.index(text) for rank, text in zip(ranks, key, strict=True)])
-    lines, note = capped(keys, _MOST_MAP_ROWS, combinations(others))
+    lines = _map_rows(keys, ranks)
+    note = selection_note(len(lines), len(keys), combinations(others))
     starts = [number for number in range(1, len(lines)) if lines[number][0] != lines[number - 1][0]]
     down, across = (", ".join(AXIS_TITLES.get(name, name) for name in part) for part in (others, [over]))
     nothing = PointRow({})
@@ -288,6 +292,15 @@ def maps(rows: Sequence[PointRow], names: Sequence[str], over: str) -> list[Figu
         if any(row.value(what.metric) is not None for row in rows)
         for cells in (series(what.metric),)
     ]
+
+
+def _map_rows(keys: Sequence[tuple[str, ...]], ranks: Sequence[Sequence[str]]) -> Sequence[tuple[str, ...]]:
+    """Select the rows of a map. If there are too many combinations of all values of the settings, select values of each
+    setting, so that the rows of each combination can be compared."""
+    if len(keys) < math.prod(map(len, ranks)):
+        return evenly(keys, _MOST_MAP_ROWS)
+    shown = thinned(ranks, _MOST_MAP_ROWS)
+    return [key for key in keys if all(text in texts for text, texts in zip(key, shown, strict=True))]
 
 
 _PERCENTILE: Final = re.compile(r"(read|write)_clat_p([0-9]+)(?:_([0-9]+))?")

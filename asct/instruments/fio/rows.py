@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
@@ -234,16 +235,31 @@ def combinations(names: Sequence[str]) -> str:
 def capped(items: Sequence[T], most: int, what: str) -> tuple[list[T], str]:
     """Return at most `most` items, and a sentence that says how many were selected, or "" if all of them were."""
     subset = evenly(items, most)
-    if len(subset) == len(items):
-        return subset, ""
-    return subset, f" {most} of {len(items)} {what} are shown, selected at even intervals; the table lists all of them."
+    return subset, selection_note(len(subset), len(items), what)
+
+
+def selection_note(shown: int, total: int, what: str) -> str:
+    """Return a sentence that says how many of the items are shown, or "" if all of them are."""
+    if shown == total:
+        return ""
+    return f" {shown} of {total} {what} are shown, selected at even intervals; the table lists all of them."
+
+
+def thinned(values: Sequence[Sequence[T]], most: int) -> list[list[T]]:
+    """Select values of several settings at even intervals, so that they have at most `most` combinations. The setting
+    with the most values loses a value first."""
+    counts = [len(one) for one in values]
+    while math.prod(counts) > most and max(counts) > 1:
+        counts[counts.index(max(counts))] -= 1
+    return [evenly(one, count) for one, count in zip(values, counts, strict=True)]
 
 
 def evenly(items: Sequence[T], most: int) -> list[T]:
-    """Select at most `most` items at even intervals, including the first and the last."""
+    """Select at most `most` items at even intervals, including the first and, if there are several, the last."""
     if len(items) <= most:
         return list(items)
-    return [items[round(number * (len(items) - 1) / (most - 1))] for number in range(most)]
+    step = (len(items) - 1) / max(most - 1, 1)
+    return [items[round(number * step)] for number in range(most)]
 
 
 def sample(rows: Sequence[PointRow], names: Sequence[str]) -> list[PointRow]:
