@@ -91,22 +91,21 @@ def test_preconditioning_writes_the_range_exactly_twice(jobs: int, folder: Path,
         assert loop.backing.stat().st_size == 24 * MIB
 
 
-@pytest.mark.parametrize(("second", "falls"), [(12, True), (48, False)])
-def test_a_fall_during_preconditioning_ends_the_doubt(second: int, falls: bool, folder: Path, memory: Path) -> None:
-    """The second pass writes a quarter of the bytes per second, or as many as the first. After that, the rounds are
-    steady."""
+def test_a_fall_during_preconditioning_ends_the_doubt(folder: Path, memory: Path) -> None:
+    """The second pass writes a quarter of the bytes per second. After that, the rounds are steady. test_rounds.py tests
+    passes without a fall on a simulated drive, because a busy machine can halve the rate of a real one."""
     with loop_device(memory, 48) as loop, throttle(loop, wbps=48 * MIB) as limit:
 
         def change(name: str) -> None:
             if name == "precondition-2":
-                limit.limit(wbps=second * MIB)
+                limit.limit(wbps=12 * MIB)
             if name == "round01-randwrite-4k":
                 limit.limit(wbps=0, wiops=1000)
 
         settings = ONE_CELL | {"round_time": 1.0, "window": 2, "steady_volume": 0, "excursion": 100}
         params = IOPS.params_model(file_names=str(loop.path), **settings, slope=100)
         _, found = run(IOPS, params, folder, loop, change)
-        assert ("burst-possible" not in by_cell(found)["iops", 4096, 0].flags) is falls
+        assert "burst-possible" not in by_cell(found)["iops", 4096, 0].flags
 
 
 def test_the_plateau_of_a_burst_is_left_behind(folder: Path, memory: Path) -> None:
