@@ -27,8 +27,9 @@ POLL_S = 0.5
 connection."""
 FIRST_POLL_S = 0.02
 """Interval, in seconds, before the first poll after an event. Each poll that finds no event doubles the interval."""
-STOP_S = 15.0
-"""Seconds within which a task must end after it is told to stop. The runner takes 4 s from SIGINT to SIGKILL."""
+STOP_S = 30.0
+"""Seconds within which a task must end after it is told to stop. The runner takes 4 s from SIGINT to SIGKILL, and up to
+22 s to end what the task left behind (`end_strays` in runner.sh)."""
 KILL_S = 30.0
 """If a task is still running this many seconds after its time limit, it is considered unkillable."""
 RECONNECT_S = 300.0

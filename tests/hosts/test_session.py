@@ -405,6 +405,21 @@ def test_what_a_killed_program_left_in_a_session_of_its_own_is_ended(host: Remot
     assert ended(int(note.read_text()))
 
 
+def test_a_guardian_outlives_what_it_waits_for(host: RemoteHost, tmp_path: Path) -> None:
+    """Like guard's process that removes a RAID set, the guardian waits for a program that does not end on request."""
+    texts = {
+        "deaf.sh": "trap : TERM; echo $$ >deaf; while :; do sleep 0.1; done",
+        "guardian.sh": "trap '' TERM; : >ready; while kill -0 $(cat deaf) 2>/dev/null; do sleep 0.1; done; : >removed",
+    }
+    text = "setsid sh deaf.sh & while [ ! -s deaf ]; do sleep 0.02; done; setsid sh guardian.sh & "
+    text += "while [ ! -e ready ]; do sleep 0.02; done; kill -KILL $$"
+    folder = Path(host.work, "t")
+    task = Task(Process(("sh", "-c", f"exec </dev/null >/dev/null 2>&1; {text}"), str(folder)), tmp_path / "t", texts)
+    assert host.run(task).status == -signal.SIGKILL
+    assert host.run(counting(host, tmp_path, 1)).status == 0
+    assert (folder / "removed").exists() and ended(int((folder / "deaf").read_text()))
+
+
 def test_what_a_program_left_behind_does_not_keep_the_host(host: RemoteHost, own_sshd: Sshd, tmp_path: Path) -> None:
     task, note = alone(host, tmp_path, "exit 0")
     assert host.run(task).status == 0
