@@ -225,6 +225,11 @@ class Host(Protocol):
         """Copy a regular file from the host. Links, devices and files larger than `max_bytes` are rejected."""
         ...
 
+    def sums(self, path: str) -> list[str]:
+        """Return the SHA-256 recorded in `path`.sha256 and, if the host can compute it, that of the executable file
+        `path`. Return an empty list if one of the files is missing or not executable."""
+        ...
+
     def remove(self, path: str) -> None:
         """Remove a file or folder below `work` or `cache`. Any other path is rejected."""
         ...

@@ -1,4 +1,4 @@
-# File transfer for a host that is reached only through a shell. Each line of standard input is a call that gets a reply:
+# File transfer through a shell, which reads these functions and then the calls from standard input. Each call gets a reply:
 # `asct:ok SIZE` followed by SIZE bytes and a line feed (srun forwards whole lines only), or one word: done, there, missing,
 # odd (not a regular file), large, `no REASON`. Values arrive quoted, with $nl for a line feed. POSIX only.
 
@@ -59,9 +59,22 @@ folder() {
 # writing fails, because the next call follows them.
 store() {
     head -c "$4" | { cat >"$2" || cat >/dev/null; } 2>/dev/null
-    [ "$(($(size "$2")))" = "$4" ] || { rm -f -- "$2"; reply "no the file could not be written completely"; return; }
+    [ "$(($(size "$2")))" = "$4" ] || { rm -f -- "$2"; reply "no the file is incomplete: the disk is full or a quota is exceeded"; return; }
     if try chmod "$3" -- "$2" && try mv -f -- "$2" "$1"; then reply done; fi
 }
 
-reply ready
-while IFS= read -r line; do eval "$line"; done
+# sums PATH: reply with the recorded SHA-256 of an executable file (the first line of PATH.sha256) and, if the host has
+# sha256sum, with the actual one
+sums() {
+    sum=
+    if [ -x "$1" ]; then { IFS= read -r sum <"$1.sha256"; } 2>/dev/null; fi
+    if [ -z "$sum" ]; then reply missing; return; fi
+    sum="$sum $(sha256sum -- "$1" 2>/dev/null)"
+    bytes "${#sum}" printf %s "$sum"
+}
+
+# The braces make the shell read everything before it replies, so that it cannot take the first call for a part of this text.
+{
+    reply ready
+    while IFS= read -r line; do eval "$line"; done
+}

@@ -39,6 +39,10 @@ class Channel(Protocol):
         """Read the part of the command's standard error that is already available, without waiting."""
         ...
 
+    def message(self) -> str:
+        """Return the standard error of a shell that failed to start, as one line."""
+        ...
+
     def status(self) -> int:
         """Return the exit status of the command, or -1 if a signal killed it. The command's output must already have
         ended."""
@@ -47,6 +51,11 @@ class Channel(Protocol):
     def close(self) -> None:
         """Abandon the command."""
         ...
+
+
+def quoted(error: bytes) -> str:
+    """Return standard error as one line for a diagnostic."""
+    return "; ".join(error.decode("utf-8", "replace").splitlines())[: errors.QUOTED]
 
 
 class FileTransfer(Protocol):
@@ -68,6 +77,11 @@ class FileTransfer(Protocol):
 
     def write(self, target: str, data: bytes) -> None:
         """Write a file with mode 0600 on the host under a temporary name, then rename it."""
+        ...
+
+    def sums(self, path: str) -> list[str]:
+        """Return the SHA-256 recorded in `path`.sha256 and, if the host can compute it, that of the executable file
+        `path`. Return an empty list if one of the files is missing or not executable."""
         ...
 
     def exists(self, path: str) -> bool:

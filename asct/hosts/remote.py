@@ -331,6 +331,10 @@ class RemoteHost(Host):
             if not self._link.files.fetch(source, target, max_bytes):
                 raise HostError(self.name, errors.problem("too_large", self.name, path=source, max_bytes=max_bytes))
 
+    def sums(self, path: str) -> list[str]:
+        with self._link.within(SHORT_S, f"reading the checksum of {path}"):
+            return self._link.files.sums(path)
+
     def remove(self, path: str) -> None:
         below(self.name, path, [self.work, self.cache])
         self._housekeeping(script.call(self.name, "remove", path, self.work, self.cache))

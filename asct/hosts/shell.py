@@ -5,18 +5,14 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import posixpath
-import re
-import secrets
 import selectors
 import subprocess
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
 
 from asct.errors import ConnectError, HostError, HostLost
-from asct.hosts import errors, script
-from asct.hosts.downloads import save
-from asct.hosts.link import FileTransfer, TimedLink
+from asct.hosts import errors
+from asct.hosts.link import FileTransfer, TimedLink, quoted
+from asct.hosts.shell_files import COMMAND, ShellFiles
 
 CONNECT_S = 90.0
 """Seconds within which the first command must start. This command may have to wait for a Slurm job's prolog."""
@@ -25,8 +21,6 @@ CLOSE_S = 5.0
 _BYTES = 1 << 16
 _MOST_ERROR = 1 << 20
 """Maximum number of unread bytes on standard error."""
-_PAUSE_S = 1.0
-_SIZE = re.compile("[0-9]{1,15}")
 
 
 class ProcessChannel:
@@ -102,8 +96,8 @@ class ProcessChannel:
         return found
 
     def message(self) -> str:
-        """Return the standard error of a program that failed to start a shell, as one line."""
-        return "; ".join(self.receive_error().decode("utf-8", "replace").splitlines())[: errors.QUOTED]
+        """See `Channel.message`."""
+        return quoted(self.receive_error())
 
     def status(self) -> int:
         status = self._process.wait()
@@ -148,13 +142,17 @@ class ShellLink(TimedLink):
         super().__init__(name)
         self._argv = argv
         self._channels: list[ProcessChannel] = []
+        self._shell: ProcessChannel | None = None
         self._files: FileTransfer | None = None
 
     def connect(self, *, files: bool = True) -> None:
         self.watch()
         try:
             with self.within(CONNECT_S, "starting a shell"):
-                self._files = ShellFiles(self._name, self.label, self.start)
+                self._shell = self.start(COMMAND)
+                shell_files = ShellFiles(self._name, self.label, self._shell)
+                shell_files.wait_until_ready()
+                self._files = shell_files
         except HostError as error:
             self.close()
             raise ConnectError(self._name, *error.diagnostics) from error
@@ -166,7 +164,7 @@ class ShellLink(TimedLink):
             channel.close()
 
     def alive(self) -> bool:
-        return not self.late and isinstance(self._files, ShellFiles) and self._files.channel.running()
+        return not self.late and self._files is not None and self._shell is not None and self._shell.running()
 
     def cut(self) -> None:
         for channel in list(self._channels):
@@ -201,97 +199,3 @@ class ShellLink(TimedLink):
         if self._files is None:
             raise HostLost(self._name, errors.connection_lost(self.label, "idle"))
         return self._files
-
-
-class ShellFiles:
-    """A FileTransfer over one channel to a shell that executes files.sh."""
-
-    def __init__(self, host: str, label: str, start: Callable[[str], ProcessChannel]) -> None:
-        self._host = host
-        self._label = label
-        self.channel = start(Path(__file__).with_name("files.sh").read_text(encoding="utf-8"))
-        self._rest = b""
-        self._reply()
-
-    def fetch(self, source: str, target: Path, max_bytes: int) -> bool:
-        word, content = self._request("fetch", source, str(max_bytes), limit=max_bytes)
-        if word == "odd":
-            raise HostError(self._host, errors.problem("not_regular", self._host, path=source))
-        if word == "large":
-            return False
-        try:
-            save(target, content)
-        finally:
-            for _ in content:  # read the rest even after a failed write
-                pass
-        return True
-
-    fetch_regular = fetch
-
-    def tail(self, path: str, offset: int) -> bytes:
-        return b"".join(self._request("part", path, str(offset), str(_BYTES), limit=_BYTES)[1])
-
-    def exists(self, path: str) -> bool:
-        return self._request("exists", path)[0] == "there"
-
-    def make_folder(self, path: str) -> bool:
-        return self._request("folder", path)[0] == "done"
-
-    def store(self, source: Path, target: str, partial: str, mode: int) -> None:
-        self.make_folder(posixpath.dirname(target))
-        self._store(target, partial, mode, source.read_bytes())
-
-    def write(self, target: str, data: bytes) -> None:
-        self._store(target, f"{target}.{secrets.token_hex(6)}.part", 0o600, data)
-
-    def _store(self, target: str, partial: str, mode: int, data: bytes) -> None:
-        self._request("store", target, partial, f"{mode:o}", str(len(data)), data=data)
-
-    def _request(
-        self, function: str, path: str, *values: str, data: bytes = b"", limit: int = 0
-    ) -> tuple[str, Iterator[bytes]]:
-        """Send a request. Return the first word of the reply, and the content, which must be read before the next
-        request."""
-        line = script.call(self._host, function, path, *values) + "\n"
-        self.channel.send(line.encode("utf-8", "surrogateescape") + data)
-        word, rest = self._reply()
-        if word == "no":
-            raise HostError(self._host, errors.problem("file_failed", self._host, path=path, detail=rest))
-        if word != "ok":
-            return word, iter(())
-        if not _SIZE.fullmatch(rest) or int(rest) > limit:
-            raise self._unexpected(rest)
-        return word, self._content(int(rest))
-
-    def _reply(self) -> tuple[str, str]:
-        while b"\n" not in self._rest:
-            if len(self._rest) > script.LONGEST_LINE:
-                raise self._unexpected(self._rest.decode("utf-8", "replace"))
-            self._rest += self._received()
-        line, _, self._rest = self._rest.partition(b"\n")
-        word, _, rest = line.decode("utf-8", "replace").removeprefix("asct:").partition(" ")
-        return word, rest
-
-    def _content(self, size: int) -> Iterator[bytes]:
-        """Yield `size` bytes of content, then skip the line feed after the content."""
-        remaining = size + 1
-        while remaining:
-            self._rest = self._rest or self._received()
-            block, self._rest = self._rest[:remaining], self._rest[remaining:]
-            remaining -= len(block)
-            yield block if remaining else block[:-1]
-
-    def _received(self) -> bytes:
-        """Wait for the next bytes and return them. When the link's time limit is reached, the channel is killed."""
-        while True:
-            try:
-                data = self.channel.receive(_PAUSE_S)
-            except TimeoutError:
-                continue
-            if not data:
-                detail = errors.connection_lost(self._label, "moving files", self.channel.message())
-                raise HostLost(self._host, detail)
-            return data
-
-    def _unexpected(self, text: str) -> HostError:
-        return HostError(self._host, errors.strange_shell(self._label, "moving files", text))

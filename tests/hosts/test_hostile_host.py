@@ -13,7 +13,8 @@ from asct.errors import AsctError, HostError
 from asct.hosts import runner_session
 from asct.hosts.base import Process, SessionSpec, Task
 from asct.hosts.factory import make_host
-from asct.hosts.shell import ProcessChannel, ShellFiles
+from asct.hosts.link import Channel
+from asct.hosts.shell_files import ShellFiles
 from tests.awaiting import PATIENCE_S
 from tests.hosts.forced import end, force, through
 from tests.sshd import Sshd
@@ -128,7 +129,7 @@ class Node:
 @pytest.mark.parametrize("answer", [b"asct:ok 4097\n", b"asct:ok -1\n", b"asct:ok 1e3\n", b"asct:ok\n", b"a" * 70_000])
 def test_what_a_node_of_slurm_says_of_a_file(tmp_path: Path, answer: bytes) -> None:
     """A reply must not be longer than requested."""
-    files = ShellFiles("h", "h (node)", lambda _: cast(ProcessChannel, Node(answer)))
+    files = ShellFiles("h", "h (node)", cast(Channel, Node(answer)))
     with pytest.raises(HostError) as error:
         files.fetch("/x", tmp_path / "x", 4096)
     assert error.value.diagnostics[0].code == "E327"

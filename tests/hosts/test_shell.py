@@ -60,7 +60,7 @@ def test_what_cannot_be_written_is_not_read_as_a_call(tmp_path: Path, limit: str
     link.connect()
     with link.within(60, "testing"), pytest.raises(HostError) as error:
         link.files.store(tmp_path / "source", str(tmp_path / "target"), str(partial), 0o600)
-    assert "the file could not be written completely" in error.value.diagnostics[0].message
+    assert "the file is incomplete" in error.value.diagnostics[0].message
     assert link.files.make_folder(str(tmp_path / "next"))
     link.close()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["next", "source"]

@@ -204,8 +204,43 @@ def test_unreachable(sshd: Sshd) -> None:
         assert refused(quick(sshd.spec(port=full.getsockname()[1]))).code == "E304"
 
 
-def test_no_sftp(sshd_without_sftp: Sshd) -> None:
-    assert refused(sshd_without_sftp.spec()).code == "E310"
+@pytest.mark.parametrize("server", ["sshd", "sshd_without_sftp"])
+def test_large_and_growing_files_are_copied_with_and_without_sftp(
+    server: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    host = make_host(request.getfixturevalue(server).spec())
+    host.open(SessionSpec("r", "a test"))
+    data, lines, begun = tmp_path / "data", [], threading.Event()
+    data.write_bytes(os.urandom(3 << 20))
+
+    def heard(line: str) -> None:
+        lines.append(line)
+        begun.set()
+
+    try:
+        host.put(data, f"{host.work}/copy")
+        host.get(f"{host.work}/copy", tmp_path / "back")
+        go = Path(host.work, "go")
+        argv = ("sh", "-c", 'echo first; until [ -e "$1" ]; do sleep 0.05; done; echo last', "sh", str(go))
+        release = threading.Thread(target=lambda: begun.wait(PATIENCE_S) and go.write_text(""))
+        release.start()
+        done = host.run(Task(Process(argv, f"{host.work}/t"), tmp_path / "into", timeout_s=2 * PATIENCE_S), heard)
+        release.join()
+    finally:
+        host.close()
+    assert (tmp_path / "back").read_bytes() == data.read_bytes()
+    assert done.status == 0 and lines == ["first", "last"]
+
+
+def test_small_files_take_one_channel_and_no_sftp(sshd: Sshd, tmp_path: Path, opened: list[str]) -> None:
+    host = make_host(sshd.spec())
+    host.open(SessionSpec("r", "a test"))
+    try:
+        done = host.run(Task(Process(("echo", "x"), f"{host.work}/t"), tmp_path / "into"))
+    finally:
+        host.close()
+    assert done.status == 0 and (tmp_path / "into" / "stdout").read_text() == "x\n"
+    assert opened == ["session", "session"], "the session and its files"
 
 
 def test_forced_command(own_sshd: Sshd) -> None:
@@ -214,7 +249,7 @@ def test_forced_command(own_sshd: Sshd) -> None:
         f'command="if [ \\"$SSH_ORIGINAL_COMMAND\\" = internal-sftp ]; then exec /usr/lib/openssh/sftp-server; fi;'
         f' echo go away" {keys.read_text()}'
     )
-    assert refused(own_sshd.spec()).code in ("E327", "E310")
+    assert refused(own_sshd.spec()).code == "E327"
 
 
 def test_work_folder_that_cannot_be_made(sshd: Sshd) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from asct.hosts.base import SessionSpec
+from asct.hosts.local import LocalFiles
 from asct.plan.model import HostSpec
 from asct.sdk.facts import HostFacts
 from asct.toolchain import hostcache
@@ -71,7 +72,8 @@ def test_pushed_once(kernels: Path, facts: HostFacts, tmp_path: Path, monkeypatc
 def test_a_sum_needs_no_program_there(
     kernels: Path, facts: HostFacts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hostcache, "_VERIFY", hostcache._VERIFY.replace("sha256sum", "no-such-program"))
+    real = LocalFiles.sums
+    monkeypatch.setattr(LocalFiles, "sums", lambda files, path: real(files, path)[:1])
     monkeypatch.setattr(hostcache, "_TAKE_SUM", hostcache._TAKE_SUM.replace("sha256sum", "no-such-program"))
     host = apart(HostSpec("h", "local", workdir=str(tmp_path / "work")), tmp_path)
     host.open(SessionSpec("run", "a test"))

@@ -1,6 +1,6 @@
 """Hosts reached over ssh (Fabric), with strict host key checking, jump hosts, and authentication by agent or key.
 
-The host needs a POSIX shell and sftp.
+The host needs a POSIX shell. If it provides sftp, large files are copied over sftp.
 """
 
 from __future__ import annotations

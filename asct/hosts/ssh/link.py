@@ -18,10 +18,11 @@ from paramiko.pkey import UnknownKeyType
 from asct.diagnostics.model import Diagnostic
 from asct.errors import ConnectError, HostLost
 from asct.hosts import errors
-from asct.hosts.link import Channel, TimedLink
+from asct.hosts.link import Channel, TimedLink, quoted
+from asct.hosts.shell_files import COMMAND
 from asct.hosts.ssh import known_hosts
+from asct.hosts.ssh.files import Sftp, SshFiles
 from asct.hosts.ssh.known_hosts import Key, KnownKeys, known_keys
-from asct.hosts.ssh.sftp import Files
 from asct.plan.model import HostSpec
 
 CONNECT_S = 10.0
@@ -36,7 +37,7 @@ logging.getLogger("paramiko").addHandler(logging.NullHandler())  # asct's diagno
 
 
 class SshLink(TimedLink):
-    """A Link over a Fabric connection and its paramiko transport, with a single sftp channel."""
+    """A Link over a Fabric connection and its paramiko transport."""
 
     broken = (paramiko.SSHException, paramiko.SFTPError, EOFError, OSError)
 
@@ -46,7 +47,9 @@ class SshLink(TimedLink):
         self._folder = folder
         self._connect_s = float(spec.options.get("connect_timeout", connect_s))
         self._hops: list[fabric.Connection] = []
-        self._files: Files | None = None
+        self._files: SshFiles | None = None
+        self._sftp: Sftp | None = None
+        self._sftp_fails = False
 
     def connect(self, *, files: bool = True) -> None:
         self._hops = []
@@ -57,17 +60,23 @@ class SshLink(TimedLink):
             raise
         self.watch()
         if files:
-            self._open_files()
+            with self.within(self._connect_s, "starting a shell"):
+                self._files = SshFiles(self._spec.name, self.label, self.start(COMMAND), self._opened_sftp)
 
-    def _open_files(self) -> None:
-        with self.within(self._connect_s, "opening sftp"):
+    def _opened_sftp(self) -> Sftp | None:
+        """Return the sftp channel, or None if the server does not provide sftp.
+
+        A login script that prints text can make paramiko wait indefinitely. The connection is then dropped, and the
+        next connection does not use sftp.
+        """
+        if self._sftp is None and not self._sftp_fails:
             try:
-                self._files = Files(self._spec.name, self._transport().open_sftp_client(), self.alive)
-            except (paramiko.SSHException, paramiko.SFTPError, EOFError) as error:
+                self._sftp = Sftp(self._spec.name, self._transport().open_sftp_client(), self.alive)
+            except (paramiko.SSHException, paramiko.SFTPError, EOFError):
+                self._sftp_fails = self.late or self.alive()
                 if self.late or not self.alive():
                     raise
-                self.close()
-                raise ConnectError(self._spec.name, errors.problem("no_sftp", self.label)) from error
+        return self._sftp
 
     def _connect_hops(self) -> None:
         spec = self._spec
@@ -90,7 +99,7 @@ class SshLink(TimedLink):
         for connection in reversed(self._hops):
             with contextlib.suppress(Exception):
                 connection.client.close()
-        self._hops, self._files = [], None
+        self._hops, self._files, self._sftp = [], None, None
 
     def alive(self) -> bool:
         transport = self._hops[-1].transport if self._hops else None
@@ -114,7 +123,7 @@ class SshLink(TimedLink):
         return SshChannel(channel)
 
     @property
-    def files(self) -> Files:
+    def files(self) -> SshFiles:
         self._transport()
         assert self._files is not None
         return self._files
@@ -143,6 +152,9 @@ class SshChannel:
         while self._channel.recv_stderr_ready():
             found += self._channel.recv_stderr(65536)
         return bytes(found)
+
+    def message(self) -> str:
+        return quoted(self.receive_error())
 
     def status(self) -> int:
         return int(self._channel.recv_exit_status())

@@ -1,0 +1,139 @@
+"""File transfer through a shell on the host, which executes files.sh."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import secrets
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from asct.errors import HostError, HostLost
+from asct.hosts import errors, script
+from asct.hosts.downloads import save
+from asct.hosts.link import Channel
+
+COMMAND = "exec sh -s"
+"""The command whose channel `ShellFiles` needs."""
+_BYTES = 1 << 16
+_PAUSE_S = 1.0
+_SIZE = re.compile("[0-9]{1,15}")
+_MOST_LINES = 1000
+"""Maximum number of lines that a login script may print before the shell is ready."""
+
+
+@cache
+def _functions() -> bytes:
+    return Path(__file__).with_name("files.sh").read_bytes()
+
+
+class ShellFiles:
+    """A FileTransfer over one channel to a shell that executes files.sh. The first request waits until the shell is
+    ready."""
+
+    def __init__(self, host: str, label: str, channel: Channel) -> None:
+        self._host = host
+        self._label = label
+        self._channel = channel
+        self._rest = b""
+        self._ready = False
+        channel.send(_functions())
+
+    def wait_until_ready(self) -> None:
+        """Wait until the shell has read its functions. Before that, it would take a request for another function."""
+        for _ in range(_MOST_LINES):
+            if self._ready:
+                return
+            self._ready = self._line() == b"asct:ready"
+        raise self._unexpected("too many lines before the first reply")
+
+    def fetch(self, source: str, target: Path, max_bytes: int) -> bool:
+        word, content = self._request("fetch", source, str(max_bytes), limit=max_bytes)
+        if word == "odd":
+            raise HostError(self._host, errors.problem("not_regular", self._host, path=source))
+        if word == "large":
+            return False
+        try:
+            save(target, content)
+        finally:
+            for _ in content:  # read the rest even after a failed write
+                pass
+        return True
+
+    fetch_regular = fetch
+
+    def tail(self, path: str, offset: int) -> bytes:
+        return b"".join(self._request("part", path, str(offset), str(_BYTES), limit=_BYTES)[1])
+
+    def sums(self, path: str) -> list[str]:
+        return b"".join(self._request("sums", path, limit=_BYTES)[1]).decode("utf-8", "replace").split()[:2]
+
+    def exists(self, path: str) -> bool:
+        return self._request("exists", path)[0] == "there"
+
+    def make_folder(self, path: str) -> bool:
+        return self._request("folder", path)[0] == "done"
+
+    def store(self, source: Path, target: str, partial: str, mode: int) -> None:
+        self.make_folder(posixpath.dirname(target))
+        self._store(target, partial, mode, source.read_bytes())
+
+    def write(self, target: str, data: bytes) -> None:
+        self._store(target, f"{target}.{secrets.token_hex(6)}.part", 0o600, data)
+
+    def _store(self, target: str, partial: str, mode: int, data: bytes) -> None:
+        self._request("store", target, partial, f"{mode:o}", str(len(data)), data=data)
+
+    def _request(
+        self, function: str, path: str, *values: str, data: bytes = b"", limit: int = 0
+    ) -> tuple[str, Iterator[bytes]]:
+        """Send a request. Return the first word of the reply, and the content, which must be read before the next
+        request."""
+        line = script.call(self._host, function, path, *values) + "\n"
+        self.wait_until_ready()
+        self._channel.send(line.encode("utf-8", "surrogateescape") + data)
+        word, rest = self._reply()
+        if word == "no":
+            raise HostError(self._host, errors.problem("file_failed", self._host, path=path, detail=rest))
+        if word != "ok":
+            return word, iter(())
+        if not _SIZE.fullmatch(rest) or int(rest) > limit:
+            raise self._unexpected(rest)
+        return word, self._content(int(rest))
+
+    def _reply(self) -> tuple[str, str]:
+        word, _, rest = self._line().decode("utf-8", "replace").removeprefix("asct:").partition(" ")
+        return word, rest
+
+    def _line(self) -> bytes:
+        while b"\n" not in self._rest:
+            if len(self._rest) > script.LONGEST_LINE:
+                raise self._unexpected(self._rest.decode("utf-8", "replace"))
+            self._rest += self._received()
+        line, _, self._rest = self._rest.partition(b"\n")
+        return line
+
+    def _content(self, size: int) -> Iterator[bytes]:
+        """Yield `size` bytes of content, then skip the line feed after the content."""
+        remaining = size + 1
+        while remaining:
+            self._rest = self._rest or self._received()
+            block, self._rest = self._rest[:remaining], self._rest[remaining:]
+            remaining -= len(block)
+            yield block if remaining else block[:-1]
+
+    def _received(self) -> bytes:
+        """Wait for the next bytes and return them. When the link's time limit is reached, the channel is killed."""
+        while True:
+            try:
+                data = self._channel.receive(_PAUSE_S)
+            except TimeoutError:
+                continue
+            if not data:
+                detail = errors.connection_lost(self._label, "moving files", self._channel.message())
+                raise HostLost(self._host, detail)
+            return data
+
+    def _unexpected(self, text: str) -> HostError:
+        return HostError(self._host, errors.strange_shell(self._label, "moving files", text))
