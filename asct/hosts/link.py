@@ -107,8 +107,8 @@ class Link(Protocol):
     """Whether the host may disappear without closing its streams. If so, asct must ping the host after a period of
     silence."""
 
-    def connect(self, *, files: bool = True) -> None:
-        """Connect. If `files` is False, no channel for file transfers is opened, which saves round trips."""
+    def connect(self) -> None:
+        """Connect. Raises ConnectError."""
         ...
 
     def close(self) -> None: ...
@@ -132,7 +132,7 @@ class Link(Protocol):
 
     @property
     def files(self) -> FileTransfer:
-        """The file transfer over this connection."""
+        """The file transfer over this connection. Use it within the body of `within`, since it may open a channel."""
         ...
 
 

@@ -65,7 +65,7 @@ class LocalLink(ShellLink):
     def __init__(self, name: str) -> None:
         super().__init__(name, lambda command: ["sh", "-c", command])
 
-    def connect(self, *, files: bool = True) -> None:
+    def connect(self) -> None:
         self._files = LocalFiles(self._name)
 
     def alive(self) -> bool:

@@ -274,7 +274,7 @@ class RemoteHost(Host):
                 with self._link.within(SHORT_S, "cleaning up"):
                     _drain(self._start("exec sh -s", stop))
 
-        self._link.connect(files=False)
+        self._link.connect()
         try:
             status, out, err = self._answer("sh", "exec sh -s", begin + text, timeout_s, end)
         finally:

@@ -145,7 +145,7 @@ class ShellLink(TimedLink):
         self._shell: ProcessChannel | None = None
         self._files: FileTransfer | None = None
 
-    def connect(self, *, files: bool = True) -> None:
+    def connect(self) -> None:
         self.watch()
         try:
             with self.within(CONNECT_S, "starting a shell"):

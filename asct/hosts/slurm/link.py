@@ -34,7 +34,7 @@ class SlurmLink(ShellLink):
         self._allocation = allocation
         self.label = f"{self._name} (job {allocation.job} on {node})"
 
-    def connect(self, *, files: bool = True) -> None:
+    def connect(self) -> None:
         allocation = self._require_allocation()
         current = self._settled(allocation.job)
         if current.over:

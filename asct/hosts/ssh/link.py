@@ -51,7 +51,7 @@ class SshLink(TimedLink):
         self._sftp: Sftp | None = None
         self._sftp_fails = False
 
-    def connect(self, *, files: bool = True) -> None:
+    def connect(self) -> None:
         self._hops = []
         try:
             self._connect_hops()
@@ -59,9 +59,6 @@ class SshLink(TimedLink):
             self.close()
             raise
         self.watch()
-        if files:
-            with self.within(self._connect_s, "starting a shell"):
-                self._files = SshFiles(self._spec.name, self.label, self.start(COMMAND), self._opened_sftp)
 
     def _opened_sftp(self) -> Sftp | None:
         """Return the sftp channel, or None if the server does not provide sftp.
@@ -124,8 +121,9 @@ class SshLink(TimedLink):
 
     @property
     def files(self) -> SshFiles:
+        if self._files is None:
+            self._files = SshFiles(self._spec.name, self.label, self.start(COMMAND), self._opened_sftp)
         self._transport()
-        assert self._files is not None
         return self._files
 
 
