@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.awaiting import PATIENCE_S
-from tests.sshd import SFTP, Sshd, configuration, free_port, keygen, known_line, make_account
+from tests.sshd import Sshd, configuration, free_port, keygen, known_line, make_account
 
 _AT_ONCE = 8
 
@@ -89,7 +89,7 @@ def _start(server: Sshd, client: Path) -> None:
     keygen(server.folder / "host")
     shutil.copy(client.with_suffix(".pub"), server.folder / "authorized_keys")
     (server.folder / "authorized_keys").chmod(0o644)
-    (server.folder / "sshd_config").write_text(configuration(server, SFTP))
+    (server.folder / "sshd_config").write_text(configuration(server))
     server.start(private_var_tmp(server.folder / "tmp"))
 
 

@@ -23,7 +23,7 @@ from typing import Any
 
 from tests.awaiting import PATIENCE_S, until
 from tests.e2e.running import COMPILERS
-from tests.sshd import ACCOUNT, SFTP, Sshd, configuration, keygen, known_line, make_account
+from tests.sshd import ACCOUNT, Sshd, configuration, keygen, known_line, make_account
 
 PORT = 2222
 SETUP = Path(__file__).with_name("netns.sh")
@@ -227,7 +227,7 @@ def _host(folder: Path, number: int, outside: Space) -> NetHost:
     keygen(server.folder / "host")
     shutil.copy(folder / "client.pub", server.folder / "authorized_keys")
     (server.folder / "authorized_keys").chmod(0o644)
-    (server.folder / "sshd_config").write_text(configuration(server, SFTP))
+    (server.folder / "sshd_config").write_text(configuration(server))
     space = Space(["--net", "--pid", "--mount", "--uts", "--mount-proc"], ["--net", "--pid", "--mount", "--uts"])
     return NetHost(name, f"v{number}", f"02:00:00:00:00:{number:02x}", server, space, outside)
 

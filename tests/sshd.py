@@ -27,7 +27,6 @@ from tests.awaiting import PATIENCE_S, until
 
 SSHD = "/usr/sbin/sshd"
 ACCOUNT = "asct-bench"
-SFTP = "Subsystem sftp internal-sftp"
 CONFIG = """\
 Port {port}
 ListenAddress {address}
@@ -43,7 +42,6 @@ UseDNS no
 PrintMotd no
 MaxStartups 200:30:400
 MaxSessions 100
-{subsystem}
 """
 
 
@@ -149,9 +147,9 @@ def keygen(path: Path) -> None:
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", str(path)], check=True)
 
 
-def configuration(server: Sshd, subsystem: str) -> str:
+def configuration(server: Sshd) -> str:
     """Return the sshd_config of a server."""
-    return CONFIG.format(address=server.address, port=server.port, folder=server.folder, subsystem=subsystem)
+    return CONFIG.format(address=server.address, port=server.port, folder=server.folder)
 
 
 def known_line(server: Sshd) -> str:
@@ -160,7 +158,7 @@ def known_line(server: Sshd) -> str:
     return f"[{server.address}]:{server.port} {kind} {blob}\n"
 
 
-def serve(folder: Path, subsystem: str = SFTP) -> Sshd:
+def serve(folder: Path) -> Sshd:
     """Create keys and a configuration in `folder`, and start a server."""
     user = make_account()
     server = Sshd(folder, free_port(), user)
@@ -168,7 +166,7 @@ def serve(folder: Path, subsystem: str = SFTP) -> Sshd:
     keygen(server.identity)
     shutil.copy(folder / "client.pub", folder / "authorized_keys")
     (folder / "authorized_keys").chmod(0o644)
-    (folder / "sshd_config").write_text(configuration(server, subsystem))
+    (folder / "sshd_config").write_text(configuration(server))
     server.known_hosts.write_text(known_line(server))
     account = folder / "account"
     account.mkdir(mode=0o755)
@@ -179,12 +177,12 @@ def serve(folder: Path, subsystem: str = SFTP) -> Sshd:
 
 
 @contextmanager
-def _served(subsystem: str = SFTP) -> Iterator[Sshd]:
+def _served() -> Iterator[Sshd]:
     """Provide a server, in a folder that other accounts may traverse, unlike the folders of pytest."""
     folder = Path(tempfile.mkdtemp(prefix="asct-sshd-"))
     try:
         folder.chmod(0o755)
-        server = serve(folder, subsystem)
+        server = serve(folder)
         try:
             yield server
         finally:
@@ -204,11 +202,4 @@ def sshd() -> Iterator[Sshd]:
 def own_sshd() -> Iterator[Sshd]:
     """Provide a server for one test, which may stop or damage it."""
     with _served() as server:
-        yield server
-
-
-@pytest.fixture
-def sshd_without_sftp() -> Iterator[Sshd]:
-    """Provide a server without sftp."""
-    with _served(subsystem="") as server:
         yield server

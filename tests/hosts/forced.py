@@ -9,15 +9,11 @@ from pathlib import Path
 
 from tests.sshd import Sshd
 
-SFTP = "/usr/lib/openssh/sftp-server"
-HEAD = f"#!/bin/sh\ncase $SSH_ORIGINAL_COMMAND in internal-sftp) exec {SFTP} ;; esac\n"
-"""File transfer works normally; the script handles commands."""
 
-
-def force(server: Sshd, script: str, *, files: bool = True) -> None:
-    """Make logins run `script` (sh); the requested command is in $SSH_ORIGINAL_COMMAND. With `files`, sftp works."""
+def force(server: Sshd, script: str) -> None:
+    """Make logins run `script` (sh); the requested command is in $SSH_ORIGINAL_COMMAND."""
     place = server.folder / "forced"
-    place.write_text((HEAD if files else "#!/bin/sh\n") + script)
+    place.write_text(f"#!/bin/sh\n{script}")
     place.chmod(0o755)
     key = (server.folder / "client.pub").read_text()
     (server.folder / "authorized_keys").write_text(f'command="{place}" {key}')

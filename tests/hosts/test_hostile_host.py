@@ -109,7 +109,8 @@ def test_what_a_host_says_of_a_task(own_sshd: Sshd, tmp_path: Path, case: str) -
 
 def test_a_host_that_answers_file_transfer_with_words(own_sshd: Sshd, tmp_path: Path) -> None:
     for script in ("exec yes", "exec cat /dev/urandom", "exec sleep 45", "exit 0"):
-        force(own_sshd, script + "\n", files=False)
+        first = own_sshd.folder / "account" / f"first-{script.split()[1]}"  # the session is opened as usual
+        force(own_sshd, f"[ -e {first} ] || {{ : >{first}; exec sh -s; }}\n{script}\n")
         assert isinstance(ends(own_sshd, tmp_path), AsctError)
 
 

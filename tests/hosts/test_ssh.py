@@ -204,11 +204,8 @@ def test_unreachable(sshd: Sshd) -> None:
         assert refused(quick(sshd.spec(port=full.getsockname()[1]))).code == "E304"
 
 
-@pytest.mark.parametrize("server", ["sshd", "sshd_without_sftp"])
-def test_large_and_growing_files_are_copied_with_and_without_sftp(
-    server: str, request: pytest.FixtureRequest, tmp_path: Path
-) -> None:
-    host = make_host(request.getfixturevalue(server).spec())
+def test_large_and_growing_files_are_copied_without_sftp(sshd: Sshd, tmp_path: Path) -> None:
+    host = make_host(sshd.spec())
     host.open(SessionSpec("r", "a test"))
     data, lines, begun = tmp_path / "data", [], threading.Event()
     data.write_bytes(os.urandom(3 << 20))
@@ -232,7 +229,7 @@ def test_large_and_growing_files_are_copied_with_and_without_sftp(
     assert done.status == 0 and lines == ["first", "last"]
 
 
-def test_small_files_take_one_channel_and_no_sftp(sshd: Sshd, tmp_path: Path, opened: list[str]) -> None:
+def test_all_files_are_copied_over_one_channel(sshd: Sshd, tmp_path: Path, opened: list[str]) -> None:
     host = make_host(sshd.spec())
     host.open(SessionSpec("r", "a test"))
     try:
@@ -245,10 +242,7 @@ def test_small_files_take_one_channel_and_no_sftp(sshd: Sshd, tmp_path: Path, op
 
 def test_forced_command(own_sshd: Sshd) -> None:
     keys = own_sshd.folder / "authorized_keys"
-    keys.write_text(
-        f'command="if [ \\"$SSH_ORIGINAL_COMMAND\\" = internal-sftp ]; then exec /usr/lib/openssh/sftp-server; fi;'
-        f' echo go away" {keys.read_text()}'
-    )
+    keys.write_text(f'command="echo go away" {keys.read_text()}')
     assert refused(own_sshd.spec()).code == "E327"
 
 
@@ -288,21 +282,18 @@ def test_proxy_jump_of_ssh_config(sshd: Sshd, own_sshd: Sshd, home: Path, tmp_pa
     host.close()
 
 
-def test_login_script_that_talks(own_sshd: Sshd) -> None:
+def test_login_script_that_talks(own_sshd: Sshd, tmp_path: Path) -> None:
     """The output of a login script before the reply is ignored."""
-    config = own_sshd.folder / "sshd_config"
-    own_sshd.stop()
-    config.write_text(
-        config.read_text().replace("internal-sftp", "/usr/lib/openssh/sftp-server") + "\nPermitUserRC yes\n"
-    )
-    own_sshd.start()
     keys = own_sshd.folder / "authorized_keys"
-    talk = "case $SSH_ORIGINAL_COMMAND in *sftp*) ;; *) echo Welcome; echo oops >&2;; esac; "
-    talk += 'eval \\"$SSH_ORIGINAL_COMMAND\\"'
+    talk = 'echo Welcome; echo oops >&2; eval \\"$SSH_ORIGINAL_COMMAND\\"'
     keys.write_text(f'command="{talk}" {keys.read_text()}')
     host = open_host(own_sshd.spec())
     answer = host.execute(["sh", "-c", "echo out; echo err >&2"])
     assert (answer.stdout, answer.stderr) == ("out\n", "err\n")
+    (tmp_path / "sent").write_text("Welcome\nasct\n")
+    host.put(tmp_path / "sent", f"{host.work}/sent")
+    host.get(f"{host.work}/sent", tmp_path / "back")
+    assert (tmp_path / "back").read_text() == "Welcome\nasct\n"
     host.close()
 
 

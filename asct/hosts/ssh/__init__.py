@@ -1,6 +1,6 @@
 """Hosts reached over ssh (Fabric), with strict host key checking, jump hosts, and authentication by agent or key.
 
-The host needs a POSIX shell. If it provides sftp, large files are copied over sftp.
+The host needs a POSIX shell. Files are copied through the shell, so it does not need sftp.
 """
 
 from __future__ import annotations

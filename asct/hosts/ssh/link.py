@@ -19,9 +19,8 @@ from asct.diagnostics.model import Diagnostic
 from asct.errors import ConnectError, HostLost
 from asct.hosts import errors
 from asct.hosts.link import Channel, TimedLink, quoted
-from asct.hosts.shell_files import COMMAND
+from asct.hosts.shell_files import COMMAND, ShellFiles
 from asct.hosts.ssh import known_hosts
-from asct.hosts.ssh.files import Sftp, SshFiles
 from asct.hosts.ssh.known_hosts import Key, KnownKeys, known_keys
 from asct.plan.model import HostSpec
 
@@ -31,6 +30,9 @@ IDLE_S = 1.0
 """The interval, in seconds, between checks of an idle connection for keepalives. With paramiko's default interval of
 0.1 s, each connection takes 0.6 ms of CPU time per second."""
 MAX_JUMPS = 8
+_BLOCK = 1 << 17
+_MOST_ERROR = 1 << 20
+"""Maximum number of bytes of standard error to read at once, because a command may print without end."""
 _READ_LOCK = threading.Lock()
 """The lock held while a key file is read, so that only one thread reads the file for all hosts in a fleet."""
 logging.getLogger("paramiko").addHandler(logging.NullHandler())  # asct's diagnostics quote paramiko's messages
@@ -39,7 +41,7 @@ logging.getLogger("paramiko").addHandler(logging.NullHandler())  # asct's diagno
 class SshLink(TimedLink):
     """A Link over a Fabric connection and its paramiko transport."""
 
-    broken = (paramiko.SSHException, paramiko.SFTPError, EOFError, OSError)
+    broken = (paramiko.SSHException, EOFError, OSError)
 
     def __init__(self, spec: HostSpec, folder: Path, connect_s: float = CONNECT_S) -> None:
         super().__init__(spec.name)
@@ -47,9 +49,7 @@ class SshLink(TimedLink):
         self._folder = folder
         self._connect_s = float(spec.options.get("connect_timeout", connect_s))
         self._hops: list[fabric.Connection] = []
-        self._files: SshFiles | None = None
-        self._sftp: Sftp | None = None
-        self._sftp_fails = False
+        self._files: ShellFiles | None = None
 
     def connect(self) -> None:
         self._hops = []
@@ -59,21 +59,6 @@ class SshLink(TimedLink):
             self.close()
             raise
         self.watch()
-
-    def _opened_sftp(self) -> Sftp | None:
-        """Return the sftp channel, or None if the server does not provide sftp.
-
-        A login script that prints text can make paramiko wait indefinitely. The connection is then dropped, and the
-        next connection does not use sftp.
-        """
-        if self._sftp is None and not self._sftp_fails:
-            try:
-                self._sftp = Sftp(self._spec.name, self._transport().open_sftp_client(), self.alive)
-            except (paramiko.SSHException, paramiko.SFTPError, EOFError):
-                self._sftp_fails = self.late or self.alive()
-                if self.late or not self.alive():
-                    raise
-        return self._sftp
 
     def _connect_hops(self) -> None:
         spec = self._spec
@@ -96,7 +81,7 @@ class SshLink(TimedLink):
         for connection in reversed(self._hops):
             with contextlib.suppress(Exception):
                 connection.client.close()
-        self._hops, self._files, self._sftp = [], None, None
+        self._hops, self._files = [], None
 
     def alive(self) -> bool:
         transport = self._hops[-1].transport if self._hops else None
@@ -120,9 +105,9 @@ class SshLink(TimedLink):
         return SshChannel(channel)
 
     @property
-    def files(self) -> SshFiles:
+    def files(self) -> ShellFiles:
         if self._files is None:
-            self._files = SshFiles(self._spec.name, self.label, self.start(COMMAND), self._opened_sftp)
+            self._files = ShellFiles(self._spec.name, self.label, self.start(COMMAND))
         self._transport()
         return self._files
 
@@ -135,7 +120,8 @@ class SshChannel:
 
     def send(self, data: bytes) -> None:
         with contextlib.suppress(OSError):
-            self._channel.sendall(data)
+            for start in range(0, len(data), _BLOCK):  # sendall copies the rest of its data for each packet
+                self._channel.sendall(data[start : start + _BLOCK])
 
     def finish_input(self) -> None:
         with contextlib.suppress(OSError, EOFError):
@@ -147,7 +133,7 @@ class SshChannel:
 
     def receive_error(self) -> bytes:
         found = bytearray()
-        while self._channel.recv_stderr_ready():
+        while self._channel.recv_stderr_ready() and len(found) < _MOST_ERROR:
             found += self._channel.recv_stderr(65536)
         return bytes(found)
 
