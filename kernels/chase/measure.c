@@ -15,7 +15,7 @@
 #define TRIALS 8          /* batches discarded to find their length, */
 #define TRIALS_UP 3       /* of which the first ones may lengthen it */
 #define JUMP_FACTOR 4     /* a batch this many times the median ... */
-#define JUMP_NS 50000     /* ... and this much longer lost the CPU to something that getrusage does not report */
+#define JUMP_NS 50000     /* ... and this much longer was interrupted by something that getrusage does not report */
 
 static long switches(void)
 {
@@ -128,7 +128,7 @@ static uint64_t collect(struct measured *measured, const struct timer *timer, co
     return fastest;
 }
 
-/* Drops batches that lost the CPU without a context switch because a hypervisor took the CPU. */
+/* Drops batches during which a hypervisor took the CPU, which causes no context switch. */
 static void drop_jumps(struct measured *measured, const struct timer *timer)
 {
     double limit = load_stats(measured, timer).median * (double)measured->loads * JUMP_FACTOR + JUMP_NS;

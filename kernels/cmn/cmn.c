@@ -5,7 +5,7 @@
 #include "kit/opts.h"
 #include "region.h"
 #include "tree.h"
-#include "wanted.h"
+#include "registers.h"
 
 static struct options {
     const char *from, *registers;
@@ -41,16 +41,16 @@ static void map(void)
 
 int main(int argc, char **argv)
 {
-    static struct wanted wanted[WANTED_MAX];
+    static struct node_register registers[REGISTERS_MAX];
     out_open();
     opts_parse(&opts, argc, argv);
-    size_t count = wanted_parse(options.registers, wanted);
+    size_t count = registers_parse(options.registers, registers);
     map();
     struct out meta = opts_begin_meta(&opts, CPU_ARCH);
     opts_echo(&opts, &meta);
     out_end();
     out_ready();
-    int64_t nodes = tree_print((uint64_t)options.root, wanted, count);
+    int64_t nodes = tree_print((uint64_t)options.root, registers, count);
     struct out end = out_begin("end");
     out_bool(&end, "ok", true);
     out_integer(&end, "nodes", nodes);

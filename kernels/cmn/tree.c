@@ -31,7 +31,7 @@
 static struct {
     uint32_t part;
     bool isolation;
-    const struct wanted *wanted;
+    const struct node_register *registers;
     size_t count;
     int64_t nodes;
 } tree;
@@ -69,7 +69,7 @@ static void print_registers(struct out *out, uint64_t offset, uint32_t type)
 {
     out_array(out, "regs");
     for (size_t i = 0; i < tree.count; i++) {
-        const struct wanted *one = &tree.wanted[i];
+        const struct node_register *one = &tree.registers[i];
         uint64_t value;
         if (one->part != tree.part || one->type != type)
             continue;
@@ -152,10 +152,10 @@ static void print_mesh(uint64_t root)
     out_end();
 }
 
-int64_t tree_print(uint64_t root, const struct wanted *wanted, size_t count)
+int64_t tree_print(uint64_t root, const struct node_register *registers, size_t count)
 {
     uint64_t pointer;
-    tree.wanted = wanted;
+    tree.registers = registers;
     tree.count = count;
     print_mesh(root);
     struct children crosspoints = print_node(root, -1);

@@ -6,10 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "wanted.h"
+#include "registers.h"
 
 /* Prints one line for the mesh and one for each node, with the requested registers of that node. `root` is the offset of the root.
  * Ends the program if there is no root. Returns the number of nodes that were read. */
-int64_t tree_print(uint64_t root, const struct wanted *wanted, size_t count);
+int64_t tree_print(uint64_t root, const struct node_register *registers, size_t count);
 
 #endif

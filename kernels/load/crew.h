@@ -1,7 +1,7 @@
 /* The load threads, one per CPU. Each has its own memory, and a single shared word controls all of them.
  *
  * A thread walks through its arrays linearly and repeatedly, in chunks of about a microsecond. For each chunk, it reads the word,
- * and afterward reports how many steps it has made and how often it lost its CPU. */
+ * and afterward reports how many steps it has made and how often it was descheduled. */
 #ifndef LOAD_CREW_H
 #define LOAD_CREW_H
 

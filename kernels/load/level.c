@@ -5,8 +5,8 @@
 
 #define CAP_FACTOR 5    /* factor of the time limit on a machine that is too busy for the minimum number of windows; */
 #define BUSY_NS 200000000 /* the limit is then at least this long, because time slices of other programs take milliseconds */
-#define GLANCE_WINDOWS 9
-#define GLANCE_TRIES 200
+#define ESTIMATE_WINDOWS 9
+#define ESTIMATE_TRIES 200
 
 typedef double window_value(const struct sampler *sampler, const struct window *window);
 
@@ -99,12 +99,12 @@ void level_measure(struct levels *levels, struct level *level)
     level->elapsed_ns = timer_monotonic_ns() - started;
 }
 
-double level_glance(struct levels *levels, uint64_t delay)
+double level_estimate(struct levels *levels, uint64_t delay)
 {
     static struct windows windows;
     crew_run(levels->sampler.crew, delay);
     windows_begin(&levels->sampler, &windows);
-    for (int i = 0; i < GLANCE_TRIES && windows.count < GLANCE_WINDOWS; i++)
+    for (int i = 0; i < ESTIMATE_TRIES && windows.count < ESTIMATE_WINDOWS; i++)
         windows_take(&levels->sampler, &windows);
     if (windows.count == 0)
         windows_restore(&windows);

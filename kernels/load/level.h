@@ -42,7 +42,7 @@ struct level {
 void level_measure(struct levels *levels, struct level *level);
 
 /* Returns the median bandwidth of a few windows with this delay. */
-double level_glance(struct levels *levels, uint64_t delay);
+double level_estimate(struct levels *levels, uint64_t delay);
 
 /* Prints the sample; README.md describes its members. */
 void level_print(struct levels *levels, const struct level *level);

@@ -30,7 +30,7 @@ static bool enclose(struct levels *levels, double wanted, struct bound *fast, st
 {
     for (uint64_t delay = fast->delay + 1;; delay *= 2) {
         delay = delay < CREW_DELAY_MAX ? delay : CREW_DELAY_MAX;
-        *slow = (struct bound){delay, level_glance(levels, delay)};
+        *slow = (struct bound){delay, level_estimate(levels, delay)};
         if (slow->bandwidth <= wanted)
             return true;
         if (delay == CREW_DELAY_MAX)
@@ -42,7 +42,7 @@ static bool enclose(struct levels *levels, double wanted, struct bound *fast, st
 /* Returns the delay whose bandwidth is nearest to the target in a short measurement. */
 static uint64_t nearest(struct levels *levels, double wanted)
 {
-    struct bound fast = {0, level_glance(levels, 0)}, slow;
+    struct bound fast = {0, level_estimate(levels, 0)}, slow;
     if (fast.bandwidth <= wanted)
         return 0;
     if (!enclose(levels, wanted, &fast, &slow))
@@ -50,7 +50,7 @@ static uint64_t nearest(struct levels *levels, double wanted)
     while (slow.delay - fast.delay > 1 && off(slow.bandwidth, wanted) > NARROW * SEARCH_TOLERANCE &&
            off(fast.bandwidth, wanted) > NARROW * SEARCH_TOLERANCE) {
         uint64_t delay = between(&fast, &slow, wanted);
-        struct bound middle = {delay, level_glance(levels, delay)};
+        struct bound middle = {delay, level_estimate(levels, delay)};
         *(middle.bandwidth > wanted ? &fast : &slow) = middle;
     }
     return off(fast.bandwidth, wanted) < off(slow.bandwidth, wanted) ? fast.delay : slow.delay;

@@ -14,7 +14,7 @@
 #define WARM_MAX_NS 500000000
 #define WARM_TURNS 64
 #define SLICE_JUMP_FACTOR 4   /* a slice this many times the fastest of its window ... */
-#define SLICE_JUMP_NS 20000   /* ... and this much longer lost the CPU */
+#define SLICE_JUMP_NS 20000   /* ... and this much longer was interrupted */
 #define WARM_SHARE 16         /* 1/16 of a window's loads is made untimed before it: reading counters evicts lines of near caches */
 
 static long switches(void)
@@ -24,7 +24,8 @@ static long switches(void)
     return usage.ru_nvcsw + usage.ru_nivcsw;
 }
 
-/* Times slices of dependent loads, each from the end of the previous one. True if one of them lost the CPU. */
+/* Times slices of dependent loads, each from the end of the previous one. True if the thread was descheduled during one
+ * of them. */
 static bool chase(struct sampler *sampler, struct window *window)
 {
     const struct timer *timer = sampler->timer;
@@ -107,7 +108,7 @@ bool windows_take(struct sampler *sampler, struct windows *windows)
     bool lost = sampler->count.lost != before.lost || sampler->count.stalled;
     window.span_ticks = sampler->ticks - ticks;
     window.steps = sampler->count.steps - before.steps;
-    /* A thread can report that it was descheduled only when it runs again, so it may have lost its CPU in the previous window. */
+    /* A thread can report that it was descheduled only when it runs again, so this may have been in the previous window. */
     if (lost && windows->kept_last)
         drop(windows, &windows->list[--windows->count]);
     windows->kept_last = !lost && !disturbed;

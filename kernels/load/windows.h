@@ -1,7 +1,8 @@
 /* Windows: repeated measurements of the chain's latency and the load threads' bandwidth over the same short time.
  *
  * With a chain, a window lasts as long as several slices of dependent loads; without one, it lasts as long as the thread sleeps. At
- * its end, the step counts of all load threads are read. A window in which the chain or a load thread lost its CPU is dropped. */
+ * its end, the step counts of all load threads are read. A window in which the chain or a load thread was descheduled
+ * is dropped. */
 #ifndef LOAD_WINDOWS_H
 #define LOAD_WINDOWS_H
 

@@ -2,7 +2,7 @@
  * code can be inspected by name. The polling loops contain no pause instruction, because it takes up to 140 cycles, which would be
  * measured.
  *
- * If a thread waits far longer than any message takes, the other thread has lost its CPU, so the waiting thread sleeps. If it
+ * If a thread waits far longer than any message takes, the other thread was descheduled, so the waiting thread sleeps. If it
  * continued to poll, it would use up its own share of a busy CPU and might be descheduled by the time the other thread returns. A
  * thread that slept gets the CPU immediately. The batch is dropped in either case.
  *

@@ -4,7 +4,7 @@
 
 #define KEPT_MIN 21       /* batches that end a series at its cap */
 #define JUMP_FACTOR 4     /* a batch this many times the median ... */
-#define JUMP_NS 50000     /* ... and this much longer lost the CPU to something that getrusage does not report */
+#define JUMP_NS 50000     /* ... and this much longer was interrupted by something that getrusage does not report */
 
 void series_open(struct series *series, size_t most)
 {

@@ -63,8 +63,8 @@ bool series_enough(const struct series *series, const struct effort *effort);
 /* Whether the time is over. */
 bool series_spent(const struct series *series, const struct effort *effort);
 
-/* Computes the result with `messages` per batch. Drops batches that lost the CPU without a context switch because a hypervisor took
- * the CPU. */
+/* Computes the result with `messages` per batch. Drops batches during which a hypervisor took the CPU, which causes no context
+ * switch. */
 void series_finish(struct series *series, const struct timer *timer, const struct effort *effort, uint64_t messages,
                    struct figures *figures);
 

@@ -1,4 +1,4 @@
-#include "wanted.h"
+#include "registers.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -29,9 +29,9 @@ static bool take_word(const char **text, char word)
 }
 
 /* Parses one `PART/TYPE:OFFSET,...`; returns false if it is malformed. */
-static bool take_group(const char **text, struct wanted *wanted, size_t *count)
+static bool take_group(const char **text, struct node_register *registers, size_t *count)
 {
-    struct wanted one = {0};
+    struct node_register one = {0};
     if (!take_number(text, PART_MAX, &one.part) || !take_word(text, '/') || !take_number(text, TYPE_MAX, &one.type) ||
         !take_word(text, ':'))
         return false;
@@ -41,20 +41,20 @@ static bool take_group(const char **text, struct wanted *wanted, size_t *count)
         one.width = take_word(text, 'w') ? 4 : 8;
         if (one.offset % one.width != 0)
             fail(EXIT_USAGE, "--registers: offset %x is not a multiple of %u bytes", one.offset, one.width);
-        if (*count == WANTED_MAX)
-            fail(EXIT_USAGE, "--registers: more than %d registers", WANTED_MAX);
-        wanted[(*count)++] = one;
+        if (*count == REGISTERS_MAX)
+            fail(EXIT_USAGE, "--registers: more than %d registers", REGISTERS_MAX);
+        registers[(*count)++] = one;
     } while (take_word(text, ','));
     return true;
 }
 
-size_t wanted_parse(const char *text, struct wanted *wanted)
+size_t registers_parse(const char *text, struct node_register *registers)
 {
     size_t count = 0;
     if (*text == '\0')
         return 0;
     for (const char *at = text;; at++) {
-        if (!take_group(&at, wanted, &count) || (*at && *at != ';'))
+        if (!take_group(&at, registers, &count) || (*at && *at != ';'))
             fail(EXIT_USAGE, "--registers: expected PART/TYPE:OFFSET,... in hexadecimal, but found: %.32s", *at ? at : "(the end)");
         if (!*at)
             return count;
