@@ -73,12 +73,9 @@ def _rendered(figure: Figure, colours: Palette, scales: Scales) -> dict[str, Any
     data: list[dict[str, Any]] = []
     styles = [colours.styles(panel) for panel in found]
     for number, (panel, own) in enumerate(zip(found, styles, strict=True), start=1):
-        data += [{**trace, **_axes(number)} for trace in drawn.traces(panel, own)]
+        axes = {} if number == 1 else {"xaxis": f"x{number}", "yaxis": f"y{number}"}
+        data += [{**trace, **axes} for trace in drawn.traces(panel, own)]
     return {"data": _named_once(data, names), "layout": chart_layout(figure, found, styles, x, y)}
-
-
-def _axes(number: int) -> dict[str, str]:
-    return {} if number == 1 else {"xaxis": f"x{number}", "yaxis": f"y{number}"}
 
 
 def _named_once(data: list[dict[str, Any]], names: Sequence[str]) -> list[dict[str, Any]]:

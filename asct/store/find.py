@@ -162,17 +162,14 @@ def _only(matches: list[ListedRun], name: str, results: Path) -> ListedRun:
         return matches[0]
     if not matches:
         raise _none(f"no run in {results}/ matches `{name}`", results, name)
-    plans = sorted({item.layout.root.parent.name for item in matches})
+    roots = [item.layout.root for item in matches]
+    plans = sorted({root.parent.name for root in roots})
     unique = len(plans) == len(matches)  # the plan makes the name unique
-    names = [f"{plan}/{own}" for plan in plans] if unique else [_title(item) for item in matches]
+    names = [f"{plan}/{own}" for plan in plans] if unique else [f"{root.parent.name}/{root.name}" for root in roots]
     more = f" and {len(matches) - 5} more" if len(matches) > 5 else ""
     message = f"`{name}` matches several runs: {', '.join(names[:5])}{more}"
     hint = f"add the plan: `{names[0]}`" if unique else "give the complete id or the path"
     raise NoSuchRun(Diagnostic("E506", message, hint=hint))
-
-
-def _title(item: ListedRun) -> str:
-    return f"{item.layout.root.parent.name}/{item.layout.root.name}"
 
 
 def _none(message: str, results: Path, name: str, damaged: Sequence[ListedRun] = ()) -> StoreError:

@@ -168,7 +168,10 @@ def _rounds(mine: Sequence[Record], label: str, slug: str) -> list[Figure]:
     for stage, name in _STAGES.items():
         window = _window(mine, stage)
         ends = (round_of(window[0]), round_of(window[-1])) if window else None
-        courses = [Course(_load_name(load), rounds, ends) for load, rounds in _courses(mine, stage).items()]
+        courses = [
+            Course(f"{counted(jobs, 'job')}, depth {depth}", rounds, ends)
+            for (jobs, depth), rounds in _courses(mine, stage).items()
+        ]
         if any(len(course.rounds) > 1 for course in courses):
             title = "Rounds before the matrix" if stage == "writes" else "Rounds of the matrix"
             found.append(
@@ -186,10 +189,6 @@ _CAPTIONS: Final = {
     "writes": "IOPS in each round of writes at the highest load, until the steady state is reached.",
     "matrix": "IOPS in each round of the matrix at the highest number of jobs, with one line for each queue depth.",
 }
-
-
-def _load_name(load: Load) -> str:
-    return f"{counted(load[0], 'job')}, depth {load[1]}"
 
 
 def _matrix(mine: Sequence[Record], loads: set[Load], label: str, slug: str) -> list[Figure]:
