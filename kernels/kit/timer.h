@@ -8,6 +8,8 @@
 #include "cpu.h"
 #include "kit/fail.h"
 
+#define TIMER_DRIFT_MAX_PPM 2000 /* far above the error of the calibration (about 5 ppm); changes times by at most 0.2 % */
+
 struct timer {
     uint64_t ticks_0, ns_0;  /* value at the start */
     double ns_per_tick;      /* set by timer_calibrate */
@@ -85,10 +87,14 @@ static inline uint64_t timer_net(const struct timer *timer, uint64_t before, uin
     return ticks > timer->overhead_ticks ? ticks - timer->overhead_ticks : 0;
 }
 
-/* The difference between the rate since the start and the calibrated rate, in millionths. */
+/* The difference between the rate since the start and the calibrated rate, in millionths. Ends the program with 4 if the rate is
+ * not constant. */
 static inline int64_t timer_drift_ppm(const struct timer *timer)
 {
-    return (int64_t)((timer_rate(timer) / timer->ns_per_tick - 1) * 1e6);
+    int64_t drift = (int64_t)((timer_rate(timer) / timer->ns_per_tick - 1) * 1e6);
+    if (drift > TIMER_DRIFT_MAX_PPM || drift < -TIMER_DRIFT_MAX_PPM)
+        fail(EXIT_SELF_CHECK, "the rate of the time stamp counter changed by %lld ppm during the measurement", (long long)drift);
+    return drift;
 }
 
 #endif

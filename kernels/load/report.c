@@ -3,8 +3,6 @@
 #include "cpu.h"
 #include "kit/loop.h"
 
-#define DRIFT_MAX_PPM 2000
-
 static void report_command(struct out *out, char *const *command)
 {
     out_key(out, "command");
@@ -84,8 +82,6 @@ void report_meta(const struct run *run, const struct cpus *cpus, const struct ll
 void report_end(const struct run *run, const struct noise *noise, uint64_t verified, bool restored)
 {
     int64_t drift = timer_drift_ppm(run->timer);
-    if (drift > DRIFT_MAX_PPM || drift < -DRIFT_MAX_PPM)
-        fail(EXIT_SELF_CHECK, "the rate of the time stamp counter changed by %lld ppm during the measurement", (long long)drift);
     struct out out = out_begin("end");
     out_bool(&out, "ok", true);
     out_integer(&out, "samples", (int64_t)run->levels.samples);
