@@ -26,6 +26,7 @@ from asct.sdk.samples import PS, KernelRun, number, sample_stats
 from asct.sdk.step import Output
 from asct.statistics.knee import LoadPoint, knee_index, response_at, throughput_at
 from asct.statistics.robust import median
+from asct.statistics.visits import SAMPLES_MIN
 
 SMALL_CHAIN: Final = "small-working-set"
 NOT_REACHED: Final = "invalid-target"
@@ -58,8 +59,6 @@ FLAGS: Final[dict[str, str]] = {
     **ABOVE_THEORETICAL_FLAGS,
 }
 """All flags, with their meanings."""
-
-_WINDOWS_LEAST: Final = 21
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +117,7 @@ def _flags(sample: Mapping[str, Any], run: KernelRun) -> tuple[str, ...]:
         NO_LOAD: sample.get("disturbed") is True or (sample["phase"] != "idle" and number(sample, "median_bps") <= 0),
     }
     found = tuple(flag for flag, holds in flags.items() if holds)
-    few = ("noisy",) if number(sample, "windows") < _WINDOWS_LEAST else ()
+    few = ("noisy",) if number(sample, "windows") < SAMPLES_MIN else ()
     return (*(noise_flags(run.end) or few), *found)
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from asct.instruments.memory.kernel_flags import noise_flags
 from asct.sdk.record import Measurement, Scalar, Stats
 from asct.sdk.samples import PS, interval, number, sample_stats
-
-_BATCHES_LEAST: Final = 21
+from asct.statistics.visits import SAMPLES_MIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,5 +70,5 @@ def chase_flags(found: ChaseLatency, end: Mapping[str, Any]) -> tuple[str, ...]:
 
     If there are none, but too few batches were undisturbed, return `noisy`.
     """
-    few = not found.settled and found.latency.n < _BATCHES_LEAST
+    few = not found.settled and found.latency.n < SAMPLES_MIN
     return noise_flags(end) or (("noisy",) if few else ())

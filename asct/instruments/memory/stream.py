@@ -19,6 +19,7 @@ from asct.sdk.record import Measurement, Scalar, Stats
 from asct.sdk.samples import KernelRun, number, sample_stats
 from asct.sdk.step import Kernel, Step, options, thousandths
 from asct.statistics.robust import median
+from asct.statistics.visits import SAMPLES_MIN
 
 KERNEL: Final = "stream"
 WINDOW_S: Final = 100e-6
@@ -27,7 +28,6 @@ WINDOWS: Final = 63
 another visit improves the result more than additional windows do (Kalibera and Jones, ISMM 2013, section 6)."""
 WINDOWS_MOST: Final = 4096
 """Maximum number of windows that the kernel can store."""
-_WINDOWS_LEAST: Final = 21
 # A window, including its wait for all threads and its probe of the clock, takes up to this multiple of its length.
 _WAITING: Final = 3
 PER_CYCLE: Final = "_cycles"
@@ -261,5 +261,5 @@ def _stats(sample: Mapping[str, Any]) -> Stats:
 def _flags(sample: Mapping[str, Any], end: Mapping[str, Any]) -> tuple[str, ...]:
     windows, dropped = number(sample, "windows"), int(number(sample, "dropped"))
     switched = ("switched",) if many_dropped(windows, dropped) else ()
-    few = ("noisy",) if sample.get("capped") is True and windows < _WINDOWS_LEAST else ()
+    few = ("noisy",) if sample.get("capped") is True and windows < SAMPLES_MIN else ()
     return (*(noise_flags(end) or few), *switched)
