@@ -44,6 +44,8 @@ LEVEL: Final = 0.01
 """The probability that at least one of the values compared together is mistakenly reported as changed."""
 _FEWEST_IN_COMMON: Final = 5
 _MOST: Final = 0.8
+"""Minimum number of values on a host, and the share of them that must be worse, for the host to be suspected as their
+common cause."""
 LEAST_RUNS: Final = 5
 """Minimum number of unchanged runs whose spread is used. The spread of fewer runs is not known precisely enough."""
 _ENOUGH_RUNS: Final = 10
@@ -54,6 +56,7 @@ _EXTREME: Final = 1e100
 values."""
 Outcome = Literal["regressed", "improved", "same", "too few visits", "noisy", "not comparable"]
 _LEAST_PERCENT: Final = 0.001
+"""Smallest percentage that is shown as a number. With three significant digits, smaller ones would need an exponent."""
 _DEPENDENT: Final = ("drift", "two-states")
 """The flags of a value whose visits are not independent samples."""
 _FAR: Final = 2.0

@@ -33,7 +33,10 @@ STOP_S = 30.0
 KILL_S = 30.0
 """If a task is still running this many seconds after its time limit, it is considered unkillable."""
 RECONNECT_S = 300.0
+"""Default time limit for restoring a lost connection, in seconds."""
 BACKOFF_S = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0)
+"""Pauses before the attempts to reconnect, in seconds; the last one is repeated. A brief interruption costs half a
+second, and a host that stays down is contacted only four times a minute."""
 _OPENING = "creating the work folder"
 _MOST_OPENING = 1 << 20
 """Maximum number of bytes that a host may print before its session is open, including the output of login scripts."""

@@ -28,8 +28,10 @@ TOLERANCE = 0.10
 _TOLERANCE_MOST = 0.15
 """Maximum relative difference between latencies within a noisy level."""
 _DEVIATIONS = 4.0
+"""Number of standard deviations between sizes by which a latency within a level may differ, as in the search for level
+bounds."""
 _REFERENCE = 3
-"""Number of sizes whose median represents a part of a curve."""
+"""Number of sizes whose median represents a part of a curve; one outlier does not affect the median of three."""
 
 
 @dataclass(frozen=True, slots=True)

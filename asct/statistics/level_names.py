@@ -15,7 +15,9 @@ _FIT = 1.3
 """Maximum size of a plateau relative to its cache. A plateau can be larger than the cache, because the replacement
 policy and page coloring blur its end."""
 _SURELY_DRAM = 1 << 30
+"""A working set of this size reaches DRAM, regardless of the caches that the host reports."""
 _PROBABLY_DRAM = 64 << 20
+"""A working set of this size is assumed to reach DRAM if the host reports no caches."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@
 #include "kit/loop.h"
 
 #define BATCH_NS 100000   /* far below a scheduler tick, so that most batches are not interrupted */
-#define LOADS_MIN 512
-#define LOADS_MAX 16384
+#define LOADS_MIN 512     /* take up to BATCH_NS if a load takes up to 195 ns */
+#define LOADS_MAX 16384   /* take 20 us in a first-level cache (1.2 ns), far longer than reading the clocks */
 #define WARM_LOADS 1024   /* untimed, before each batch: getrusage and clock readings evict lines of the first-level cache */
 #define CYCLE_REACH 2      /* number of batches on either side whose adds are also used for a batch */
 #define CAP_FACTOR 20     /* factor of the time limit on a machine that is too busy for the minimum number of batches; */

@@ -3,7 +3,7 @@
 #define NEAR_NS 8                 /* a first- or second-level cache; a third-level one takes longer */
 #define TOLERANCE 1.01            /* range of the latencies of one cache */
 #define TOLERANCE_OF_BATCHES 1.02 /* range of the batches of one size; larger at the edge of a cache */
-#define ROUNDS_MAX 5
+#define ROUNDS_MAX 5              /* each repeats a disturbed size at most once */
 
 bool quiet_is_near(const struct record *record)
 {

@@ -5,10 +5,10 @@
 #include "chase/quiet.h"
 #include "kit/numbers.h"
 
-#define POINTS_MAX 4096
-#define HELD_MAX 512
-#define LOOKS_MAX 5
-#define ROUND_MAX 8 /* bisections per evaluation of the curve, in order of size, so that the chain grows or shrinks only once */
+#define POINTS_MAX 4096 /* sizes; at most half of them before the refinement */
+#define HELD_MAX 512    /* sizes in near caches that are compared with one another before they are printed */
+#define LOOKS_MAX 5     /* repetitions of a disturbed size, as in quiet.c */
+#define ROUND_MAX 8     /* bisections per evaluation of the curve, in order of size, so that the chain grows or shrinks only once */
 
 struct point {
     uint64_t bytes;

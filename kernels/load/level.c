@@ -5,8 +5,8 @@
 
 #define CAP_FACTOR 5    /* factor of the time limit on a machine that is too busy for the minimum number of windows; */
 #define BUSY_NS 200000000 /* the limit is then at least this long, because time slices of other programs take milliseconds */
-#define ESTIMATE_WINDOWS 9
-#define ESTIMATE_TRIES 200
+#define ESTIMATE_WINDOWS 9   /* few, because the search then measures its result as a whole level */
+#define ESTIMATE_TRIES 200   /* to take these windows on a busy machine */
 
 typedef double window_value(const struct sampler *sampler, const struct window *window);
 

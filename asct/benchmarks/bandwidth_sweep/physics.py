@@ -17,6 +17,8 @@ BELOW_CURVE: Final = "below-curve"
 FEW_LINES: Final = "few-lines"
 """Flag for a size with few cache lines: starting and ending the loop takes a large part of the time."""
 _CURVE_SHARE: Final = 0.95
+"""Share of the highest bandwidth at sizes within a level that the level itself must reach. Smaller differences are
+treated as noise."""
 _INSIDE: Final = 4
 """A level is compared only with sizes on the curve that are at least as large as the level's own size divided by this
 number."""

@@ -126,6 +126,7 @@ SHARE: Final = 0.8
 SLOWER: Final = 1.15
 """Multiple of the idle latency at which the bandwidth is reported, as in Arm's ASCT."""
 _COARSE: Final = 0.25
+"""Share of the peak bandwidth. If adjacent levels are further apart, a value interpolated between them is flagged."""
 _MISSING: Final = {
     "no-knee": "knee_bandwidth", "no-latency-at-80": "latency_at_80", "no-bandwidth-at-115": "bandwidth_at_115",
 }  # fmt: skip

@@ -34,6 +34,8 @@ BOUNDS_S: Final = (200e-6, 500e-6, 1e-3, 2e-3, 5e-3, 10e-3)
 MOST_SHARES: Final = {"90 % of the maximum": 0.90, "saturation (98 % of the maximum)": 0.98}
 LEAST_POINTS: Final = 3
 _STILL_RISING: Final = 1.05
+"""Ratio of the last rate to the highest rate before it. Smaller differences are normal on a shared machine
+(LEAST_CHANGE in verdict.py)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,20 +19,29 @@ from asct.sdk.facts import HostFacts
 from asct.statistics.changepoint import Changepoint, changes
 
 LITTLE_TOLERANCE: Final = 0.02
+"""Maximum relative difference from the queue depth that remains after `little_holds` has allowed for the requests in
+flight at both ends of the run and for the time between requests."""
 _SHORTEST_SHARE: Final = 0.95
+"""Share of `duration` that a run must last, unless a rule may end it early."""
 _BUSY: Final = 0.90
 _BUSY_SHARED: Final = 0.80
 """Shares of busy time above which CPUs may limit the rate: the first applies if each job has its own CPU, the second if
-jobs share CPUs and therefore wait for one another."""
+jobs share CPUs and therefore wait for one another. Two jobs on one CPU used 85 % of it when it limited them."""
 _FOREIGN_CPUS: Final = 0.5
-"""If other programs use more than this number of CPUs in user space, a busy CPU is attributed to them."""
+"""If other programs use more than this number of CPUs in user space, a busy CPU is attributed to them. A single busy
+program uses a whole CPU."""
 _BRIEF_S: Final = 0.2
 """Shortest run, in seconds, that is not flagged. In shorter runs, the start of the jobs and the requests in flight at
 both ends distort the values too much."""
 _DEEP_PERCENT: Final = 90.0
+"""Percentage of the requests that a job must issue at full depth."""
 _DEEPEST: Final = 64
+"""The greatest depth that fio distinguishes; it counts greater depths as `>=64`."""
 _MANY: Final = 20
+"""Multiple of `iodepth` that a job must issue. The first `iodepth` requests, which find the queue empty, are then at
+most 5 % of all requests, half of what _DEEP_PERCENT allows."""
 _WAITING_SHARE: Final = 0.5
+"""Share of the run above which a job spends most of its time waiting in submissions."""
 CHANGED: Final = "rate-changed"
 """Flag for values whose rate changed during the run."""
 LEAST_CHANGE: Final = 0.10

@@ -40,6 +40,7 @@ LIMIT_FLAGS: Final = {
 }
 # A limit in bytes per cycle needs a tolerance, because the clock is not measured at the same moments as the windows.
 _TOLERANCE: Final = 1.01
+# On a busy machine, reads from the first level were 20 to 47 % too low.
 _REACHED: Final = 0.97
 
 

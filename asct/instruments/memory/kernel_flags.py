@@ -60,6 +60,8 @@ CLOCK_LIMIT: Final = 0.05
 # CPU times have a resolution of 10 ms; below three ticks, a share is meaningless. Processes are judged together, so the
 # limit applies to their sum.
 _GRAINS_NS: Final = 25_000_000
+# If a quarter is dropped, the median over all batches is still between the quartiles of those kept (`dropped_bounds` in
+# statistics/visits.py).
 _MANY_DROPPED: Final = 0.25
 
 
