@@ -35,6 +35,15 @@ OUTLIER = math.log(1.15)
 DISTURBED = math.log(1.2)
 """If a size is slower than a larger one by more than this, its measurement was disturbed, because loads from a larger
 working set are never faster."""
+# The synthetic curves in tests/statistics/test_levels.py bound these values. If one is changed, the tests pass with
+# - RISE from 0.35 to 0.6 (0.3: a short shelf on a rise is not recognized);
+# - MIN_SPAN from 0.74 to 1.25 (0.5: the same). Four sizes of a thinned curve span 0.75 octaves;
+# - MAX_SLOPE from 0.1 to 0.25 (0.3: a noisy ramp becomes a level);
+# - MIN_STEP from 0.2 (0.1: noise of 3 % becomes levels) to 0.6 (0.69: two caches whose latencies differ by a factor
+#   of 2 become one level);
+# - TAIL from 0.3 to 0.69 (0.9: a sweep that ends in a cache has DRAM);
+# - EDGE from 0.07 (0.05: a step of 7 % ends a level) to 0.1;
+# - MAX_NOISE from 0.1 (0.08: curves with a noise of 6 % are rejected) to 0.3.
 RISE = 0.35
 MIN_SPAN = 0.74
 MAX_SLOPE = 0.25
@@ -42,14 +51,17 @@ MIN_STEP = math.log(1.4)
 TAIL = math.log(2.0)
 EDGE = math.log(1.10)
 MIN_SIZES = 8
+"""Enough for two plateaus with four sizes each."""
 MAX_LEVELS = 5
+"""L1, L2, L3, LLC and DRAM."""
 MAX_NOISE = 0.12
 OPEN_END = "open-end"
 """The note that the curve is still rising at its end."""
 _THINNED = 0.25
 """Spacing of a thinned curve, in octaves."""
 _SLOPE_WINDOW = 0.51
-"""Number of octaves that the local slope covers on either side of a point."""
+"""Number of octaves that the local slope covers on either side of a point: two sizes of a thinned curve, with a margin
+for sizes rounded to lines."""
 
 
 @dataclass(frozen=True, slots=True)
