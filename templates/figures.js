@@ -258,7 +258,8 @@
       for (const trace of data) if (trace.meta) Object.assign(trace, trace.meta);
     }
     const tall = (layout.height || plot.clientHeight + extra) - layout.margin.t;
-    for (const note of layout.annotations || []) if (note.name === "title") shorten(note, tall - layout.margin.b, layout);
+    const beside = (layout.annotations || []).filter((note) => note.name === "title" && note.textangle);
+    for (const note of beside) shorten(note, tall - layout.margin.b, layout);
     const high = tall - (layout.meta && layout.meta.grids ? layout.margin.b : roomBelow(layout.xaxis));
     for (const name of Object.keys(layout).filter((key) => key.startsWith("yaxis") && layout[key].range)) {
       const [from, to] = layout[name].domain || [0, 1];
