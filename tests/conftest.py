@@ -5,8 +5,8 @@ from __future__ import annotations
 import gc
 import os
 import signal
-from collections.abc import Generator
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from collections.abc import Generator, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path, PurePath
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -26,13 +26,6 @@ _MEASURING = ("kernels", "arm", "e2e", "ssh", "slurm", "disks")
 """Markers of tests that may run kernels, which allocate huge pages from the pools of the machine."""
 
 
-_SIGNALS = {
-    signal.SIGINT: signal.default_int_handler,
-    signal.SIGQUIT: signal.SIG_DFL,
-    signal.SIGHUP: signal.SIG_DFL,
-}
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """Collect without garbage collection, which finds nothing here and takes a fifth of the time."""
@@ -45,15 +38,9 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Give each process that runs tests its own /var/tmp and default signals; the controller of xdist runs none.
-
-    A suite started in the background inherits ignored signals, and so would the programs whose ends are tested.
-    """
+    """Give each process that runs tests its own /var/tmp; the controller of xdist runs none."""
     if not hasattr(session.config, "dsession") and not session.config.getoption("numprocesses", None):
         separate()
-        for number, handler in _SIGNALS.items():
-            if signal.getsignal(number) == signal.SIG_IGN:
-                signal.signal(number, handler)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -74,7 +61,7 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
     with ExitStack() as within:
         if alone or _marked(item, *_MEASURING):
             within.enter_context(_KEPT.pop() if _KEPT else machine(alone=alone))
-        with _turn(item):
+        with _turn(item), _dispositions(item):
             result = yield
         if alone and nextitem is not None and _marked(nextitem, "alone"):
             _KEPT.append(within.pop_all())
@@ -83,6 +70,28 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 def _marked(item: pytest.Item, *names: str) -> bool:
     return any(item.get_closest_marker(name) for name in names)
+
+
+_IGNORED = [n for n in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT) if signal.getsignal(n) is signal.SIG_IGN]
+"""Signals that are ignored because the tests were started by nohup or in the background of a script."""
+_AS_STARTED = frozenset({"cli", "e2e", "engine", "hosts"})
+"""Folders whose tests run asct with these signals ignored."""
+
+
+@contextmanager
+def _dispositions(item: pytest.Item) -> Iterator[None]:
+    """Let programs that a test starts by itself have the default dispositions, which asct would give them.
+
+    A signal with a handler has its default disposition in a program that is started; an ignored one does not.
+    """
+    numbers = () if item.path.parent.name in _AS_STARTED else _IGNORED
+    for number in numbers:
+        signal.signal(number, lambda *_: None)
+    try:
+        yield
+    finally:
+        for number in numbers:
+            signal.signal(number, signal.SIG_IGN)
 
 
 _TURNS = pytest.StashKey[TemporaryDirectory[str]]()

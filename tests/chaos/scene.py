@@ -52,6 +52,8 @@ HANG_S = 180.0
 """Time in seconds after which a part of a run counts as hung, regardless of the fault."""
 EVENTS = 86
 """Number of journal lines of a run without a fault."""
+TIED = ("setpriv", "--pdeathsig", "KILL", "env", "--default-signal=HUP")
+"""A command prefix: the program ends with the campaign, and does not ignore SIGHUP even if the campaign does."""
 
 
 class Missed(Exception):
@@ -203,7 +205,7 @@ class Scene:
         arguments = [str(self.folder / "plan.yaml")] if command == "apply" else []
         with err.open("w") as out:
             process = subprocess.Popen(
-                ["setpriv", "--pdeathsig", "KILL", *self.prefix(), sys.executable, "-m", "asct", command, *arguments],
+                [*TIED, *self.prefix(), sys.executable, "-m", "asct", command, *arguments],
                 cwd=self.here.folder, env=self.environment(), text=True,
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=out,
             )  # fmt: skip

@@ -224,7 +224,7 @@ def test_a_signal_outside_of_a_measurement_ends_the_command_by_its_own_way_out(
 ) -> None:
     plan = tmp_path / "plan.yaml"
     os.mkfifo(plan)
-    command = [sys.executable, "-m", "asct", "check", str(plan)]
+    command = ["env", "--default-signal=INT", sys.executable, "-m", "asct", "check", str(plan)]
     with subprocess.Popen(command, env=environment(), stderr=subprocess.PIPE, text=True) as process:
         writer = _reader_of(plan)
         _asleep(process.pid)

@@ -171,9 +171,11 @@ def test_ctrl_c_ends_what_runs_on_this_machine_at_once(here: str, tmp_path: Path
     assert asct("apply", "plan.yaml", "--benchmark", "before", cwd=tmp_path).code == 0, "the lock is free"
 
 
-@pytest.mark.parametrize(("started_by", "code"), [([], 143), (["nohup"], 0)], ids=["terminal", "nohup"])
+@pytest.mark.parametrize(
+    ("started_by", "code"), [(("env", "--default-signal=HUP"), 143), (("nohup",), 0)], ids=["terminal", "nohup"]
+)
 def test_a_closed_terminal_ends_a_run_unless_it_was_started_by_nohup(
-    here: str, tmp_path: Path, started_by: list[str], code: int
+    here: str, tmp_path: Path, started_by: Sequence[str], code: int
 ) -> None:
     (tmp_path / "plan.yaml").write_text(PLAN + here)
     process = begin(tmp_path, "--no-progress", prefix=started_by)
