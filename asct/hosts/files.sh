@@ -72,8 +72,7 @@ sums() {
     if [ -x "$1" ]; then { IFS= read -r sum <"$1.sha256"; } 2>/dev/null; fi
     if [ -z "$sum" ]; then reply missing; return; fi
     sum="$sum $(sha256sum -- "$1" 2>/dev/null)"
-    reply "ok ${#sum}"
-    printf '%s\n' "$sum"
+    printf 'asct:ok %s\n%s\n' "${#sum}" "$sum" # in one write, which becomes one ssh packet
 }
 
 # The braces make the shell read everything before it replies, so that it cannot take the first call for a part of this text.
