@@ -22,6 +22,7 @@ from asct.hosts.ssh import link
 from asct.hosts.ssh.link import IDLE_S, PromptSocket
 from asct.plan.model import HostSpec
 from tests.awaiting import PATIENCE_S, until
+from tests.hosts.forced import force, with_programs
 from tests.sshd import Sshd, free_port, keygen
 
 pytestmark = [pytest.mark.ssh, pytest.mark.usefixtures("home")]
@@ -227,6 +228,19 @@ def test_large_and_growing_files_are_copied_without_sftp(sshd: Sshd, tmp_path: P
         host.close()
     assert (tmp_path / "back").read_bytes() == data.read_bytes()
     assert done.status == 0 and lines == ["first", "last"]
+
+
+def test_a_file_is_copied_to_a_host_that_reads_slowly(own_sshd: Sshd, tmp_path: Path) -> None:
+    """The file is larger than what ssh sends before the host has read anything."""
+    slow = {"head": 'sleep 2\nexec /usr/bin/head "$@"'}
+    force(own_sshd, with_programs(own_sshd.folder / "slow", slow))
+    data = tmp_path / "data"
+    data.write_bytes(os.urandom(6 << 20))
+    host = open_host(own_sshd.spec())
+    host.put(data, f"{host.work}/copy")
+    host.get(f"{host.work}/copy", tmp_path / "back")
+    host.close()
+    assert (tmp_path / "back").read_bytes() == data.read_bytes()
 
 
 def test_all_files_are_copied_over_one_channel(sshd: Sshd, tmp_path: Path, opened: list[str]) -> None:

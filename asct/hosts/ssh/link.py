@@ -119,9 +119,17 @@ class SshChannel:
         self._channel = channel
 
     def send(self, data: bytes) -> None:
-        with contextlib.suppress(OSError):
-            for start in range(0, len(data), _BLOCK):  # sendall copies the rest of its data for each packet
-                self._channel.sendall(data[start : start + _BLOCK])
+        rest = memoryview(data)
+        while rest:
+            try:
+                sent = self._channel.send(bytes(rest[:_BLOCK]))
+            except TimeoutError:  # `receive` sets the time limit of both directions; `within` limits the exchange
+                continue
+            except OSError:
+                return
+            if sent == 0:
+                return
+            rest = rest[sent:]
 
     def finish_input(self) -> None:
         with contextlib.suppress(OSError, EOFError):
