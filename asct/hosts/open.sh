@@ -2,6 +2,7 @@
 # variables base, token (which names the session), runner, owner (empty to only read the host), find and keep (see
 # base.ReadingSpec, or empty), and script (see base.SessionSpec, or empty).
 
+unset TMOUT # bash and ksh would end a `read` after this number of seconds
 umask 077
 journal= live=1 root= mine=
 exec 4>&1

@@ -82,6 +82,25 @@ def test_a_runner_whose_listener_was_killed_is_replaced(here: Bench) -> None:
     assert here.run("true").status == 0
 
 
+def test_an_idle_session_is_not_ended_by_its_account(
+    host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Accounts may have a time limit for idle shells, which bash applies to `read`. A session is idle while a task
+    runs."""
+    monkeypatch.setenv("TMOUT", "1")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "sh").symlink_to(str(shutil.which("bash")))
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
+    host.open(SESSION)
+    here = Bench(host, tmp_path / "into")
+    try:
+        assert here.run("sleep", "3").status == 0
+        assert here.run("true").status == 0
+        assert not host.resumed
+    finally:
+        host.close()
+
+
 LOCK = Path("/var/tmp/asct.lock")
 
 
