@@ -202,15 +202,17 @@ guardian() {
 # Terminate strays, and kill those that remain after 10 s. Guardians get 10 s more, since they may have waited for the others.
 # A killed process holds the lock until it is scheduled once more, so wait for it.
 end_strays() {
-    left=100
     strays
     [ -z "$strays" ] || kill -s TERM $strays 2>/dev/null
-    while [ -n "$strays" ] && [ "$left" -gt -120 ]; do
+    now
+    began=$now age=0
+    while [ -n "$strays" ] && [ "$age" -lt 2200 ]; do
         for one in $strays; do
-            if [ "$left" -le -100 ] || { [ "$left" -le 0 ] && ! guardian "$one"; }; then kill -s KILL "$one" 2>/dev/null; fi
+            if [ "$age" -ge 2000 ] || { [ "$age" -ge 1000 ] && ! guardian "$one"; }; then kill -s KILL "$one" 2>/dev/null; fi
         done
-        sleep 0.1
-        left=$((left - 1))
+        sleep 0.1 2>/dev/null || sleep 1 # POSIX requires only whole seconds
+        now
+        age=$((now - began))
         strays
     done
 }
@@ -450,7 +452,7 @@ leave() {
     cd /
     if [ -f "$root/.session" ]; then
         exec 6<"$root/.session"
-        ( sleep 10; end_all ) 6<&- &
+        ( sleep 27; end_all ) 6<&- & # a task ends within 4 s, and what it left behind within 22 s more (end_strays)
         if alive "$root/.pid"; then
             printf 'leave\n' 1<>"$root/.control"
             flock 6

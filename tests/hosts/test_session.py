@@ -19,6 +19,7 @@ from asct.hosts.base import Host, Process, SessionSpec, Task
 from asct.hosts.factory import make_host
 from asct.hosts.remote import RemoteHost
 from tests.awaiting import PATIENCE_S, until
+from tests.hosts.forced import force, with_programs
 from tests.sshd import Sshd
 
 pytestmark = pytest.mark.ssh
@@ -418,6 +419,41 @@ def test_a_guardian_outlives_what_it_waits_for(host: RemoteHost, tmp_path: Path)
     assert host.run(task).status == -signal.SIGKILL
     assert host.run(counting(host, tmp_path, 1)).status == 0
     assert (folder / "removed").exists() and ended(int((folder / "deaf").read_text()))
+
+
+def test_a_guardian_outlives_what_it_waits_for_when_a_resumed_session_ends(
+    host: RemoteHost, own_sshd: Sshd, tmp_path: Path
+) -> None:
+    """Nothing is heard from the runner of a resumed session, so another shell tells it to end and waits for that."""
+    removed = own_sshd.folder / "account" / "removed"  # the work folder is removed as well
+    texts = {
+        "deaf.sh": "trap : TERM; echo $$ >deaf; while :; do sleep 0.1; done",
+        "guardian.sh": f"trap '' TERM; : >ready; while kill -0 $(cat deaf); do sleep 0.1; done; : >{removed}",
+    }
+    text = "setsid sh deaf.sh & while [ ! -s deaf ]; do sleep 0.02; done; setsid sh guardian.sh & "
+    text += "while [ ! -e ready ]; do sleep 0.02; done"
+    process = Process(("sh", "-c", f"exec </dev/null >/dev/null 2>&1; {text}"), f"{host.work}/t")
+    assert host.run(Task(process, tmp_path / "t", texts)).status == 0
+    os.kill(session_of(host), signal.SIGKILL)
+    assert host.run(counting(host, tmp_path, 1)).status == 0 and host.resumed
+    host.close()
+    assert removed.exists()
+
+
+def test_a_program_left_behind_may_end_in_its_time_if_sleep_takes_only_whole_seconds(
+    own_sshd: Sshd, tmp_path: Path
+) -> None:
+    whole = {"sleep": 'case $1 in *.*) exit 1 ;; esac\nexec /bin/sleep "$1"'}
+    force(own_sshd, with_programs(own_sshd.folder / "whole", whole))
+    host = opened(own_sshd)
+    folder = Path(host.work, "t")
+    orderly = "trap '/bin/sleep 4; : >cleaned; exit' TERM; : >ready; while :; do sleep 1; done"
+    text = "setsid sh orderly.sh & while [ ! -e ready ]; do /bin/sleep 0.02; done; kill -KILL $$"
+    process = Process(("sh", "-c", f"exec </dev/null >/dev/null 2>&1; {text}"), str(folder))
+    assert host.run(Task(process, tmp_path / "t", {"orderly.sh": orderly})).status == -signal.SIGKILL
+    assert host.run(counting(host, tmp_path, 1)).status == 0
+    assert (folder / "cleaned").exists()
+    host.close()
 
 
 def test_what_a_program_left_behind_does_not_keep_the_host(host: RemoteHost, own_sshd: Sshd, tmp_path: Path) -> None:
