@@ -1,7 +1,9 @@
 # File transfer through a shell, which reads these functions and then the calls from standard input. Each call gets a reply:
 # `asct:ok SIZE` followed by SIZE bytes and a line feed (srun forwards whole lines only), or one word: done, there, missing,
-# odd (not a regular file), large, `no REASON`. If a file has become shorter in the meantime, zeros follow its content. Values
-# arrive quoted, with $nl for a line feed. POSIX only.
+# odd (not a regular file), large, `no REASON`. Values arrive quoted, with $nl for a line feed. POSIX only.
+#
+# The content of a file is followed by one more byte, which counts towards SIZE. If the file has become shorter in the meantime
+# or cannot be read to its end, zeros replace what is missing, and this byte is also zero.
 
 nl='
 '
@@ -13,14 +15,21 @@ reply() { printf 'asct:%s\n' "$*"; }
 
 # measure PATH: set $found to the size of a file. Every program costs a millisecond, perhaps beside a measurement.
 measure() {
-    found=$(wc -c 2>/dev/null <"$1")
-    found=$((${found:-0}))
+    found=$(wc -c 2>/dev/null <"$1") || return 1
+    found=$((found))
+}
+
+# reason MESSAGE: set $reason to the reason in the last line of a program's messages
+reason() {
+    reason=${1##*"$nl"}
+    reason=${reason##*: }
 }
 
 # try PROGRAM [ARGUMENT]...: reply with the message of a program that fails
 try() {
     if message=$("$@" 2>&1); then return 0; fi
-    reply "no ${message##*: }"
+    reason "$message"
+    reply "no $reason"
     return 1
 }
 
@@ -29,22 +38,25 @@ fetch() {
     if [ -h "$1" ] || { [ -e "$1" ] && [ ! -f "$1" ]; }; then reply odd; return; fi
     [ -f "$1" ] || { reply no No such file or directory; return; }
     [ -r "$1" ] || { reply no Permission denied; return; }
-    measure "$1"
+    measure "$1" || { reply no it cannot be read; return; }
     if [ "$found" -gt "$2" ]; then reply large; return; fi
-    reply "ok $found"
-    if [ "$found" -gt 0 ]; then cat -- "$1" /dev/zero 2>/dev/null | head -c "$found"; fi
+    reply "ok $((found + 1))"
+    if [ "$found" -gt 0 ]; then echo | cat -- "$1" - /dev/zero 2>/dev/null | head -c "$((found + 1))"; else echo; fi
     echo
 }
 
 # part PATH OFFSET LIMIT: reply with at most LIMIT bytes of a growing file, starting at OFFSET
 part() {
-    found=$2
-    if [ -f "$1" ]; then measure "$1"; fi
+    { [ -f "$1" ] && measure "$1"; } || found=$2
     found=$((found - $2))
     if [ "$found" -lt 0 ]; then found=0; fi
     if [ "$found" -gt "$3" ]; then found=$3; fi
-    reply "ok $found"
-    if [ "$found" -gt 0 ]; then { tail -c +"$(($2 + 1))" "$1"; cat /dev/zero; } 2>/dev/null | head -c "$found"; fi
+    reply "ok $((found + 1))"
+    if [ "$found" -gt 0 ]; then
+        { tail -c +"$(($2 + 1))" "$1"; echo; cat /dev/zero; } 2>/dev/null | head -c "$((found + 1))"
+    else
+        echo
+    fi
     echo
 }
 
@@ -56,11 +68,22 @@ folder() {
 }
 
 # store PATH PARTIAL MODE SIZE: write the SIZE bytes that follow the line, first as PARTIAL. All of them are read even if
-# writing fails, because the next call follows them.
+# writing fails, because the next call follows them. If they cannot be read, the shell ends, so that it cannot take them for
+# calls.
 store() {
-    head -c "$4" | { cat >"$2" || cat >/dev/null; } 2>/dev/null
-    measure "$2"
-    [ "$found" = "$4" ] || { rm -f -- "$2"; reply "no the file is incomplete: the disk is full or a quota is exceeded"; return; }
+    message=$({ { head -c "$4" || echo asct:unread >&2; } | { cat >"$2" || cat >/dev/null; }; } 2>&1)
+    case $message in
+    *asct:unread*)
+        rm -f -- "$2"
+        printf %s "${message%%asct:unread*}" >&2
+        exit 1 ;;
+    esac
+    if ! measure "$2" || [ "$found" != "$4" ]; then
+        rm -f -- "$2"
+        reason "${message:-the disk is full or a quota is exceeded}"
+        reply "no writing failed: $reason"
+        return
+    fi
     [ "$3" = 600 ] || try chmod "$3" -- "$2" || return # the umask gives new files this mode
     if try mv -f -- "$2" "$1"; then reply done; fi
 }
@@ -71,7 +94,7 @@ sums() {
     sum=
     if [ -x "$1" ]; then { IFS= read -r sum <"$1.sha256"; } 2>/dev/null; fi
     if [ -z "$sum" ]; then reply missing; return; fi
-    sum="$sum $(sha256sum -- "$1" 2>/dev/null)"
+    sum="$sum $(sha256sum 2>/dev/null <"$1")"
     printf 'asct:ok %s\n%s\n' "${#sum}" "$sum" # in one write, which becomes one ssh packet
 }
 

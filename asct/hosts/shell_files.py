@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import posixpath
 import re
 import secrets
@@ -9,7 +10,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from asct.errors import HostError, HostLost
+from asct.errors import HostError, HostLost, StoreError
 from asct.hosts import errors, script
 from asct.hosts.downloads import save
 from asct.hosts.link import Channel
@@ -19,8 +20,18 @@ COMMAND = "exec sh -s"
 _BYTES = 1 << 16
 _PAUSE_S = 1.0
 _SIZE = re.compile("[0-9]{1,15}")
+_MARK = b"asct:"
 _MOST_LINES = 1000
-"""Maximum number of lines that a login script may print before the shell is ready."""
+"""Maximum number of lines that a login script may print before the shell is ready, or before a reply."""
+_REPLIES = {
+    "fetch": ("ok", "odd", "large"),
+    "part": ("ok",),
+    "sums": ("ok", "missing"),
+    "exists": ("there", "missing"),
+    "folder": ("done", "there"),
+    "store": ("done",),
+}
+"""The first words of the replies to each function, except `no`."""
 
 
 @cache
@@ -38,6 +49,8 @@ class ShellFiles:
         self._channel = channel
         self._rest = b""
         self._ready = False
+        self._busy = False
+        """Whether a reply has not been read to its end. If reading it failed, no other request can be sent."""
         channel.send(_functions())
 
     def wait_until_ready(self) -> None:
@@ -49,22 +62,38 @@ class ShellFiles:
         raise self._unexpected("too many lines before the first reply")
 
     def fetch(self, source: str, target: Path, max_bytes: int) -> bool:
-        word, content = self._request("fetch", source, str(max_bytes), limit=max_bytes)
+        word, content = self._request("fetch", source, str(max_bytes), limit=max_bytes + 1)
         if word == "odd":
             raise HostError(self._host, errors.problem("not_regular", self._host, path=source))
         if word == "large":
             return False
         try:
-            save(target, content)
-        finally:
-            for _ in content:  # read the rest even after a failed write
+            save(target, self._whole(source, content))
+        except StoreError:
+            for _ in content:  # the next reply follows the rest
                 pass
+            raise
+        except HostError:
+            with contextlib.suppress(OSError):
+                target.unlink()
+            raise
         return True
 
     fetch_regular = fetch
 
+    def _whole(self, path: str, content: Iterator[bytes]) -> Iterator[bytes]:
+        """Yield the content of a file without its last byte. Raises HostError if this byte is zero or missing."""
+        last = b""
+        for block in filter(None, content):
+            yield last + block[:-1]
+            last = block[-1:]
+        if last in (b"", b"\0"):
+            detail = "it became shorter while it was copied, or a part of it cannot be read"
+            raise HostError(self._host, errors.problem("file_failed", self._host, path=path, detail=detail))
+
     def tail(self, path: str, offset: int) -> bytes:
-        return b"".join(self._request("part", path, str(offset), str(_BYTES), limit=_BYTES)[1])
+        content = b"".join(self._request("part", path, str(offset), str(_BYTES), limit=_BYTES + 1)[1])
+        return b"" if content.endswith(b"\0") else content[:-1]
 
     def sums(self, path: str) -> list[str]:
         return b"".join(self._request("sums", path, limit=_BYTES)[1]).decode("utf-8", "replace").split()[:2]
@@ -89,22 +118,35 @@ class ShellFiles:
         self, function: str, path: str, *values: str, data: bytes = b"", limit: int = 0
     ) -> tuple[str, Iterator[bytes]]:
         """Send a request. Return the first word of the reply, and the content, which must be read before the next
-        request."""
+        request. Raises HostLost if the rest of an earlier reply would be taken for the reply to this request."""
         line = script.call(self._host, function, path, *values) + "\n"
+        if self._busy:
+            detail = errors.connection_lost(self._label, "moving files", "an earlier transfer was not completed")
+            raise HostLost(self._host, detail)
         self.wait_until_ready()
+        self._busy = True
         self._channel.send(line.encode("utf-8", "surrogateescape") + data)
         word, rest = self._reply()
+        if word not in ("no", *_REPLIES[function]):
+            raise self._unexpected(f"{word} {rest}")
+        if word == "ok":
+            if not _SIZE.fullmatch(rest) or int(rest) > limit:
+                raise self._unexpected(rest)
+            return word, self._content(int(rest))
+        self._busy = False
         if word == "no":
             raise HostError(self._host, errors.problem("file_failed", self._host, path=path, detail=rest))
-        if word != "ok":
-            return word, iter(())
-        if not _SIZE.fullmatch(rest) or int(rest) > limit:
-            raise self._unexpected(rest)
-        return word, self._content(int(rest))
+        return word, iter(())
 
     def _reply(self) -> tuple[str, str]:
-        word, _, rest = self._line().decode("utf-8", "replace").removeprefix("asct:").partition(" ")
-        return word, rest
+        """Return the first word and the rest of the next reply. Programs that a login script left running may print
+        other lines."""
+        for _ in range(_MOST_LINES):
+            line = self._line()
+            if line.startswith(_MARK):
+                word, _, rest = line.removeprefix(_MARK).decode("utf-8", "replace").partition(" ")
+                return word, rest
+        raise self._unexpected("too many lines before a reply")
 
     def _line(self) -> bytes:
         while b"\n" not in self._rest:
@@ -115,13 +157,17 @@ class ShellFiles:
         return line
 
     def _content(self, size: int) -> Iterator[bytes]:
-        """Yield `size` bytes of content, then skip the line feed after the content."""
+        """Yield `size` bytes of content, which a line feed must follow."""
         remaining = size + 1
         while remaining:
             self._rest = self._rest or self._received()
             block, self._rest = self._rest[:remaining], self._rest[remaining:]
             remaining -= len(block)
-            yield block if remaining else block[:-1]
+            if not remaining:
+                if not block.endswith(b"\n"):
+                    raise self._unexpected("other output within the content of a file")
+                self._busy, block = False, block[:-1]
+            yield block
 
     def _received(self) -> bytes:
         """Wait for the next bytes and return them. When the link's time limit is reached, the channel is killed."""

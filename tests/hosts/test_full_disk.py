@@ -42,7 +42,7 @@ def test_a_task_that_does_not_fit_is_refused_and_the_next_is_run(small: RemoteHo
     small.open(SESSION)
     with pytest.raises(HostError) as error:
         small.run(saying(small, tmp_path / "1", "x" * SIZE))
-    assert error.value.diagnostics[0].code == "E326" and "full" in error.value.diagnostics[0].message
+    assert error.value.diagnostics[0].code == "E326" and "No space left" in error.value.diagnostics[0].message
     assert small.run(saying(small, tmp_path / "2", "short")).status == 0
     assert (tmp_path / "2" / "stdout").read_text() == "short"
     assert small.execute(["ls", f"{small.work}/.queue"]).stdout == "1\n"
@@ -51,8 +51,9 @@ def test_a_task_that_does_not_fit_is_refused_and_the_next_is_run(small: RemoteHo
 def test_a_file_that_does_not_fit_is_not_there(small: RemoteHost, tmp_path: Path) -> None:
     small.open(SESSION)
     (tmp_path / "large").write_bytes(b"x" * SIZE)
-    with pytest.raises(HostError):
+    with pytest.raises(HostError) as error:
         small.put(tmp_path / "large", f"{small.work}/large")
+    assert f"`{small.work}/large`: writing failed: No space left on device" in error.value.diagnostics[0].message
     assert "large" not in small.execute(["ls", small.work]).stdout
 
 

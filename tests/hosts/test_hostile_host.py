@@ -9,7 +9,7 @@ from typing import cast
 
 import pytest
 
-from asct.errors import AsctError, HostError
+from asct.errors import AsctError, HostError, HostLost
 from asct.hosts import runner_session
 from asct.hosts.base import Process, SessionSpec, Task
 from asct.hosts.factory import make_host
@@ -127,14 +127,46 @@ class Node:
         return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
 
 
-@pytest.mark.parametrize("answer", [b"asct:ok 4097\n", b"asct:ok -1\n", b"asct:ok 1e3\n", b"asct:ok\n", b"a" * 70_000])
+@pytest.mark.parametrize(
+    "answer",
+    [b"asct:ok 4098\n", b"asct:ok -1\n", b"asct:ok 1e3\n", b"asct:ok\n", b"a" * 70_000,
+     b"asct:done\n", b"line\n", b"asct:ok 4\nabc\nd"],
+)  # fmt: skip
 def test_what_a_node_of_slurm_says_of_a_file(tmp_path: Path, answer: bytes) -> None:
-    """A reply must not be longer than requested."""
+    """A reply must not be longer than requested. After any other reply, nothing that follows is taken for a reply."""
     files = ShellFiles("h", "h (node)", cast(Channel, Node(answer)))
     with pytest.raises(HostError) as error:
         files.fetch("/x", tmp_path / "x", 4096)
     assert error.value.diagnostics[0].code == "E327"
     assert not (tmp_path / "x").exists()
+    with pytest.raises(HostLost):
+        files.exists("/x")
+
+
+def test_lines_between_replies_are_ignored(tmp_path: Path) -> None:
+    """A login script may have left a program running."""
+    answers = [b"hello\nasct:ok 4\nabc\n\n", b"hel", b"lo\nasct:there\n", b"hello\nasct:done\n"]
+    files = ShellFiles("h", "h (node)", cast(Channel, Node(*answers)))
+    assert files.fetch("/x", tmp_path / "x", 3) and (tmp_path / "x").read_text() == "abc"
+    assert files.exists("/x")
+    files.write("/x", b"")
+
+
+def test_an_interrupted_transfer_ends_the_channel(tmp_path: Path) -> None:
+    """Otherwise, the rest of its content would be taken for the next reply."""
+
+    class Interrupted(Node):
+        def receive(self, timeout_s: float) -> bytes:
+            if len(self.answers) == 2:
+                self.answers.pop(0)
+                raise KeyboardInterrupt
+            return super().receive(timeout_s)
+
+    files = ShellFiles("h", "h (node)", cast(Channel, Interrupted(b"asct:ok 12\n", b"", b"asct:there\n\n\n")))
+    with pytest.raises(KeyboardInterrupt):
+        files.fetch("/x", tmp_path / "x", 100)
+    with pytest.raises(HostLost):
+        files.exists("/x")
 
 
 def test_a_revoked_key_is_refused_as_such(sshd: Sshd, tmp_path: Path) -> None:
