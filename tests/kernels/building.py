@@ -15,6 +15,7 @@ KERNELS = Path(__file__).resolve().parents[2] / "kernels"
 CHECKED = ("-O2", "-std=c11", "-pthread", "-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE")
 COMPILERS = {"x86_64": "gcc", "aarch64": "aarch64-linux-gnu-gcc"}
 CLANG = {"x86_64": ("clang",), "aarch64": ("clang", "--target=aarch64-linux-gnu")}
+SANITIZED = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 NAMES = tuple(sorted(path.stem for path in KERNELS.glob("*/*.c") if path.stem == path.parent.name))
 CMN_IMAGE = Path(__file__).parent / "data" / "cmn-600-1x1.image"
 """Registers of a mesh with one crosspoint, created by tests/facts/cmn/generator.py."""
@@ -116,6 +117,14 @@ def compile_sources(
     done = subprocess.run(command, cwd=KERNELS, capture_output=True, text=True, check=False)
     assert done.returncode == 0 and not done.stderr, done.stderr
     return target
+
+
+def check_program(sources: list[Path], folder: Path, flags: Sequence[str] = SANITIZED) -> None:
+    """Build and run a test program, which prints `ok` and nothing else if everything that it checks is right."""
+    done = subprocess.run(
+        [str(compile_sources(sources, folder / "checks", flags=flags))], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", "")
 
 
 def documented(kernel: str) -> dict[str, set[str]]:

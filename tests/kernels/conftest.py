@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,34 +32,18 @@ def _shared(factory: pytest.TempPathFactory, name: str) -> Path:
     return folder
 
 
-@pytest.fixture(scope="session")
-def chase(built: Builds) -> Path:
-    return built["chase"]
+def _kernel(name: str) -> Any:
+    """Return a fixture: the kernel with this name, for x86-64."""
+
+    @pytest.fixture(scope="session")
+    def kernel(built: Builds) -> Path:
+        return built[name]
+
+    return kernel
 
 
-@pytest.fixture(scope="session")
-def cmn(built: Builds) -> Path:
-    return built["cmn"]
-
-
-@pytest.fixture(scope="session")
-def load(built: Builds) -> Path:
-    return built["load"]
-
-
-@pytest.fixture(scope="session")
-def pingpong(built: Builds) -> Path:
-    return built["pingpong"]
-
-
-@pytest.fixture(scope="session")
-def stream(built: Builds) -> Path:
-    return built["stream"]
-
-
-@pytest.fixture(scope="session")
-def watch(built: Builds) -> Path:
-    return built["cmnwatch"]
+chase, cmn, load, pingpong, stream = map(_kernel, ("chase", "cmn", "load", "pingpong", "stream"))
+watch = _kernel("cmnwatch")
 
 
 @pytest.fixture

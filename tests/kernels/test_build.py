@@ -8,11 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.kernels.building import CLANG, COMPILERS, KERNELS, NAMES, SMALL, Builds, compile_sources, run, sources_of
+from tests.kernels.building import (
+    CLANG,
+    COMPILERS,
+    KERNELS,
+    NAMES,
+    SANITIZED,
+    SMALL,
+    Builds,
+    compile_sources,
+    run,
+    sources_of,
+)
 
 pytestmark = pytest.mark.kernels
-
-SANITIZERS = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 
 def make(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -82,14 +91,14 @@ def test_kernels_of_clang_for_aarch64_write_a_whole_stream(name: str, tmp_path: 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_quick_run_is_clean_under_address_and_undefined_sanitizers(name: str, tmp_path: Path) -> None:
-    program = compile_sources(sources_of(name), tmp_path / name, flags=SANITIZERS)
+    program = compile_sources(sources_of(name), tmp_path / name, flags=SANITIZED)
     whole_stream([str(program)], name)
     assert run(program, "--describe").stderr == ""
     assert run(program, "--strid", "1").status == 2
 
 
 def test_every_page_kind_and_sparse_chains_are_clean_under_sanitizers(tmp_path: Path) -> None:
-    program = compile_sources(sources_of("chase"), tmp_path / "chase", flags=SANITIZERS)
+    program = compile_sources(sources_of("chase"), tmp_path / "chase", flags=SANITIZED)
     whole_stream([str(program), "--pages", "4k"], "chase")
     sparse = run(program, "--sizes", "201326592", "--llc-bytes", "1048576", "--time-cap-ms", "5")
     assert (sparse.status, sparse.stderr) == (0, "")

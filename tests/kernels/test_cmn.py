@@ -19,8 +19,7 @@ from asct.facts.cmn.mesh import mesh_of_dump
 from tests.facts.cmn import generator as hw
 from tests.facts.cmn.generator import Hardware, Model, Plug, build
 from tests.facts.cmn.shapes import SHAPES, neoverse, slices
-from tests.kernels.building import CMN_IMAGE, SMALL, Builds, Ran, compile_sources, run, sources_of
-from tests.kernels.test_build import SANITIZERS
+from tests.kernels.building import CMN_IMAGE, SANITIZED, SMALL, Builds, Ran, compile_sources, run, sources_of
 
 pytestmark = pytest.mark.kernels
 
@@ -168,7 +167,7 @@ def test_nothing_outside_is_read(cmn: Path, tmp_path: Path) -> None:
 
 
 def test_images_at_random_are_walked_clean_under_sanitizers(tmp_path: Path) -> None:
-    program = compile_sources(sources_of("cmn"), tmp_path / "cmn", flags=SANITIZERS)
+    program = compile_sources(sources_of("cmn"), tmp_path / "cmn", flags=SANITIZED)
     hardware = build(
         hw.Model(0x434, 0x1000, (0x08, 0x10), (0x900, 0x908), first=0x1000),
         2,

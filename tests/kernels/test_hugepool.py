@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from tests.awaiting import until
-from tests.kernels.building import Builds, Ran, compile_sources, run
+from tests.kernels.building import Builds, Ran, check_program, run
 
 pytestmark = [
     pytest.mark.kernels,
@@ -203,9 +203,7 @@ def test_no_other_maps_pages_between_their_count_and_their_use(chase: Path) -> N
 
 def test_threads_that_map_at_once_each_get_their_pages(tmp_path: Path) -> None:
     before = pool()
-    program = compile_sources([Path(__file__).with_name("arenas.c")], tmp_path / "arenas")
-    done = subprocess.run([str(program)], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", "")
+    check_program([Path(__file__).with_name("arenas.c")], tmp_path, flags=("-static",))
     until(lambda: pool() == before)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.kernels.building import CHECKED, KERNELS, Builds, compile_sources, run, sources_of
+from tests.kernels.building import CHECKED, KERNELS, Builds, check_program, compile_sources, run, sources_of
 from tests.kernels.disassembly import instructions
 from tests.kernels.load import QUICK, TRAFFIC
 
@@ -47,9 +47,7 @@ def sled(listing: list[tuple[int, str]]) -> list[int]:
 def test_the_nops_executed_are_those_asked_for(tmp_path: Path) -> None:
     """The NOPs are counted by single-stepping. Apart from two instructions per round of 64, no other instruction
     depends on the number."""
-    program = compile_sources([HERE / "nops_count.c"], tmp_path / "count")
-    done = subprocess.run([str(program)], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (0, "ok\n")
+    check_program([HERE / "nops_count.c"], tmp_path, flags=("-static",))
 
 
 def test_behind_each_step_lies_a_sled_of_64_nops(program: tuple[str, Path]) -> None:

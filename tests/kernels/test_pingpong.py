@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import statistics
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.kernels.building import Ran, compile_sources, documented, run, sources_of
+from tests.kernels.building import SANITIZED, Ran, check_program, documented, run, sources_of
 from tests.kernels.pingpong import BOTH, CPUS, HERE, QUICK, pretending
 
 pytestmark = pytest.mark.kernels
-
-SANITIZED = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 
 @pytest.fixture(scope="module")
@@ -118,9 +115,7 @@ def test_a_smaller_chain_has_smaller_batches(pingpong: Path) -> None:
 )
 def test_parts_by_property(source: str, tested: tuple[str, ...], tmp_path: Path) -> None:
     parts = [path for path in sources_of("pingpong") if path.stem in tested]
-    program = compile_sources([HERE / source, *parts], tmp_path / "property", flags=SANITIZED)
-    done = subprocess.run([str(program)], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", "")
+    check_program([HERE / source, *parts], tmp_path)
 
 
 def test_probes_stand_before_the_samples_of_their_pair(measured: Ran) -> None:
