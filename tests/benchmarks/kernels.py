@@ -16,7 +16,7 @@ from typing import Any
 from asct.sdk.benchmark import Benchmark, Context
 from asct.sdk.facts import Cache, Cpu, HostFacts
 from asct.sdk.params import Params
-from asct.sdk.record import Scalar
+from asct.sdk.record import Measurement, Scalar
 from asct.sdk.step import Kernel, Output, Step
 
 SOURCES = Path(__file__).parents[2] / "kernels"
@@ -49,6 +49,13 @@ def run_all(
     while steps := benchmark.steps(params, Context(facts, "/var/tmp/asct", tuple(done), needs or {})):
         done += [run_step(step) for step in steps]
     return done
+
+
+def measured_here(benchmark: Benchmark[Any], params: Params) -> Sequence[Measurement]:
+    """Run one repeat, which must succeed, and return its values."""
+    outputs = run_all(benchmark, params, facts_here())
+    assert not any(output.status for output in outputs), outputs[-1].stderr
+    return benchmark.parse(params, outputs, facts_here())
 
 
 def facts_here() -> HostFacts:

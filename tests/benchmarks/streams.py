@@ -8,12 +8,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from asct.sdk.record import Scalar
 from asct.sdk.step import Output, Step
 from tests.benchmarks.test_contract import option
 
 ARRAYS = {"all-reads": (1, 0), "3:1": (2, 1), "1:1": (0, 1), "write": (0, 1), "nt-write": (0, 1), "2:1": (1, 1)}
 """Cache lines loaded and stored in one step. All other patterns load two lines and store one."""
 WINDOWS = 8
+LEVELS: dict[str, Scalar] = {
+    "cache.l1.optimum_size": 24 << 10, "cache.l2.optimum_size": 512 << 10, "cache.llc.optimum_size": 24 << 20,
+    "cache.dram.optimum_size": 600 << 20,
+}  # fmt: skip
+"""The sizes that latency-sweep found for benchmarks that depend on it."""
 
 
 def numbers(step: Step, name: str) -> list[int]:

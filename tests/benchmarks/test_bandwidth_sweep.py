@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import pytest
@@ -13,19 +14,12 @@ from asct.sdk.facts import Cache, CoreKind, Cpu, HostFacts, Memory, NumaNode
 from asct.sdk.figure import Line
 from asct.sdk.record import Measurement
 from asct.sdk.step import Step
-from tests.benchmarks.kernels import facts_here, run_all
-from tests.benchmarks.streams import Place, numbers, outputs_of, places
+from tests.benchmarks.kernels import measured_here
+from tests.benchmarks.streams import LEVELS, Place, numbers, outputs_of, places
 from tests.benchmarks.test_contract import bare_facts, option, records_of, showing
 
 GIB = 1 << 30
-LEVELS = {
-    "cache.l1.optimum_size": 24 << 10, "cache.l2.optimum_size": 512 << 10, "cache.llc.optimum_size": 24 << 20,
-    "cache.dram.optimum_size": 600 << 20,
-}  # fmt: skip
-
-
-def params(**settings: Any) -> Any:
-    return BENCHMARK.params_model(**{"visits": 1, **settings})
+params: Any = partial(BENCHMARK.params_model, visits=1)
 
 
 def machine() -> HostFacts:
@@ -307,9 +301,7 @@ def test_outputs_are_needed() -> None:
 
 @pytest.mark.kernels
 def test_the_real_kernel() -> None:
-    given, facts = params(sizes="4K,64K,1M", traffic="all-reads,triad", duration="5ms", pages="4k"), facts_here()
-    outputs = run_all(BENCHMARK, given, facts)
-    assert [output.status for output in outputs] == [0], outputs[-1].stderr
-    found = BENCHMARK.parse(given, outputs, facts)
+    given = params(sizes="4K,64K,1M", traffic="all-reads,triad", duration="5ms", pages="4k")
+    found = measured_here(BENCHMARK, given)
     places = {(item.coords["size"], item.coords["traffic"]) for item in found if item.metric == "bandwidth"}
     assert places == {(size, traffic) for size in (4096, 65536, 1 << 20) for traffic in ("all-reads", "triad")}

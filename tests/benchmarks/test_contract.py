@@ -7,7 +7,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, get_args
@@ -18,7 +18,7 @@ from asct.engine import values
 from asct.engine.failures import judged
 from asct.registry import installed
 from asct.sdk.benchmark import Benchmark, Context
-from asct.sdk.facts import HostFacts
+from asct.sdk.facts import Cpu, HostFacts, NumaNode
 from asct.sdk.figure import Figure, Heatmap
 from asct.sdk.metric import Better, Unit
 from asct.sdk.needs import Needs
@@ -34,6 +34,17 @@ MARKS = dict.fromkeys(("memory-profile", "peak-bandwidth"), ("best",))
 
 def bare_facts() -> HostFacts:
     return HostFacts(schema="asct.facts/1", host="h", collected_at="2026-11-21T00:00:00Z")
+
+
+def node(number: int, cpus: list[int], free: int = 64 << 30, distances: Sequence[int] = ()) -> NumaNode:
+    return NumaNode(id=number, cpus=cpus, memory_bytes=64 << 30, available_bytes=free, distances=list(distances))
+
+
+def host(*nodes: NumaNode, allowed: Sequence[int] = range(64), **more: Any) -> HostFacts:
+    """Return the facts of a host with these nodes. Of their CPUs, only those in `allowed` can be used."""
+    cpus = sorted(cpu for one in nodes for cpu in one.cpus)
+    known = Cpu(online=cpus, allowed=[cpu for cpu in cpus if cpu in allowed])
+    return bare_facts().model_copy(update={"nodes": list(nodes), "cpu": known, **more})
 
 
 def needed(benchmark: Benchmark[Any]) -> dict[str, Scalar]:

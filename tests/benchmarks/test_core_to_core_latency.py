@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -18,15 +19,12 @@ from asct.sdk.facts import Cpu, HostFacts, NumaNode
 from asct.sdk.figure import Table
 from asct.sdk.record import Measurement
 from asct.sdk.step import Output, Step
-from tests.benchmarks.kernels import facts_here, run_all, run_step
+from tests.benchmarks.kernels import facts_here, measured_here, run_step
 from tests.benchmarks.pingpong_streams import Machine, played, sample, stream
 from tests.benchmarks.test_contract import POINT, at, bare_facts, folder_of, option, records_of, showing
 
 TWO = Machine()
-
-
-def params(**settings: Any) -> Any:
-    return BENCHMARK.params_model(**{"visits": 1, **settings})
+params: Any = partial(BENCHMARK.params_model, visits=1)
 
 
 def steps(facts: HostFacts, **settings: Any) -> Sequence[Any]:
@@ -367,9 +365,7 @@ two_cpus = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs tw
 @pytest.mark.kernels
 @two_cpus
 def test_the_real_kernel_gives_all_methods() -> None:
-    chosen = params(time_cap="200ms", target_interval="5 %")
-    outputs = run_all(BENCHMARK, chosen, facts_here())
-    found = BENCHMARK.parse(chosen, outputs, facts_here())
+    found = measured_here(BENCHMARK, params(time_cap="200ms", target_interval="5 %"))
     methods = {item.coords.get("method") for item in found}
     assert {"token", "cas", "chain"} <= methods
     for item in found:

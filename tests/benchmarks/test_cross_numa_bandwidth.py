@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import pytest
@@ -15,16 +15,12 @@ from asct.sdk.facts import Cache, Cpu, HostFacts, Memory, NumaNode
 from asct.sdk.figure import Heatmap
 from asct.sdk.record import Measurement
 from asct.sdk.step import Output, Step
-from tests.benchmarks.kernels import facts_here, run_all
+from tests.benchmarks.kernels import measured_here
 from tests.benchmarks.streams import Place, numbers, output_of, outputs_of
-from tests.benchmarks.test_contract import FOLDER, bare_facts, needed, option, records_of, showing
+from tests.benchmarks.test_contract import bare_facts, needed, option, records_of, showing
 
 GIB = 1 << 30
-DATA = FOLDER / "cross_numa_bandwidth" / "testdata"
-
-
-def params(**settings: Any) -> Any:
-    return BENCHMARK.params_model(**{"visits": 1, **settings})
+params: Any = partial(BENCHMARK.params_model, visits=1)
 
 
 def sparse(**free: int) -> HostFacts:
@@ -214,10 +210,7 @@ def test_nothing_measured_is_refused() -> None:
 
 @pytest.mark.kernels
 def test_the_real_kernel() -> None:
-    given, facts = params(data_size="1M", duration="5ms", pages="4k", traffic="1:1"), facts_here()
-    outputs = run_all(BENCHMARK, given, facts)
-    assert [output.status for output in outputs] == [0], outputs[-1].stderr
-    found = {item.metric: item for item in BENCHMARK.parse(given, outputs, facts)}
+    given = params(data_size="1M", duration="5ms", pages="4k", traffic="1:1")
+    found = {item.metric: item for item in measured_here(BENCHMARK, given)}
     assert found["bus_bandwidth"].value == pytest.approx(2.0 * found["bandwidth"].value, rel=0.01)
     assert found["data_size"].value <= 1 << 20
-    assert json.loads(outputs[0].stdout.splitlines()[-1])["ok"] is True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,25 +15,12 @@ from asct.sdk.facts import Cpu, HostFacts, Memory, NumaNode
 from asct.sdk.figure import Heatmap
 from asct.sdk.record import Measurement
 from asct.sdk.step import Output, Step
-from tests.benchmarks.kernels import facts_here, run_all
-from tests.benchmarks.test_contract import FOLDER, bare_facts, needed, option, records_of, replayed, showing
+from tests.benchmarks.kernels import facts_here, measured_here, run_all
+from tests.benchmarks.test_contract import FOLDER, bare_facts, host, needed, node, option, records_of, replayed, showing
 
 DATA = FOLDER / "idle_latency" / "testdata"
 GIB = 1 << 30
-
-
-def params(**settings: Any) -> Any:
-    return BENCHMARK.params_model(**{"visits": 1, **settings})
-
-
-def node(number: int, cpus: list[int], free: int = 64 * GIB, distances: Sequence[int] = ()) -> NumaNode:
-    return NumaNode(id=number, cpus=cpus, memory_bytes=64 * GIB, available_bytes=free, distances=list(distances))
-
-
-def host(*nodes: NumaNode, allowed: Sequence[int] = range(64)) -> HostFacts:
-    cpus = sorted(cpu for one in nodes for cpu in one.cpus)
-    known = Cpu(online=cpus, allowed=[cpu for cpu in cpus if cpu in allowed])
-    return bare_facts().model_copy(update={"nodes": list(nodes), "cpu": known})
+params: Any = partial(BENCHMARK.params_model, visits=1)
 
 
 THREE = host(
@@ -281,10 +269,7 @@ def test_a_kernel_that_measured_nothing_is_refused() -> None:
 
 @pytest.mark.kernels
 def test_the_kernel_takes_the_arguments() -> None:
-    settings = params(data_size="16M", duration="20ms", pages="4k")
-    outputs = run_all(BENCHMARK, settings, facts_here())
-    assert [output.status for output in outputs] == [0], outputs[-1].stderr
-    found = BENCHMARK.parse(settings, outputs, facts_here())
+    found = measured_here(BENCHMARK, params(data_size="16M", duration="20ms", pages="4k"))
     (latency,) = [item.value for item in found if item.metric == "latency"]
     assert 1e-9 < latency < 1e-5
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import pytest
@@ -15,14 +16,11 @@ from asct.sdk.facts import Cache, CacheLevel, Cpu, HostFacts, Memory, NumaNode
 from asct.sdk.figure import Line
 from asct.sdk.record import Measurement, Record, doubtful
 from asct.sdk.step import Output, Step
-from tests.benchmarks.kernels import facts_here, run_all, run_step
+from tests.benchmarks.kernels import measured_here, run_step
 from tests.benchmarks.test_contract import FOLDER, bare_facts, option, records_of, replayed, showing
 
 DATA = FOLDER / "latency_sweep" / "testdata"
-
-
-def params(**settings: Any) -> Any:
-    return BENCHMARK.params_model(**{"visits": 1, **settings})
+params: Any = partial(BENCHMARK.params_model, visits=1)
 
 
 def recorded(case: str) -> tuple[Any, HostFacts, list[Output]]:
@@ -428,10 +426,7 @@ def test_a_sample_without_batches_is_refused() -> None:
 
 @pytest.mark.kernels
 def test_the_kernel_takes_the_arguments_and_finds_l1() -> None:
-    settings = params(max_size="4M", time_cap="5ms", pages="4k")
-    outputs = run_all(BENCHMARK, settings, facts_here())
-    assert [output.status for output in outputs] == [0] * len(outputs), outputs[-1].stderr
-    found = BENCHMARK.parse(settings, outputs, facts_here())
+    found = measured_here(BENCHMARK, params(max_size="4M", time_cap="5ms", pages="4k"))
     sizes = [int(item.coords["size"]) for item in found if item.metric == "latency" and "size" in item.coords]
     assert (min(sizes), max(sizes)) == (128, 4 << 20)
     in_l1 = [item.value for item in found if item.metric == "latency_cycles" and item.coords.get("size") == 8192]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import pytest
@@ -10,30 +11,17 @@ import pytest
 from asct.benchmarks.loaded_latency import BENCHMARK
 from asct.benchmarks.loaded_latency.params import DELAYS
 from asct.sdk.benchmark import Context
-from asct.sdk.facts import Cache, Cpu, HostFacts, Memory, NumaNode
+from asct.sdk.facts import Cache, Cpu, HostFacts, Memory
 from asct.sdk.figure import Line
 from asct.sdk.record import Measurement, Record
 from asct.sdk.step import Step
-from tests.benchmarks.kernels import facts_here, run_all, run_step
+from tests.benchmarks.kernels import facts_here, measured_here, run_step
 from tests.benchmarks.load_streams import IDLE_NS, PEAK, QUEUE_NS, bandwidth_of, latency_ns, levels, output, sample
-from tests.benchmarks.test_contract import at, bare_facts, needed, option, records_of
+from tests.benchmarks.test_contract import at, bare_facts, host, needed, node, option, records_of
 
 GIB = 1 << 30
 OPTIMUM = int(needed(BENCHMARK)["cache.dram.optimum_size"])
-
-
-def params(**settings: Any) -> Any:
-    return BENCHMARK.params_model(**{"visits": 1, **settings})
-
-
-def host(*nodes: NumaNode, allowed: Sequence[int] = range(64), **more: Any) -> HostFacts:
-    cpus = sorted(cpu for one in nodes for cpu in one.cpus)
-    known = Cpu(online=cpus, allowed=[cpu for cpu in cpus if cpu in allowed])
-    return bare_facts().model_copy(update={"nodes": list(nodes), "cpu": known, **more})
-
-
-def node(number: int, cpus: list[int], free: int = 64 * GIB) -> NumaNode:
-    return NumaNode(id=number, cpus=cpus, memory_bytes=64 * GIB, available_bytes=free)
+params: Any = partial(BENCHMARK.params_model, visits=1)
 
 
 TWO = host(node(0, [0, 1, 2, 3]), node(1, [4, 5, 6, 7]), node(2, []))
@@ -387,9 +375,7 @@ def test_output_that_is_none_is_refused(samples: list[dict[str, Any]], told: str
 @pytest.mark.kernels
 def test_the_kernel_takes_the_arguments() -> None:
     settings = params(data_size="8M", load_size="4M", duration="20ms", injected_nops=[500, 0], pages="4k")
-    outputs = run_all(BENCHMARK, settings, facts_here())
-    assert [one.status for one in outputs] == [0], outputs[-1].stderr
-    found = BENCHMARK.parse(settings, outputs, facts_here())
+    found = measured_here(BENCHMARK, settings)
     assert at(found, "threads").value == len(facts_here().cpu.allowed) - 1
     assert {item.coords["delay"] for item in found if item.metric == "latency"} == {500, 0}
     assert all(1e-9 < item.value < 1e-4 for item in found if item.metric == "latency")

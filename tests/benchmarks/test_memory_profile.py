@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -15,19 +16,12 @@ from asct.sdk.facts import Cache, Cpu, HostFacts, Memory, NumaNode, System
 from asct.sdk.figure import Bars
 from asct.sdk.record import Measurement
 from asct.sdk.step import Step
-from tests.benchmarks.kernels import facts_here, run_all
-from tests.benchmarks.streams import Place, output_of, places
+from tests.benchmarks.kernels import measured_here
+from tests.benchmarks.streams import LEVELS, Place, output_of, places
 from tests.benchmarks.test_contract import bare_facts, option, records_of, showing
 
 GIB = 1 << 30
-LEVELS = {
-    "cache.l1.optimum_size": 24 << 10, "cache.l2.optimum_size": 512 << 10, "cache.llc.optimum_size": 24 << 20,
-    "cache.dram.optimum_size": 600 << 20,
-}  # fmt: skip
-
-
-def params(**settings: Any) -> Any:
-    return BENCHMARK.params_model(**{"visits": 1, **settings})
+params: Any = partial(BENCHMARK.params_model, visits=1)
 
 
 def machine(arch: str = "x86_64", flags: Sequence[str] = ("sse2", "avx2")) -> HostFacts:
@@ -187,9 +181,6 @@ def test_memory_must_be_among_the_outputs() -> None:
 
 @pytest.mark.kernels
 def test_the_real_kernel() -> None:
-    facts = facts_here()
     given = params(data_size="1M", cache_sizes="16K", duration="5ms", pages="4k", widths="16", traffic="2:1,triad")
-    outputs = run_all(BENCHMARK, given, facts)
-    assert [output.status for output in outputs] == [0], outputs[-1].stderr
-    found = BENCHMARK.parse(given, outputs, facts)
+    found = measured_here(BENCHMARK, given)
     assert {item.coords["traffic"] for item in found if item.metric == "peak_cache_bandwidth"} == {"2:1", "triad"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import pytest
@@ -13,15 +14,12 @@ from asct.sdk.facts import Cache, Cpu, HostFacts, Memory, NumaNode
 from asct.sdk.figure import Bars
 from asct.sdk.record import Measurement
 from asct.sdk.step import Output, Step
-from tests.benchmarks.kernels import facts_here, run_all, run_step
+from tests.benchmarks.kernels import facts_here, measured_here, run_step
 from tests.benchmarks.streams import Place, numbers, output_of
 from tests.benchmarks.test_contract import at, bare_facts, needed, option, records_of, showing
 
 GIB = 1 << 30
-
-
-def params(**settings: Any) -> Any:
-    return BENCHMARK.params_model(**{"visits": 1, **settings})
+params: Any = partial(BENCHMARK.params_model, visits=1)
 
 
 def two_nodes(**memory: Any) -> HostFacts:
@@ -230,9 +228,7 @@ def test_needs() -> None:
 @pytest.mark.kernels
 def test_the_real_kernel() -> None:
     given, facts = params(data_size="1M", duration="5ms", pages="4k", traffic="all-reads,1:1,nt-copy"), facts_here()
-    outputs = run_all(BENCHMARK, given, facts)
-    assert [output.status for output in outputs] == [0], outputs[-1].stderr
-    found = BENCHMARK.parse(given, outputs, facts)
+    found = measured_here(BENCHMARK, given)
     assert at(found, "threads").value == len(facts.cpu.allowed)
     for traffic, ratio in (("all-reads", 1.0), ("1:1", 2.0), ("nt-copy", 1.0)):
         bus, useful = (at(found, metric, traffic=traffic).value for metric in ("bus_bandwidth", "bandwidth"))

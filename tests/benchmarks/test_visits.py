@@ -14,23 +14,15 @@ from asct.instruments.memory.combining import combined, pooled_noise
 from asct.instruments.memory.kernel_flags import noise_flags
 from asct.instruments.memory.visits import VISIT_FLAGS, base_name, visit_number
 from asct.sdk.benchmark import Context
-from asct.sdk.facts import Cpu, HostFacts, NumaNode
+from asct.sdk.facts import HostFacts
 from asct.sdk.record import Measurement, Record, Stats
 from asct.sdk.samples import KernelRun
 from asct.sdk.step import Output, Step
 from tests.benchmarks.streams import output_of
-from tests.benchmarks.test_contract import bare_facts, needed
+from tests.benchmarks.test_contract import host, needed, node
 
 GIB = 1 << 30
-FACTS: HostFacts = bare_facts().model_copy(
-    update={
-        "nodes": [
-            NumaNode(id=0, cpus=[0, 1], memory_bytes=64 * GIB, available_bytes=64 * GIB),
-            NumaNode(id=1, cpus=[2, 3], memory_bytes=64 * GIB, available_bytes=64 * GIB),
-        ],
-        "cpu": Cpu(online=[0, 1, 2, 3], allowed=[0, 1, 2, 3]),
-    }
-)
+FACTS = host(node(0, [0, 1]), node(1, [2, 3]))
 
 
 def steps(done: Sequence[Output] = (), earlier: Sequence[Record] = (), **settings: Any) -> list[Step]:
