@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import Any, Literal, get_args
 
 from asct.analysis.groups import MetricGroup
-from asct.sdk.record import Record, Stats
+from asct.sdk.record import Stats
 from asct.statistics.visits import summarise_visits
+from tests.records import record
 
 Noise = Literal["normal", "heavy-tailed", "two states"]
 NOISES: tuple[Noise, ...] = get_args(Noise)
@@ -35,13 +36,14 @@ def sampled(values: Sequence[float], **changes: Any) -> MetricGroup:
         n=21, median=found.median, mad=0.0, ci95=found.ci95, min=min(values), max=max(values), visits=len(values),
         visit_values=tuple(values),
     )  # fmt: skip
-    body: dict[str, Any] = {
-        "run": "r", "plan": "p", "host": "a", "benchmark": "bench", "id": "job", "version": "1", "point": {},
-        "coords": {"level": "L1"}, "point_id": "p1", "repeat": 1, "metric": "latency", "value": found.median,
-        "unit": "s", "better": "lower", "stats": stats, "raw": "jobs/a/job/p1/r1",
-    }  # fmt: skip
-    record = Record(**{**body, **changes})
-    return MetricGroup(record.host, record.id, record.metric, record.coords, (record,))
+    return single(stats, **changes)
+
+
+def single(stats: Stats, **changes: Any) -> MetricGroup:
+    """Return a value measured in one repeat, which is the median of `stats` unless `changes` specify otherwise."""
+    fixed = {"value": stats.median, "host": "a", "benchmark": "bench", "id": "job", "coords": {"level": "L1"}}
+    one = record(**{**fixed, "stats": stats, **changes})
+    return MetricGroup(one.host, one.id, one.metric, one.coords, (one,))
 
 
 def repeated(repeats: Sequence[Sequence[float]], **changes: Any) -> MetricGroup:

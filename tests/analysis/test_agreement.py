@@ -16,6 +16,7 @@ from asct.sdk.facts import HostFacts, NumaNode
 from asct.sdk.record import Record, Stats
 from tests.analysis.test_expectations import check, run_of
 from tests.export import sample
+from tests.records import record
 
 NS = 1e-9
 LOCAL = {"run_node": 0, "memory_node": 0}
@@ -31,13 +32,9 @@ def value(job: str, metric: str, coords: dict[str, Any], middle: float, half: fl
     assert benchmark is not None
     ends = (middle - half, middle + half) if half else None
     unit = next(one.unit for one in benchmark.metrics if one.name == metric)
-    body: dict[str, Any] = {
-        "run": "r", "plan": "p", "host": "a", "benchmark": benchmark.name, "id": name, "version": benchmark.version,
-        "point": {}, "coords": coords, "point_id": "p1", "repeat": 1, "metric": metric, "value": middle, "unit": unit,
-        "better": "lower", "raw": "jobs/a",
-        "stats": Stats(n=6, median=middle, mad=half, ci95=ends, min=middle, max=middle),
-    }  # fmt: skip
-    return Record(**{**body, **changes})
+    stats = Stats(n=6, median=middle, mad=half, ci95=ends, min=middle, max=middle)
+    measured = {"benchmark": benchmark.name, "version": benchmark.version, "metric": metric, "unit": unit}
+    return record(middle, **{**measured, "host": "a", "id": name, "coords": coords, "stats": stats, **changes})
 
 
 def facts(nodes: int = 1) -> HostFacts:

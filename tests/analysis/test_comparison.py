@@ -10,8 +10,8 @@ import pytest
 
 from asct.analysis.comparison import Change, adjusted, compare, in_common
 from asct.analysis.groups import MetricGroup
-from asct.sdk.record import Record, Stats
-from tests.analysis.sampled import NOISES, Noise, correlated, repeated
+from asct.sdk.record import Stats
+from tests.analysis.sampled import NOISES, Noise, correlated, repeated, single
 
 
 def group(values: list[float], **changes: Any) -> MetricGroup:
@@ -22,13 +22,7 @@ def group(values: list[float], **changes: Any) -> MetricGroup:
         n=21, median=middle, mad=0.0, ci95=spread, min=spread[0], max=spread[1], visits=len(values),
         visit_values=tuple(values),
     )  # fmt: skip
-    body: dict[str, Any] = {
-        "run": "r", "plan": "p", "host": "a", "benchmark": "bench", "id": "job", "version": "1", "point": {},
-        "coords": {"level": "L1"}, "point_id": "p1", "repeat": 1, "metric": "latency", "value": middle, "unit": "s",
-        "better": "lower", "stats": stats, "raw": "jobs/a/job/p1/r1",
-    }  # fmt: skip
-    record = Record(**{**body, **changes})
-    return MetricGroup(record.host, record.id, record.metric, record.coords, (record,))
+    return single(stats, **changes)
 
 
 def around(middle: float, count: int = 8, seed: int = 1, spread: float = 0.01) -> list[float]:
@@ -276,7 +270,7 @@ def test_the_noise_floor_of_equal_samples_is_their_resolution(unchanged: list[fl
 def test_equal_samples_do_not_hide_the_spread_of_runs() -> None:
     wide = Stats(n=12, median=98.1e-9, mad=0.0, ci95=(97e-9, 99e-9), min=98.1e-9, max=98.1e-9, visits=12,
                  visit_values=(98.1e-9,) * 12)  # fmt: skip
-    found = compare(group([98.1e-9] * 12, stats=wide), group([98.2e-9] * 12), 0.0)
+    found = compare(single(wide), group([98.2e-9] * 12), 0.0)
     assert found.noise > 1 / 98.1
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from statistics import median
 from typing import Any
 
@@ -22,15 +23,9 @@ from asct.registry import installed
 from asct.sdk.facts import Cpu, HostFacts, Memory
 from asct.sdk.record import Record, Stats, ValueState
 from asct.store.model import HostEntry, JobEntry, Run, Verdict
+from tests import records
 
-
-def record(value: float, **changes: Any) -> Record:
-    body: dict[str, Any] = {
-        "run": "r", "plan": "p", "host": "a", "benchmark": "bench", "id": "job", "version": "1", "point": {"depth": 1},
-        "coords": {}, "point_id": "p1", "repeat": 1, "metric": "latency", "value": value, "unit": "s",
-        "better": "lower", "raw": "jobs/a/job/p1/r1",
-    }  # fmt: skip
-    return Record(**{**body, **changes})
+record = partial(records.record, host="a", benchmark="bench", id="job", point={"depth": 1})
 
 
 def run_of(hosts: tuple[str, ...] = ("a",), counts: dict[str, int] | None = None, **status: str) -> Run:

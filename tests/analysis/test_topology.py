@@ -28,6 +28,7 @@ from asct.sdk.facts import (
 )  # fmt: skip
 from asct.sdk.record import Record
 from asct.values.cpulist import parse_cpulist
+from tests import records
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -314,9 +315,7 @@ def test_the_picture_contains_each_device_once() -> None:
 
 
 def record(metric: str, value: float, coords: dict[str, object], **more: object) -> Record:
-    fixed = {"run": "r", "plan": "p", "host": "h", "benchmark": "c2c", "id": "c2c", "version": "1", "point": {}}
-    body = {**fixed, "point_id": "0", "repeat": 1, "unit": "s", "better": "lower", "raw": "x", **more}
-    return Record.model_validate({**body, "metric": metric, "value": value, "coords": coords})
+    return records.record(value, id="c2c", metric=metric, coords=coords, **more)
 
 
 def pair(a: int, b: int, value: float, **more: object) -> Record:

@@ -20,6 +20,7 @@ from asct.sdk.samples import KernelRun
 from asct.sdk.step import Output, Step
 from tests.benchmarks.streams import output_of
 from tests.benchmarks.test_contract import host, needed, node
+from tests.records import record
 
 GIB = 1 << 30
 FACTS = host(node(0, [0, 1]), node(1, [2, 3]))
@@ -95,11 +96,8 @@ def test_visits_behind_the_pilot_take_the_samples_that_it_requires() -> None:
 
 def earlier_record(between: float, within: float) -> Record:
     stats = Stats(n=378, median=30e9, mad=1e8, min=20e9, max=40e9, visits=6, between=between**2, within=within**2)
-    return Record(
-        run="r", plan="p", host="local", benchmark=BENCHMARK.name, id="b", version=BENCHMARK.version, point={},
-        coords={}, point_id="0", repeat=1, metric="bandwidth", value=30e9, unit="B/s", better="higher", stats=stats,
-        raw="",
-    )  # fmt: skip
+    measured = {"benchmark": BENCHMARK.name, "version": BENCHMARK.version, "metric": "bandwidth", "unit": "B/s"}
+    return record(30e9, **measured, better="higher", stats=stats)
 
 
 def test_an_earlier_run_is_the_pilot() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from asct.sdk.record import Record, Scalar, Stats
+from tests import records
 
 MIB: Final = 2**20
 US: Final = 1e-6
@@ -16,11 +17,9 @@ CONTEXT: Final[dict[str, Scalar]] = {
 
 def record(point: Mapping[str, Any], metric: str, value: float, repeat: int = 1, **more: Any) -> Record:
     """Return one record; `more` sets coords, flags or stats."""
-    return Record(
-        run="r", plan="p", host="local", benchmark="b", id="b", version="1", point=dict(point),
-        coords=more.get("coords", {}), point_id=f"{abs(hash(repr(point))):012x}"[:12], repeat=repeat, metric=metric,
-        value=value, unit="1", better="neither", stats=more.get("stats"), flags=list(more.get("flags", ())), raw="j",
-    )  # fmt: skip
+    point_id, more["flags"] = f"{abs(hash(repr(point))):012x}"[:12], list(more.get("flags", ()))
+    fixed = {"host": "local", "unit": "1", "better": "neither", "point": dict(point), "point_id": point_id}
+    return records.record(value, **fixed, metric=metric, repeat=repeat, **more)
 
 
 def point(

@@ -6,15 +6,13 @@ from asct.instruments.fio.devices import device_table
 from asct.instruments.fio.rows import gather
 from asct.instruments.fio.tables import part_table
 from asct.sdk.record import Record, Scalar
+from tests import records
 
 DRIVE: dict[str, Scalar] = {"path": "/dev/nvme0n1", "model": "ACME X1", "serial": "S1", "firmware": "2B"}
 
 
 def record(metric: str, value: float, repeat: int = 1, **coords: Scalar) -> Record:
-    return Record(
-        run="r", plan="p", host="h", benchmark="storage-fio", id="i", version="1", point={"iodepth": 4}, coords=coords,
-        point_id="0", repeat=repeat, metric=metric, value=value, unit="1", better="neither", raw="jobs",
-    )  # fmt: skip
+    return records.record(value, metric=metric, repeat=repeat, point={"iodepth": 4}, coords=coords)
 
 
 def test_a_drive_is_named_once_with_its_state_at_both_ends() -> None:

@@ -17,9 +17,10 @@ from asct.instruments.guard_output import read_guard_output
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.guard import Consent, targets_in
-from asct.sdk.record import Measurement, Record
+from asct.sdk.record import Measurement
 from asct.sdk.step import Output
 from tests.fio.samples import depth_sample, output_of
+from tests.records import record
 
 A, B, C, D = (f"/dev/disk/by-id/nvme-ACME_{name}" for name in "abcd")
 TOOLS: dict[str, Any] = {"fio": {"path": "/usr/bin/fio"}, "mdadm": {"path": "/usr/sbin/mdadm"}}
@@ -114,15 +115,8 @@ def test_the_set_is_the_target_and_its_members_are_told() -> None:
     sizes = [one for one in device_values(guard) if one.metric == "device_size"]
     assert [one.coords.get("serial") for one in sizes] == [None, "a", "b", "c"]
     assert sizes[0].coords == {"path": "/dev/md127", "model": "RAID-5 of 3 drives, 64K chunks"}
-    (table,) = device_table([_record(one.metric, one.value, dict(one.coords)) for one in sizes], "x")
+    (table,) = device_table([record(one.value, metric=one.metric, coords=dict(one.coords)) for one in sizes], "x")
     assert [row["path"] for row in table.rows] == ["/dev/md127", A, B, C]
-
-
-def _record(metric: str, value: float, coords: dict[str, Any]) -> Record:
-    return Record(
-        run="r", plan="p", host="h", benchmark="b", id="i", version="1", point={}, coords=coords, point_id="x",
-        repeat=1, metric=metric, value=value, unit="B", better="neither", raw="jobs/h",
-    )  # fmt: skip
 
 
 def flagged(output: Output) -> dict[str, Measurement]:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from asct.sdk.record import Record, Stats, ValueState
 from asct.sdk.rows import detail_of, series_of
+from tests import records
 
 
 def record(value: float, stats: Stats | None = None, flags: tuple[str, ...] = ()) -> Record:
-    return Record(
-        schema="asct.record/1", run="r", plan="p", host="h", benchmark="b", id="b", version="1", point={"threads": 4},
-        coords={}, point_id="x", repeat=1, metric="latency", value=value, unit="s", better="lower", stats=stats,
-        flags=list(flags), raw="jobs/h/b/x/r1",
-    )  # fmt: skip
+    return records.record(value, point={"threads": 4}, stats=stats, flags=list(flags))
 
 
 def test_one_repeat_shows_its_visits_and_states() -> None:

@@ -20,16 +20,9 @@ from asct.sdk.rows import (
     swept_cells,
     swept_columns,
 )
+from tests.records import record
 
 LOOK = MatrixStyle("m", "Matrix", "latency", 1e-9, "ns", 1, "lower")
-
-
-def record(value: float, **changes: Any) -> Record:
-    body: dict[str, Any] = {
-        "run": "r", "plan": "p", "host": "h", "benchmark": "b", "id": "b", "version": "1", "point": {}, "coords": {},
-        "point_id": "p1", "repeat": 1, "metric": "latency", "value": value, "unit": "s", "better": "lower", "raw": "x",
-    }  # fmt: skip
-    return Record(**{**body, **changes})
 
 
 def stats(low: float, high: float) -> Stats:

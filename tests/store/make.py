@@ -7,6 +7,7 @@ from typing import Any
 from asct.sdk.facts import HostFacts
 from asct.sdk.record import Record
 from asct.store.model import Run
+from tests import records
 
 
 def head(**fields: Any) -> Run:
@@ -25,23 +26,10 @@ def head(**fields: Any) -> Run:
 def record(**fields: Any) -> Record:
     """Return one line of records.jsonl."""
     body: dict[str, Any] = {
-        "run": "20261121T042813Z-3f9c2a",
-        "plan": "gate",
-        "host": "h",
-        "benchmark": "b",
-        "id": "a",
-        "version": "1",
-        "point": {"block_size": 4096, "sizes": [1, 2]},
-        "coords": {"level": "DRAM"},
-        "point_id": "p1",
-        "repeat": 1,
-        "metric": "latency",
-        "value": 1e-7,
-        "unit": "s",
-        "better": "lower",
-        "raw": "jobs/h/a/p1/r1",
-    }
-    return Record(**{**body, **fields})
+        "run": "20261121T042813Z-3f9c2a", "plan": "gate", "id": "a", "point": {"block_size": 4096, "sizes": [1, 2]},
+        "coords": {"level": "DRAM"}, "value": 1e-7, "raw": "jobs/h/a/p1/r1",
+    }  # fmt: skip
+    return records.record(**{**body, **fields})
 
 
 def facts(host: str = "h") -> HostFacts:

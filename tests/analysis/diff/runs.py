@@ -10,6 +10,7 @@ from typing import Any
 from asct.analysis.diff.source import ASCT, DiffSource
 from asct.sdk.record import Record, Stats
 from tests.export.fakes import Fakes
+from tests.records import record
 
 CATALOG = Fakes()
 
@@ -28,12 +29,8 @@ def value(values: Sequence[float], **changes: Any) -> Record:
         n=len(values), median=middle, mad=0.0, ci95=ends if len(values) > 5 else None, min=ends[0], max=ends[1],
         visits=len(values), visit_values=tuple(values),
     )  # fmt: skip
-    body: dict[str, Any] = {
-        "run": "r", "plan": "p", "host": "a", "benchmark": "latency-sweep", "id": "latency-sweep", "version": "1",
-        "point": {}, "coords": {"level": "L1"}, "point_id": "p1", "repeat": 1, "metric": "latency", "value": middle,
-        "unit": "s", "better": "lower", "stats": stats, "raw": "jobs/a",
-    }  # fmt: skip
-    return Record(**{**body, **changes})
+    measured = {"benchmark": "latency-sweep", "id": "latency-sweep", "coords": {"level": "L1"}, "stats": stats}
+    return record(**{"value": middle, "host": "a", **measured, **changes})
 
 
 def source(name: str, *records: Record, **changes: Any) -> DiffSource:
