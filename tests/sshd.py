@@ -82,6 +82,14 @@ class Sshd:
         )
         return spec._replace(**changes)
 
+    def entry(self, **changes: object) -> dict[str, object]:
+        """Return the keys of a host in a plan, for the same host as `spec`."""
+        return {
+            "transport": "ssh", "address": self.address, "port": self.port, "user": self.user,
+            "identity_file": str(self.identity), "known_hosts": str(self.known_hosts),
+            "workdir": str(self.folder / "account" / "work"), **changes,
+        }  # fmt: skip
+
     def start(self, prefix: Sequence[str] = ()) -> None:
         """Start the server and wait until it accepts connections. `prefix` is a command that runs it."""
         with self.log.open("ab") as log:

@@ -112,17 +112,8 @@ def noop_ssh() -> None:
         folder = Path(name)
         folder.chmod(0o755)
         server = serve(folder)
-        spec = {
-            "transport": "ssh",
-            "address": "127.0.0.1",
-            "port": server.port,
-            "user": server.user,
-            "identity_file": str(server.identity),
-            "known_hosts": str(server.known_hosts),
-            "workdir": str(folder / "account" / "work"),
-        }
         try:
-            _per_point("a noop point, ssh to loopback", f"hosts: {json.dumps({'server': spec})}\n", 10)
+            _per_point("a noop point, ssh to loopback", f"hosts: {json.dumps({'server': server.entry()})}\n", 10)
         finally:
             server.stop()
 

@@ -22,17 +22,8 @@ pytestmark = [pytest.mark.e2e, pytest.mark.ssh, pytest.mark.fio, pytest.mark.ker
 
 def hosts(server: Sshd, **changes: object) -> str:
     """Return the `hosts:` section of a plan that uses `server`."""
-    spec = {
-        "transport": "ssh",
-        "address": "127.0.0.1",
-        "port": server.port,
-        "user": server.user,
-        "identity_file": str(server.identity),
-        "known_hosts": str(server.known_hosts),
-        "workdir": str(server.folder / "account" / "work"),
-        "connect_timeout": f"{PATIENCE_S}s",
-    }
-    return f"hosts: {json.dumps({'server': {**spec, **changes}})}\n"
+    entry = server.entry(**{"connect_timeout": f"{PATIENCE_S}s", **changes})
+    return f"hosts: {json.dumps({'server': entry})}\n"
 
 
 def leftovers(server: Sshd) -> list[str]:
