@@ -164,7 +164,7 @@ def find_baseline(name: str, current: Path, catalog: Catalog) -> Baseline:
 
 
 def spread_of(
-    base: Path, current: Path, catalog: Catalog, others: Collection[Path] = ()
+    base: Path, current: Path, catalog: Catalog, others: Collection[Path]
 ) -> dict[BaselineKey, tuple[float, ...]]:
     """Return, for each value of the run in the folder `base`, the values that this run and the unchanged runs near it
     measured. These values are needed to judge the run in the folder `current`. The result is empty if the two runs do

@@ -49,7 +49,7 @@ class Proposal:
         return f"measured {span} ({counted(self.values, 'value')}){doubt}"
 
 
-def proposals(runs: Sequence[RunView], margin: float, patterns: Sequence[str] = ()) -> list[Proposal]:
+def proposals(runs: Sequence[RunView], margin: float, patterns: Sequence[str]) -> list[Proposal]:
     """Return a bound for each headline value of the runs, or for each value of the metrics that match `patterns`.
 
     A bound is the worst end of the intervals over all runs and hosts, relaxed by the fraction `margin`. Invalid values

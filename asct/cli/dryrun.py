@@ -17,7 +17,7 @@ from asct.values.text import counted
 if TYPE_CHECKING:
     from asct.hosts.base import Process, Task
     from asct.planner.model import Job, ResolvedPlan
-    from asct.sdk.benchmark import Benchmark, Catalog
+    from asct.sdk.benchmark import Catalog
     from asct.sdk.record import Scalar
     from asct.sdk.step import Step
 
@@ -52,7 +52,7 @@ def tasks_of(job: Job, resolved: ResolvedPlan, catalog: Catalog) -> Iterable[Tas
     examples = _examples(job, resolved, catalog)
     work = f"{resolved.hosts[job.host].workdir}/run/{job.id}"
     consents = consents_of(resolved.safety, job.host)
-    context = Context(facts=_facts(job.host, benchmark), work=work, needs=examples, consents=consents)
+    context = Context(facts=_facts(job.host), work=work, needs=examples, consents=consents)
     bound = [benchmark.params_model.model_validate(bind(point.settings, examples)) for point in job.points]
     points = benchmark.settle(bound, context.facts)
     steps = [*benchmark.prepare(points, context)]
@@ -72,7 +72,7 @@ def _examples(job: Job, resolved: ResolvedPlan, catalog: Catalog) -> dict[str, S
     return values
 
 
-def _facts(host: str, benchmark: Benchmark[Any]) -> Any:
+def _facts(host: str) -> Any:
     """Return the facts of a host that has all tools. Nothing else is known about the host."""
     from asct.sdk.facts import HostFacts, ToolFact
 

@@ -111,7 +111,7 @@ def execute(
 
 
 def resume_run(
-    options: GlobalOptions, name: str, how: RunOptions, *, ci: bool = False, plan: ResolvedPlan | None = None
+    options: GlobalOptions, name: str, how: RunOptions, *, ci: bool, plan: ResolvedPlan | None = None
 ) -> int:
     """Measure what is missing in a run, using the plan as resolved for that run. Return the exit code.
 

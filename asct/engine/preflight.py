@@ -117,7 +117,7 @@ def check_targets(
     created: Collection[str],
     consented: Collection[str],
     host: str,
-    known: Collection[str] = (),
+    known: Collection[str],
 ) -> list[Diagnostic]:
     """Return the reasons why targets named in the plan must not be used, or an empty list if all may be used.
 

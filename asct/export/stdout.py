@@ -57,7 +57,7 @@ def render(view: RunView, width: int = WIDTH) -> str:
     return "\n\n".join(block.rstrip() for block in blocks if block) + "\n"
 
 
-def result_lines(report: RunReport, width: int = WIDTH) -> list[str]:
+def result_lines(report: RunReport, width: int) -> list[str]:
     """Return the key results and, for each benchmark, its first sweep as a sparkline."""
     lines = _key_lines(report.key_results, width)
     firsts = (item for section in report.sections for item in islice(sweeps(section.figures, _MOST_SERIES), 1))

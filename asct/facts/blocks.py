@@ -100,7 +100,7 @@ def _disk(name: str, files: Mapping[str, str], context: _BlockContext, gaps: Unk
         pci_address=main.pci_address if main else None,
         link=main.link if main else None,
         link_max=main.link_max if main else None,
-        driver=_driver(name, files, main, transport),
+        driver=_driver(files, main, transport),
         backing_file=files.get("loop/backing_file") or None,
         mapper_name=files.get("dm/name") or None,
         raid_level=files.get("md/level") or None,
@@ -233,7 +233,7 @@ def _transport(
     return bus or {"ata": "sata", "usb": "usb"}.get(udev.get("BUS", ""))
 
 
-def _driver(name: str, files: Mapping[str, str], place: DeviceLocation | None, transport: str | None) -> str | None:
+def _driver(files: Mapping[str, str], place: DeviceLocation | None, transport: str | None) -> str | None:
     """Return the driver of the device or, for a SCSI disk (`sd`), of its PCI function.
 
     A SCSI disk attached through USB has no driver, because its PCI function is the USB host controller.

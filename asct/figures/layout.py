@@ -183,7 +183,7 @@ def _vertical_labels(chart: Chart, x: AxisView) -> tuple[list[Json], int]:
 
 def _first_labels(chart: Chart, first: Panel, x: AxisView, y: AxisView) -> list[Json]:
     """Return the labels of rated values in the first panel. A label is shortened if it does not fit into the panel."""
-    rated = tuple(replace(line, label=_fitting(line.label, PANEL_WIDTH)) for line in chart.rated)
+    rated = tuple(replace(line, label=_fitting(line.label)) for line in chart.rated)
     labeled = replace(chart, rated=tuple(line for line in rated if line.label))
     return _horizontal_labels(labeled, first.series, x, y, (PANEL_WIDTH, PANEL_HEIGHT))
 
@@ -203,9 +203,9 @@ def _horizontal_labels(
     ]  # fmt: skip
 
 
-def _fitting(text: str, width: float) -> str:
-    """Return as much of a text as fits into a width in pixels: the whole text, the part before ` at `, or nothing."""
-    return next((part for part in (text, text.partition(" at ")[0]) if len(part) * CHARACTER < width), "")
+def _fitting(text: str) -> str:
+    """Return as much of a text as fits into a panel: the whole text, the part before ` at `, or nothing."""
+    return next((part for part in (text, text.partition(" at ")[0]) if len(part) * CHARACTER < PANEL_WIDTH), "")
 
 
 def _panel_axes(places: Json, x: AxisView, y: AxisView) -> Json:

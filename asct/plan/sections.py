@@ -129,7 +129,7 @@ def _by(section: Section) -> dict[str, tuple[Node, Bound]]:
     return found
 
 
-def read_safety(node: Node | None, context: ParseContext, included: Sequence[Node] = ()) -> Safety:
+def read_safety(node: Node | None, context: ParseContext, included: Sequence[Node]) -> Safety:
     """Read the `safety:` section. Consent entries must be literal, so templates are rejected.
 
     `included` contains the `safety` sections of included files, without consent entries. The lowest `max_written` in

@@ -85,7 +85,7 @@ def _identity_problem(item: Destroys) -> tuple[str, str] | None:
     return None
 
 
-def check_writes(plan: Plan, jobs: Sequence[Job], catalog: Catalog, findings: Findings, *, whole: bool = True) -> None:
+def check_writes(plan: Plan, jobs: Sequence[Job], catalog: Catalog, findings: Findings, *, whole: bool) -> None:
     """Check that each job that writes to a device has a consent entry for it on that host. The engine repeats the check
     before the job.
 

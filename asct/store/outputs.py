@@ -118,7 +118,7 @@ def open_logs() -> set[Path]:
     return {Path(one.baseFilename).resolve() for one in handlers if isinstance(one, logging.FileHandler)}
 
 
-def write_output(path: Path, text: str, *, force: bool = False) -> None:
+def write_output(path: Path, text: str, *, force: bool) -> None:
     """Write `text` to a file that the user specifies. If this fails, remove the incomplete file. Raises the same
     exceptions as `open_output`."""
     try:

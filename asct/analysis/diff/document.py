@@ -22,10 +22,10 @@ def rows_of(diff: Diff) -> Iterator[dict[str, Any]]:
     `percent`, `low`, `high` and `noise` are percentages of the base. `state` is `compared`, `added` or `removed`."""
     for run in diff.runs:
         for row in run.rows if diff.sorted_by is None else by_change_in(diff.sorted_by, run.rows):
-            yield _row(diff, run, row)
+            yield _row(run, row)
 
 
-def _row(diff: Diff, run: RunDiff, row: DiffRow) -> dict[str, Any]:
+def _row(run: RunDiff, row: DiffRow) -> dict[str, Any]:
     change, record, group = row.change, row.group.record, row.group
     ends = None if change is None else change.interval
     low, high = (None, None) if ends is None else ends

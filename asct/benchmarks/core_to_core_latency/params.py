@@ -100,7 +100,7 @@ class CoreToCoreLatencyParams(VisitedParams):
     check_pairs: int = setting(
         4, "Number of pairs to measure again on their own, for comparison; 0 disables the check", ge=0, le=65536
     )
-    target_interval: Share = target_interval_setting(0.1, "a method", max_share=1.0)
+    target_interval: Share = target_interval_setting("a method", max_share=1.0)
     time_cap: Duration = setting(0.04, "Time limit per method, CPU pair and visit", ge=1e-3, le=60)
     pages: PageKind = pages_setting()
     hist_bins: int = setting(10, "Number of bars in the histogram", ge=1, le=200)

@@ -99,7 +99,7 @@ class LatencySweepParams(VisitedParams):
         le=65535,
     )
     memory_node: int | None = memory_node_setting("NUMA node whose memory is read; if unset, the node of the CPU")
-    target_interval: Share = target_interval_setting(0.1, "a level")
+    target_interval: Share = target_interval_setting("a level")
     time_cap: Duration = setting(
         0.1, "Time limit per size and visit; normally reached only on a busy host", ge=1e-3, le=60
     )

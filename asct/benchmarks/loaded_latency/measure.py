@@ -207,7 +207,7 @@ def measurements(params: LoadedLatencyParams, run: KernelRun, facts: HostFacts) 
         found += summary(curve, idle, extra["latency"])
     if theoretical is not None:
         found.append(Measurement("theoretical_bandwidth", theoretical))
-    return above_theoretical(found + _circumstances(params, levels, run.meta), theoretical)
+    return above_theoretical(found + _circumstances(levels, run.meta), theoretical)
 
 
 def _of_level(
@@ -267,9 +267,7 @@ def _size_flags(params: LoadedLatencyParams, meta: Mapping[str, Any], facts: Hos
     }
 
 
-def _circumstances(
-    params: LoadedLatencyParams, levels: Sequence[LoadLevel], meta: Mapping[str, Any]
-) -> list[Measurement]:
+def _circumstances(levels: Sequence[LoadLevel], meta: Mapping[str, Any]) -> list[Measurement]:
     clocks = [level.clock_hz for level in levels if level.clock_hz is not None]
     found = [Measurement("core_clock", median(clocks))] if clocks else []
     arenas = [meta.get("chain_arena"), *(meta.get("load_arenas") or ())]

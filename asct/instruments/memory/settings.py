@@ -99,13 +99,13 @@ def duration_setting(default_s: float, unit: str, *, max_s: float = 600, help: s
     return setting(default_s, text, aliases=("time_cap",), ge=1e-3, le=max_s)
 
 
-def target_interval_setting(default: float, unit: str, *, max_share: float = 0.2) -> Any:
+def target_interval_setting(unit: str, *, max_share: float = 0.2) -> Any:
     """Declare the setting for the interval width, which determines the number of visits. `unit` names what the interval
     applies to."""
     return setting(
-        default,
-        f"Intended width of the 95 % interval for {unit}, relative to the median ({100 * default:g} % = {default:g}); "
-        f"an interval that is more than twice as wide is flagged",
+        0.1,
+        f"Intended width of the 95 % interval for {unit}, relative to the median (10 % = 0.1); "
+        "an interval that is more than twice as wide is flagged",
         ge=0.001,
         le=max_share,
     )

@@ -50,7 +50,7 @@ class VisitedParams(Params):
         le=1000,
         pitfalls=f"With fewer than {VISITS_MIN} visits, there is no interval.",
     )
-    target_interval: Share = target_interval_setting(0.1, "a value")
+    target_interval: Share = target_interval_setting("a value")
     seed: int = setting(
         1, "Seed for the order of the measurements in a visit and for the memory contents", ge=0, le=2**31 - 1
     )
