@@ -45,9 +45,8 @@ class MeshQuery:
 
 @dataclass(frozen=True, slots=True)
 class MeshReading:
-    """A snapshot and the mesh report derived from the snapshot. `problems` lists the data that could not be read."""
+    """The report on the meshes of a machine. `problems` lists the data that could not be read."""
 
-    snapshot: Snapshot
     report: CmnReport
     problems: tuple[Diagnostic, ...] = ()
     detection: Detection | None = None
@@ -99,7 +98,7 @@ class _MeshProbe:
         now = datetime.now(UTC)
         when = stamp(now)
         if not mesh_sources(snapshot):
-            return MeshReading(snapshot, report(snapshot, self.spec.name, when))
+            return MeshReading(report(snapshot, self.spec.name, when))
         facts = facts_of(snapshot, self.spec.name, now)
         self.instruments = HostKernels(self.host, self.spec, self.ports, self.folder, facts)
         snapshot, problems = _registers(self.instruments, snapshot, self.query)
@@ -108,7 +107,7 @@ class _MeshProbe:
             meshes = [(mesh_of(item), item.pmu) for item in mesh_sources(snapshot)]
             detection = detect(self.instruments, snapshot, meshes, self.progress, self.stop, when)
             snapshot = _with_commands(snapshot, {"cmn-cpus": CommandOutput(0, detection.cached)})
-        return MeshReading(snapshot, report(snapshot, self.spec.name, when), problems, detection)
+        return MeshReading(report(snapshot, self.spec.name, when), problems, detection)
 
 
 def _registers(

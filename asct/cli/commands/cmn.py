@@ -59,10 +59,9 @@ def _from_snapshot(origin: str) -> MeshReading:
     from asct.facts.cmn.discover import report
     from asct.facts.files_snapshot import load
 
-    snapshot = load(Path(origin))
-    found = report(snapshot)
+    found = report(load(Path(origin)))
     odd = tuple(Diagnostic("E921", f"{origin}: {note}", severity="warning") for note in found.notes)
-    return MeshReading(snapshot, found, odd)
+    return MeshReading(found, odd)
 
 
 def _from_host(options: GlobalOptions, host: str | None, *, detect: bool, sudo: bool, stop: StopRequest) -> MeshReading:
