@@ -14,7 +14,6 @@ SIZE = Diagnostic(
     "E112", "ambiguous size `64k`", Span("plans/lab.yaml", 4, 12, 3), "64 000 (SI) or 65 536 (fio)?",
     "write `64kB` or `64KiB`",
 )  # fmt: skip
-KEY = Diagnostic("E104", "unknown key `repeets`", Span("plans/lab.yaml", 5, 5, 7), hint="did you mean `repeats`?")
 
 
 def test_place_line_caret_label_and_hint() -> None:

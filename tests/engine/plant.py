@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -227,9 +227,6 @@ class Done:
 
     def values(self) -> list[float]:
         return [record.value for record in self.stored.records()]
-
-
-Bench = Callable[..., Done]
 
 
 def run(results: Path, resolved: ResolvedPlan, ports: Services | None = None, **options: Any) -> Done:

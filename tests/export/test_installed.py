@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -35,21 +36,31 @@ def records_of(benchmark: Benchmark[Any], found: Sequence[Measurement], host: st
     return values.records_of(found, benchmark, record_of)
 
 
+def job_of(name: str, found: Sequence[Measurement]) -> JobView:
+    """Return a job of a benchmark with these values."""
+    benchmark = installed().get(name)
+    assert benchmark is not None
+    entry = JobEntry(id=name, benchmark=name, version="1", host="a", points=1, repeats=1)
+    return JobView(entry, benchmark, tuple(records_of(benchmark, found, "a")), (), (), ())
+
+
+def recorded(path: Path) -> tuple[Benchmark[Any], Sequence[Measurement]]:
+    """Return the benchmark whose outputs were recorded in a file, and the values in these outputs."""
+    benchmark = installed().get(path.parts[-3].replace("_", "-"))
+    assert benchmark is not None
+    case = json.loads(path.read_text())
+    outputs = [Output(Step(item["step"], Tool("x")), item["status"], item["files"]) for item in case["outputs"]]
+    params = benchmark.params_model.model_validate(case["settings"])
+    return benchmark, benchmark.parse(params, outputs, HostFacts.model_validate(case["facts"]))
+
+
 @pytest.mark.parametrize("path", CASES, ids=lambda path: f"{path.parts[-3]}/{path.stem}")
 def test_recorded_outputs_can_be_shown(path: Path) -> None:
     from plotly.graph_objects import Figure
 
-    benchmark = installed().get(path.parts[-3].replace("_", "-"))
-    assert benchmark is not None
-    case = json.loads(path.read_text())
-    if "outputs" not in case:
-        pytest.fail(f"{path}: no outputs")
-    outputs = [Output(Step(item["step"], Tool("x")), item["status"], item["files"]) for item in case["outputs"]]
-    params = benchmark.params_model.model_validate(case["settings"])
-    found = benchmark.parse(params, outputs, HostFacts.model_validate(case["facts"]))
+    benchmark, found = recorded(path)
     records = {host: records_of(benchmark, found, host) for host in ("a", "b")}
-    entry = JobEntry(id=benchmark.name, benchmark=benchmark.name, version="1", host="a", points=1, repeats=1)
-    job = JobView(entry, benchmark, tuple(records["a"]), (), tuple(benchmark.tables(records["a"])), ())
+    job = replace(job_of(benchmark.name, found), tables=tuple(benchmark.tables(records["a"])))
     assert all(len(row) == len(grid.heads) for grid in map(from_table, job.tables) for row in grid.rows)
     assert all(flag in benchmark.flags for table in job.tables for flag in table.flags)
     assert all(item.value for item in headlines(job))
@@ -64,25 +75,16 @@ def test_recorded_outputs_can_be_shown(path: Path) -> None:
 
 
 def shown_headlines(name: str, case: str) -> dict[str, str]:
-    benchmark = installed().get(name)
-    assert benchmark is not None
-    document = json.loads((FOLDER / name.replace("-", "_") / "testdata" / f"{case}.json").read_text())
-    outputs = [Output(Step(item["step"], Tool("x")), item["status"], item["files"]) for item in document["outputs"]]
-    params = benchmark.params_model.model_validate(document["settings"])
-    found = benchmark.parse(params, outputs, HostFacts.model_validate(document["facts"]))
-    entry = JobEntry(id=name, benchmark=name, version="1", host="a", points=1, repeats=1)
-    job = JobView(entry, benchmark, tuple(records_of(benchmark, found, "a")), (), (), ())
-    return {item.label: "; ".join(filter(None, (item.place, item.precision))) for item in headlines(job)}
+    _, found = recorded(FOLDER / name.replace("-", "_") / "testdata" / f"{case}.json")
+    shown = headlines(job_of(name, found))
+    return {item.label: "; ".join(filter(None, (item.place, item.precision))) for item in shown}
 
 
 def test_a_headline_of_two_states_shows_both() -> None:
-    benchmark = installed().get("core-to-core-latency")
-    assert benchmark is not None
     states = (ValueState(value=55.2e-9, share=0.75), ValueState(value=225e-9, share=0.25))
     stats = Stats(n=9, median=56e-9, mad=1e-9, ci95=(54e-9, 226e-9), min=54e-9, max=226e-9, visits=8, states=states)
     found = Measurement("one_way", 56e-9, {"method": "token", "data": "local"}, stats, ("two-states",))
-    entry = JobEntry(id="c2c", benchmark="core-to-core-latency", version="1", host="a", points=1, repeats=1)
-    [item] = headlines(JobView(entry, benchmark, tuple(records_of(benchmark, [found], "a")), (), (), ()))
+    [item] = headlines(job_of("core-to-core-latency", [found]))
     assert (item.value, item.unit) == ("55.2 or 225", "ns")
 
 
@@ -100,11 +102,8 @@ def test_a_headline_of_two_states_shows_both() -> None:
     ],
 )
 def test_what_questions_a_value_reaches_the_key_results(flags: tuple[str, ...], doubt: str) -> None:
-    benchmark = installed().get("idle-latency")
-    assert benchmark is not None
     found = Measurement("latency", 1e-7, {"run_node": 0, "memory_node": 0}, None, flags)
-    entry = JobEntry(id="a", benchmark=benchmark.name, version=benchmark.version, host="h", points=1, repeats=1)
-    [item] = headlines(JobView(entry, benchmark, tuple(records_of(benchmark, [found], "a")), (), (), ()))
+    [item] = headlines(job_of("idle-latency", [found]))
     assert item.doubt == doubt
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from asct.sdk.record import Record, Scalar, Stats
+from asct.sdk.record import Record, Scalar
 from tests import records
 
 MIB: Final = 2**20
@@ -64,11 +64,6 @@ def seconds(
         found.append(record(settings, "second_iops", rate, repeat, coords=at))
         found.append(record(settings, "second_bandwidth", rate * block_size, repeat, coords=at))
     return found
-
-
-def spread(value: float) -> Stats:
-    """Return a spread of 1 % around a rate."""
-    return Stats(n=60, median=value, mad=value / 200, ci95=(value * 0.995, value * 1.005), min=value, max=value)
 
 
 # Sample tables of a published tool: axis, MiB/s of reads and writes, mean latency of reads and writes in us. The volume

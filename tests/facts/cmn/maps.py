@@ -3,7 +3,7 @@ Linux 5.16 to 6.11 (`old`) or of later versions (`new`), which add padding for n
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -103,8 +103,3 @@ def read(text: str, instance: int = 0) -> Mesh:
 
 def server_mesh(width: int = 4, height: int = 4, **changed: object) -> Mesh:
     return read(drawn(width, height, server(width, height))).model_copy(update=changed)
-
-
-def numbered(places: Places, kinds: Sequence[str]) -> int:
-    """Return the number of ports to which something of these kinds is connected."""
-    return sum(hung.name in kinds for ports in places.values() for hung in ports.values())
