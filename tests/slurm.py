@@ -113,7 +113,6 @@ class Slurm:
         self.start("slurmctld", ["slurmctld", "-D", "-f", str(self.config)])
 
     def start_node(self, name: str) -> None:
-        """Start one slurmd."""
         argv = ["slurmd", "-D", "-f", str(self.config), "-N", name]
         self.start(name, [*private_var_tmp(self.folder / f"tmp.{name}"), *argv])
 

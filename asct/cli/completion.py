@@ -61,7 +61,6 @@ def topics() -> list[str]:
 
 
 def format_names() -> list[str]:
-    """Return the report format names."""
     from asct.plan.formats import report_formats
 
     return list(report_formats())
@@ -95,7 +94,6 @@ def _plans() -> Iterator[Plan]:
 
 @completer
 def profiles(_ctx: click.Context) -> list[str]:
-    """Return the profiles of the plans."""
     return [name for plan in _plans() for name in plan.profiles]
 
 

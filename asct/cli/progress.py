@@ -129,7 +129,6 @@ class Progress(AbstractContextManager["Progress"]):
             self.show(event)
 
     def update(self, event: events.Event) -> None:
-        """Update the state with an event."""
         if isinstance(event, events.RunStarted | events.MeasuringAgain):
             for name in event.hosts:
                 planned = event.per_host.get(name, 0)

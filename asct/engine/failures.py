@@ -201,7 +201,6 @@ def missing_result(job: Job, error: Exception) -> Diagnostic:
 
 
 def invalid_settings(job: Job, error: Exception) -> Diagnostic:
-    """Return the diagnostic for settings that are invalid on the host."""
     hint = f"`asct list settings {job.benchmark}` lists the settings"
     return Diagnostic("E614", f"{job.id} on {job.host}: {error}", hint=hint)
 

@@ -75,5 +75,4 @@ class RunContext:
 
     @property
     def id(self) -> str:
-        """The id of the run."""
         return self.writer.run.run

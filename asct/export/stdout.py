@@ -255,7 +255,6 @@ class _Group:
 
     @property
     def columns(self) -> range:
-        """The indices of the columns."""
         return range(self.first, self.first + len(self.titles))
 
 

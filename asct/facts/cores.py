@@ -34,7 +34,6 @@ class CpuInfo:
     own: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
 
     def of(self, cpu: int) -> Mapping[str, str]:
-        """Return all fields of a CPU."""
         return {**self.once, **self.own.get(cpu, {})}
 
 

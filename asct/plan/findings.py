@@ -50,7 +50,6 @@ class Findings:
                 self._items.setdefault(key, item)
 
     def error(self, code: str, message: str, span: Span | None, hint: str = "", *notes: Note) -> None:
-        """Report an error at `span`."""
         self.add(Diagnostic(code, message, span, hint=hint, notes=notes))
 
     def hides(self, *path: str) -> bool:

@@ -313,7 +313,6 @@ def _lines(text: str) -> list[str]:
 
 
 def _origins(sweep: _EntrySweep) -> dict[str, Origin]:
-    """Return the origin of each setting."""
     found: dict[str, Origin] = {}
     for name in sweep.settings.names:
         if name in sweep.settings.steps:

@@ -117,7 +117,6 @@ class HostPreview:
 
     @property
     def purges(self) -> frozenset[str]:
-        """The targets that are purged."""
         return frozenset(path for item in self.jobs for path in item.cost.purges)
 
     @property

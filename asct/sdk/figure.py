@@ -36,7 +36,6 @@ class Axis:
 
     @property
     def logarithmic(self) -> bool:
-        """Whether the scale is logarithmic."""
         return self.scale in ("log2", "log10")
 
 

@@ -129,7 +129,6 @@ class _Curve:
         return len(self.sizes)
 
     def without(self, sizes: Collection[int]) -> _Curve:
-        """Return the curve without these sizes."""
         return self.take([index for index, size in enumerate(self.sizes) if size not in sizes])
 
     def take(self, indices: Sequence[int]) -> _Curve:

@@ -117,7 +117,6 @@ def _store_sum(host: Host, path: str, sha256: str) -> None:
 
 
 def append(log: Path, text: str) -> None:
-    """Append text to a build log."""
     with log.open("a", encoding="utf-8") as file:
         file.write(text)
 

@@ -73,7 +73,6 @@ def outputs_of(
     changed: Callable[[Place], bool] = lambda _: True,
     **changes: Any,
 ) -> list[Output]:
-    """Return the output of every step."""
     return [output_of(step, bps, changed, **changes) for step in steps]
 
 

@@ -49,7 +49,6 @@ def steps(facts: HostFacts, **settings: Any) -> dict[str, Step]:
 
 
 def levels(facts: HostFacts, **settings: Any) -> dict[str, int]:
-    """Return the size of each level."""
     return {place.name: place.size for place in places(steps(facts, **settings)["levels"])}
 
 

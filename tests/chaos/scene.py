@@ -162,7 +162,6 @@ class Scene:
         return environment({"PYTHONFAULTHANDLER": "1"})
 
     def hosts(self) -> dict[str, Any]:
-        """Return the `hosts` of the plan."""
         raise NotImplementedError
 
     def sh(self, script: str) -> str:

@@ -68,7 +68,6 @@ class Running:
 
 
 def processes() -> Iterator[Running]:
-    """Return all processes."""
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             head, _, tail = (folder / "stat").read_text().rpartition(")")

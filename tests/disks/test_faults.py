@@ -118,7 +118,6 @@ def test_a_file_system_that_fills_up_is_said(disk: Path, tmp_path: Path) -> None
 
 
 def sparse(folder: Path, mib: int) -> Path:
-    """Return a sparse file."""
     path = folder / "sparse.dat"
     path.touch()
     os.truncate(path, mib * MIB)

@@ -82,7 +82,6 @@ def test_a_regression_is_measured_again_in_a_job_of_its_own(slurm: Slurm, tmp_pa
 
 
 def slurm_about(slurm: Slurm, job: str) -> str:
-    """Return the comment of a job."""
     return slurm.command("squeue", "--noheader", "--states=all", f"--jobs={job}", "--format=%k").strip()
 
 

@@ -18,5 +18,4 @@ def render_figure(figure: Figure, hosts: Sequence[str] = ()) -> dict[str, Any]:
 
 
 def table_of(figure: Figure) -> TextTable | None:
-    """Return the values of a figure as a table."""
     return figure_grid(figure, axis_text([figure]))

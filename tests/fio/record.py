@@ -63,7 +63,6 @@ def compact(name: str, text: str) -> str:
 
 
 def recorded(benchmark: Benchmark[Any], case: str, settings: dict[str, Any]) -> dict[str, Any]:
-    """Return one run of a case."""
     facts = facts_here(ENGINES.get(case, ["io_uring", "libaio", "psync"]))
     consents: dict[str, Consent] = {}
     with tempfile.TemporaryDirectory(dir="/var/tmp") as work, contextlib.ExitStack() as stack:

@@ -48,7 +48,6 @@ def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
 
 
 def thread_on(process: subprocess.Popen[str], cpu: int) -> int:
-    """Return the thread that is bound to a CPU."""
     for task in Path(f"/proc/{process.pid}/task").iterdir():
         if int(task.name) != process.pid and os.sched_getaffinity(int(task.name)) == {cpu}:
             return int(task.name)

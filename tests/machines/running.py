@@ -29,7 +29,6 @@ def applied(benchmarks: str, guests: Sequence[Guest], cwd: Path, *options: str, 
 
 
 def of(run: Path, metric: str, benchmark: str | None = None) -> list[dict[str, Any]]:
-    """Return the records of a metric."""
     records = lines(run / "records.jsonl")
     return [record for record in records if record["metric"] == metric and benchmark in (None, record["benchmark"])]
 

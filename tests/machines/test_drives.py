@@ -40,7 +40,6 @@ READING = {"rw": "randread", "numjobs": 1, "duration": "1s"}
 
 
 def entry(identifier: str, target: str, benchmark: str = "storage-fio", **config: Any) -> str:
-    """Return a job with one target."""
     return json.dumps({"id": identifier, "uses": benchmark, "config": {"file_names": target, **config}})
 
 

@@ -34,8 +34,6 @@ GUARD = f"{WORK}-guard"
 
 @dataclass(frozen=True)
 class Guarded:
-    """The output of guard."""
-
     lines: Sequence[dict[str, Any]]
 
     def of(self, kind: str) -> list[dict[str, Any]]:

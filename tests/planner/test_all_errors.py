@@ -179,7 +179,6 @@ Error = tuple[str, int, str]
 
 
 def found(text: str) -> list[Error]:
-    """Return the errors of a plan."""
     loaded = load_plan(Path("plan.yaml"), text=text)
     assert loaded.partial is not None
     items = dict.fromkeys([*loaded.diagnostics, *resolve(loaded.partial, CATALOG).diagnostics])

@@ -258,7 +258,6 @@ def _address_spreads(run: KernelRun) -> dict[str, list[float]]:
 
 
 def _topology(order: Order, cpus: set[int]) -> list[Measurement]:
-    """Return the CPU topology for the figures."""
     known = (("core", order.core), ("cluster", order.cluster))
     return [
         Measurement(metric, float(of[cpu]), {"cpu_a": cpu}, detail=True)

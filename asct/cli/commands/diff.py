@@ -137,7 +137,6 @@ class _Texts:
         return csv_text(COLUMNS, self.document["rows"])
 
     def json(self) -> str:
-        """Return the JSON document as text."""
         return json.dumps(self.document, indent=1, allow_nan=False) + "\n"
 
     def stdout(self) -> str:
@@ -147,13 +146,11 @@ class _Texts:
         return render(self.report(self.most), self.width)
 
     def markdown(self) -> str:
-        """Return the comparison as Markdown."""
         from asct.export.diff.markdown import render
 
         return render(self.report(self.most))
 
     def html(self) -> str:
-        """Return the comparison as an HTML page."""
         from asct.export.diff.html import MOST_ROWS, render
 
         return render(self.report(MOST_ROWS), self.document)

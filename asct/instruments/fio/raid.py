@@ -30,8 +30,6 @@ FLAGS: Final = {
 
 
 class _Level(NamedTuple):
-    """A RAID level."""
-
     least: int
     """The minimum number of members."""
     copies: int | None

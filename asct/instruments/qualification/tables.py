@@ -47,7 +47,6 @@ class QualificationView:
 
     @property
     def first_repeat(self) -> Sequence[Record]:
-        """The records of the first repeat."""
         return first_repeat(self.records)
 
     @property
@@ -104,7 +103,6 @@ class QualificationView:
 
 
 def first_repeat(records: Sequence[Record]) -> list[Record]:
-    """Return the records of the first repeat."""
     lowest = min(record.repeat for record in records)
     return [record for record in records if record.repeat == lowest]
 

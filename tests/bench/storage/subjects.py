@@ -76,7 +76,6 @@ def ended(process: subprocess.Popen[str], folder: Path) -> Path:
 
 
 def run_of(folder: Path) -> Path:
-    """Return the run in a folder."""
     return folder / "results" / NAME / "latest"
 
 
@@ -87,7 +86,6 @@ def applied(entry: Mapping[str, Any], loop: Loop | None = None, hosts: Mapping[s
 
 
 def records(run: Path) -> list[dict[str, Any]]:
-    """Return the records of a run."""
     return [json.loads(line) for line in (run / "records.jsonl").read_text().splitlines()]
 
 
