@@ -48,7 +48,7 @@ def published(root: Path, *, redact: bool) -> Iterator[RunView]:
     redaction = redaction_of(view, chain.from_iterable(map(readable, (root, *base))), *map(open_without_records, base))
     with TemporaryDirectory(prefix="asct-") as folder:
         copy = Path(folder) / view.run.run
-        redacted_copy(root, copy, redaction)
+        redacted_copy(root, copy, redaction.path, redaction.file)
         try:
             found = view_of(copy)
         except StoreError:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import os
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol
 
 from asct.diagnostics.model import Diagnostic
 from asct.errors import StoreError
@@ -33,18 +32,6 @@ from asct.store.outputs import check_output
 
 _FIRST_TIME = (1980, 1, 1, 0, 0, 0)
 """The earliest timestamp that a zip archive can store."""
-
-
-class FileRedactor(Protocol):
-    """Removes secrets from the files of a results tree."""
-
-    def path(self, path: str) -> str:
-        """Return a file's path, with secrets removed."""
-        ...
-
-    def file(self, path: str, text: str) -> str:
-        """Return a file's text, with secrets removed."""
-        ...
 
 
 def files_of(root: Path) -> list[str]:
@@ -121,19 +108,20 @@ def readable(root: Path) -> Iterator[tuple[str, str]]:
             yield path, data.decode("utf-8", errors="replace")
 
 
-def redacted_copy(root: Path, target: Path, redact: FileRedactor) -> None:
+def redacted_copy(root: Path, target: Path, path_of: Callable[[str], str], text_of: Callable[[str, str], str]) -> None:
     """Copy the run in the folder `root` to the folder `target`, leaving out secrets. The checksums in the copy are
     recomputed, so that the copy can be verified.
 
-    Raises StoreError if a file cannot be read or written.
+    `path_of` removes secrets from the path of a file, and `text_of`, given this path, from its text. Raises StoreError
+    if a file cannot be read or written.
     """
     sums = RunLayout(root).sums.name
     for path, text in readable(root):
         if path != sums:
-            place = target / redact.path(path)
+            place = target / path_of(path)
             with writing(place):
                 place.parent.mkdir(parents=True, exist_ok=True)
-            write_atomic(place, redact.file(path, text), sync=False)
+            write_atomic(place, text_of(path, text), sync=False)
     _seal_repeats(target)
     if (root / sums).exists():
         write_atomic(target / sums, sums_text(evidence(target)), sync=False)

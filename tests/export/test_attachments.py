@@ -137,7 +137,8 @@ def tree(tmp_path: Path) -> Path:
 def clean(tree: Path, tmp_path: Path) -> RunView:
     """Return the same run without its secrets."""
     copy = tmp_path / "copy" / tree.name
-    redacted_copy(tree, copy, redaction_of(open_view(tree, Fakes()), readable(tree)))
+    redact = redaction_of(open_view(tree, Fakes()), readable(tree))
+    redacted_copy(tree, copy, redact.path, redact.file)
     return open_view(copy, Fakes())
 
 
@@ -205,7 +206,8 @@ def test_a_copy_of_a_run_can_be_verified(tmp_path: Path) -> None:
     root = write_sample(tmp_path / "results", Sample(hosts=HOSTS))
     before = verify(read_run(root))
     copy = tmp_path / "copy" / root.name
-    redacted_copy(root, copy, redaction_of(open_view(root, Fakes()), readable(root)))
+    redact = redaction_of(open_view(root, Fakes()), readable(root))
+    redacted_copy(root, copy, redact.path, redact.file)
     assert [item.code for item in verify(read_run(copy))] == [item.code for item in before]
     assert (copy / "SHA256SUMS").read_text() != (root / "SHA256SUMS").read_text()
     assert "zeus" not in (copy / "SHA256SUMS").read_text()
