@@ -16,7 +16,7 @@ from asct.instruments.qualification.demand_report import demand_figures, demand_
 from asct.instruments.qualification.journal import StepJournal
 from asct.instruments.qualification.results import TARGET, opening_flags
 from asct.instruments.qualification.rounds import FAST
-from asct.instruments.qualification.settings import Phase, size_name
+from asct.instruments.qualification.settings import size_name
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
@@ -59,14 +59,10 @@ class StorageCompositeWorkload(Qualification[CompositeParams]):
         """Return the time that the demand test takes, and the number of bytes that it writes."""
         return demand_cost(params)
 
-    def phases(self, params: CompositeParams, logical_block: int) -> Sequence[Phase]:
-        """Return no phases, because the demand test has its own sequence of steps."""
-        return ()
-
     def closing_steps(self, journal: StepJournal, params: CompositeParams, context: Context) -> Sequence[Step]:
         """Return the next steps of the demand test."""
         load = params.on(journal.logical_block).at_highest()
-        return demand_steps(load, StepJournal(load, context.done, context.facts), context)
+        return demand_steps(load, journal.under(load), context)
 
     def target_values(self, journal: StepJournal) -> Iterator[Measurement]:
         """Yield the properties of the target, and the request sizes that it does not support."""
@@ -79,9 +75,8 @@ class StorageCompositeWorkload(Qualification[CompositeParams]):
     def closing_values(self, journal: StepJournal, params: CompositeParams) -> Iterator[Measurement]:
         """Yield the values of the steady state, of the matrix, and of the operating points."""
         load = params.on(journal.logical_block).at_highest()
-        own = StepJournal(load, tuple(journal.outputs.values()), journal.facts)
-        marks = (FAST,) if params.profile == "fast" else ()
-        yield from demand_values(load, own, (*marks, *opening_flags(own, load.phase)))
+        own = journal.under(load)
+        yield from demand_values(load, own, opening_flags(own, load.phase))
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
         """Return tables of the operating points, the matrix, the steady states and the drive."""

@@ -127,10 +127,7 @@ class StorageLatency(MatrixQualification[LatencyParams]):
     def closing_values(self, journal: StepJournal, params: LatencyParams) -> Iterator[Measurement]:
         """Yield the percentiles and the histogram of all requests."""
         if params.response_time:
-            point = journal.point(RESPONSE, self._response(journal, params))
-            latency = point.sides[""].lat
-            if latency is not None:
-                yield from response_values(latency, flags=point.flags)
+            yield from response_values(journal.point(RESPONSE, self._response(journal, params)))
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
         """Return tables of the averages, the maxima, the steady state, and the response times."""

@@ -19,7 +19,6 @@ from asct.instruments.qualification.demand_plan import WRITES, after_steady, dem
 from asct.instruments.qualification.journal import StepJournal
 from asct.instruments.qualification.results import TARGET, opening_flags
 from asct.instruments.qualification.rounds import FAST
-from asct.instruments.qualification.settings import Phase
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import HostFacts
 from asct.sdk.figure import Figure, Table
@@ -126,22 +125,16 @@ class StorageRecovery(Qualification[RecoveryParams]):
         most, likely = writing * ASSUMED_WRITE_BYTES_PER_S, writing * likely_rate(WRITES.block_size)
         return after_steady(params, Cost(own, own, most, likely))
 
-    def phases(self, params: RecoveryParams, logical_block: int) -> Sequence[Phase]:
-        """Return no phases, because each test has its own sequence of steps."""
-        return ()
-
     def closing_steps(self, journal: StepJournal, params: RecoveryParams, context: Context) -> Sequence[Step]:
         """Return the next steps of the selected test, or an empty sequence when it is complete."""
         load = params.load()
-        return _RUNS[params.test][0](load, StepJournal(load, context.done, context.facts), context)
+        return _RUNS[params.test][0](load, journal.under(load), context)
 
     def closing_values(self, journal: StepJournal, params: RecoveryParams) -> Iterator[Measurement]:
         """Yield the values of the selected test."""
         load = params.load()
-        own = StepJournal(load, tuple(journal.outputs.values()), journal.facts)
-        fast = (FAST,) if params.profile == "fast" else ()
-        marks = (*fast, *opening_flags(own, load.phase))
-        yield from _RUNS[params.test][1](load, own, marks)
+        own = journal.under(load)
+        yield from _RUNS[params.test][1](load, own, opening_flags(own, load.phase))
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
         """Return the tables of each test that was run."""

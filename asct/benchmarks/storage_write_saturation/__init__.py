@@ -130,16 +130,11 @@ class StorageWriteSaturation(Qualification[SaturationParams]):
         if not rounds:
             raise ValueError("no round was completed")
         marks = opening_flags(journal, params.phase)
-        if params.profile == "fast":
-            marks = (FAST, *marks)
         run = {name: getattr(params, name) for name in RUN}
         fell = precondition_fell(journal, params.phase)
         yield from measurements(rounds, journal.span, params.goal(journal.span), marks, run, fell=fell)
         if journal.has(HISTOGRAM):
-            point = journal.point(HISTOGRAM, histogram_params(params, journal))
-            latency = point.sides[""].lat
-            if latency is not None:
-                yield from response_values(latency, flags=(*marks, *point.flags))
+            yield from response_values(journal.point(HISTOGRAM, histogram_params(params, journal)), flags=marks)
 
     def tables(self, records: Sequence[Record]) -> Sequence[Table]:
         """Return tables of the whole test and, for exports, of every round."""

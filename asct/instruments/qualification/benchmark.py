@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar, Final, NamedTuple, TypeVar
@@ -160,9 +159,10 @@ class Qualification(DepthBenchmark[Q]):
     charts: ClassVar[tuple[str, ...]] = ("iops",)
     """The metrics shown in figures by block size and mix."""
 
-    @abstractmethod
     def phases(self, params: Q, logical_block: int) -> Sequence[Phase]:
-        """Return the phases, omitting workloads whose requests are smaller than a logical block of the target."""
+        """Return the phases, omitting workloads whose requests are smaller than a logical block of the target. By
+        default, there are none, for tests with their own sequence of steps."""
+        return ()
 
     def check(self, params: Q) -> Iterable[tuple[str, str]]:
         """Yield errors for contradictory settings for the target and the rules."""

@@ -188,9 +188,7 @@ def demand_values(params: DemandParams, journal: StepJournal, marks: tuple[str, 
         at: dict[str, Scalar] = {"point": name}
         yield Measurement("point_iops", load.iops, at | {"numjobs": load.numjobs, "iodepth": load.iodepth}, flags=flags)
         yield Measurement("point_latency", load.latency, at, flags=flags)
-        latency = point.sides[""].lat
-        if latency is not None:
-            yield from response_values(latency, at, (*flags, *point.flags))
+        yield from response_values(point, at, flags)
     if not operating:
         yield Measurement("point_iops", 0.0, {"point": "none"}, flags=(*flags, NO_POINT))
 

@@ -82,6 +82,10 @@ class StepJournal:
         self._points: dict[str, FioPoint] = {}
         self._summaries: dict[str, FioSummary] = {}
 
+    def under(self, params: QualificationParams) -> StepJournal:
+        """Return the same steps as part of a test with other settings."""
+        return StepJournal(params, tuple(self.outputs.values()), self.facts)
+
     def has(self, name: str) -> bool:
         """Return whether a step has finished."""
         return name in self.outputs

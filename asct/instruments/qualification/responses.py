@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from asct.instruments.fio.histogram import NS, Latency, percentile_values
+from asct.instruments.fio.histogram import NS, percentile_values
 from asct.instruments.fio.metrics import percentile_text
+from asct.instruments.fio.point import FioPoint
 from asct.sdk.figure import Axis, Bars, Figure
 from asct.sdk.metric import Coords, Metric
 from asct.sdk.record import Measurement, Record, Scalar
@@ -45,10 +46,14 @@ def response_metrics(coords: Coords | None = None) -> tuple[Metric, ...]:
 
 
 def response_values(
-    latency: Latency, at: Mapping[str, Scalar] | None = None, flags: tuple[str, ...] = ()
+    point: FioPoint, at: Mapping[str, Scalar] | None = None, flags: tuple[str, ...] = ()
 ) -> Iterator[Measurement]:
-    """Yield the mean, percentiles and maximum of all requests, followed by the histogram as details."""
-    coords = dict(at or {})
+    """Yield the mean, percentiles and maximum of all requests, followed by the histogram as details. Yield nothing if
+    fio reports no latency. `flags` precede the flags of the run."""
+    latency = point.sides[""].lat
+    if latency is None:
+        return
+    coords, flags = dict(at or {}), (*flags, *point.flags)
     yield Measurement("response_mean", latency.mean_ns * NS, coords, latency.mean_stats(), flags)
     yield from percentile_values(latency, PERCENTILES, "response_", coords, flags)
     yield Measurement("response_max", latency.max_ns * NS, coords, flags=flags)

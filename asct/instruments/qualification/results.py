@@ -94,9 +94,8 @@ class PhaseResults:
         self.passes = Passes(journal, phase) if journal.params.profile == "fast" else None
         self.history = self.passes.history if self.passes else RoundHistory(journal, phase)
         self.verdict = _whole_window(self.history)
-        self.flags = (*opening_flags(journal, phase), *_state_flags(self.history, self.verdict))
-        if self.passes:
-            self.flags = (FAST, *self.flags, *((MOVED,) if self.passes.moved(self.passes.count) else ()))
+        moved = (MOVED,) if self.passes and self.passes.moved(self.passes.count) else ()
+        self.flags = (*opening_flags(journal, phase), *_state_flags(self.history, self.verdict), *moved)
 
     def points(self, cell: Workload) -> list[FioPoint]:
         """Return the results to report for a workload: those of the rounds in the window or, with the `fast` profile,
@@ -108,8 +107,9 @@ class PhaseResults:
 
 
 def opening_flags(journal: StepJournal, phase: Phase) -> tuple[str, ...]:
-    """Return the flags that the purge and the preconditioning add to every value of a phase."""
-    return (*purge_of(journal, phase).flags, *precondition_flags(journal, phase))
+    """Return the flags that the profile, the purge and the preconditioning add to every value of a phase."""
+    fast = (FAST,) if journal.params.profile == "fast" else ()
+    return (*fast, *purge_of(journal, phase).flags, *precondition_flags(journal, phase))
 
 
 def steady_values(journal: StepJournal, phase: Phase, flags: tuple[str, ...]) -> Iterator[Measurement]:
