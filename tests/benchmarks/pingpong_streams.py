@@ -18,7 +18,7 @@ from asct.registry import Registry
 from asct.sdk.benchmark import Context
 from asct.sdk.facts import Cpu, HostFacts, NumaNode
 from asct.sdk.step import Output
-from tests.benchmarks.record import plain
+from tests.benchmarks.record import document
 from tests.benchmarks.test_contract import option
 
 DATA = Path(__file__).parents[2] / "asct" / "benchmarks" / "core_to_core_latency" / "testdata"
@@ -169,16 +169,8 @@ def main() -> None:
     for case, (settings, machine) in CASES.items():
         params = benchmark.params_model(**settings)
         outputs, facts = played(benchmark, params, machine), machine.facts()
-        body = {
-            "synthetic": SYNTHETIC,
-            "settings": settings,
-            "facts": facts.model_dump(mode="json", by_alias=True, exclude_defaults=True),
-            "outputs": [
-                {"step": one.step.name, "status": one.status, "elapsed_ns": one.elapsed_ns, "files": dict(one.files)}
-                for one in outputs
-            ],
-            "measurements": [plain(one) for one in benchmark.parse(params, outputs, facts)],
-        }
+        measured = benchmark.parse(params, outputs, facts)
+        body = {"synthetic": SYNTHETIC} | document((settings, {}), facts, outputs, measured)
         (DATA / f"{case}.json").write_text(json.dumps(body) + "\n", encoding="utf-8")
 
 

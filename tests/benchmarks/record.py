@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -91,7 +92,10 @@ def plain(measurement: Measurement) -> dict[str, Any]:
 
 
 def document(
-    given: tuple[dict[str, Any], dict[str, Any]], facts: HostFacts, outputs: list[Output], measured: list[Any]
+    given: tuple[dict[str, Any], dict[str, Any]],
+    facts: HostFacts,
+    outputs: Sequence[Output],
+    measured: Iterable[Measurement],
 ) -> dict[str, Any]:
     """Return the content of one testdata file. `given` contains the settings and the results of the jobs that the
     benchmark needs."""

@@ -12,6 +12,7 @@ import json
 import sys
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from asct.sdk.facts import HostFacts
 from asct.sdk.guard import Consent
 from asct.sdk.record import Measurement
 from asct.sdk.step import Kernel, Output, Step
-from tests.benchmarks.record import plain
+from tests.benchmarks.record import document, plain
 from tests.disks.loop import loop_device, throttle
 from tests.fio.running import facts_here, run_points
 
@@ -82,20 +83,8 @@ def document_of(
     settings: dict[str, Any], facts: HostFacts, outputs: Sequence[Output], measurements: Sequence[Measurement]
 ) -> dict[str, Any]:
     """Return what is stored about one run."""
-    return {
-        "settings": settings,
-        "facts": facts.model_dump(mode="json", by_alias=True, exclude_defaults=True),
-        "outputs": [
-            {
-                "step": one.step.name,
-                "status": one.status,
-                "elapsed_ns": one.elapsed_ns,
-                "files": {name: compact(name, text) for name, text in one.files.items()},
-            }
-            for one in outputs
-        ],
-        "measurements": [plain(one) for one in measurements],
-    }
+    short = [replace(one, files={name: compact(name, text) for name, text in one.files.items()}) for one in outputs]
+    return document((settings, {}), facts, short, measurements)
 
 
 def read_again(benchmark: Benchmark[Any], document: dict[str, Any]) -> dict[str, Any]:
