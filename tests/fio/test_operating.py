@@ -104,7 +104,7 @@ def test_every_curve_of_a_matrix_has_its_points() -> None:
     records = []
     for rw in ("randread", "randwrite"):
         for one in curve():
-            one.point = {"rw": rw, **one.point}
+            one.point, one.point_id = {"rw": rw, **one.point}, f"{rw}-{one.point_id}"
             records.append(one)
     assert {row["curve"] for row in table_of(records).rows} == {"rw randread", "rw randwrite"}
 

@@ -70,19 +70,23 @@ def gather(records: Sequence[Record]) -> list[PointRow]:
     stages: dict[str, dict[Scalar, None]] = {}
     for record in records:
         if STAGE in record.coords:
-            stages.setdefault(_point_key(record), {})[record.coords[STAGE]] = None
+            stages.setdefault(record.point_id, {})[record.coords[STAGE]] = None
     rows: dict[str, PointRow] = {}
+    rows_of: dict[tuple[str, Scalar | None], list[PointRow]] = {}
     for record in records:
-        for swept in _settings(record, stages.get(_point_key(record), {})):
-            row = rows.setdefault(repr(sorted(swept.items())), PointRow(swept))
+        place = (record.point_id, record.coords.get(STAGE))
+        if place not in rows_of:
+            settings = _settings(record, stages.get(record.point_id, {}))
+            rows_of[place] = [rows.setdefault(repr(sorted(one.items())), PointRow(one)) for one in settings]
+        for row in rows_of[place]:
             by_metric = row.course if "second" in record.coords else row.samples
             by_metric.setdefault(record.metric, []).append(record)
             if record.metric == "queue_depth":
                 row.context.update({name: record.coords[name] for name in CONTEXT if name in record.coords})
     found = list(rows.values())
     for name in reversed(list(found[0].swept) if found else []):
-        order = ordered(found, name)
-        found.sort(key=lambda row: order.index(row.setting(name)))
+        order = {value: rank for rank, value in enumerate(ordered(found, name))}
+        found.sort(key=lambda row: order[row.setting(name)])
     return found
 
 
@@ -91,10 +95,6 @@ def ordered(rows: Sequence[PointRow], name: str) -> list[Scalar | None]:
     values = list(dict.fromkeys(row.setting(name) for row in rows))
     numbers = [value for value in values if isinstance(value, int | float)]
     return [*sorted(numbers)] if len(numbers) == len(values) else values
-
-
-def _point_key(record: Record) -> str:
-    return repr(sorted(record.point.items()))
 
 
 def _settings(record: Record, stages: Mapping[Scalar, None]) -> list[dict[str, Scalar]]:
