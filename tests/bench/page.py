@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.bench.harness import asct, scratch
 from tests.bench.measure import command, least_and_middle, rounds, show
-from tests.browser.look import chromium, drawn
+from tests.browser.look import chromium, drawn, until
 from tests.browser.trees import write_tree
 
 ROUNDS = 5
@@ -35,10 +35,8 @@ def _opened(path: Path) -> tuple[float, float, float]:
     with chromium() as browser:
         view: Any = browser.new_page(viewport={"width": 1280, "height": 800})
         view.goto(path.as_uri(), wait_until="commit")
-        view.wait_for_selector(".main-svg", state="attached")
-        figure = float(view.evaluate("performance.now()"))
-        drawn(view)
-        complete = float(view.evaluate("performance.now()"))
+        figure = until(view, "document.querySelector('.main-svg')")
+        complete = drawn(view)
         return float(view.evaluate(_PAINT)), figure, complete
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from asct.analysis.view import open_view
 from asct.export import write
-from tests.browser.look import Seen, chromium, watched
+from tests.browser.look import Seen, chromium, drawn, watched
 from tests.export.fakes import Fakes
 from tests.export.sample import Sample, write_sample
 
@@ -38,7 +38,7 @@ def opened(browser: Any) -> Callable[..., Any]:
         page, seen = watched(context)
         page.goto(path.as_uri() + fragment)
         if script:
-            page.wait_for_selector("html[data-figures=drawn]", state="attached")
+            drawn(page)
         try:
             yield page, seen
         finally:

@@ -70,9 +70,27 @@ def report_of(root: Path) -> Path:
     return path
 
 
-def drawn(page: Any) -> None:
-    """Wait until the figures near the screen are drawn, if the page has any."""
-    page.wait_for_selector("html[data-figures=drawn], html:not(:has(.plot))", state="attached")
+_UNTIL = """([condition, most]) => new Promise((done, failed) => {
+  setTimeout(() => failed(new Error(`not within ${most} ms: ${condition}`)), most);
+  const look = () => (CONDITION ? done(performance.now()) : requestAnimationFrame(look));
+  look();
+})"""
+
+
+def until(page: Any, condition: str) -> float:
+    """Wait until a JavaScript expression is true, and return the time since the page was opened, in milliseconds.
+
+    Playwright's own functions are unsuitable here: the policy of the page forbids `wait_for_function`, and selectors
+    visit every element, which takes as long as drawing if the page has many thousand cells.
+    """
+    return float(page.evaluate(_UNTIL.replace("CONDITION", condition), [condition, WAIT_MS]))
+
+
+def drawn(page: Any) -> float:
+    """Wait until the figures outside of collapsed parts are drawn, if the page has any, and return the time as `until`
+    does."""
+    none = "document.readyState === 'complete' && !document.querySelector('.plot')"
+    return until(page, f"document.documentElement.dataset.figures === 'drawn' || ({none})")
 
 
 def screens(page: Any, folder: Path, name: str) -> None:

@@ -14,6 +14,7 @@ from asct.analysis.dataframe import tidy_columns, tidy_rows
 from asct.analysis.view import RunView, open_view
 from asct.export import render, write
 from asct.export.csv import csv_lines
+from tests.browser.look import drawn
 from tests.export.fakes import Fakes
 from tests.export.sample import Sample, write_sample
 
@@ -81,6 +82,6 @@ def test_the_figures_in_view_are_drawn_first(reports: Reports, opened: Any) -> N
         page.evaluate(f"document.getElementById({last!r}).scrollIntoView({{behavior: 'instant', block: 'center'}})")
         page.evaluate(FRAMES)  # until the page has been told what is in view
         page.evaluate(RECORD)
-        page.wait_for_selector("html[data-figures=drawn]", state="attached")
-        drawn = page.evaluate("window.drawn")
-        assert drawn.index(last) < drawn.index(first), drawn
+        drawn(page)
+        order = page.evaluate("window.drawn")
+        assert order.index(last) < order.index(first), order

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from tests.browser.look import drawn
+
 pytestmark = pytest.mark.browser
 HOSTS = tuple(f"n{number}" for number in range(1, 11))
 SECTION = "storage-io-depth-sweep"
@@ -17,7 +19,7 @@ SHOWN = f"Array.from(document.querySelectorAll('#{SECTION}-of-host .plot'), (one
 def wait_for(page: Any, host: str) -> list[str]:
     """Return the figures of the chosen host once they are drawn."""
     page.wait_for_selector(f"#{SECTION}-of-host[data-host={host}] .plot .main-svg", state="attached")
-    page.wait_for_selector("html[data-figures=drawn]", state="attached")
+    drawn(page)
     return list(page.evaluate(SHOWN))
 
 
