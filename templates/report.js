@@ -249,7 +249,7 @@
     closed = Array.from(document.querySelectorAll("details:not([open]):not([data-screen-only])"));
     for (const item of closed) item.open = true;
     for (const block of blocks) {
-      if (block.closest("[data-screen-only]")) continue;
+      if (block.closest("details:not([open])")) continue; // It is not printed.
       const table = block.querySelector("table");
       const groups = groupsOf(block, table);
       if (groups.length === 1) continue;

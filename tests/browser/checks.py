@@ -193,12 +193,13 @@ def page_problems(browser: Any, path: Path) -> Problems:
 
 def _words(text: str) -> Counter[str]:
     """Return the words of a text that a line break does not divide. A line break may follow a hyphen or the period in
-    the name of a metric."""
-    return Counter(word for word in re.split(r"[\s-]+|(?<=[a-z]\.)", text) if len(word) <= _LONGEST_WORD)
+    the name of a metric. A number and its unit are two words, because pdftotext sees no space between them if the type
+    is small."""
+    words = re.split(r"[\s-]+|(?<=[a-z]\.)|(?<=\d)(?=[^\W\d]|%)", text)
+    return Counter(word for word in words if len(word) <= _LONGEST_WORD)
 
 
 LONG_TABLES = """() => Array.from(document.querySelectorAll('table')).filter((one) => one.rows.length > 70)
-  .filter((one) => !one.closest('[data-screen-only]'))
   .map((one) => Array.from(one.tHead.rows[0].cells, (cell) => cell.textContent.trim()).slice(0, 3))
   .filter((heads) => heads.length === 3 && heads.every((head) => !/\\s/.test(head)))"""
 """The first three headings of tables that take several sheets, if the headings are words."""
@@ -207,15 +208,14 @@ LONG_TABLES = """() => Array.from(document.querySelectorAll('table')).filter((on
 def paper_problems(browser: Any, path: Path) -> Problems:
     """Return what is on the screen but not on paper (words in tables and titles of figures), and what makes Chromium
     shrink the printed page."""
-    tables = """() => Array.from(document.querySelectorAll('table')).filter((one) => !one.closest('[data-screen-only]'))
+    tables = """() => Array.from(document.querySelectorAll('table'))
       .flatMap((one) => Array.from(one.rows, (row) => row.innerText))"""
     with TemporaryDirectory() as folder, shown(browser, path) as one:
         one.reveal()
         wanted = _words(" ".join(one.page.evaluate(tables)))
         long = one.page.evaluate(LONG_TABLES)
         titles = one.page.evaluate(
-            "Array.from(document.querySelectorAll('figure h3')).filter((one) => !one.closest('[data-screen-only]'))"
-            ".map((one) => one.firstChild.textContent)"
+            "Array.from(document.querySelectorAll('figure h3'), (one) => one.firstChild.textContent)"
         )
         pdf = Path(folder) / "report.pdf"
         one.page.pdf(path=pdf, format="A4")

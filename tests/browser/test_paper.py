@@ -92,6 +92,29 @@ def test_every_word_of_the_tables_is_printed(tmp_path: Path, opened: Any) -> Non
     assert [word for word in wanted if word not in sheets] == []
 
 
+def test_the_values_of_a_figure_are_printed_if_they_are_expanded(reports: Any, opened: Any, tmp_path: Path) -> None:
+    values, target = "#latency-sweep-curve > details", tmp_path / "report.pdf"
+    with opened(reports()) as (page, _):
+        page.pdf(path=target, format="A4")
+        collapsed = len(words_of(target))
+        page.locator(f"{values} > summary").click()
+        cells = page.locator(f"{values} :is(th, td)").all_inner_texts()
+        page.pdf(path=target, format="A4")
+    assert len(words_of(target)) >= collapsed + len(cells) > collapsed
+
+
+def test_a_long_table_is_laid_out_only_near_the_screen(wide: Path, opened: Any) -> None:
+    laid_out = "cell => cell.checkVisibility({ contentVisibilityAuto: true })"
+    with opened(wide) as (page, _):
+        page.locator("main").evaluate("found => { found.style.paddingTop = '9000px'; }")
+        cell = page.locator("td").filter(has_text="cell05x01")
+        cell.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        assert not cell.evaluate(laid_out)
+        cell.scroll_into_view_if_needed()
+        page.wait_for_function(laid_out, arg=cell.element_handle())
+        assert cell.is_visible()
+
+
 def test_figures_fill_the_sheet_and_folded_parts_are_open(reports: Any, opened: Any, tmp_path: Path) -> None:
     with opened(reports()) as (page, _):
         page.evaluate("window.dispatchEvent(new Event('beforeprint'))")

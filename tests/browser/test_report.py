@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser.look import report_of
+from tests.browser.look import drawn, report_of
 from tests.browser.trees import write_tree
 
 pytestmark = pytest.mark.browser
@@ -51,12 +51,12 @@ def test_the_colours_can_be_chosen_and_reach_the_figures(reports: Reports, opene
     with opened(reports()) as (page, seen):
         before = page.evaluate(line)
         page.get_by_role("button", name="Dark").click()
-        page.wait_for_selector("html[data-figures=drawn]", state="attached")
+        drawn(page)
         assert page.evaluate("document.documentElement.dataset.theme") == "dark"
         assert page.evaluate(line) != before
         assert page.get_by_role("button", name="Dark").get_attribute("aria-pressed") == "true"
         page.get_by_role("button", name="Light").click()
-        page.wait_for_selector("html[data-figures=drawn]", state="attached")
+        drawn(page)
         assert page.evaluate(line) == before
         assert seen.errors == []
 
@@ -231,6 +231,7 @@ def test_a_tall_table_states_how_many_rows_it_has(tmp_path: Path, opened: Any) -
 
     with opened(report_of(write_tree("cpus-192", tmp_path))) as (page, _):
         block = page.locator(".table-block:has(.tall):visible").first
+        block.scroll_into_view_if_needed()
         more = block.locator(".more")
         expect(more).to_have_text(f"{block.locator('tbody tr').count()} rows ↓")
         block.locator(".scroll").evaluate("box => { box.scrollTop = box.scrollHeight; }")
@@ -275,4 +276,4 @@ def test_many_notes_on_a_table_are_folded(tmp_path: Path, opened: Any) -> None:
         notes = block.locator("p").count()
         assert notes > 7
         assert block.locator("> p").count() == 5
-        assert block.locator("summary").inner_text() == f"{notes - 5} more notes"
+        assert block.locator("summary").text_content() == f"{notes - 5} more notes"
