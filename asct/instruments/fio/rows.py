@@ -71,14 +71,14 @@ def gather(records: Sequence[Record]) -> list[PointRow]:
     for record in records:
         if STAGE in record.coords:
             stages.setdefault(record.point_id, {})[record.coords[STAGE]] = None
-    rows: dict[str, PointRow] = {}
-    rows_of: dict[tuple[str, Scalar | None], list[PointRow]] = {}
+    rows: dict[tuple[str, Scalar | None], PointRow] = {}
     for record in records:
-        place = (record.point_id, record.coords.get(STAGE))
-        if place not in rows_of:
-            settings = _settings(record, stages.get(record.point_id, {}))
-            rows_of[place] = [rows.setdefault(repr(sorted(one.items())), PointRow(one)) for one in settings]
-        for row in rows_of[place]:
+        own = (record.coords[STAGE],) if STAGE in record.coords else stages.get(record.point_id, (None,))
+        for stage in own:
+            place = (record.point_id, stage)
+            if place not in rows:
+                rows[place] = PointRow(_settings(record, stage))
+            row = rows[place]
             by_metric = row.course if "second" in record.coords else row.samples
             by_metric.setdefault(record.metric, []).append(record)
             if record.metric == "queue_depth":
@@ -97,12 +97,10 @@ def ordered(rows: Sequence[PointRow], name: str) -> list[Scalar | None]:
     return [*sorted(numbers)] if len(numbers) == len(values) else values
 
 
-def _settings(record: Record, stages: Mapping[Scalar, None]) -> list[dict[str, Scalar]]:
-    """Return the settings of the rows that a record belongs to: a single row, or the rows of all stages of its
-    point."""
+def _settings(record: Record, stage: Scalar | None) -> dict[str, Scalar]:
+    """Return the swept settings of a record's point, including the stage if there is one."""
     swept = {name: _scalar(value) for name, value in record.point.items()}
-    own = [record.coords[STAGE]] if STAGE in record.coords else list(stages)
-    return [swept | {STAGE: stage} for stage in own] or [swept]
+    return swept if stage is None else swept | {STAGE: stage}
 
 
 def _scalar(value: Scalar | list[Scalar] | None) -> Scalar:
