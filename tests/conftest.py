@@ -125,7 +125,7 @@ _ALONE = frozenset({"test_hugepool.py", "test_asroot.py"})
 _ONCE = frozenset(
     {
         "e2e/test_fleet.py", "e2e/test_local.py", "hosts/test_routes.py", "kernels/test_guard_settle.py",
-        "kernels/test_pingpong_builds.py", "kernels/test_vector.py",
+        "kernels/test_pingpong_builds.py", "kernels/test_vector.py", "seeds/test_seeds.py",
     }
 )  # fmt: skip
 """Files whose tests share an expensive fixture."""

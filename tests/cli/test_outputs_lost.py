@@ -36,9 +36,19 @@ def whole(folder: Path) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("redirect", [f">{FULL}", ">&-", f"2>{FULL}", "2>&-", f">{FULL} 2>{FULL}", ">&- 2>&- <&-"])
-@pytest.mark.parametrize("option", ["--json", "--no-progress"])
-def test_a_run_keeps_its_results_and_its_exit_code(plan_file: Path, tmp_path: Path, redirect: str, option: str) -> None:
+@pytest.mark.parametrize(
+    ("option", "redirect"),
+    [
+        ("--json", f">{FULL}"),
+        ("--json", ">&-"),
+        ("--json", f"2>{FULL}"),
+        ("--no-progress", f">{FULL}"),
+        ("--no-progress", "2>&-"),
+        ("--no-progress", f">{FULL} 2>{FULL}"),
+        ("--no-progress", ">&- 2>&- <&-"),
+    ],
+)
+def test_a_run_keeps_its_results_and_its_exit_code(plan_file: Path, tmp_path: Path, option: str, redirect: str) -> None:
     ended = asct(tmp_path, "apply", str(plan_file), option, "--wait", "2m", redirect=redirect)
     assert ended.returncode == whole(tmp_path)["exit_code"] == 0
     assert (tmp_path / "results/small/latest/report.html").is_file()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from asct.analysis.ci import ci_job
@@ -143,9 +143,10 @@ def test_the_verdict_and_the_changes_come_first_and_small_changes_are_counted() 
 TEXT = st.text("a@#|`<_😀", max_size=50).map(lambda text: text * 100)
 
 
+@settings(max_examples=25)
 @given(TEXT, TEXT)
 def test_no_text_of_others_makes_it_too_large(words: str, reason: str) -> None:
-    view = view_of([job_of("j0", ["failed", "ok"])], [verdict("fail", reason=reason)] * 300)
+    view = view_of([job_of("j0", ["failed", "ok"])], [verdict("fail", reason=reason)] * 100)
     run = view.run.model_copy(
         update={"title": words, "description": words, "plan_file": words, "git_commit": "0" * 40,
                 "hosts": [view.run.hosts[0].model_copy(update={"reason": words, "status": "unfit"})]}

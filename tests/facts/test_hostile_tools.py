@@ -17,10 +17,11 @@ from asct.facts.software import io_uring, tools, work_folder
 from asct.facts.unknown import LATE, UnknownFacts
 from tests.facts.shells import SHELLS
 
-ENDLESS = "exec sleep 300.25"
+ENDLESS = f"sleep 300.{os.getpid()}"
+"""The arguments of this process's endless programs, which differ from those of tests that run at the same time."""
 TOOLS = {
-    "never ends": (ENDLESS, 137),
-    "leaves what never ends": ("sleep 300.25 & wait", 137),
+    "never ends": (f"exec {ENDLESS}", 137),
+    "leaves what never ends": (f"{ENDLESS} & wait", 137),
     "lines without end": ("yes tool 1.2.3", 141),
     "zeros without end": ("exec cat /dev/zero", 141),
     "no text": ("head -c 5000 /dev/urandom; exit 3", 3),
@@ -55,7 +56,7 @@ def left(folder: Path) -> list[str]:
 
 def _running(folder: Path) -> list[str]:
     found = subprocess.run(["ps", "-eo", "pid=,args="], capture_output=True, text=True, check=True).stdout
-    return [line for line in found.splitlines() if "sleep 300.25" in line or f"{folder}/bin/" in line]
+    return [line for line in found.splitlines() if ENDLESS in line or f"{folder}/bin/" in line]
 
 
 @pytest.mark.parametrize("shell", SHELLS)
@@ -78,7 +79,7 @@ def test_one_program_does_not_spoil_what_others_say(
 
 def test_an_fio_that_never_ends_is_known_to_be_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exchange, "TOOL_S", 1)
-    found, path = look("dash", tmp_path, "fio", f"case $1 in --name=*) exit 1 ;; esac; {ENDLESS}")
+    found, path = look("dash", tmp_path, "fio", f"case $1 in --name=*) exit 1 ;; esac; exec {ENDLESS}")
     gaps = UnknownFacts()
     fio = tools(found, gaps)["fio"]
     assert (fio.path, fio.version, fio.features) == (path, None, [])
@@ -91,7 +92,7 @@ def test_an_io_uring_that_is_never_made_is_not_known(
     shell: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(exchange, "TOOL_S", 3)
-    known = f"case $1 in --name=*) {ENDLESS} ;; --enghelp) echo io_uring ;; *) echo fio-3.33 ;; esac"
+    known = f"case $1 in --name=*) exec {ENDLESS} ;; --enghelp) echo io_uring ;; *) echo fio-3.33 ;; esac"
     found, _ = look(shell, tmp_path, "fio", known)
     gaps = UnknownFacts()
     assert (io_uring(found, gaps), found.commands["io_uring"].status) == (None, 137)
@@ -102,7 +103,7 @@ def test_an_io_uring_that_is_never_made_is_not_known(
 @pytest.mark.parametrize("shell", SHELLS)
 def test_a_file_system_that_does_not_answer(shell: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exchange, "TOOL_S", 3)
-    found, _ = look(shell, tmp_path, "df", ENDLESS)
+    found, _ = look(shell, tmp_path, "df", f"exec {ENDLESS}")
     gaps = UnknownFacts()
     assert work_folder(found, gaps) == (None, None)
     assert gaps.reasons == {name: f"df {LATE}" for name in ("work_free_bytes", "work_filesystem")}
