@@ -118,6 +118,12 @@ class ReportSection:
     """The meanings of all flags in the tables, and of all reasons for a noisy host."""
 
     @property
+    def headings(self) -> frozenset[str]:
+        """The headings of all columns in the section's tables."""
+        grids = (*self.grids, *(grid for part in self.parts for grid in part.grids))
+        return frozenset(head.title for grid in grids for head in grid.heads)
+
+    @property
     def foremost(self) -> str:
         """The host that is shown next to the median in more figures than any other host, or an empty string if no host
         is shown."""

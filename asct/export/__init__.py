@@ -105,15 +105,15 @@ def pictures_of(view: RunView, ending: str) -> dict[str, bytes]:
     from asct.analysis.hostnames import section_with_short_hosts, short_forms
     from asct.analysis.pictures import pictures, source
     from asct.analysis.report import build
+    from asct.figures.axes import Neighbors
     from asct.figures.layout import caption
     from asct.figures.render import render_sections
     from asct.figures.static import picture
 
     forms = short_forms([host.name for host in view.run.hosts])
-    sections = with_earlier_run(view, build(view).sections)
-    figures = [section_with_short_hosts(section, forms).figures for section in sections]
-    drawn = render_sections(figures, [*forms.values()])
-    captions = {figure.slug: caption(figure) for section in figures for figure in section}
+    sections = [section_with_short_hosts(one, forms) for one in with_earlier_run(view, build(view).sections)]
+    drawn = render_sections([Neighbors(one.figures, one.headings) for one in sections], [*forms.values()])
+    captions = {figure.slug: caption(figure) for section in sections for figure in section.figures}
     return {
         f"{name}.{ending}": picture(drawn[figure.slug], figure.title, captions[figure.slug], source(view), ending)
         for name, figure in pictures(view).items()

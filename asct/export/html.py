@@ -42,7 +42,7 @@ from asct.analysis.provenance import checksums, versions_grid
 from asct.analysis.report import ReportSection, RunReport, build
 from asct.analysis.view import RunView
 from asct.errors import StoreError
-from asct.figures.axes import axis_text
+from asct.figures.axes import Neighbors, axis_text
 from asct.figures.heat import square
 from asct.figures.layout import caption
 from asct.figures.render import plotly_javascript, render_sections
@@ -91,12 +91,15 @@ def render(view: RunView, linked: bool = False) -> str:
     digits = _DIGITS if len(view.records) > _MOST_EXACT else None
     hosts = [forms.get(host.name, host.name) for host in view.run.hosts]
     alone = [_of_hosts(section) for section in report.sections]
-    neighbors = [(*section.figures, *own) for section, own in zip(report.sections, alone, strict=True)]
+    neighbors = [
+        Neighbors((*section.figures, *own), section.headings)
+        for section, own in zip(report.sections, alone, strict=True)
+    ]
     figures = render_sections(neighbors, hosts)
     listed = [section.figures[:_MOST_FIGURES] for section in report.sections]
     later = {figure.slug: figures.pop(figure.slug) for own in alone for figure in own}
     if comparison is not None:
-        figures |= render_sections([comparison.figures], ["base", "new"])
+        figures |= render_sections([Neighbors(comparison.figures)], ["base", "new"])
     return page(
         "report.html.j2",
         figures,

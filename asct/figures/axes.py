@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import Final, Literal
@@ -25,6 +26,7 @@ from asct.sdk.figure import Axis, Bars, Chart, Figure, Heatmap, Line, Marker, Se
 from asct.sdk.metric import Better
 from asct.sdk.record import Scalar
 from asct.values.grouping import grouped
+from asct.values.quantity import SCALES
 
 MOST_LABELS: Final = 12
 """If there are at most this many measured x values, each of them is labeled."""
@@ -43,6 +45,18 @@ _RATED_SHARE: Final = 0.92
 _LEAST_SHARE, _MOST_SHARE = 0.01, 10_000.0
 """Limits for the numbers on an axis that shares its prefix with other axes. If the shared prefix would move numbers
 outside these limits, so that they have many zeros or digits, the axis gets its own prefix."""
+_MOST_BESIDE: Final = 1_000_000.0
+"""The same upper limit for the unit of a table, which shows numbers with as many digits."""
+_IN_HEADINGS: Final[Mapping[str, tuple[str, AxisScale]]] = {
+    **{
+        name.strip().replace("\N{MICRO SIGN}", "u"): (unit, AxisScale(factor, name.strip()))
+        for unit, scales in SCALES.items()
+        for factor, name in scales
+    },
+    "kops": ("ops/s", AxisScale(1e3, "k ops/s")),
+    "GB": ("B", AxisScale(1e9, "GB")),
+}
+"""The units in the headings of tables, each with the base unit of its values and their scale."""
 DIRECTIONS: Final[dict[Better, str]] = {"lower": ", lower is better", "higher": ", higher is better", "neither": ""}
 
 Scales = Mapping[tuple[str, str], AxisScale]
@@ -70,20 +84,48 @@ class AxisView:
     whole: bool = False
 
 
-def section_scales(figures: Iterable[Figure]) -> Scales:
-    """Return the scales of neighboring figures, such as the figures in one section of a report.
+@dataclass(frozen=True, slots=True)
+class Neighbors:
+    """Figures next to each other, such as those in one section of a report, and the headings of the table columns
+    beside them."""
 
-    Axes with the same unit share a prefix, unless it does not suit the values of an axis. Axes with the same unit and
-    title always share a prefix.
+    figures: Sequence[Figure]
+    headings: Collection[str] = ()
+
+
+def section_scales(section: Neighbors) -> Scales:
+    """Return the scales of neighboring figures.
+
+    An axis has the unit of a table beside it, unless that unit does not suit its values. Other axes with the same unit
+    share a prefix under the same condition. Axes with the same unit and title always share a prefix.
     """
-    found = [(key, size) for figure in figures for key, size in _guides(figure) if size is not None]
+    found = [(key, size) for figure in section.figures for key, size in _guides(figure) if size is not None]
     by_unit = grouped(found, lambda item: item[0][0])
+    beside = _heading_scales(section.headings)
     scales = {}
     for (unit, title), same in grouped(found, lambda item: item[0]).items():
         common, own = prefixed(median(size for _, size in by_unit[unit]), unit), median(size for _, size in same)
-        suits = _LEAST_SHARE <= own / common.factor < _MOST_SHARE
-        scales[unit, title] = common if suits else prefixed(own, unit)
+        shared = common if _suits(own, common, _MOST_SHARE) else prefixed(own, unit)
+        scales[unit, title] = _of_table(own, beside.get(unit, ())) or shared
     return scales
+
+
+def _of_table(size: float, scales: Sequence[AxisScale]) -> AxisScale | None:
+    """Return the largest of these scales in which `size` is at least 1 or, if there is none, the smallest one. Scales
+    that do not suit `size` are left out."""
+    fitting = [scale for scale in scales if _suits(size, scale, _MOST_BESIDE)]
+    return next((scale for scale in fitting if size >= scale.factor), fitting[-1] if fitting else None)
+
+
+def _heading_scales(headings: Iterable[str]) -> Mapping[str, list[AxisScale]]:
+    """Return the scales that headings such as `BW (MB/s)` state, by base unit and in descending order."""
+    words = {word for heading in headings for word in re.split(r"[\s()\[\]]+", heading.replace("\N{MICRO SIGN}", "u"))}
+    found = sorted((_IN_HEADINGS[word] for word in words & _IN_HEADINGS.keys()), key=lambda one: -one[1].factor)
+    return {unit: [scale for _, scale in same] for unit, same in grouped(found, lambda one: one[0]).items()}
+
+
+def _suits(size: float, scale: AxisScale, most: float) -> bool:
+    return _LEAST_SHARE <= size / scale.factor < most
 
 
 def _guides(figure: Figure) -> Iterable[tuple[tuple[str, str], float | None]]:
@@ -101,10 +143,10 @@ def scale_of(scales: Scales, unit: str, title: str) -> AxisScale:
     return scales.get((unit, title)) or prefixed(None, unit)
 
 
-def axis_text(figures: Iterable[Figure]) -> Callable[[float, str, str], str]:
+def axis_text(section: Neighbors) -> Callable[[float, str, str], str]:
     """Return a function that formats a value, given its unit and the title of its axis, with the prefix that the axis
     has in these neighboring figures. Values of matrices have no title."""
-    scales = section_scales(figures)
+    scales = section_scales(section)
     return lambda value, unit, title: scale_of(scales, unit, title).text(value)
 
 

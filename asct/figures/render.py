@@ -13,7 +13,16 @@ from itertools import pairwise
 from typing import Any, Final
 
 from asct.figures import theme
-from asct.figures.axes import AxisView, Scales, category_label, drawn_backdrop, section_scales, x_view, y_view
+from asct.figures.axes import (
+    AxisView,
+    Neighbors,
+    Scales,
+    category_label,
+    drawn_backdrop,
+    section_scales,
+    x_view,
+    y_view,
+)
 from asct.figures.heat import render_heatmap
 from asct.figures.hover import hover_lines, visible_points
 from asct.figures.labels import NARROW, WIDE, WIDEST, Placed, concealing, placed
@@ -49,17 +58,17 @@ def plotly_javascript() -> str:
     return str(get_plotlyjs())
 
 
-def render_sections(sections: Sequence[Sequence[Figure]], hosts: Sequence[str]) -> dict[str, Any]:
+def render_sections(sections: Sequence[Neighbors], hosts: Sequence[str]) -> dict[str, Any]:
     """Return the figures of a page as plotly JSON, keyed by slug. `hosts` contains all hosts of the run, in order.
 
     Each name has the same color and marker in all sections, and each unit has the same prefix throughout a section.
     """
-    colours = palette([figure for figures in sections for figure in figures], hosts)
+    colours = palette([figure for section in sections for figure in section.figures], hosts)
     return {
         figure.slug: _rendered(figure, colours, scales)
-        for figures in sections
-        for scales in (section_scales(figures),)
-        for figure in figures
+        for section in sections
+        for scales in (section_scales(section),)
+        for figure in section.figures
     }
 
 

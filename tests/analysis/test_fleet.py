@@ -15,6 +15,7 @@ from asct.analysis.combined import combined, combined_figures, markers_of
 from asct.analysis.fleet import FEW_HOSTS, MEDIAN, fleet_figures, host_figures, without_visits
 from asct.analysis.report import build
 from asct.export import html
+from asct.figures.axes import Neighbors
 from asct.figures.panels import panels
 from asct.figures.render import render_sections
 from asct.sdk.figure import Axis, Band, Bars, Chart, Figure, Heatmap, Line, Marker, Series
@@ -117,7 +118,7 @@ def test_many_series_are_one_panel_each_with_at_most_seven_hosts() -> None:
         assert len(panel.series) == 8 and panel.series[0].name == MEDIAN
         assert {item.name for item in panel.series[1:]} == set(NAMES[5:12])
     styles: dict[str, set[str]] = {}
-    drawn = render_sections([[chart]], NAMES)["rate"]
+    drawn = render_sections([Neighbors([chart])], NAMES)["rate"]
     for trace in drawn["data"]:
         if trace.get("hoverinfo") != "skip":
             styles.setdefault(trace["name"], set()).add(trace["line"]["color"])
@@ -153,7 +154,7 @@ def test_stacked_bars_become_bars_and_matrices_their_medians() -> None:
     }
     [middle] = fleet_figures(maps)
     assert isinstance(middle, Heatmap) and middle.values == ((19.5, None),)
-    [[told, absent]] = render_sections([[middle]], NAMES)["m"]["data"][0]["customdata"]
+    [[told, absent]] = render_sections([Neighbors([middle])], NAMES)["m"]["data"][0]["customdata"]
     assert (told, absent) == ("<br>middle 90 % 1.95 to 37.05 s, 40 hosts", "")
     assert "Median of 40 hosts" in middle.caption
 
@@ -218,9 +219,11 @@ def test_the_figures_of_a_host_have_the_medians_behind_them() -> None:
     assert [item.name for item in alone.series] == ["p50", "p99"]
     medians = {item.panel: item.y for item in chart_of(together).series if item.host == MEDIAN}
     assert [item.backdrop and item.backdrop.y for item in alone.series] == [medians["p50"], medians["p99"]]
-    pale = [one for one in render_sections([[alone]], NAMES)["rate"]["data"] if "opacity" in one]
+    pale = [one for one in render_sections([Neighbors([alone])], NAMES)["rate"]["data"] if "opacity" in one]
     assert len(pale) == 2 and all(one["hoverinfo"] == "skip" for one in pale)
-    texts = [text for one in render_sections([[alone]], ())["rate"]["data"] for text in one.get("customdata", ())]
+    texts = [
+        text for one in render_sections([Neighbors([alone])], ())["rate"]["data"] for text in one.get("customdata", ())
+    ]
     assert len(texts) == 16 and all(f"{MEDIAN}: " in text for text in texts)
 
 

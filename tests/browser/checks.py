@@ -172,6 +172,7 @@ def page_problems(browser: Any, path: Path) -> Problems:
         found |= one.rules("figures()")
         found["numbers"] = one.rules("badNumbers()")
         found["units"] = one.rules("looseUnits()")
+        found["units of neighbors"] = one.rules("unlikeUnits()")
         found["captions"] = one.rules("cutCaptions()")
         found["sideways"] = one.rules(f"sideways({FIRST_SCREEN[0]})")
         found["contrast"] = one.rules("contrast()")

@@ -250,11 +250,28 @@ window.rules = (() => {
     }
     return found;
   }
+  // An axis has the unit of the tables in its section.
+  function unlikeUnits() {
+    const units = (shown) => shown.match(/(?<![\w/])(?:[kMGT]?B\/s|[nµm]s)(?![\w/])/g) || [];
+    const rate = (unit) => unit.endsWith("B/s");
+    const titles = (plot) => [
+      ...axesOf(plot).map((axis) => axis.title.text), ...plot._fullData.map((one) => one.colorbar?.title?.text),
+      ...(plot._fullLayout.annotations || []).filter((one) => one.name === "title").map((one) => one.text),
+    ];
+    return all(document, "section.job").flatMap((section) => {
+      const heads = all(section, "thead th").filter((one) => !one.closest("figure"));
+      const told = new Set(heads.flatMap((one) => units(text(one))));
+      const shown = all(section, ".plot.js-plotly-plot").filter(visible)
+        .flatMap((plot) => titles(plot).filter(Boolean).flatMap(units).map((unit) => [plot.id, unit]));
+      return shown.filter(([, unit]) => !told.has(unit) && [...told].some((one) => rate(one) === rate(unit)))
+        .map(([id, unit]) => `${id} is in ${unit}, the tables beside it in ${[...told].join(", ")}`);
+    });
+  }
   const figures = () => ({
     fewTicks: each(fewTicks), unlabelledX: each(unlabelledX), manySeries: each(manySeries), tallLegend: each(tallLegend), barsOnLog: each(barsOnLog),
     overlaps: each(overlaps), outside: each(outside), mixedColours: mixedColours(), untitledAxes: each(untitledAxes),
     longNumbers: each(longNumbers), undrawn: undrawn(), crossedLabels: each(crossedLabels), strayLabels: each(strayLabels), slantedTicks: each(slantedTicks),
     brokenCounts: each(brokenCounts), paleCells: each(paleCells), loneFigures: loneFigures(), uneven: uneven(),
   });
-  return { figures, cutCaptions, badNumbers, looseUnits, contrast, sideways, styles, plots };
+  return { figures, cutCaptions, badNumbers, looseUnits, unlikeUnits, contrast, sideways, styles, plots };
 })();

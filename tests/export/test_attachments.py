@@ -22,7 +22,7 @@ from asct.analysis.redaction import Redaction, redaction_of
 from asct.analysis.view import RunView, open_view
 from asct.errors import StoreError, UsageError
 from asct.export import get, render, write_all
-from asct.figures.axes import axis_text
+from asct.figures.axes import Neighbors, axis_text
 from asct.plan.formats import report_formats
 from asct.sdk.disturbance import Disturbances
 from asct.sdk.facts import BlockDevice, HostFacts, Interface, Mount, Network, Product
@@ -371,7 +371,7 @@ def test_the_figures_of_a_page_have_tables_up_to_a_total_size() -> None:
         return Line(name, name, "", Axis("X"), Axis("Y", "s"), (series,))
 
     def tables(*figures: Line) -> dict[str, TextTable]:
-        return figure_grids([(figures, axis_text(figures))])
+        return figure_grids([(figures, axis_text(Neighbors(figures)))])
 
     assert tables(line("few", 4096), line("many", 4097)).keys() == {"few"}
     found = tables(*(line(f"f{number}", 2000) for number in range(12)))

@@ -7,15 +7,15 @@ from typing import Any
 
 from asct.analysis.combined import figure_grid
 from asct.analysis.grid import TextTable
-from asct.figures.axes import axis_text
+from asct.figures.axes import Neighbors, axis_text
 from asct.figures.render import render_sections
 from asct.sdk.figure import Figure
 
 
 def render_figure(figure: Figure, hosts: Sequence[str] = ()) -> dict[str, Any]:
     """Return `{"data": [...], "layout": {...}}`."""
-    return dict(render_sections([[figure]], hosts)[figure.slug])
+    return dict(render_sections([Neighbors([figure])], hosts)[figure.slug])
 
 
 def table_of(figure: Figure) -> TextTable | None:
-    return figure_grid(figure, axis_text([figure]))
+    return figure_grid(figure, axis_text(Neighbors([figure])))

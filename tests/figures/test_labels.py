@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from asct.figures.axes import AxisView, section_scales, x_view, y_view
+from asct.figures.axes import AxisView, Neighbors, section_scales, x_view, y_view
 from asct.figures.labels import CHARACTER, Placed, concealing, data_lines, placed
 from asct.figures.panels import PANEL_HEIGHT, PANEL_WIDTH, panels
 from asct.sdk.figure import Axis, Backdrop, Detail, Line, Marker, Rated, Scale, Series
@@ -223,7 +223,7 @@ def test_no_line_crosses_a_label_in_a_panel() -> None:
         for mix, factor in zip("abcde", (1.0, 1.5, 2.0, 3.0, 5.0), strict=True)
     )
     figure = Line("l", "t", "c", Axis("Rate", "B/s"), Axis("Latency", "s"), series)
-    x, y = (view(figure, section_scales([figure])) for view in (x_view, y_view))
+    x, y = (view(figure, section_scales(Neighbors([figure]))) for view in (x_view, y_view))
     sizes = [(PANEL_WIDTH, PANEL_HEIGHT), (2 * PANEL_WIDTH, PANEL_HEIGHT)]
     traces = [trace for trace in render_figure(figure)["data"] if "text" in trace["mode"]]
     for panel, drawn in zip(panels(figure), (traces[:5], traces[5:]), strict=True):

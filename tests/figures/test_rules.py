@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from asct.figures import theme
-from asct.figures.axes import section_scales, x_view, y_view
+from asct.figures.axes import Neighbors, axis_text, section_scales, x_view, y_view
 from asct.figures.labels import NARROW, WIDE, WIDEST, label_rows, placed
 from asct.figures.layout import caption
 from asct.figures.render import render_sections
@@ -182,7 +182,7 @@ def test_a_name_has_one_colour_and_marker_in_all_figures() -> None:
         sweep(("total",), slug="c"), sweep(("write", "p99"), slug="d"),
     ]  # fmt: skip
     found: dict[str, set[tuple[str, str]]] = {}
-    for rendered in render_sections([figures[:2], figures[2:]], []).values():
+    for rendered in render_sections([Neighbors(figures[:2]), Neighbors(figures[2:])], []).values():
         own = styles(rendered)
         assert len(set(own.values())) == len(own)
         for name, style in own.items():
@@ -195,7 +195,7 @@ def test_a_name_has_one_colour_and_marker_in_all_figures() -> None:
 def test_colours_are_stable_and_differ_within_a_chart(groups: list[list[str]]) -> None:
     figures = [sweep(tuple(group), slug=f"f{number}") for number, group in enumerate(groups)]
     found: dict[str, set[tuple[str, str]]] = {}
-    for rendered in render_sections([figures], []).values():
+    for rendered in render_sections([Neighbors(figures)], []).values():
         for name, style in styles(rendered).items():
             found.setdefault(name, set()).add(style)
     assert all(len(uses) == 1 for uses in found.values())
@@ -203,7 +203,8 @@ def test_colours_are_stable_and_differ_within_a_chart(groups: list[list[str]]) -
 
 def test_a_host_has_one_colour_in_all_figures() -> None:
     hosts = ("a", "b", "c")
-    both = render_sections([[sweep(("",), hosts, slug="x"), sweep(("read", "write"), hosts, slug="y")]], hosts)
+    charts = [sweep(("",), hosts, slug="x"), sweep(("read", "write"), hosts, slug="y")]
+    both = render_sections([Neighbors(charts)], hosts)
     one, two = styles(both["x"]), styles(both["y"])
     for host in hosts:
         assert one[host][0] == two[f"{host}, read"][0] == two[f"{host}, write"][0]
@@ -214,12 +215,36 @@ def test_a_unit_has_one_prefix_in_a_section() -> None:
     mean = sweep(("mean",), slug="mean", y=Axis("Latency", "s"), series=(Series("m", DEPTHS, (8e-4,) * 8),))
     tail = sweep(("p99",), slug="tail", y=Axis("Completion latency", "s"), series=(Series("m", DEPTHS, (3e-3,) * 8),))
     rates = sweep(("read",), slug="rate", y=Axis("Latency", "s"), series=(Series("m", DEPTHS, (9e-4,) * 8),))
-    found = render_sections([[mean, tail, rates]], [])
+    found = render_sections([Neighbors([mean, tail, rates])], [])
     units = {re.findall(r"\((.*?)\)", figure["layout"]["yaxis"]["title"]["text"])[0] for figure in found.values()}
     assert len(units) == 1
     slow = sweep(("p99",), slug="slow", y=Axis("Recovery", "s"), series=(Series("m", DEPTHS, (900.0,) * 8),))
-    scales = section_scales([mean, rates, tail, slow])
+    scales = section_scales(Neighbors([mean, rates, tail, slow]))
     assert scales["s", "Recovery"].unit == "s" and scales["s", "Latency"].unit != "s"
+
+
+@pytest.mark.parametrize(
+    ("size", "unit", "heading", "shown"),
+    [
+        (7.2e9, "B/s", "Read BW (MB/s)", "MB/s"),
+        (7.2e9, "B/s", "Bandwidth [GB/s]", "GB/s"),
+        (3e11, "B/s", "64 byte (512 bit) loads/stores [MB/s]", "MB/s"),
+        (4e3, "B/s", "BW (MB/s)", "kB/s"),  # 0.004 MB/s has too many zeros
+        (5e13, "B/s", "BW (MB/s)", "GB/s"),  # 50,000,000 MB/s has too many digits
+        (3e-3, "s", "p99 (us)", "\N{MICRO SIGN}s"),
+        (3e-3, "s", "p99 (\N{MICRO SIGN}s)", "\N{MICRO SIGN}s"),
+        (6e-5, "s", "Mean (ms)", "ms"),
+        (60.0, "s", "p99 (us)", "s"),
+        (3e-3, "s", "Host", "ms"),
+        (2.4e6, "ops/s", "Thruput (kops)", "k ops/s"),
+        (5e10, "B", "Written (GB)", "GB"),
+    ],
+)
+def test_an_axis_has_the_unit_of_the_tables_beside_it(size: float, unit: str, heading: str, shown: str) -> None:
+    chart = sweep(("x",), slug="x", y=Axis("X", unit), series=(Series("x", DEPTHS, (size,) * 8),))
+    beside = Neighbors([chart], (heading, "Time (s)", "IODepth"))
+    assert section_scales(beside)[unit, "X"].unit == shown
+    assert re.fullmatch(rf"[\d.,]+ ?{re.escape(shown)}", axis_text(beside)(size, unit, "X"))
 
 
 def test_axes_name_unit_and_direction() -> None:
@@ -391,7 +416,7 @@ def test_long_lines_have_no_marks() -> None:
 
 def test_loads_stand_beside_the_marks_without_overlap() -> None:
     figure = loaded()
-    scales = section_scales([figure])
+    scales = section_scales(Neighbors([figure]))
     for sizes, least in (((WIDE, WIDEST), 9), ((NARROW,), 7)):
         [places] = placed(figure, figure.series, x_view(figure, scales), y_view(figure, scales), sizes)
         shown = [place.text for place in places if place.text]

@@ -9,7 +9,7 @@ from asct.analysis.combined import figure_grids
 from asct.analysis.diff.report import DiffReport
 from asct.export.diff.text import EQUAL_RUNS
 from asct.export.html import page, script_json
-from asct.figures.axes import axis_text
+from asct.figures.axes import Neighbors, axis_text
 from asct.figures.render import render_sections
 
 MOST_ROWS = 500
@@ -22,9 +22,9 @@ def render(report: DiffReport, document: Mapping[str, Any]) -> str:
     titles = [row[0].text for row in report.runs.rows]
     return page(
         "diff.html.j2",
-        render_sections([report.figures, maps], titles),
+        render_sections([Neighbors(report.figures), Neighbors(maps)], titles),
         report=report,
-        figure_grids=figure_grids((own, axis_text(own)) for own in (report.figures, maps)),
+        figure_grids=figure_grids((own, axis_text(Neighbors(own))) for own in (report.figures, maps)),
         equal_runs=f"{EQUAL_RUNS[:1].upper()}{EQUAL_RUNS[1:]}.",
         data=script_json({key: value for key, value in document.items() if key != "rows"}),
     )
