@@ -169,6 +169,21 @@ def test_all_errors_of_a_job_file_are_reported_at_their_lines() -> None:
     assert sum("exec_prerun" in message for _, message in found) == 1, "an option of [global] is reported once"
 
 
+def test_contradictions_in_a_job_file_are_reported_at_their_lines() -> None:
+    text = "[global]\nbs=1000\n[a]\nioengine=psync\niodepth=16\n[b]\nrw=read\nnumber_ios=5\nnumjobs=2\nsize=1k\n"
+    found = list(BENCHMARK.check(FioParams(job_file=text)))
+    assert {setting for setting, _ in found} == {"job_file"}
+    starts = ["line 2: `bs`: ", "line 4: `ioengine`: psync", "line 8: `number_ios` has", "line 10: `size`: "]
+    messages = sorted((message for _, message in found), key=lambda one: int(one.split(":")[0].removeprefix("line ")))
+    assert [message[: len(start)] for message, start in zip(messages, starts, strict=True)] == starts
+
+
+def test_a_contradiction_that_the_job_file_inherits_is_reported_at_the_setting() -> None:
+    [(setting, message)] = BENCHMARK.check(FioParams(job_file="[a]\niodepth=16\n[b]\niodepth=16\n", engine="psync"))
+    assert setting == "engine"
+    assert message.startswith("psync keeps only one request in flight")
+
+
 @pytest.mark.parametrize("more", [{"options": {"number_ios": 10}}, {"job_file": "[a]\nrw=read\nnumber_ios=10\n"}])
 def test_number_of_requests_is_refused_if_fio_would_ignore_it(more: dict[str, Any]) -> None:
     [(setting, message)] = BENCHMARK.check(FioParams(**more))

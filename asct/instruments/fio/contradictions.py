@@ -9,7 +9,8 @@ from typing import Final
 from asct.instruments.fio.jobfile import option_problem, refusal
 from asct.instruments.fio.params import SYNCHRONOUS, FioParams, option_of
 from asct.instruments.fio.raid import raid_problems
-from asct.instruments.fio.sections import JobFileError, sections_of, slice_bytes
+from asct.instruments.fio.sections import JobFileError, option_line, sections_of, slice_bytes
+from asct.sdk.benchmark import LineError
 from asct.values.size import format_size
 
 MAX_SCRATCH_BYTES: Final = 64 * 2**30
@@ -32,15 +33,31 @@ def contradictions(params: FioParams) -> Iterator[tuple[str, str]]:
     yield from raid_problems(params, params.file_names)
     for name in params.file_names:
         yield from _named(name)
-    for _, section in sections:
-        if "number_ios" in section.options and section.io_size is None:
-            yield (
-                "options" if "number_ios" in params.options else "job_file",
-                "`number_ios` has no effect, because the run lasts for `duration` regardless of the amount of data; "
-                "set `io_size` instead or in addition, so that the run ends when it reaches either limit",
-            )
-        yield from _sizes(section)
-        yield from _engine(section)
+    found = (
+        _located(params, name, setting, problem)
+        for name, section in sections
+        for setting, problem in (*_amount(section), *_sizes(section), *_engine(section))
+    )
+    yield from dict.fromkeys(found)  # an option of [global] can be wrong in several sections
+
+
+def _located(params: FioParams, section: str, setting: str, problem: str) -> tuple[str, str]:
+    """Return a problem with a setting or fio option of a section, and the setting that contains it: `job_file`, with
+    the line of the option, if the job file sets it."""
+    place = option_line(params, section, setting)
+    if place is None:
+        return "options" if setting in params.options else setting, problem
+    key, line = place
+    return "job_file", LineError.at(line, problem if problem.startswith(f"`{key}`") else f"`{key}`: {problem}")
+
+
+def _amount(params: FioParams) -> Iterator[tuple[str, str]]:
+    if "number_ios" in params.options and params.io_size is None:
+        yield (
+            "number_ios",
+            "`number_ios` has no effect, because the run lasts for `duration` regardless of the amount of data; set "
+            "`io_size` instead or in addition, so that the run ends when it reaches either limit",
+        )
 
 
 def _engine(params: FioParams) -> Iterator[tuple[str, str]]:

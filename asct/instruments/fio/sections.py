@@ -133,6 +133,16 @@ def sections_of(params: FioParams) -> tuple[tuple[str, FioParams], ...]:
     return tuple((section.name, settings) for part in _read(params) for section, settings in part)
 
 
+def option_line(params: FioParams, section: str, setting: str) -> tuple[str, int] | None:
+    """Return the fio option that sets `setting` (or is called that) in a section of the job file, and its line number.
+    Return None if the job file does not set it."""
+    for one in _read_sections(params.job_file, []):
+        for key, (_, line) in reversed(one.options.items()):
+            if one.name == section and setting in (key, setting_of(key)):
+                return key, line
+    return None
+
+
 def _read_sections(job_file: str, problems: list[str]) -> list[_Section]:
     """Return the sections, including the options from the preceding [global] sections. Append errors to `problems`."""
     found: list[_Section] = []
