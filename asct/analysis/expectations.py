@@ -347,16 +347,13 @@ def _within_noise(place: MetricGroup, low: float | None, high: float | None) -> 
 def _between_states(place: MetricGroup, low: float | None, high: float | None) -> str:
     """Return the reason why the verdict is unknown, or an empty string if it is known. It is unknown if visits
     alternate between a value that satisfies the bounds and one that does not."""
-    stats = place.record.stats
-    if len(place.records) != 1 or stats is None or not stats.states:
-        return ""
-    first, last = min(state.value for state in stats.states), max(state.value for state in stats.states)
-    if not _divides(first, last, low, high):
+    values = [state.value for state in place.states]
+    if not values or not _divides(values[0], values[-1], low, high):
         return ""
     unit = place.record.unit
     shares = " and ".join(
         f"{format_quantity(state.value, unit)} ({format_quantity(100.0 * state.share, '%', 2)})"
-        for state in stats.states
+        for state in place.states
     )
     return f"the value has two states, {shares}, and the bound lies between them"
 

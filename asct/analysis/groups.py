@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from statistics import median
+from statistics import fmean, median
 from typing import Any
 
 from asct.analysis.agreement import Disagreement, RecordKey, record_key
-from asct.sdk.record import Record, doubtful
+from asct.sdk.record import Record, ValueState, doubtful
 from asct.values.grouping import grouped
 
 
@@ -68,6 +68,20 @@ class MetricGroup:
             return None
         visits = stats.visit_values or (stats.min, stats.max)
         return min(visits), max(visits)
+
+    @property
+    def states(self) -> tuple[ValueState, ...]:
+        """The two values between which visits alternate, the smaller one first, as the medians over those repeats in
+        which they do. Empty if there is no such repeat."""
+        found = [
+            sorted(record.stats.states, key=lambda state: state.value)
+            for record in self.records
+            if record.stats is not None and record.stats.states
+        ]
+        return tuple(
+            ValueState(value=median(state.value for state in same), share=fmean(state.share for state in same))
+            for same in zip(*found, strict=True)
+        )
 
     @property
     def doubts(self) -> list[str]:

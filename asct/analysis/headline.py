@@ -171,9 +171,7 @@ def _headline(job: JobView, metric: Metric, place: MetricGroup, label: str, at: 
 def _number(place: MetricGroup, unit: str) -> tuple[str, str]:
     """Return the value and its unit as text, or both values if the visits have two states."""
     number, _, scaled_unit = format_quantity(place.value, unit).partition(" ")
-    stats = place.record.stats
-    states = stats.states if len(place.records) == 1 and stats is not None and stats.states else ()
-    both = [format_quantity(state.value, unit).partition(" ") for state in states]
+    both = [format_quantity(state.value, unit).partition(" ") for state in place.states]
     if len({own for _, _, own in both}) == 1:
         return " or ".join(text for text, _, _ in both), both[0][2]
     return number, scaled_unit

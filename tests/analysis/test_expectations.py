@@ -275,10 +275,15 @@ def test_a_bound_inside_the_interval_is_noted() -> None:
 
 
 @pytest.mark.parametrize(("bound", "outcome"), [(1.9, "unknown"), (1.2, "unknown"), (1.0, "fail"), (2.2, "pass")])
-def test_a_bound_between_two_states_is_unknown(bound: float, outcome: str) -> None:
+@pytest.mark.parametrize("two_states", [(True,), (True, True, True), (False, True, False)])
+def test_a_bound_between_two_states_is_unknown(two_states: tuple[bool, ...], bound: float, outcome: str) -> None:
     states = (ValueState(value=1.2, share=0.75), ValueState(value=2.2, share=0.25))
-    stats = Stats(n=9, median=1.3, mad=0.1, ci95=(1.1, 2.3), min=1.1, max=2.3, visits=8, states=states)
-    verdict = one([check(max=bound)], [record(1.3, stats=stats, flags=["two-states"])])
+    both = Stats(n=9, median=1.3, mad=0.1, ci95=(1.1, 2.3), min=1.1, max=2.3, visits=8, states=states)
+    records = [
+        record(1.3, repeat=at, stats=both if two else None, flags=["two-states"] * two)
+        for at, two in enumerate(two_states, 1)
+    ]
+    verdict = one([check(max=bound)], records)
     assert verdict.outcome == outcome
     assert ("(75 %)" in verdict.reason and "between them" in verdict.reason) is (outcome == "unknown")
 

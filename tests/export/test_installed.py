@@ -86,6 +86,10 @@ def test_a_headline_of_two_states_shows_both() -> None:
     found = Measurement("one_way", 56e-9, {"method": "token", "data": "local"}, stats, ("two-states",))
     [item] = headlines(job_of("core-to-core-latency", [found]))
     assert (item.value, item.unit) == ("55.2 or 225", "ns")
+    job = job_of("core-to-core-latency", [found])
+    again = [record.model_copy(update={"repeat": 2}) for record in job.records]
+    [item] = headlines(replace(job, records=(*job.records, *again)))
+    assert (item.value, item.unit, item.count) == ("55.2 or 225", "ns", "2 repeats")
 
 
 @pytest.mark.parametrize(
