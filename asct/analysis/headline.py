@@ -32,7 +32,11 @@ from asct.values.text import counted, listed
 _UNITS = ("s", "B/s", "ops/s")
 """Units of key results. Cycles, percentages and sizes are shown only in tables."""
 _MOST_LEVELS = 6
-_FLAG_TEXTS = {"burst-possible": "burst possible", "two-states": "two states", "drift": "drift"}
+_FLAG_TEXTS = {
+    "burst-possible": "burst possible", "two-states": "two states", "drift": "drift",
+    "above-core-limit": "above the limit of the core", "below-core-limit": "below the limit of the core",
+    "below-curve": "below the curve",
+}  # fmt: skip
 """Flags that are shown with key results, although `strict` accepts values with these flags."""
 
 

@@ -111,6 +111,22 @@ def test_what_questions_a_value_reaches_the_key_results(flags: tuple[str, ...], 
     assert item.doubt == doubt
 
 
+@pytest.mark.parametrize(
+    ("flag", "doubt"),
+    [
+        ("below-core-limit", "below the limit of the core"),
+        ("above-core-limit", "above the limit of the core"),
+        ("below-curve", "below the curve"),
+    ],
+)
+def test_an_implausible_bandwidth_is_questioned_in_the_key_results(flag: str, doubt: str) -> None:
+    found = Measurement("bandwidth", 1e11, {"level": "L1", "traffic": "all-reads"}, None, (flag,))
+    job = job_of("bandwidth-sweep", [found])
+    assert job.benchmark is not None and flag in job.benchmark.flags
+    [item] = headlines(job)
+    assert item.doubt == doubt
+
+
 def test_headlines_are_those_that_a_benchmark_names() -> None:
     peaks = shown_headlines("peak-bandwidth", "default")
     assert list(peaks) == [
