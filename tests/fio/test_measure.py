@@ -302,6 +302,28 @@ def test_jobs_that_share_the_one_cpu_of_an_affinity_mask_are_limited_by_it_earli
     assert parse(sample, output_of(sample, mpstat_json=mpstat))["iops"].flags == ("host-limited",)
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "flags"),
+    [
+        ((5.0, 90.0), (95.0, 2.0), ("host-limited",)),  # the kernel, with another program on the other CPU
+        ((90.0, 5.0), (5.0, 5.0), ("foreign-cpu",)),
+    ],
+)
+def test_a_program_on_other_cpus_does_not_explain_a_busy_cpu_of_the_jobs(
+    first: tuple[float, float], second: tuple[float, float], flags: tuple[str, ...]
+) -> None:
+    sample = depth_sample()
+    sample["facts"]["cpu"]["allowed"] = [0]
+
+    def used(document: dict[str, Any]) -> None:
+        for job in document["jobs"]:
+            job |= {"usr_cpu": 2.0, "sys_cpu": 20.0}
+
+    mpstat = with_cpus(sample, first, second)
+    found = parse(sample, output_of(sample, mpstat_json=mpstat, fio_json=changed(sample, used)))
+    assert found["iops"].flags == flags
+
+
 def test_a_run_of_50_ms_is_flagged() -> None:
     sample = depth_sample()
     sample["settings"]["duration"] = 0.05

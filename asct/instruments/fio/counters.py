@@ -7,7 +7,7 @@ interval (1 s, or longer in long runs) that ended at some time during that secon
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import pairwise
@@ -31,7 +31,7 @@ class CpuLoad:
 
     `load` (for all online CPUs) and `used` (for the CPUs that the jobs use) map each kind of CPU time to a percentage.
     `busiest` is the busy time of the busiest CPU in use, as a percentage. `user_cpus` is the user-space CPU time of all
-    programs on the host, as a number of CPUs.
+    programs on the host, as a number of CPUs, and `used_user_cpus` the part of it on the CPUs in use.
     """
 
     second: int
@@ -40,6 +40,7 @@ class CpuLoad:
     busiest: float
     rows: int = 1
     user_cpus: float = 0.0
+    used_user_cpus: float = 0.0
 
 
 def read_rows(text: str, used: Sequence[int] = ()) -> Sequence[CpuLoad]:
@@ -73,8 +74,13 @@ def _row(second: int, cpus: Sequence[Mapping[str, Any]], used: set[str]) -> CpuL
         load={kind: float(together[kind]) for kind in KINDS},
         used={kind: sum(float(cpu[kind]) for cpu in single) / len(single) for kind in KINDS} if single else {},
         busiest=max((sum(float(cpu.get(kind, 0.0)) for kind in _BUSY) for cpu in single), default=0.0),
-        user_cpus=sum(float(cpu.get(kind, 0.0)) for cpu in cpus if cpu["cpu"] != "all" for kind in _USER) / 100.0,
+        user_cpus=_user_cpus(cpu for cpu in cpus if cpu["cpu"] != "all"),
+        used_user_cpus=_user_cpus(single),
     )
+
+
+def _user_cpus(cpus: Iterable[Mapping[str, Any]]) -> float:
+    return sum(float(cpu.get(kind, 0.0)) for cpu in cpus for kind in _USER) / 100.0
 
 
 def load_within(rows: Sequence[CpuLoad], start_s: float, end_s: float, interval_s: int = 1) -> CpuLoad | None:
@@ -100,6 +106,7 @@ def load_within(rows: Sequence[CpuLoad], start_s: float, end_s: float, interval_
         busiest=sum(row.busiest for row in chosen) / count,
         rows=count,
         user_cpus=sum(row.user_cpus for row in chosen) / count,
+        used_user_cpus=sum(row.used_user_cpus for row in chosen) / count,
     )
 
 

@@ -30,6 +30,9 @@ jobs share CPUs and therefore wait for one another. Two jobs on one CPU used 85 
 _FOREIGN_CPUS: Final = 0.5
 """If other programs use more than this number of CPUs in user space, a busy CPU is attributed to them. A single busy
 program uses a whole CPU."""
+_FOREIGN_NEAR_CPUS: Final = 0.1
+"""A busy CPU is not attributed to other programs that use less than this number of CPUs on the CPUs of the jobs. This
+allows for the difference between mpstat's times and fio's."""
 _BRIEF_S: Final = 0.2
 """Shortest run, in seconds, that is not flagged. In shorter runs, the start of the jobs and the requests in flight at
 both ends distort the values too much."""
@@ -143,7 +146,9 @@ def _cpu_flags(params: FioParams, document: Document, cpu: CpuLoad | None, facts
     limit = _BUSY_SHARED if cpus < len(own) else _BUSY
     used_up = max(own) > _BUSY or sum(own) > limit * min(cpus, len(own))
     busy = cpu is not None and cpu.busiest > 100.0 * limit
-    foreign = cpu is not None and cpu.user_cpus - user > _FOREIGN_CPUS
+    foreign = (
+        cpu is not None and cpu.user_cpus - user > _FOREIGN_CPUS and cpu.used_user_cpus - user > _FOREIGN_NEAR_CPUS
+    )
     return {"host-limited": used_up or (busy and not foreign), "foreign-cpu": busy and foreign}
 
 
